@@ -1,0 +1,1 @@
+//! Settings as rows, and the command line made of them.

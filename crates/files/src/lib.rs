@@ -1,0 +1,1 @@
+//! Static files: a URL path in, an answer out.

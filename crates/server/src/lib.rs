@@ -1,0 +1,1 @@
+//! The event loop, connections and timers; knows no Python.
