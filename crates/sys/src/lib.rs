@@ -1,1 +1,12 @@
-//! The kernel: epoll, sockets, files, signals.
+//! The kernel: epoll, sockets, files, signals, clocks.
+//!
+//! The only crate that calls `libc`; everything above it is safe code.
+
+pub mod clock;
+pub mod epoll;
+pub mod fs;
+pub mod process;
+pub mod signal;
+pub mod socket;
+pub mod temp;
+pub mod wake;

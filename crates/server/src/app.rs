@@ -1,0 +1,66 @@
+//! What the loop asks of an application; the loop knows nothing else about it.
+
+use std::net::SocketAddr;
+
+use adyton_http1::Head;
+
+use crate::body::Body;
+use crate::reply::Reply;
+
+/// An application, called on the thread that drives the loop.
+pub trait App: Send + Sync + 'static {
+    /// Takes what calls need (the interpreter). Once before a batch of calls.
+    fn attach(&self);
+
+    /// Gives it back. Always before the thread waits for the kernel.
+    fn detach(&self);
+
+    /// Answers one request, or says how it will be answered. Only between `attach` and `detach`.
+    fn call(&self, call: &mut Call<'_>) -> Outcome;
+}
+
+/// One request, and the place for its answer.
+pub struct Call<'c> {
+    /// The request's head: positions in `bytes`.
+    pub head: &'c Head,
+    /// What the head's positions point into.
+    pub bytes: &'c [u8],
+    /// The request's body.
+    pub body: Body<'c>,
+    /// Which listener accepted the connection.
+    pub listener: usize,
+    /// The client's address; `None` on unix sockets.
+    pub peer: Option<SocketAddr>,
+    /// The answer.
+    pub reply: Reply<'c>,
+}
+
+/// What a call came to.
+pub enum Outcome {
+    /// The whole answer is written.
+    Done,
+    /// The answer has begun; the rest is pulled when the client has taken what there is.
+    Stream(Box<dyn Stream>),
+    /// It failed, and said why in the log. An answer that has not begun becomes a 500; one that has
+    /// is cut, so that what the client has does not look complete.
+    Failed,
+}
+
+/// The rest of an answer.
+///
+/// It is dropped between `attach` and `detach`.
+pub trait Stream: Send {
+    /// Writes the next pieces.
+    fn pull(&mut self, reply: &mut Reply<'_>) -> Pull;
+}
+
+/// What a pull came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pull {
+    /// There may be more.
+    More,
+    /// The answer is whole.
+    End,
+    /// The answer cannot be completed, and the log says why.
+    Failed,
+}

@@ -1,0 +1,274 @@
+//! Request bodies: read whole by the loop before the application is called, or live by the
+//! application itself when the client waits for `100 Continue`.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+
+use adyton_http1::{Chunked, Framing, Refusal};
+use adyton_sys::{clock, socket, temp};
+
+use crate::config::Config;
+
+/// The body of one request, as the application gets it.
+pub enum Body<'c> {
+    /// There is none.
+    Empty,
+    /// All of it, in memory.
+    Bytes(&'c [u8]),
+    /// All of it, in an unlinked file that stands at its beginning.
+    File(File, u64),
+    /// To be read from the connection, which blocks.
+    Live(Arc<Mutex<Live>>),
+}
+
+/// Takes body bytes out of what arrives.
+enum Decoder {
+    Length(u64),
+    Chunked(Box<Chunked>),
+}
+
+impl Decoder {
+    fn new(framing: Framing) -> Self {
+        match framing {
+            Framing::None => Self::Length(0),
+            Framing::Length(bytes) => Self::Length(bytes),
+            Framing::Chunked => Self::Chunked(Box::new(Chunked::new())),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        match self {
+            Self::Length(left) => *left == 0,
+            Self::Chunked(chunked) => chunked.is_done(),
+        }
+    }
+
+    /// One step: how much of `input` it used, and where in it the data is.
+    fn step(&mut self, input: &[u8]) -> Result<(usize, std::ops::Range<usize>), Refusal> {
+        match self {
+            Self::Length(left) => {
+                let bytes = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
+                *left -= bytes as u64;
+                Ok((bytes, 0..bytes))
+            }
+            Self::Chunked(chunked) => chunked.decode(input).map(|step| (step.consumed, step.data)),
+        }
+    }
+}
+
+pub(crate) const TOO_LARGE: Refusal = Refusal { status: 413, reason: "the request body is larger than the limit" };
+pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };
+
+/// A body on its way in: in memory, then in a file.
+pub(crate) struct Upload {
+    /// The request's head, kept because the loop's buffer is lent to others meanwhile.
+    pub(crate) head: Vec<u8>,
+    /// When the body began, in ms of the monotonic clock.
+    pub(crate) since_ms: u64,
+    decoder: Decoder,
+    memory: Vec<u8>,
+    file: Option<File>,
+    bytes: u64,
+}
+
+impl Upload {
+    pub(crate) fn new(head: &[u8], framing: Framing, now_ms: u64) -> Self {
+        Self {
+            head: head.to_vec(),
+            since_ms: now_ms,
+            decoder: Decoder::new(framing),
+            memory: Vec::new(),
+            file: None,
+            bytes: 0,
+        }
+    }
+
+    /// Body bytes so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.decoder.is_done()
+    }
+
+    /// Takes what belongs to the body, and says how much of `input` that was.
+    pub(crate) fn feed(&mut self, input: &[u8], config: &Config) -> Result<usize, Refusal> {
+        let mut used = 0;
+        while used < input.len() && !self.decoder.is_done() {
+            let (consumed, data) = self.decoder.step(&input[used..])?;
+            self.store(&input[used..][data], config)?;
+            used += consumed;
+        }
+        Ok(used)
+    }
+
+    fn store(&mut self, data: &[u8], config: &Config) -> Result<(), Refusal> {
+        self.bytes += data.len() as u64;
+        if self.bytes > config.body_bytes_max {
+            return Err(TOO_LARGE);
+        }
+        if self.file.is_none() && self.bytes <= config.body_memory_bytes_max {
+            self.memory.extend_from_slice(data);
+            return Ok(());
+        }
+        self.spool(data, config).map_err(|error| {
+            let folder = config.temp_dir.display();
+            crate::log::write(
+                crate::log::Level::Error,
+                format_args!("a request body cannot be stored in {folder} (setting --temp-dir): {error}"),
+            );
+            NO_ROOM
+        })
+    }
+
+    fn spool(&mut self, data: &[u8], config: &Config) -> io::Result<()> {
+        if self.file.is_none() {
+            let mut file = temp::unlinked(&config.temp_dir)?;
+            file.write_all(&std::mem::take(&mut self.memory))?;
+            self.file = Some(file);
+        }
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(data))
+    }
+
+    /// The whole body, once it is done.
+    pub(crate) fn body(&mut self) -> io::Result<Body<'_>> {
+        match self.file.take() {
+            Some(mut file) => {
+                file.seek(SeekFrom::Start(0))?;
+                Ok(Body::File(file, self.bytes))
+            }
+            None if self.memory.is_empty() => Ok(Body::Empty),
+            None => Ok(Body::Bytes(&self.memory)),
+        }
+    }
+}
+
+/// The answer to `Expect: 100-continue` (RFC 9110 section 10.1.1).
+const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// How much one read of a live body takes from the socket.
+const LIVE_BYTES_PER_READ: usize = 64 << 10;
+
+/// A body that the application reads from the connection itself, because the client sends it only
+/// when it is asked to.
+pub struct Live {
+    socket: OwnedFd,
+    decoder: Decoder,
+    /// Bytes received and not decoded, from `at`.
+    raw: Vec<u8>,
+    at: usize,
+    /// The client waits for `100 Continue`, and nothing has been answered yet.
+    awaited: bool,
+    bytes: u64,
+    bytes_max: u64,
+    idle_timeout_ms: u64,
+    rate: u64,
+    rate_grace_ms: u64,
+    since_ms: u64,
+    failed: bool,
+}
+
+impl Live {
+    /// Nothing of the body has arrived yet.
+    pub(crate) fn new(socket: OwnedFd, framing: Framing, config: &Config) -> Self {
+        Self {
+            socket,
+            decoder: Decoder::new(framing),
+            raw: Vec::new(),
+            at: 0,
+            awaited: true,
+            bytes: 0,
+            bytes_max: config.body_bytes_max,
+            idle_timeout_ms: config.body_idle_timeout_ms,
+            rate: config.body_rate,
+            rate_grace_ms: config.body_rate_grace_ms,
+            since_ms: clock::monotonic_ms(),
+            failed: false,
+        }
+    }
+
+    /// Whether the body was read to its end.
+    pub fn is_done(&self) -> bool {
+        self.decoder.is_done()
+    }
+
+    /// The next piece of the body; empty at its end. Blocks: call it detached from the interpreter.
+    ///
+    /// # Errors
+    ///
+    /// The client is gone, too slow, or sends something that is no body; the same at every later call.
+    pub fn read(&mut self) -> io::Result<Vec<u8>> {
+        if self.failed {
+            return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the request body already failed"));
+        }
+        let piece = self.next();
+        self.failed = piece.is_err();
+        piece
+    }
+
+    fn next(&mut self) -> io::Result<Vec<u8>> {
+        while !self.decoder.is_done() {
+            if self.at == self.raw.len() {
+                self.receive()?;
+            }
+            let (consumed, data) = self.decoder.step(&self.raw[self.at..]).map_err(refused)?;
+            let piece = self.raw[self.at..][data].to_vec();
+            self.at += consumed;
+            self.bytes += piece.len() as u64;
+            if self.bytes > self.bytes_max {
+                return Err(refused(TOO_LARGE));
+            }
+            if !piece.is_empty() {
+                return Ok(piece);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    fn receive(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.awaited) {
+            // 25 bytes into an empty send buffer: taken whole, or the connection is gone.
+            socket::send(&self.socket, CONTINUE, false)?;
+        }
+        self.raw.resize(LIVE_BYTES_PER_READ, 0);
+        self.at = 0;
+        let received = self.wait_and_receive();
+        self.raw.truncate(*received.as_ref().unwrap_or(&0));
+        match received? {
+            0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client ended inside the request body")),
+            _ => Ok(()),
+        }
+    }
+
+    fn wait_and_receive(&mut self) -> io::Result<usize> {
+        loop {
+            if let Some(bytes) = socket::recv(&self.socket, &mut self.raw)? {
+                return Ok(bytes);
+            }
+            let age_ms = clock::monotonic_ms() - self.since_ms;
+            let slow = age_ms > self.rate_grace_ms && self.bytes * 1000 < self.rate * age_ms;
+            if slow || !socket::wait(&self.socket, socket::Until::Readable, self.idle_timeout_ms)? {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "the client sends the request body too slowly"));
+            }
+        }
+    }
+
+    /// The final answer has begun: `100 Continue` may not follow it.
+    pub(crate) fn answered(&mut self) {
+        self.awaited = false;
+    }
+
+    /// What was received behind the body's end: the next request.
+    pub(crate) fn leftover(&mut self) -> Vec<u8> {
+        self.raw.drain(..self.at);
+        self.at = 0;
+        std::mem::take(&mut self.raw)
+    }
+}
+
+fn refused(refusal: Refusal) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, refusal.reason)
+}

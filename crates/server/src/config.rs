@@ -1,0 +1,48 @@
+//! The limits and timeouts that the loop keeps; the settings that fill them have their reasons.
+
+use std::path::PathBuf;
+
+use adyton_http1::Limits;
+
+/// What the loop allows. Bytes are bytes, `_ms` are milliseconds, `_rate` is bytes per second.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Limits of a request head.
+    pub head: Limits,
+    /// The largest request body; more is a 413.
+    pub body_bytes_max: u64,
+    /// A body up to this size stays in memory, a larger one goes to an unlinked file.
+    pub body_memory_bytes_max: u64,
+    /// Where the unlinked files are made.
+    pub temp_dir: PathBuf,
+    /// From accept to the first byte.
+    pub first_byte_timeout_ms: u64,
+    /// From a head's first byte to its last, in all.
+    pub head_timeout_ms: u64,
+    /// The longest pause inside a request body.
+    pub body_idle_timeout_ms: u64,
+    /// The slowest body, once `body_rate_grace_ms` has passed; 0 allows any.
+    pub body_rate: u64,
+    /// How long a body may be slower.
+    pub body_rate_grace_ms: u64,
+    /// The longest time without the client taking a byte.
+    pub write_idle_timeout_ms: u64,
+    /// The slowest reader, once `write_rate_grace_ms` has passed; 0 allows any.
+    pub write_rate: u64,
+    /// How long a reader may be slower.
+    pub write_rate_grace_ms: u64,
+    /// How long a connection may idle between two requests.
+    pub keep_alive_timeout_ms: u64,
+    /// Requests on one connection before it is closed; 0 is no limit.
+    pub keep_alive_requests_max: u32,
+    /// Connections at once; past it, new ones wait in the kernel's queue.
+    pub connections_max: usize,
+    /// How much of an unread body is read and thrown away to spare the client a reset.
+    pub drain_bytes_max: u64,
+    /// How long that may take.
+    pub linger_timeout_ms: u64,
+    /// How long running requests may take once the server was asked to stop.
+    pub graceful_timeout_ms: u64,
+    /// The `Server` field; empty for none.
+    pub server: Vec<u8>,
+}

@@ -1,0 +1,135 @@
+//! One client connection: its socket, where it stands, and what is still to be sent.
+
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::{Arc, Mutex};
+
+use crate::app::Stream;
+use crate::body::{Live, Upload};
+use crate::output::Output;
+use crate::reply::Answer;
+use crate::timer::Timer;
+
+/// A connection. The loop holds it, or the thread that answers one of its requests: never both.
+///
+/// An idle one costs this struct (some 160 bytes), its place in the loop's table, and an entry in
+/// the timer wheel: buffers are lent by the loop and go back to it.
+pub(crate) struct Connection {
+    pub(crate) socket: OwnedFd,
+    /// The listener that accepted it.
+    pub(crate) listener: u16,
+    /// Bytes in `carry` may hold a whole request: parse before receiving.
+    pub(crate) unparsed: bool,
+    /// The last receive filled its buffer: the kernel may have more, and no event will say so.
+    pub(crate) more: bool,
+    /// Requests so far.
+    pub(crate) requests: u32,
+    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) phase: Phase,
+    /// Received bytes that no request has used: the beginning of a head, or pipelined requests.
+    pub(crate) carry: Vec<u8>,
+    pub(crate) output: Output,
+    pub(crate) timer: Timer,
+    /// When the phase began, in ms of the monotonic clock.
+    pub(crate) since_ms: u64,
+}
+
+impl Connection {
+    pub(crate) fn new(socket: OwnedFd, peer: Option<SocketAddr>, listener: u16, now_ms: u64) -> Box<Self> {
+        Box::new(Self {
+            socket,
+            listener,
+            unparsed: false,
+            more: false,
+            requests: 0,
+            peer,
+            phase: Phase::Head,
+            carry: Vec::new(),
+            output: Output::default(),
+            timer: Timer::default(),
+            since_ms: now_ms,
+        })
+    }
+
+    /// Keeps received bytes for later; `unparsed` says that they may hold a whole request.
+    pub(crate) fn keep(&mut self, bytes: &[u8], unparsed: bool) {
+        self.carry = bytes.to_vec();
+        self.unparsed = unparsed && !bytes.is_empty();
+    }
+
+    /// Whether it is between two requests, with nothing begun: what a stopping server may close.
+    pub(crate) fn is_idle(&self) -> bool {
+        matches!(self.phase, Phase::Head) && self.carry.is_empty() && self.output.is_empty()
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// What a connection is waiting for.
+///
+/// | phase | waits for | then |
+/// | --- | --- | --- |
+/// | `Head` | the rest of a request head, or the next one | an answer, or `Upload` |
+/// | `Upload` | the rest of a request body | an answer |
+/// | `Respond` | the client to take bytes, then the application's next piece | `Head`, `Linger`, or the end |
+/// | `Linger` | the client to see the last answer and close | the end |
+pub(crate) enum Phase {
+    Head,
+    Upload(Box<Upload>),
+    Respond(Box<Respond>),
+    Linger(Box<Linger>),
+}
+
+/// An answer that the client did not take at once, or that the application has not finished.
+pub(crate) struct Respond {
+    /// What happens when everything is sent.
+    pub(crate) after: After,
+    /// What the application still has to give, and the answer that it belongs to.
+    pub(crate) stream: Option<Box<dyn Stream>>,
+    pub(crate) answer: Option<Answer>,
+    /// The body that the application reads live, until the answer ends.
+    pub(crate) live: Option<Arc<Mutex<Live>>>,
+    /// The request's head and time, for the access log.
+    pub(crate) head: Vec<u8>,
+    pub(crate) started_us: u64,
+    /// Bytes pending at the last look, and what was sent since the phase began: the reader's rate.
+    pub(crate) pending_bytes: u64,
+    pub(crate) sent_bytes: u64,
+}
+
+impl Respond {
+    /// An answer that is written and only has to be sent.
+    pub(crate) fn new(after: After) -> Self {
+        Self {
+            after,
+            stream: None,
+            answer: None,
+            live: None,
+            head: Vec::new(),
+            started_us: 0,
+            pending_bytes: 0,
+            sent_bytes: 0,
+        }
+    }
+}
+
+/// What happens to a connection once its answer is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum After {
+    /// The next request.
+    Next,
+    /// The client has sent nothing that was not read: close.
+    Close,
+    /// The client may still be sending: closing now would reset the connection, and the reset may
+    /// overtake the answer (RFC 9112 section 9.6). Ours is shut down, the rest is read for a while.
+    Linger,
+}
+
+/// Reads and forgets, within limits.
+pub(crate) struct Linger {
+    pub(crate) bytes_left: u64,
+}

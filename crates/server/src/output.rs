@@ -1,0 +1,216 @@
+//! What is still to be sent on a connection: bytes, borrowed bytes, and parts of files, in order.
+//!
+//! The common answer is a few hundred bytes in `tail`, sent by one `send`. Only what is larger,
+//! or not taken at once, goes through the queue.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use adyton_sys::socket;
+
+/// Slices given to the kernel in one call; more than a head, a body and a few chunks is rare.
+const SLICES_MAX: usize = 16;
+
+/// The most of a file that one call may send: a fast reader of a large file must not keep the loop.
+const FILE_BYTES_PER_CALL: u64 = 2 << 20;
+
+/// Bytes that somebody else owns, such as a Python `bytes` object, sent without a copy.
+pub trait Payload: Send {
+    /// The bytes; the same at every call.
+    fn bytes(&self) -> &[u8];
+}
+
+/// One piece of an answer.
+pub(crate) enum Segment {
+    /// Bytes of our own.
+    Owned(Vec<u8>),
+    /// Bytes that are borrowed until they are sent.
+    Shared(Box<dyn Payload>),
+    /// `bytes` of a file from `offset`, sent by the kernel.
+    File {
+        /// The open file.
+        file: Arc<OwnedFd>,
+        /// Where to begin.
+        offset: u64,
+        /// How much.
+        bytes: u64,
+    },
+}
+
+impl Segment {
+    fn memory(&self) -> Option<&[u8]> {
+        match self {
+            Self::Owned(bytes) => Some(bytes),
+            Self::Shared(payload) => Some(payload.bytes()),
+            Self::File { .. } => None,
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::File { bytes, .. } => *bytes,
+            other => other.memory().map_or(0, <[u8]>::len) as u64,
+        }
+    }
+}
+
+/// How a flush ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flushed {
+    /// The kernel took everything.
+    All,
+    /// The kernel's buffer is full; the socket will say when it is not.
+    Blocked,
+    /// Enough for one turn; there is more, and the kernel may take it.
+    Turn,
+}
+
+/// The queue of one connection.
+#[derive(Default)]
+pub(crate) struct Output {
+    /// Sent before `tail`.
+    #[expect(clippy::box_collection, reason = "almost no connection has a queue, and each pays for its place")]
+    queue: Option<Box<VecDeque<Segment>>>,
+    /// The open end, where answers are written.
+    tail: Vec<u8>,
+    /// Bytes already sent: of the queue's first segment, or of `tail` when the queue is empty.
+    sent: usize,
+}
+
+impl Output {
+    /// Where the next answer is written.
+    pub(crate) fn tail(&mut self) -> &mut Vec<u8> {
+        &mut self.tail
+    }
+
+    /// Bytes that still have to be sent.
+    pub(crate) fn pending_bytes(&self) -> u64 {
+        let queued = self.queue.as_ref().map_or(0, |queue| queue.iter().map(Segment::len).sum());
+        queued + self.tail.len() as u64 - self.sent as u64
+    }
+
+    /// Whether there is nothing to send.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_none() && self.sent == self.tail.len()
+    }
+
+    /// Bytes of our own and borrowed ones that are held in memory for this connection.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let queued = self.queue.as_ref().map_or(0, |queue| {
+            queue.iter().filter_map(Segment::memory).map(|bytes| bytes.len() as u64).sum()
+        });
+        queued + self.tail.len() as u64
+    }
+
+    /// Puts a segment behind everything written so far.
+    pub(crate) fn push(&mut self, segment: Segment) {
+        let queue = self.queue.get_or_insert_default();
+        if !self.tail.is_empty() {
+            queue.push_back(Segment::Owned(std::mem::take(&mut self.tail)));
+        }
+        queue.push_back(segment);
+    }
+
+    /// Gives the loop's buffer to a connection that has none.
+    pub(crate) fn lend(&mut self, spare: &mut Vec<u8>) {
+        if self.tail.capacity() == 0 {
+            std::mem::swap(&mut self.tail, spare);
+        }
+    }
+
+    /// Takes the loop's buffer back once everything was sent, so that an idle connection holds none.
+    pub(crate) fn give_back(&mut self, spare: &mut Vec<u8>) {
+        debug_assert!(self.is_empty());
+        self.sent = 0;
+        self.tail.clear();
+        if self.tail.capacity() > spare.capacity() {
+            std::mem::swap(&mut self.tail, spare);
+        }
+        self.tail = Vec::new();
+    }
+
+    /// Sends what the kernel takes.
+    ///
+    /// # Errors
+    ///
+    /// The connection is gone; or `UnexpectedEof` when a file became shorter than the answer promised.
+    pub(crate) fn flush(&mut self, fd: BorrowedFd<'_>) -> io::Result<Flushed> {
+        while let Some(queue) = self.queue.as_mut() {
+            let step = match queue.front() {
+                Some(Segment::File { .. }) => send_file(fd, queue, &mut self.sent)?,
+                Some(_) => send_memory(fd, queue, &self.tail, &mut self.sent)?,
+                None => Flushed::All,
+            };
+            if step != Flushed::All {
+                return Ok(step);
+            }
+            if queue.is_empty() {
+                self.queue = None;
+            }
+        }
+        while self.sent < self.tail.len() {
+            match socket::send(fd, &self.tail[self.sent..], false)? {
+                Some(bytes) => self.sent += bytes,
+                None => return Ok(Flushed::Blocked),
+            }
+        }
+        self.sent = 0;
+        self.tail.clear();
+        Ok(Flushed::All)
+    }
+}
+
+/// Sends the memory at the queue's front, in one call.
+///
+/// `All` means that the caller may go on with whatever is in front now.
+fn send_memory(
+    fd: BorrowedFd<'_>,
+    queue: &mut VecDeque<Segment>,
+    tail: &[u8],
+    sent: &mut usize,
+) -> io::Result<Flushed> {
+    let mut slices: Vec<IoSlice<'_>> = Vec::with_capacity(SLICES_MAX);
+    for bytes in queue.iter().map_while(Segment::memory).take(SLICES_MAX) {
+        slices.push(IoSlice::new(if slices.is_empty() { &bytes[*sent..] } else { bytes }));
+    }
+    // A file that follows fills the packet that these bytes begin.
+    let more = slices.len() < queue.len() || !tail.is_empty();
+    let Some(mut bytes) = socket::send_vectored(fd, &slices, more)? else {
+        return Ok(Flushed::Blocked);
+    };
+    bytes += *sent;
+    *sent = 0;
+    while let Some(length) = queue.front().and_then(Segment::memory).map(<[u8]>::len) {
+        if bytes < length {
+            *sent = bytes;
+            break;
+        }
+        bytes -= length;
+        queue.pop_front();
+    }
+    Ok(Flushed::All)
+}
+
+/// Sends a share of the file at the queue's front.
+fn send_file(fd: BorrowedFd<'_>, queue: &mut VecDeque<Segment>, sent: &mut usize) -> io::Result<Flushed> {
+    debug_assert!(*sent == 0);
+    let Some(Segment::File { file, offset, bytes }) = queue.front_mut() else { return Ok(Flushed::All) };
+    if *bytes > 0 {
+        let share = usize::try_from((*bytes).min(FILE_BYTES_PER_CALL)).unwrap_or(usize::MAX);
+        match socket::send_file(fd, &**file, *offset, share)? {
+            None => return Ok(Flushed::Blocked),
+            Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(taken) => {
+                *offset += taken as u64;
+                *bytes -= taken as u64;
+            }
+        }
+    }
+    if *bytes == 0 {
+        queue.pop_front();
+        return Ok(Flushed::All);
+    }
+    Ok(Flushed::Turn)
+}

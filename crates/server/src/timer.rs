@@ -1,0 +1,202 @@
+//! Deadlines of many connections: a timer wheel that is cheap to be late with.
+//!
+//! A connection has one deadline, and nearly every deadline is moved before it comes. So moving it
+//! later is a plain store into the connection: the wheel's entry stays where it is, and when it
+//! fires early it is put where the deadline is by then. Only an earlier deadline makes a new entry.
+//! An entry counts only if its tick is the one that the connection remembers.
+
+/// The wheel's resolution: deadlines are seconds, and a tenth is more than they promise.
+const TICK_MS: u64 = 100;
+
+/// Slots of the wheel; a later deadline waits at the horizon (51 s) and is put again from there.
+const SLOTS: u64 = 512;
+
+/// A connection's place in time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Timer {
+    /// When the connection has waited long enough, in ms of the monotonic clock.
+    deadline_ms: u64,
+    /// The tick of the entry that counts; 0 when there is none.
+    tick: u64,
+}
+
+/// Timers of connections, known by their keys.
+pub(crate) struct Wheel {
+    slots: Vec<Vec<(usize, u64)>>,
+    /// A bit for each slot that has entries.
+    filled: [u64; (SLOTS / 64) as usize],
+    /// The first tick that has not fired.
+    now_tick: u64,
+}
+
+impl Wheel {
+    /// An empty wheel that begins at `now_ms`.
+    pub(crate) fn new(now_ms: u64) -> Self {
+        let mut slots = Vec::new();
+        slots.resize_with(usize_of(SLOTS), Vec::new);
+        Self { slots, filled: [0; (SLOTS / 64) as usize], now_tick: now_ms / TICK_MS }
+    }
+
+    /// Sets a connection's deadline.
+    #[inline]
+    pub(crate) fn set(&mut self, key: usize, timer: &mut Timer, deadline_ms: u64) {
+        timer.deadline_ms = deadline_ms;
+        // Rounded up: a deadline is never early.
+        let tick = deadline_ms / TICK_MS + 1;
+        if timer.tick == 0 || tick < timer.tick {
+            self.insert(key, timer, tick);
+        }
+    }
+
+    fn insert(&mut self, key: usize, timer: &mut Timer, tick: u64) {
+        let tick = tick.clamp(self.now_tick, self.now_tick + SLOTS - 1);
+        timer.tick = tick;
+        let slot = usize_of(tick % SLOTS);
+        self.slots[slot].push((key, tick));
+        self.filled[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// Milliseconds until the next entry may fire; `None` when there are none.
+    pub(crate) fn next_ms(&self, now_ms: u64) -> Option<u64> {
+        let first = usize_of(self.now_tick % SLOTS);
+        let words = self.filled.len();
+        for step in 0..=words {
+            let word = (first / 64 + step) % words;
+            let mut bits = self.filled[word];
+            if step == 0 {
+                bits &= u64::MAX << (first % 64);
+            } else if step == words {
+                bits &= !(u64::MAX << (first % 64));
+            }
+            if bits != 0 {
+                let slot = word as u64 * 64 + u64::from(bits.trailing_zeros());
+                let tick = self.now_tick + (slot + SLOTS - first as u64) % SLOTS;
+                return Some((tick * TICK_MS).saturating_sub(now_ms));
+            }
+        }
+        None
+    }
+
+    /// Takes the entries whose tick has come. Each goes back in with [`Wheel::fired`].
+    pub(crate) fn take_due(&mut self, now_ms: u64, due: &mut Vec<(usize, u64)>) {
+        let until = now_ms / TICK_MS;
+        // After a long sleep one round over the slots takes everything.
+        let first = self.now_tick.max(until.saturating_sub(SLOTS));
+        for tick in first..=until {
+            let slot = usize_of(tick % SLOTS);
+            due.append(&mut self.slots[slot]);
+            self.filled[slot / 64] &= !(1 << (slot % 64));
+        }
+        self.now_tick = self.now_tick.max(until + 1);
+    }
+
+    /// Says what a fired entry of `tick` means for its connection: `true` when its deadline has
+    /// come. A deadline that has moved on is put where it is now.
+    pub(crate) fn fired(&mut self, key: usize, timer: &mut Timer, tick: u64, now_ms: u64) -> bool {
+        if timer.tick != tick {
+            return false;
+        }
+        timer.tick = 0;
+        if timer.deadline_ms <= now_ms {
+            return true;
+        }
+        self.insert(key, timer, timer.deadline_ms / TICK_MS + 1);
+        false
+    }
+}
+
+fn usize_of(slot: u64) -> usize {
+    usize::try_from(slot).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs time forward in steps of `step_ms` and returns when each key fired.
+    fn run(wheel: &mut Wheel, timers: &mut [Timer], from_ms: u64, until_ms: u64, step_ms: u64) -> Vec<(u64, usize)> {
+        let mut fired = Vec::new();
+        let mut due = Vec::new();
+        for now_ms in (from_ms..=until_ms).step_by(usize_of(step_ms)) {
+            wheel.take_due(now_ms, &mut due);
+            for (key, tick) in due.drain(..) {
+                if wheel.fired(key, &mut timers[key], tick, now_ms) {
+                    fired.push((now_ms, key));
+                }
+            }
+        }
+        fired
+    }
+
+    /// A deadline fires once, never early, and at most two ticks late.
+    #[test]
+    fn fires_once_and_in_time() {
+        let deadlines = [0, 50, 100, 1_000, 51_100, 51_200, 60_000, 200_000];
+        let mut wheel = Wheel::new(5_000);
+        let mut timers = vec![Timer::default(); deadlines.len()];
+        for (key, after) in deadlines.into_iter().enumerate() {
+            wheel.set(key, &mut timers[key], 5_000 + after);
+        }
+
+        let fired = run(&mut wheel, &mut timers, 5_000, 300_000, 10);
+
+        assert_eq!(fired.len(), deadlines.len());
+        for (at_ms, key) in fired {
+            let late = at_ms as i64 - (5_000 + deadlines[key]) as i64;
+            assert!((0..=200).contains(&late), "key {key} was {late} ms late");
+        }
+    }
+
+    /// Moving a deadline later costs no entry; moving it earlier is kept.
+    #[test]
+    fn moves_both_ways() {
+        let mut wheel = Wheel::new(0);
+        let mut timers = vec![Timer::default(); 2];
+        wheel.set(0, &mut timers[0], 1_000);
+        for later in (1_000..90_000).step_by(7) {
+            wheel.set(0, &mut timers[0], later);
+        }
+        wheel.set(1, &mut timers[1], 80_000);
+        wheel.set(1, &mut timers[1], 500);
+
+        let fired = run(&mut wheel, &mut timers, 0, 100_000, 100);
+
+        assert_eq!(fired.len(), 2);
+        assert_eq!(fired[0].1, 1);
+        assert!(fired[0].0 <= 700);
+        assert!(fired[1].0 >= 89_999);
+    }
+
+    /// The wait never passes an entry, wherever it stands on the wheel.
+    #[test]
+    fn next_is_not_past_an_entry() {
+        let mut wheel = Wheel::new(0);
+        assert_eq!(wheel.next_ms(0), None);
+        for after in (0..51_000).step_by(137) {
+            let mut wheel = Wheel::new(123_456);
+            let mut timer = Timer::default();
+            wheel.set(0, &mut timer, 123_456 + after);
+
+            let wait = wheel.next_ms(123_456).unwrap_or(u64::MAX);
+
+            assert!(wait <= after + 2 * TICK_MS, "waits {wait} for {after}");
+        }
+        let mut timer = Timer::default();
+        wheel.set(0, &mut timer, 10_000);
+        assert!(wheel.next_ms(0).is_some());
+    }
+
+    /// Everything still fires when the process slept through the whole wheel.
+    #[test]
+    fn survives_a_long_sleep() {
+        let mut wheel = Wheel::new(0);
+        let mut timers = vec![Timer::default(); 100];
+        for (key, timer) in timers.iter_mut().enumerate() {
+            wheel.set(key, timer, key as u64 * 500);
+        }
+
+        let fired = run(&mut wheel, &mut timers, 1_000_000, 1_000_000, 1);
+
+        assert_eq!(fired.len(), 100);
+    }
+}

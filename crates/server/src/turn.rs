@@ -1,0 +1,324 @@
+//! A connection's turn: it goes from phase to phase until it has to wait for its client.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use adyton_http1::{Head, Parsed};
+use adyton_sys::socket;
+
+use crate::answer::cut;
+use crate::app::{App, Pull};
+use crate::connection::{After, Connection, Linger, Phase, Respond};
+use crate::event_loop::{Desk, Loop};
+use crate::log::{self, Level};
+use crate::output::Flushed;
+use crate::reply::Reply;
+
+/// Pulls from one stream before the other connections get their turn.
+const PULLS_PER_TURN: u32 = 16;
+
+/// Receives of one body before the other connections get their turn.
+const RECEIVES_PER_TURN: u32 = 16;
+
+/// What a connection does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Goes on in its new phase.
+    Continue,
+    /// Waits for an event or its deadline.
+    Wait,
+    /// Could go on, but gives the others a turn first.
+    Again,
+    /// Ends.
+    Close,
+}
+
+/// A connection and what it does next.
+pub(crate) type Step = (Box<Connection>, Next);
+
+impl<A: App> Loop<A> {
+    /// Works on a connection until it waits (it comes back) or ends (it does not).
+    pub(crate) fn work(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+        mut ending: bool,
+    ) -> Option<Box<Connection>> {
+        loop {
+            let (held, next) = match connection.phase {
+                Phase::Head => self.receive_head(key, connection, desk),
+                Phase::Upload(_) => self.receive_body(key, connection, desk),
+                Phase::Respond(_) => self.respond(key, connection, desk),
+                Phase::Linger(_) => linger(connection, desk),
+            };
+            connection = held;
+            match next {
+                Next::Continue => {}
+                // The peer's end was announced together with its last bytes, and is not again.
+                Next::Wait if std::mem::take(&mut ending) => {}
+                Next::Wait => return Some(connection),
+                Next::Again => {
+                    self.again.push_back(key);
+                    return Some(connection);
+                }
+                Next::Close => {
+                    self.close(connection);
+                    return None;
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, connection: Box<Connection>) {
+        if matches!(&connection.phase, Phase::Respond(respond) if respond.stream.is_some()) {
+            self.attach();
+        }
+        drop(connection);
+    }
+
+    /// Sends what the answers have so far, and decides what follows them.
+    pub(crate) fn settle(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+        after: After,
+    ) -> Step {
+        let Connection { output, socket, .. } = &mut *connection;
+        match output.flush(std::os::fd::AsFd::as_fd(socket)) {
+            Ok(Flushed::All) => {
+                output.give_back(&mut desk.spare);
+                self.after_answer(key, connection, after)
+            }
+            Ok(flushed) => {
+                let mut respond = Respond::new(after);
+                respond.pending_bytes = output.pending_bytes();
+                connection.since_ms = self.now_ms;
+                connection.phase = Phase::Respond(Box::new(respond));
+                self.wait_for_reader(key, connection, flushed)
+            }
+            Err(error) => (ended(connection, &error), Next::Close),
+        }
+    }
+
+    fn wait_for_reader(&mut self, key: usize, mut connection: Box<Connection>, flushed: Flushed) -> Step {
+        let deadline_ms = self.now_ms + self.config.write_idle_timeout_ms;
+        self.timers.set(key, &mut connection.timer, deadline_ms);
+        (connection, if flushed == Flushed::Turn { Next::Again } else { Next::Wait })
+    }
+
+    /// Everything is sent: the next request, a farewell, or the end.
+    fn after_answer(&mut self, key: usize, mut connection: Box<Connection>, after: After) -> Step {
+        match after {
+            After::Close => (connection, Next::Close),
+            After::Linger => {
+                socket::shutdown_write(&*connection);
+                let deadline_ms = self.now_ms + self.config.linger_timeout_ms;
+                self.timers.set(key, &mut connection.timer, deadline_ms);
+                connection.carry = Vec::new();
+                connection.phase = Phase::Linger(Box::new(Linger { bytes_left: self.config.drain_bytes_max }));
+                (connection, Next::Continue)
+            }
+            After::Next => {
+                connection.phase = Phase::Head;
+                let deadline_ms = if connection.carry.is_empty() {
+                    self.now_ms + self.config.keep_alive_timeout_ms
+                } else {
+                    // Nothing of a head may have been answered: its time goes on.
+                    connection.since_ms + self.config.head_timeout_ms
+                };
+                self.timers.set(key, &mut connection.timer, deadline_ms);
+                let more = std::mem::take(&mut connection.more) || connection.unparsed;
+                (connection, if more { Next::Continue } else { Next::Wait })
+            }
+        }
+    }
+
+    /// Goes on with an answer: sends, pulls, sends.
+    fn respond(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
+        for _ in 0..PULLS_PER_TURN {
+            let Connection { output, socket, .. } = &mut *connection;
+            match output.flush(std::os::fd::AsFd::as_fd(socket)) {
+                Ok(Flushed::All) => {}
+                Ok(flushed) => {
+                    if self.reads_too_slowly(&mut connection) {
+                        log::write(Level::Debug, format_args!("a client reads too slowly; closed"));
+                        return (connection, Next::Close);
+                    }
+                    return self.wait_for_reader(key, connection, flushed);
+                }
+                Err(error) => return (ended(connection, &error), Next::Close),
+            }
+            let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
+                unreachable!("only called in this phase")
+            };
+            if respond.stream.is_none() {
+                connection.output.give_back(&mut desk.spare);
+                let after = self.finish(&mut connection, *respond, desk);
+                // What came while nobody was reading made its event then.
+                connection.more = true;
+                return self.after_answer(key, connection, after);
+            }
+            connection.output.lend(&mut desk.spare);
+            connection = self.pull(connection, &mut respond);
+            connection.phase = Phase::Respond(respond);
+        }
+        (connection, Next::Again)
+    }
+
+    /// Asks the application for the next pieces.
+    fn pull(&mut self, connection: Box<Connection>, respond: &mut Respond) -> Box<Connection> {
+        self.attach();
+        let Some(stream) = respond.stream.as_mut() else { return connection };
+        let Some(answer) = respond.answer.take() else { return connection };
+        let mut reply = Reply::new(connection, answer, &self.room, respond.live.take());
+        let pulled = catch_unwind(AssertUnwindSafe(|| stream.pull(&mut reply))).unwrap_or(Pull::Failed);
+        match pulled {
+            Pull::More => {}
+            Pull::End => reply.end(),
+            Pull::Failed => reply.abort(),
+        }
+        let (connection, answer, live) = reply.into_parts();
+        if pulled != Pull::More {
+            respond.stream = None;
+        }
+        respond.answer = Some(answer);
+        respond.live = live;
+        connection
+    }
+
+    /// The answer is sent: says what follows it, and logs it if it was streamed.
+    fn finish(&mut self, connection: &mut Connection, mut respond: Respond, desk: &mut Desk) -> After {
+        let Some(answer) = respond.answer.take() else { return respond.after };
+        if !respond.head.is_empty()
+            && matches!(desk.head.parse(&respond.head, &self.config.head), Ok(Parsed::Complete))
+        {
+            self.log_answer(connection.peer, Some(&desk.head), &respond.head, &answer, respond.started_us);
+        }
+        if answer.is_cut() {
+            cut(connection, &answer);
+            return After::Close;
+        }
+        match (respond.after, respond.live.take()) {
+            (After::Next, Some(live)) => after_live(connection, &live),
+            (After::Close, _) if connection.unparsed || connection.more => After::Linger,
+            (after, _) => after,
+        }
+    }
+
+    fn reads_too_slowly(&self, connection: &mut Connection) -> bool {
+        let (pending_bytes, since_ms) = (connection.output.pending_bytes(), connection.since_ms);
+        let Phase::Respond(respond) = &mut connection.phase else { return false };
+        respond.sent_bytes += respond.pending_bytes.saturating_sub(pending_bytes);
+        respond.pending_bytes = pending_bytes;
+        let age_ms = self.now_ms.saturating_sub(since_ms);
+        age_ms > self.config.write_rate_grace_ms && respond.sent_bytes * 1000 < self.config.write_rate * age_ms
+    }
+
+    /// Reads on in a request body.
+    fn receive_body(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
+        for _ in 0..RECEIVES_PER_TURN {
+            let filled = if connection.unparsed {
+                connection.unparsed = false;
+                let carry = std::mem::take(&mut connection.carry);
+                desk.buffer[..carry.len()].copy_from_slice(&carry);
+                carry.len()
+            } else {
+                match socket::recv(&*connection, &mut desk.buffer) {
+                    Ok(None) => return (connection, Next::Wait),
+                    Ok(Some(bytes)) if bytes > 0 => bytes,
+                    _ => return (connection, Next::Close),
+                }
+            };
+            let Phase::Upload(upload) = &mut connection.phase else {
+                unreachable!("only called in this phase")
+            };
+            let used = match upload.feed(&desk.buffer[..filled], &self.config) {
+                Ok(used) => used,
+                Err(refusal) => return self.refuse(key, connection, desk, refusal),
+            };
+            if upload.is_done() {
+                connection.keep(&desk.buffer[used..filled], true);
+                connection.more = filled == desk.buffer.len();
+                return self.answer_upload(key, connection, desk);
+            }
+            let age_ms = self.now_ms.saturating_sub(upload.since_ms);
+            if age_ms > self.config.body_rate_grace_ms && upload.bytes() * 1000 < self.config.body_rate * age_ms {
+                return self.refuse(key, connection, desk, crate::serve::TOO_SLOW);
+            }
+            let deadline_ms = self.now_ms + self.config.body_idle_timeout_ms;
+            self.timers.set(key, &mut connection.timer, deadline_ms);
+        }
+        (connection, Next::Again)
+    }
+
+    /// A deadline has come.
+    pub(crate) fn expire(
+        &mut self,
+        key: usize,
+        connection: Box<Connection>,
+        desk: &mut Desk,
+    ) -> Option<Box<Connection>> {
+        let late = match connection.phase {
+            Phase::Head => !connection.carry.is_empty(),
+            Phase::Upload(_) => true,
+            Phase::Respond(_) | Phase::Linger(_) => false,
+        };
+        if !late {
+            self.close(connection);
+            return None;
+        }
+        let (connection, next) = self.refuse(key, connection, desk, crate::serve::TOO_SLOW);
+        match next {
+            Next::Close => {
+                self.close(connection);
+                None
+            }
+            _ => self.work(key, connection, desk, false),
+        }
+    }
+}
+
+/// Reads and forgets until the client has closed, or enough is enough.
+fn linger(mut connection: Box<Connection>, desk: &mut Desk) -> Step {
+    loop {
+        let received = socket::recv(&*connection, &mut desk.buffer);
+        let Phase::Linger(linger) = &mut connection.phase else { return (connection, Next::Close) };
+        match received {
+            Ok(None) => return (connection, Next::Wait),
+            Ok(Some(bytes)) if bytes > 0 && linger.bytes_left >= bytes as u64 => {
+                linger.bytes_left -= bytes as u64;
+            }
+            _ => return (connection, Next::Close),
+        }
+    }
+}
+
+/// The live body is done when the application has read it all; else what the client still sends
+/// cannot be told from its next request.
+pub(crate) fn after_live(connection: &mut Connection, live: &std::sync::Mutex<crate::body::Live>) -> After {
+    let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !live.is_done() {
+        return After::Linger;
+    }
+    let mut carry = live.leftover();
+    carry.append(&mut connection.carry);
+    connection.unparsed = !carry.is_empty();
+    connection.carry = carry;
+    After::Next
+}
+
+/// Says why a connection ended while something was still to be sent.
+fn ended(connection: Box<Connection>, error: &std::io::Error) -> Box<Connection> {
+    if error.kind() == std::io::ErrorKind::UnexpectedEof {
+        log::write(Level::Error, format_args!("a file became shorter while it was sent; the answer was cut"));
+    } else {
+        log::write(Level::Debug, format_args!("a client went away before its answer was sent: {error}"));
+    }
+    connection
+}
+
+/// Whether a head that has begun may be whole now; parsing again at every byte would be quadratic.
+pub(crate) fn worth_parsing(carried: usize, bytes: &[u8], limits: &adyton_http1::Limits) -> bool {
+    carried == 0 || Head::worth_parsing(&bytes[carried..], bytes.len(), limits)
+}

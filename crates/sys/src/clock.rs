@@ -1,0 +1,23 @@
+//! Time: a monotonic clock for deadlines, the wall clock for dates.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Milliseconds of `CLOCK_MONOTONIC`; reads the vDSO, no system call.
+pub fn monotonic_ms() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    // The kernel's monotonic clock starts at boot: it is never negative.
+    now.tv_sec.unsigned_abs() * 1000 + now.tv_nsec.unsigned_abs() / 1_000_000
+}
+
+/// Microseconds of `CLOCK_MONOTONIC`.
+pub fn monotonic_us() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
+}
+
+/// Seconds since 1970, UTC.
+pub fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs())
+}

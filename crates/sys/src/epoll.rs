@@ -1,0 +1,127 @@
+//! Readiness of many descriptors at once: epoll(7).
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::buffer::spare_capacity;
+use rustix::event::{Timespec, epoll};
+
+/// Events taken from the kernel in one call: enough for a busy loop, and 3 KiB to touch.
+const EVENTS_MAX: usize = 256;
+
+/// What a descriptor is watched for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interest {
+    /// Readable, for as long as it is (level-triggered): listeners and wake-ups.
+    Level,
+    /// Each change to readable or writable, once (edge-triggered): connections, which are
+    /// registered a single time and never re-armed.
+    Edge,
+}
+
+/// One descriptor that became ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The number given at [`Epoll::add`].
+    pub token: u64,
+    /// The peer has ended its side, or the connection is gone: after a short `recv` there is still
+    /// something to be learnt, and no further event will say so.
+    pub ending: bool,
+}
+
+/// The events of one wait; kept between waits so that nothing is allocated.
+pub struct Events {
+    list: Vec<epoll::Event>,
+}
+
+impl Events {
+    /// Room for [`EVENTS_MAX`] events.
+    pub fn new() -> Self {
+        Self { list: Vec::with_capacity(EVENTS_MAX) }
+    }
+
+    /// The number of events that the last wait brought.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether the last wait brought nothing.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The event at `index`, or `None` past the last one.
+    pub fn at(&self, index: usize) -> Option<Ready> {
+        use epoll::EventFlags as Flags;
+        self.list.get(index).map(|event| {
+            let flags = event.flags;
+            Ready {
+                token: event.data.u64(),
+                ending: flags.intersects(Flags::RDHUP | Flags::HUP | Flags::ERR),
+            }
+        })
+    }
+}
+
+impl Default for Events {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// An epoll instance.
+pub struct Epoll {
+    fd: OwnedFd,
+}
+
+impl Epoll {
+    /// Makes one: `epoll_create1(2)`.
+    ///
+    /// # Errors
+    ///
+    /// The process is out of descriptors or memory.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { fd: epoll::create(epoll::CreateFlags::CLOEXEC)? })
+    }
+
+    /// Watches `fd`; its events carry `token`. Closing the descriptor ends the watch.
+    ///
+    /// # Errors
+    ///
+    /// As `epoll_ctl(2)`: no memory, or the limit of watches is reached.
+    pub fn add(&self, fd: impl AsFd, token: u64, interest: Interest) -> io::Result<()> {
+        use epoll::EventFlags as Flags;
+        let flags = match interest {
+            Interest::Level => Flags::IN,
+            Interest::Edge => Flags::IN | Flags::OUT | Flags::RDHUP | Flags::ET,
+        };
+        Ok(epoll::add(&self.fd, fd, epoll::EventData::new_u64(token), flags)?)
+    }
+
+    /// Ends the watch of `fd`, which stays open.
+    ///
+    /// # Errors
+    ///
+    /// As `epoll_ctl(2)`: `fd` was not watched.
+    pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
+        Ok(epoll::delete(&self.fd, fd)?)
+    }
+
+    /// Waits until a descriptor is ready or `timeout_ms` passes; `None` waits for ever.
+    /// An interrupting signal ends the wait early, with no events.
+    ///
+    /// # Errors
+    ///
+    /// None that a correct program sees.
+    pub fn wait(&self, events: &mut Events, timeout_ms: Option<u32>) -> io::Result<()> {
+        let timeout = timeout_ms.map(|ms| Timespec {
+            tv_sec: i64::from(ms / 1000),
+            tv_nsec: i64::from(ms % 1000) * 1_000_000,
+        });
+        events.list.clear();
+        match epoll::wait(&self.fd, spare_capacity(&mut events.list), timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Files beneath a folder: opened so that no path leads out of it, and recognised again by one `stat`.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+/// How often an open is tried again that lost a race with a rename (`EAGAIN`, openat2(2)).
+const RACES_MAX: u32 = 8;
+
+/// What to do with a symbolic link in a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// Follow it as long as it stays beneath the root.
+    Follow,
+    /// Refuse the path with `ELOOP`.
+    Refuse,
+}
+
+/// What the kernel says a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Folder,
+    /// A symbolic link that was not followed.
+    Link,
+    /// A FIFO, socket or device.
+    Other,
+}
+
+/// The part of `stat` that tells one version of a file from another.
+///
+/// Two equal values mean: same file, same content, as far as the file system's clock can tell.
+/// `ctime_ns` moves with every write and cannot be set from outside, unlike `mtime_ns`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Meta {
+    /// Device number of the file system.
+    pub device: u64,
+    /// Inode number, unique on the device while the file exists.
+    pub inode: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// Last change of the content, nanoseconds since 1970; saturates in the year 2262.
+    pub mtime_ns: i64,
+    /// Last change of content or inode, nanoseconds since 1970; saturates likewise.
+    pub ctime_ns: i64,
+    /// File, folder or something else.
+    pub kind: Kind,
+}
+
+/// A folder, held open, whose files are reached without ever leaving it.
+///
+/// With openat2(2) the kernel resolves a path beneath the folder in one call.
+/// Where that is missing (Linux before 5.6, or forbidden by a sandbox) the path is walked
+/// component by component with `O_NOFOLLOW`; links are then refused even where they may be followed.
+#[derive(Debug)]
+pub struct Root {
+    fd: OwnedFd,
+    path: PathBuf,
+    walks: bool,
+}
+
+impl Root {
+    /// Opens the folder at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Those of open(2); `ENOTDIR` when it is not a folder.
+    pub fn open(path: &Path) -> io::Result<Root> {
+        let mut root = Root::open_to_walk(path)?;
+        let probe = root.resolve(c".", OFlags::PATH, Links::Refuse);
+        // Container runtimes before 2020 answer EPERM to a system call that they do not know.
+        root.walks = matches!(probe, Err(Errno::NOSYS | Errno::PERM));
+        Ok(root)
+    }
+
+    /// Opens the folder at `path` as on a kernel without openat2(2).
+    ///
+    /// # Errors
+    ///
+    /// As [`Root::open`].
+    pub fn open_to_walk(path: &Path) -> io::Result<Root> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(Root { fd, path: path.to_owned(), walks: true })
+    }
+
+    /// Opens the folder again when another one stands at its path now, and says whether it did.
+    ///
+    /// A folder that is gone stays open: a deployment may swap it by two renames.
+    ///
+    /// # Errors
+    ///
+    /// Those of fstat(2) and open(2) on a folder that exists.
+    pub fn reopen_if_replaced(&mut self) -> io::Result<bool> {
+        let Ok(now) = rustix::fs::statat(CWD, &self.path, AtFlags::empty()) else { return Ok(false) };
+        let held = rustix::fs::fstat(&self.fd)?;
+        if (now.st_dev, now.st_ino) == (held.st_dev, held.st_ino) {
+            return Ok(false);
+        }
+        self.fd = Root::open_to_walk(&self.path)?.fd;
+        Ok(true)
+    }
+
+    /// Opens `path`, relative to the folder, for reading.
+    ///
+    /// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal.
+    /// The caller looks at the kind of what was opened.
+    ///
+    /// # Errors
+    ///
+    /// `EXDEV` for a path that leaves the folder, `ELOOP` for a link that is refused,
+    /// `EAGAIN` when renames interfere again and again, and those of open(2).
+    pub fn open_beneath(&self, path: &CStr, links: Links) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+        if self.walks {
+            return Ok(self.walk(path, flags)?);
+        }
+        for _ in 1..RACES_MAX {
+            match self.resolve(path, flags, links) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                result => return Ok(result?),
+            }
+        }
+        Ok(self.resolve(path, flags, links)?)
+    }
+
+    /// Looks at `path` without opening it: one fstatat(2), some 0.35 µs.
+    ///
+    /// For recognising a file that [`Root::open_beneath`] has opened before, not for deciding
+    /// whether a path may be served: links above the last component are followed, wherever they lead.
+    ///
+    /// # Errors
+    ///
+    /// Those of fstatat(2).
+    #[inline]
+    pub fn stat(&self, path: &CStr, links: Links) -> io::Result<Meta> {
+        let flags = match links {
+            Links::Follow => AtFlags::empty(),
+            Links::Refuse => AtFlags::SYMLINK_NOFOLLOW,
+        };
+        Ok(Meta::of(&rustix::fs::statat(&self.fd, path, flags)?))
+    }
+
+    /// Looks at `path` without opening it, and never beyond the folder: three system calls.
+    ///
+    /// # Errors
+    ///
+    /// As [`Root::open_beneath`].
+    pub fn stat_beneath(&self, path: &CStr, links: Links) -> io::Result<Meta> {
+        let fd = if self.walks {
+            self.walk(path, OFlags::PATH)?
+        } else {
+            self.resolve(path, OFlags::PATH, links)?
+        };
+        stat(fd.as_fd())
+    }
+
+    fn resolve(&self, path: &CStr, flags: OFlags, links: Links) -> Result<OwnedFd, Errno> {
+        let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let resolve = match links {
+            Links::Follow => beneath,
+            Links::Refuse => beneath | ResolveFlags::NO_SYMLINKS,
+        };
+        rustix::fs::openat2(&self.fd, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
+    }
+
+    /// Opens `path` one component at a time, following no link and no `..`.
+    fn walk(&self, path: &CStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let last = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let (above, name) = match path.to_bytes().iter().rposition(|&byte| byte == b'/') {
+            Some(slash) => (&path.to_bytes()[..slash], &path.to_bytes()[slash + 1..]),
+            None => (&b""[..], path.to_bytes()),
+        };
+        if name == b".." || path.to_bytes().first() == Some(&b'/') {
+            return Err(Errno::XDEV);
+        }
+        let mut held: Option<OwnedFd> = None;
+        for part in above.split(|&byte| byte == b'/').filter(|part| !matches!(*part, b"" | b".")) {
+            if part == b".." {
+                return Err(Errno::XDEV);
+            }
+            let from = held.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
+            held = Some(rustix::fs::openat(from, part, step, Mode::empty())?);
+        }
+        let from = held.as_ref().map_or(self.fd.as_fd(), AsFd::as_fd);
+        // A path that ends in a slash means the folder itself.
+        let name = if name.is_empty() { b"." } else { name };
+        let fd = rustix::fs::openat(from, name, last, Mode::empty())?;
+        // With O_PATH, O_NOFOLLOW opens the link itself instead of refusing it (open(2)).
+        match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
+            FileType::Symlink => Err(Errno::LOOP),
+            _ => Ok(fd),
+        }
+    }
+}
+
+impl Meta {
+    #[inline]
+    fn of(stat: &Stat) -> Meta {
+        let kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Folder,
+            FileType::Symlink => Kind::Link,
+            _ => Kind::Other,
+        };
+        Meta {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            // The kernel reports no negative length.
+            bytes: u64::try_from(stat.st_size).unwrap_or(0),
+            mtime_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
+            ctime_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),
+            kind,
+        }
+    }
+}
+
+/// What an error of this module means to who asked for the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// There is no such file beneath the root, or none that may be reached.
+    Absent,
+    /// The process may not read it.
+    Denied,
+    /// Renames interfered each time; the next try may succeed.
+    Racing,
+    /// The process, or the machine, has no descriptor left.
+    OutOfFiles,
+    /// Anything else: the disk, memory.
+    Broken,
+}
+
+impl Fault {
+    /// Classifies an error of opening or looking at a path.
+    pub fn of(error: &io::Error) -> Fault {
+        match Errno::from_io_error(error) {
+            Some(
+                Errno::NOENT | Errno::NOTDIR
+                // A socket, or a device without a driver.
+                | Errno::NXIO | Errno::NODEV
+                // Out of the root, through a link that is refused, or longer than any path can be.
+                | Errno::XDEV | Errno::LOOP | Errno::NAMETOOLONG,
+            ) => Fault::Absent,
+            Some(Errno::ACCESS | Errno::PERM) => Fault::Denied,
+            Some(Errno::AGAIN | Errno::INTR) => Fault::Racing,
+            Some(Errno::MFILE | Errno::NFILE) => Fault::OutOfFiles,
+            _ => Fault::Broken,
+        }
+    }
+}
+
+/// Looks at an open file: one fstat(2).
+///
+/// # Errors
+///
+/// Those of fstat(2); `EBADF` cannot happen to a borrowed descriptor.
+pub fn stat(fd: BorrowedFd<'_>) -> io::Result<Meta> {
+    Ok(Meta::of(&rustix::fs::fstat(fd)?))
+}
+
+/// Names in an open folder with what each stands for, `.` and `..` left out, at most `names_max` of them.
+///
+/// In the order of the file system. Links are not followed: they come back as [`Kind::Link`].
+///
+/// # Errors
+///
+/// Those of getdents64(2). A name that vanishes meanwhile is left out.
+pub fn list(folder: BorrowedFd<'_>, names_max: usize) -> io::Result<Vec<(CString, Meta)>> {
+    let mut found = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        if found.len() == names_max {
+            break;
+        }
+        if let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            found.push((name.to_owned(), Meta::of(&stat)));
+        }
+    }
+    Ok(found)
+}
+
+#[inline]
+fn nanoseconds(seconds: impl TryInto<i64>, nanoseconds: impl TryInto<i64>) -> i64 {
+    let seconds = seconds.try_into().unwrap_or(i64::MAX);
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds.try_into().unwrap_or(0))
+}

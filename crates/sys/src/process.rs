@@ -1,0 +1,17 @@
+//! What the kernel grants this process.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Raises the soft limit of open descriptors to the hard one, and says what it is now.
+pub fn raise_descriptors_max() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    // Where raising is refused, the present limit simply stays.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    getrlimit(Resource::Nofile).current.unwrap_or(most)
+}
+
+/// The number of this process.
+pub fn id() -> u32 {
+    std::process::id()
+}

@@ -1,0 +1,223 @@
+//! Stream sockets: listening, accepting, and bytes in and out without blocking.
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny, SocketAddrUnix,
+    SocketFlags, SocketType, sockopt,
+};
+
+/// What a call on a non-blocking socket came to: `None` when it would have to wait.
+pub type Io = io::Result<Option<usize>>;
+
+const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
+
+/// Listens on a TCP address. Accepted sockets inherit `TCP_NODELAY` (tcp(7)), which saves
+/// a call for each connection.
+///
+/// # Errors
+///
+/// The address is in use, not of this machine, or not permitted.
+pub fn listen_tcp(address: SocketAddr, backlog: u32) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    if address.is_ipv6() {
+        sockopt::set_ipv6_v6only(&socket, true)?;
+    }
+    rustix::net::bind(&socket, &address)?;
+    rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    Ok(socket)
+}
+
+/// Listens on a unix socket at `path`. A socket left there by a server that is gone is replaced;
+/// one that still answers is not.
+///
+/// # Errors
+///
+/// `AddrInUse` when a server answers there or something else than a socket is there; otherwise as bind(2).
+pub fn listen_unix(path: &Path, backlog: u32) -> io::Result<OwnedFd> {
+    let address = SocketAddrUnix::new(path)?;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    match rustix::net::bind(&socket, &address) {
+        Err(Errno::ADDRINUSE) => {
+            remove_stale(path, &address)?;
+            rustix::net::bind(&socket, &address)?;
+        }
+        other => other?,
+    }
+    rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    Ok(socket)
+}
+
+fn remove_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
+    let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    match rustix::net::connect(&probe, address) {
+        Err(Errno::CONNREFUSED) => std::fs::remove_file(path),
+        _ => Err(io::ErrorKind::AddrInUse.into()),
+    }
+}
+
+/// Takes over the listening socket that the parent process left open as descriptor `fd`.
+///
+/// # Errors
+///
+/// `fd` is not open, or not a listening stream socket.
+pub fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: only asks the kernel about the number; a closed one answers EBADF.
+    if fd < 0 || unsafe { libc::fcntl(fd, libc::F_GETFD) } == -1 {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "no such descriptor is open"));
+    }
+    // SAFETY: `fd` is open, as just seen, and the user hands it to us by naming it: nobody else in
+    // this process closes it.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    if !sockopt::socket_acceptconn(&socket).unwrap_or(false) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the descriptor is not a listening socket"));
+    }
+    rustix::io::ioctl_fionbio(&socket, true)?;
+    rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
+    // A unix socket has no such option, and needs none.
+    let _ = sockopt::set_tcp_nodelay(&socket, true);
+    Ok(socket)
+}
+
+/// The address that a listening socket is bound to; `None` for a unix socket.
+///
+/// # Errors
+///
+/// As `getsockname(2)`.
+pub fn local_address(socket: impl AsFd) -> io::Result<Option<SocketAddr>> {
+    Ok(internet(&rustix::net::getsockname(socket)?))
+}
+
+/// The path of a unix socket; `None` for others and for unnamed ones.
+pub fn local_path(socket: impl AsFd) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let address = SocketAddrUnix::try_from(rustix::net::getsockname(socket).ok()?).ok()?;
+    address.path_bytes().map(|path| std::ffi::OsStr::from_bytes(path).into())
+}
+
+fn internet(address: &SocketAddrAny) -> Option<SocketAddr> {
+    SocketAddr::try_from(address.clone()).ok()
+}
+
+/// A connection taken from a listener, with its peer's address (`None` on unix sockets).
+pub type Accepted = (OwnedFd, Option<SocketAddr>);
+
+/// Takes one connection, non-blocking; `None` when none waits.
+///
+/// # Errors
+///
+/// As accept(2): `EMFILE`, `ENFILE`, `ENOMEM`, or the connection was already gone (`ECONNABORTED`).
+pub fn accept(listener: impl AsFd) -> io::Result<Option<Accepted>> {
+    match rustix::net::acceptfrom_with(listener, FLAGS) {
+        Ok((socket, peer)) => Ok(Some((socket, peer.as_ref().and_then(internet)))),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads what has arrived, up to the length of `buffer`; 0 is the peer's end.
+///
+/// # Errors
+///
+/// The connection was reset or timed out.
+pub fn recv(socket: impl AsFd, buffer: &mut [u8]) -> Io {
+    answer(rustix::net::recv(socket, &mut *buffer, RecvFlags::empty()).map(|(bytes, _)| bytes))
+}
+
+/// Sends what the kernel takes of `bytes`; `more` says that the next call follows at once (`MSG_MORE`).
+///
+/// # Errors
+///
+/// The connection is gone.
+pub fn send(socket: impl AsFd, bytes: &[u8], more: bool) -> Io {
+    answer(rustix::net::send(socket, bytes, send_flags(more)))
+}
+
+/// Sends what the kernel takes of several slices in one call.
+///
+/// # Errors
+///
+/// The connection is gone.
+pub fn send_vectored(socket: impl AsFd, slices: &[IoSlice<'_>], more: bool) -> Io {
+    let mut ancillary = SendAncillaryBuffer::default();
+    answer(rustix::net::sendmsg(socket, slices, &mut ancillary, send_flags(more)))
+}
+
+fn send_flags(more: bool) -> SendFlags {
+    if more { SendFlags::NOSIGNAL | SendFlags::MORE } else { SendFlags::NOSIGNAL }
+}
+
+/// Sends up to `bytes` of `file` from `offset` without copying them through this process;
+/// 0 means that the file ends before `offset`.
+///
+/// # Errors
+///
+/// The connection is gone, or the file cannot be read.
+pub fn send_file(socket: impl AsFd, file: impl AsFd, offset: u64, bytes: usize) -> Io {
+    let mut at = offset;
+    answer(rustix::fs::sendfile(socket, file, Some(&mut at), bytes))
+}
+
+fn answer(result: rustix::io::Result<usize>) -> Io {
+    match result {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Ends our side of the connection; the peer may still send.
+pub fn shutdown_write(socket: impl AsFd) {
+    // The connection may be gone already, which is the same to us.
+    let _ = rustix::net::shutdown(socket, Shutdown::Write);
+}
+
+/// Makes the later close a reset: the peer learns that what it has is not all.
+pub fn reset_on_close(socket: impl AsFd) {
+    // The connection may be gone already, which is the same to the peer.
+    let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
+}
+
+/// Which change a thread waits for with [`wait`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Bytes, the end, or an error can be read.
+    Readable,
+    /// Bytes can be sent.
+    Writable,
+}
+
+/// Blocks this thread until the socket is ready; `false` when `timeout_ms` passed first.
+///
+/// # Errors
+///
+/// As poll(2).
+pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool> {
+    let flags = match until {
+        Until::Readable => PollFlags::IN,
+        Until::Writable => PollFlags::OUT,
+    };
+    let timeout = Timespec {
+        tv_sec: i64::try_from(timeout_ms / 1000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(timeout_ms % 1000).unwrap_or(0) * 1_000_000,
+    };
+    match poll(&mut [PollFd::new(&socket, flags)], Some(&timeout)) {
+        Ok(ready) => Ok(ready > 0),
+        Err(Errno::INTR) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// How many connections wait to be accepted at the limit of `backlog`: the kernel's `somaxconn`
+/// cuts larger ones.
+pub fn backlog_max() -> Option<u32> {
+    std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok()?.trim().parse().ok()
+}

@@ -1,0 +1,39 @@
+//! Temporary files without a name: nobody can open them, and they are gone when they are closed.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+/// Makes a file in `folder` that has no name (`O_TMPFILE`, open(2)); on a file system that cannot,
+/// one whose name is removed at once.
+///
+/// # Errors
+///
+/// The folder does not exist, cannot be written, or is full.
+pub fn unlinked(folder: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE | OFlags::EXCL;
+    match rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(fd) => Ok(fd.into()),
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => named_then_removed(folder),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn named_then_removed(folder: &Path) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::CREATE | OFlags::EXCL;
+    for attempt in 0..u32::MAX {
+        let path = folder.join(format!(".adyton-{}-{attempt}", std::process::id()));
+        match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(fd) => {
+                std::fs::remove_file(&path)?;
+                return Ok(fd.into());
+            }
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}

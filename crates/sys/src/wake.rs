@@ -1,0 +1,48 @@
+//! A descriptor that one thread writes to wake the thread that waits on it: eventfd(2).
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use rustix::event::EventfdFlags;
+
+/// A wake-up, to be registered with an epoll instance.
+#[derive(Debug)]
+pub struct Wake {
+    fd: OwnedFd,
+}
+
+impl Wake {
+    /// Makes one.
+    ///
+    /// # Errors
+    ///
+    /// The process is out of descriptors or memory.
+    pub fn new() -> io::Result<Self> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        Ok(Self { fd: rustix::event::eventfd(0, flags)? })
+    }
+
+    /// Wakes the waiting thread, now or at its next wait.
+    pub fn wake(&self) {
+        // A full counter would block, and then the wake-up is already pending.
+        let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
+    }
+
+    /// Takes the pending wake-ups back.
+    pub fn clear(&self) {
+        let mut counter = [0; 8];
+        // An empty counter would block, and then there is nothing to take.
+        let _ = rustix::io::read(&self.fd, &mut counter);
+    }
+
+    /// The descriptor's number, for a signal handler.
+    pub(crate) fn raw(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+}
+
+impl AsFd for Wake {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
