@@ -1,1 +1,32 @@
-//! Settings as rows, and the command line made of them.
+//! Settings as rows, and the command line, environment, help and reference page made of them.
+//!
+//! Every setting is one [`Row`]; nothing about it is written down twice.
+//! What the user gives, by flag, by variable or by keyword, becomes one [`Settings`] in `resolve.rs`.
+//! This crate reads no clock, opens no socket and knows no Python; it looks at the disk only to say
+//! whether the target and the folders that were named exist.
+
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod bind;
+mod help;
+mod nearest;
+mod reference;
+mod resolve;
+mod row;
+mod rows;
+mod settings;
+mod target;
+mod units;
+
+pub use arguments::{Command, VERSION, parse};
+pub use bind::Bind;
+pub use reference::reference;
+pub use resolve::{Failure, from_keywords};
+pub use row::{Kind, Row};
+pub use rows::ROWS;
+pub use settings::{
+    AccessLog, AccessLogFormat, Interface, LogLevel, Settings, StaticMount, UnderscoreHeaders,
+};
+pub use target::Target;
+pub use units::Unit;

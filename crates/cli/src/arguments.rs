@@ -1,0 +1,173 @@
+//! The command line: which command, which target, which flags.
+
+use clap::builder::Str;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches};
+
+use crate::help::{self, Ink};
+use crate::nearest::nearest;
+use crate::reference::reference;
+use crate::resolve::{Failure, Given, Source, resolve, unknown};
+use crate::row::{Kind, Row};
+use crate::rows::ROWS;
+use crate::settings::Settings;
+
+/// The version of the whole program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// What the command line asks for.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Serve until told to stop.
+    Serve(Box<Settings>),
+    /// Load the target, say what it is, serve nothing.
+    Check(Box<Settings>),
+    /// Print this text to standard output and exit with 0.
+    Done(String),
+}
+
+/// Reads the command line, without the program's name, and the environment.
+///
+/// `color` says whether help may use colours: standard output is a terminal, and the user has not said no.
+///
+/// # Errors
+///
+/// A sentence about the first thing that is wrong.
+pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> Result<Command, Failure> {
+    let ink = if color { Ink::Ansi } else { Ink::Plain };
+    let Some((command, rest)) = args.split_first() else {
+        return Ok(Command::Done(help::overview(ink)));
+    };
+    match command.as_str() {
+        "serve" => serve("serve", rest, environment, ink, Command::Serve),
+        "check" => serve("check", rest, environment, ink, Command::Check),
+        "help" | "-h" | "--help" => help_about(rest.first().map(String::as_str), ink),
+        "reference" => Ok(Command::Done(reference())),
+        "-V" | "--version" => Ok(Command::Done(format!("adyton {VERSION}\n"))),
+        other => Err(unknown_command(other)),
+    }
+}
+
+fn serve(
+    command: &'static str,
+    args: &[String],
+    environment: &[(String, String)],
+    ink: Ink,
+    done: fn(Box<Settings>) -> Command,
+) -> Result<Command, Failure> {
+    let matches =
+        grammar(command).try_get_matches_from(args).map_err(|error| refusal(command, args, &error))?;
+    if matches.get_flag(LONG_HELP) {
+        return Ok(Command::Done(help::long(command, ink)));
+    }
+    if matches.get_flag(SHORT_HELP) {
+        return Ok(Command::Done(help::short(command, ink)));
+    }
+    let target = matches.get_one::<String>(TARGET).map(String::as_str);
+    let settings = resolve(given(&matches), target, environment)?;
+    if target.is_none() && (command == "check" || settings.statics.is_empty()) {
+        let message = format!(
+            "nothing to {command}: give a target, such as mysite.wsgi:application, hello.py or ./public"
+        );
+        return Err(Failure::usage(message));
+    }
+    Ok(done(Box::new(settings)))
+}
+
+// Ids that no row has, for what is not a setting.
+const TARGET: &str = "TARGET";
+const SHORT_HELP: &str = "-h";
+const LONG_HELP: &str = "--help";
+
+/// The flags as the rows have them; help is ours, because it is made of the rows too.
+fn grammar(command: &'static str) -> clap::Command {
+    let flags = ROWS.iter().map(|row| {
+        let flag = Arg::new(row.name).long(row.name).action(ArgAction::Append);
+        let flag = if let Some(letter) = row.short { flag.short(letter) } else { flag };
+        match row.kind {
+            // `--factory hello.py` must not take the target for the value.
+            Kind::Switch { .. } => {
+                flag.num_args(0..=1).require_equals(true).default_missing_value(Str::from("on"))
+            }
+            _ => flag,
+        }
+    });
+    clap::Command::new(command)
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .args(flags)
+        .arg(Arg::new(TARGET))
+        .arg(Arg::new(SHORT_HELP).short('h').action(ArgAction::SetTrue))
+        .arg(Arg::new(LONG_HELP).long("help").action(ArgAction::SetTrue))
+}
+
+/// The values by row. Of a flag that is not repeatable the last counts, so that a script's can be overruled.
+fn given(matches: &ArgMatches) -> Given<'_> {
+    let mut given = Given::new(Source::Flag);
+    for (index, row) in ROWS.iter().enumerate() {
+        let mut values: Vec<&str> =
+            matches.get_many::<String>(row.name).into_iter().flatten().map(String::as_str).collect();
+        if !row.repeatable && values.len() > 1 {
+            values.drain(..values.len() - 1);
+        }
+        given.values[index] = values;
+    }
+    given
+}
+
+/// Our sentence for an error of the parser.
+fn refusal(command: &str, args: &[String], error: &clap::Error) -> Failure {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return Failure::usage(plain(error));
+    };
+    // Known arguments come with what stands for their value: `--port <port>`.
+    let name = argument.split([' ', '=', '[']).next().unwrap_or(argument);
+    match error.kind() {
+        ErrorKind::UnknownArgument if name.starts_with('-') => unknown(Source::Flag, name),
+        ErrorKind::UnknownArgument => {
+            let is_switch_value = |arg: &String| arg == "on" || arg == "off";
+            let hint = if args.iter().any(is_switch_value) {
+                ", and a switch its value as in --factory=on"
+            } else {
+                ""
+            };
+            let message =
+                format!("{argument} is one argument too many: adyton {command} takes one target{hint}");
+            Failure::usage(message)
+        }
+        ErrorKind::InvalidValue => {
+            let example = name.strip_prefix("--").and_then(Row::find).map_or("", |row| row.example);
+            Failure::usage(format!("{name} needs a value, as in {name} {example}"))
+        }
+        _ => Failure::usage(plain(error)),
+    }
+}
+
+/// The first line of the parser's own words, for errors that our grammar should not be able to cause.
+fn plain(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
+    let text = match topic {
+        None => help::overview(ink),
+        Some("serve") => help::long("serve", ink),
+        Some("check") => help::long("check", ink),
+        Some(setting) => match Row::find(setting.trim_start_matches('-')) {
+            Some(row) => help::one(row, ink),
+            None => return Err(unknown(Source::Flag, setting)),
+        },
+    };
+    Ok(Command::Done(text))
+}
+
+fn unknown_command(wrong: &str) -> Failure {
+    let near = nearest(wrong, ["serve", "check", "help", "reference", "--version", "--help"].into_iter());
+    let hint = match near {
+        Some(command) => format!("adyton {command}"),
+        None => format!("adyton serve {wrong}"),
+    };
+    Failure::usage(format!("{wrong} is not a command; did you mean {hint}?"))
+}

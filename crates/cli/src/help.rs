@@ -1,0 +1,168 @@
+//! What `--help` prints: short as a table, long with every setting's whole text.
+
+use std::fmt::Write as _;
+
+use crate::row::Row;
+use crate::rows::ROWS;
+
+/// Whether a terminal shows the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ink {
+    /// Letters only.
+    Plain,
+    /// With the escape sequences of ECMA-48 for bold.
+    Ansi,
+}
+
+/// Where the defaults begin in the short help; a longer flag has a line of its own.
+const DEFAULT_COLUMN: usize = 39;
+
+/// Where the sentences begin in the short help.
+const HELP_COLUMN: usize = DEFAULT_COLUMN + 15;
+
+/// Long texts are wrapped for the narrowest terminal that people use.
+const LINE_CHARS_MAX: usize = 80;
+
+/// What `adyton` and `adyton help` print.
+pub(crate) fn overview(ink: Ink) -> String {
+    let commands = [
+        ("serve [TARGET] [SETTINGS]", "serve an application, a file of Python, or a folder"),
+        ("check TARGET [SETTINGS]", "load the target, say what it is, serve nothing"),
+        ("help [serve|check|SETTING]", "the long help, or that of one setting"),
+        ("reference", "print the reference of all settings, in Markdown"),
+        ("--version", "print the version"),
+    ];
+    let mut out = format!("{}\n\n", ink.bold("Adyton: a web server with Python inside"));
+    for (command, text) in commands {
+        let _ = writeln!(out, "  adyton {command:<27} {text}");
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("Targets"));
+    for (target, text) in TARGETS {
+        let _ = writeln!(out, "  {target:<27} {text}");
+    }
+    out + "\nadyton serve -h lists the settings, adyton serve --help explains them.\n"
+}
+
+/// What `-h` prints: a line for each setting.
+pub(crate) fn short(command: &str, ink: Ink) -> String {
+    let mut out = format!("{}\n", usage(command, ink));
+    let mut group = "";
+    for row in ROWS {
+        if row.group != group {
+            group = row.group;
+            let _ = writeln!(out, "\n{}", ink.bold(group));
+        }
+        let _ = writeln!(out, "{}", line(row, ink));
+    }
+    out + "\nEach has a variable too: ADYTON_BIND for --bind. The flag counts before the variable.\n\
+           --help says more, and adyton help SETTING all about one.\n"
+}
+
+/// What `--help` prints: every setting with its whole text.
+pub(crate) fn long(command: &str, ink: Ink) -> String {
+    let mut out = format!("{}\n\n", usage(command, ink));
+    for (target, text) in TARGETS {
+        let _ = writeln!(out, "  {target:<27} {text}");
+    }
+    let mut group = "";
+    for row in ROWS {
+        if row.group != group {
+            group = row.group;
+            let _ = write!(out, "\n{}\n", ink.bold(group));
+        }
+        let _ = write!(out, "\n{}", one(row, ink));
+    }
+    out
+}
+
+/// What `adyton help SETTING` prints.
+pub(crate) fn one(row: &Row, ink: Ink) -> String {
+    let mut out = format!("  {}\n", flags(row, ink));
+    let mut say = |text: &str| {
+        for line in wrapped(text, LINE_CHARS_MAX - 6) {
+            let _ = writeln!(out, "      {line}");
+        }
+    };
+    say(&sentence(row.help));
+    say(&row.detail.replace('`', ""));
+    say(&facts(row));
+    out
+}
+
+const TARGETS: [(&str, &str); 4] = [
+    ("mysite.wsgi:application", "a module and the name of the application in it"),
+    ("mysite.wsgi", "a module: its application, app or handler"),
+    ("hello.py, hello.py:app", "a file of Python"),
+    ("./public", "a folder: a static site"),
+];
+
+fn usage(command: &str, ink: Ink) -> String {
+    let target = if command == "check" { "TARGET" } else { "[TARGET]" };
+    format!("{} adyton {command} {target} [SETTINGS]", ink.bold("Usage:"))
+}
+
+fn line(row: &Row, ink: Ink) -> String {
+    let mut line = format!("  {}", flags(row, ink));
+    // Escape sequences take no column, so the width is that of the plain text.
+    let mut column = 2 + flags(row, Ink::Plain).chars().count();
+    if column + 2 > DEFAULT_COLUMN {
+        line.push('\n');
+        column = 0;
+    }
+    let (gap, default) = (DEFAULT_COLUMN - column, row.default);
+    let _ = write!(line, "{:gap$}{default:<width$}{}", "", row.help, width = HELP_COLUMN - DEFAULT_COLUMN);
+    line
+}
+
+/// `-b, --bind ADDRESS`, or the long one alone below the others' long ones.
+fn flags(row: &Row, ink: Ink) -> String {
+    let short =
+        row.short.map_or("    ".to_owned(), |letter| format!("{}, ", ink.bold(&format!("-{letter}"))));
+    let value = if row.is_switch() { "[=on|off]".to_owned() } else { format!(" {}", row.shape()) };
+    format!("{short}{}{value}", ink.bold(&row.flag()))
+}
+
+/// Default, range and variable, in one sentence.
+fn facts(row: &Row) -> String {
+    let mut facts =
+        if row.default.is_empty() { "No default".to_owned() } else { format!("Default {}", row.default) };
+    if let Some(range) = row.range() {
+        let _ = write!(facts, ", {range}");
+    }
+    if row.repeatable {
+        facts += "; may be repeated";
+    }
+    let _ = write!(facts, "; variable {}.", row.variable());
+    facts
+}
+
+/// The line of help as a sentence of its own.
+pub(crate) fn sentence(help: &str) -> String {
+    let mut letters = help.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// The text in lines of at most `chars_max`; a longer word has a line of its own.
+fn wrapped(text: &str, chars_max: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= chars_max => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+impl Ink {
+    fn bold(self, text: &str) -> String {
+        match self {
+            Ink::Plain => text.to_owned(),
+            Ink::Ansi => format!("\x1b[1m{text}\x1b[0m"),
+        }
+    }
+}

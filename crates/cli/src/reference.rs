@@ -1,0 +1,69 @@
+//! The reference page of all settings, in Markdown.
+
+use std::fmt::Write as _;
+
+use crate::help::sentence;
+use crate::row::Row;
+use crate::rows::ROWS;
+
+const INTRODUCTION: &str = "\
+# Settings
+
+<!-- Made by `adyton reference` from the rows in crates/cli/src/rows: change those, not this page. -->
+
+Every setting has one name in three spellings: `--keep-alive-timeout` on the command line,
+`ADYTON_KEEP_ALIVE_TIMEOUT` in the environment, and `keep_alive_timeout` as a keyword of `adyton.serve()`.
+A flag or a keyword counts before the variable, and the variable before the default.
+An empty variable counts as absent. A variable that begins with `ADYTON_` and is no setting is an error,
+except for those that Kubernetes sets for a service of that name.
+
+How values are written:
+
+| value | written |
+| --- | --- |
+| `BYTES` | `65536`, `64k`, `1.5m`, `1g`; in powers of 1024 |
+| `TIME` | `500ms`, `30s`, `2m`, `1h`; a number alone is seconds |
+| `RATE` | bytes per second: `500`, `2k`, `2k/s` |
+| `N` | a whole number |
+| `on\\|off` | also `true` and `false`, `yes` and `no`, `1` and `0`; the flag alone is `on`, else `--factory=off` |
+
+Where a setting may be repeated, its variable holds the values with commas between them.
+Relative paths are relative to `--chdir`.
+";
+
+/// The whole of `docs/reference/settings.md`.
+pub fn reference() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    let mut group = "";
+    for row in ROWS {
+        if row.group != group {
+            group = row.group;
+            let _ = write!(page, "\n## {group}\n");
+        }
+        write_row(&mut page, row);
+    }
+    page
+}
+
+fn write_row(page: &mut String, row: &Row) {
+    let short = row.short.map_or(String::new(), |letter| format!("`-{letter}`, "));
+    let value = if row.is_switch() { "[=on|off]".to_owned() } else { format!(" {}", row.shape()) };
+    let _ = write!(page, "\n### {short}`{}{value}`\n\n", row.flag());
+    let _ = write!(page, "{} {}\n\n", sentence(row.help), row.detail);
+    let default = if row.default.is_empty() { "none".to_owned() } else { format!("`{}`", row.default) };
+    let range = row.range().map_or(String::new(), |range| format!("; {range}"));
+    let repeatable = if row.repeatable { "; may be repeated" } else { "" };
+    let _ = writeln!(page, "- default: {default}{range}{repeatable}");
+    let _ = writeln!(page, "- variable: `{}`; keyword: `{}`", row.variable(), row.keyword());
+    let _ = writeln!(page, "- example: `{}{}`", row.flag(), example(row));
+}
+
+/// The example as a shell takes it.
+fn example(row: &Row) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,".contains(letter);
+    match row.example {
+        value if row.is_switch() => format!("={value}"),
+        value if value.chars().all(is_plain) => format!(" {value}"),
+        value => format!(" '{value}'"),
+    }
+}

@@ -1,0 +1,262 @@
+//! One `Settings` out of what was given: argument before variable before default.
+
+use std::fmt;
+use std::path::Path;
+
+use crate::bind::{Bind, EVERY_ADDRESS};
+use crate::nearest::nearest;
+use crate::row::{Row, VARIABLE_PREFIX};
+use crate::rows::ROWS;
+use crate::settings::Settings;
+use crate::target::{Target, did_you_mean};
+
+/// Why the server does not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// One sentence for the user, without a full stop and without the program's name in front.
+    pub message: String,
+    /// What the process exits with: 2, as getopt programs do for a wrong command line.
+    pub status: u8,
+}
+
+/// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
+///
+/// Keywords are the rows' names with underscores; each comes with its values as a user would write them, and
+/// with none when it was `None`; `True` and `False` are `on` and `off`. The environment counts too, below the
+/// keywords.
+///
+/// # Errors
+///
+/// A sentence about the first keyword, variable or folder that is wrong.
+pub fn from_keywords(
+    keywords: &[(String, Vec<String>)],
+    environment: &[(String, String)],
+) -> Result<Settings, Failure> {
+    let mut given = Given::new(Source::Keyword);
+    for (name, values) in keywords {
+        let Some(index) = ROWS.iter().position(|row| row.keyword() == *name) else {
+            return Err(unknown(Source::Keyword, name));
+        };
+        if values.len() > 1 && !ROWS[index].repeatable {
+            return Err(Failure::usage(format!("{name} takes one value, not {}", values.len())));
+        }
+        given.values[index] = values.iter().map(String::as_str).collect();
+    }
+    resolve(given, None, environment)
+}
+
+/// Where a value comes from, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    /// The row.
+    Default,
+    /// A variable of the platform, as `PORT`.
+    Ambient,
+    /// A variable of ours.
+    Variable,
+    /// A keyword of a program's call.
+    Keyword,
+    /// The command line.
+    Flag,
+}
+
+/// What the command line or a program's call says: for each row its values, none if it was not mentioned.
+pub(crate) struct Given<'a> {
+    source: Source,
+    /// As many as there are rows, in their order.
+    pub(crate) values: Vec<Vec<&'a str>>,
+}
+
+/// The values of one row that count.
+struct Chosen<'a> {
+    row: &'static Row,
+    source: Source,
+    values: Vec<&'a str>,
+}
+
+/// Chooses for each row, reads the values, and looks whether the folders exist.
+pub(crate) fn resolve(
+    given: Given<'_>,
+    target: Option<&str>,
+    environment: &[(String, String)],
+) -> Result<Settings, Failure> {
+    let mut settings = Settings::blank();
+    let mut chosen = choose(given, environment)?;
+    let from_parts = settle_address(&mut chosen)?;
+    for chosen in &chosen {
+        for value in &chosen.values {
+            let applied = chosen.row.apply(&mut settings, value);
+            applied.map_err(|why| wrong(chosen, value, &why))?;
+        }
+    }
+    if from_parts {
+        settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
+    }
+    settings.target = target.map(str::to_owned);
+    look_at_disk(&mut settings)?;
+    Ok(settings)
+}
+
+fn choose<'a>(given: Given<'a>, environment: &'a [(String, String)]) -> Result<Vec<Chosen<'a>>, Failure> {
+    let variables = variables(environment)?;
+    let mut chosen = Vec::with_capacity(ROWS.len());
+    for ((row, arguments), variable) in ROWS.iter().zip(given.values).zip(variables) {
+        let ambient = row.ambient.and_then(|name| lookup(environment, name));
+        let (source, values) = if !arguments.is_empty() {
+            (given.source, arguments)
+        } else if !variable.is_empty() {
+            (Source::Variable, variable)
+        } else if let Some(value) = ambient {
+            (Source::Ambient, vec![value])
+        } else {
+            (Source::Default, present(row.default).into_iter().collect())
+        };
+        chosen.push(Chosen { row, source, values });
+    }
+    Ok(chosen)
+}
+
+/// Our variables by row; an empty one counts as absent, because that is how wrappers unset them.
+fn variables(environment: &[(String, String)]) -> Result<Vec<Vec<&str>>, Failure> {
+    let mut values = vec![Vec::new(); ROWS.len()];
+    for (name, value) in environment {
+        let Some(rest) = name.strip_prefix(VARIABLE_PREFIX) else { continue };
+        if is_service_link(rest, value) {
+            continue;
+        }
+        let Some(index) = ROWS.iter().position(|row| row.variable() == *name) else {
+            return Err(unknown(Source::Variable, name));
+        };
+        if ROWS[index].repeatable {
+            values[index] = value.split(',').filter_map(present).collect();
+        } else {
+            values[index] = present(value).into_iter().collect();
+        }
+    }
+    Ok(values)
+}
+
+/// Whether this is what Kubernetes sets in every container when a service is called `adyton`:
+/// `ADYTON_SERVICE_HOST`, `ADYTON_PORT=tcp://...`, `ADYTON_PORT_80_TCP_ADDR` and the like.
+fn is_service_link(name: &str, value: &str) -> bool {
+    name.starts_with("SERVICE_") || name.starts_with("PORT_") || (name == "PORT" && value.contains("://"))
+}
+
+/// Decides between `bind` and the pair of `host` and `port`: what is given more strongly counts.
+///
+/// Returns whether the address is made of the pair.
+fn settle_address(chosen: &mut [Chosen<'_>]) -> Result<bool, Failure> {
+    let index = |name| ROWS.iter().position(|row| row.name == name).unwrap_or_default();
+    let (bind, host, port) = (index("bind"), index("host"), index("port"));
+    let half = if chosen[host].source >= chosen[port].source { host } else { port };
+    let (whole_source, half_source) = (chosen[bind].source, chosen[half].source);
+    if whole_source == half_source && whole_source != Source::Default {
+        let (whole, half) = (spelled(&chosen[bind]), spelled(&chosen[half]));
+        let message = format!("{whole} and {half} are both given; {whole} alone says host and port");
+        return Err(Failure::usage(message));
+    }
+    if whole_source > half_source {
+        for half in [host, port] {
+            chosen[half].values = vec![chosen[half].row.default];
+        }
+        return Ok(false);
+    }
+    if chosen[port].source == Source::Ambient && chosen[host].source == Source::Default {
+        chosen[host].values = vec![EVERY_ADDRESS];
+    }
+    chosen[bind].values.clear();
+    Ok(true)
+}
+
+/// Says which folder is missing before anything is started, and finds out what the target is.
+fn look_at_disk(settings: &mut Settings) -> Result<(), Failure> {
+    let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
+    if !base.is_dir() {
+        return Err(missing_folder("chdir", &base, Path::new(".")));
+    }
+    for (index, mount) in settings.statics.iter().enumerate() {
+        if !base.join(&mount.dir).is_dir() {
+            return Err(missing_folder("static", &mount.dir, &base));
+        }
+        if settings.statics[..index].iter().any(|earlier| earlier.prefix == mount.prefix) {
+            let message = format!("static: {}/ is given two folders; each prefix has one", mount.prefix);
+            return Err(Failure::usage(message));
+        }
+    }
+    settings.located = settings.target.as_deref().map(|target| Target::find(target, &base)).transpose()?;
+    if let Some(Target::Folder(folder)) = &settings.located
+        && settings.statics.iter().any(|mount| mount.prefix.is_empty())
+    {
+        let message = format!("static: / is given two folders; {} is there already", folder.display());
+        return Err(Failure::usage(message));
+    }
+    Ok(())
+}
+
+fn missing_folder(name: &str, folder: &Path, base: &Path) -> Failure {
+    let hint = did_you_mean(folder, base);
+    Failure::usage(format!("{name}: there is no folder {}{hint}", folder.display()))
+}
+
+/// The sentence about a name that no row has, with the nearest that one has.
+pub(crate) fn unknown(source: Source, name: &str) -> Failure {
+    let bare = match source {
+        Source::Variable => name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name),
+        _ => name.trim_start_matches('-'),
+    };
+    let bare = bare.replace('_', "-");
+    let near = nearest(&bare, ROWS.iter().map(|row| row.name)).and_then(Row::find);
+    let hint = match near {
+        Some(row) => format!("did you mean {}?", spell(row, source)),
+        None => "adyton serve --help lists them all".to_owned(),
+    };
+    Failure::usage(format!("{name} is not a setting; {hint}"))
+}
+
+fn wrong(chosen: &Chosen<'_>, value: &str, why: &str) -> Failure {
+    let separator = if chosen.source == Source::Flag { ' ' } else { '=' };
+    Failure::usage(format!("{}{separator}{value}: {why}", spelled(chosen)))
+}
+
+fn spelled(chosen: &Chosen<'_>) -> String {
+    spell(chosen.row, chosen.source)
+}
+
+/// The row's name as its user knows it.
+fn spell(row: &Row, source: Source) -> String {
+    match (source, row.ambient) {
+        (Source::Ambient, Some(name)) => name.to_owned(),
+        (Source::Variable, _) => row.variable(),
+        (Source::Keyword, _) => row.keyword(),
+        _ => row.flag(),
+    }
+}
+
+fn lookup<'e>(environment: &'e [(String, String)], name: &str) -> Option<&'e str> {
+    environment.iter().find(|(other, _)| other == name).and_then(|(_, value)| present(value))
+}
+
+fn present(text: &str) -> Option<&str> {
+    if text.is_empty() { None } else { Some(text) }
+}
+
+impl Given<'_> {
+    pub(crate) fn new(source: Source) -> Self {
+        Given { source, values: vec![Vec::new(); ROWS.len()] }
+    }
+}
+
+impl Failure {
+    /// A wrong command line or environment.
+    pub(crate) fn usage(message: String) -> Failure {
+        Failure { message, status: 2 }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,91 @@
+//! Which application is served, and what surrounds it.
+
+use super::{Kind, ROW, Row};
+use crate::settings::Interface;
+
+const GROUP: Row = Row { group: "Application", ..ROW };
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "interface",
+        kind: Kind::Choice {
+            words: &["auto", "wsgi", "handler"],
+            set: |settings, index| {
+                settings.interface = [Interface::Auto, Interface::Wsgi, Interface::Handler][index];
+            },
+        },
+        default: "auto",
+        example: "wsgi",
+        help: "how the application is called",
+        detail: "`wsgi` calls `application(environ, start_response)` as in PEP 3333, `handler` calls \
+                 `handler(request)`; `auto` looks at what the target is.",
+        ..GROUP
+    },
+    Row {
+        name: "factory",
+        kind: Kind::Switch { set: |settings, on| settings.factory = on },
+        default: "off",
+        example: "on",
+        help: "call the target, serve what it returns",
+        detail: "For applications that are made by a function without arguments, as `create_app` in Flask.",
+        ..GROUP
+    },
+    Row {
+        name: "threads",
+        kind: Kind::Form { shape: "N", set: |settings, text| threads(text).map(|n| settings.threads = n) },
+        default: "1",
+        // The only value there is: the tests know it.
+        example: "1",
+        help: "threads that run the application; 1 for now",
+        detail: "With 1 the application is never entered twice at once. More than 1 is refused until the event \
+                 loop can hand itself over to another thread, which this version cannot.",
+        ..GROUP
+    },
+    Row {
+        name: "chdir",
+        kind: Kind::Path { shape: "DIR", set: |settings, path| settings.chdir = Some(path) },
+        example: "/",
+        help: "folder to go to first",
+        detail: "Before anything is imported or opened: every other relative path, the target included, is \
+                 relative to it.",
+        ..GROUP
+    },
+    Row {
+        name: "python-path",
+        kind: Kind::Path { shape: "DIR", set: |settings, path| settings.python_path.push(path) },
+        example: "lib",
+        repeatable: true,
+        help: "folder to import from, before all others",
+        detail: "Put in front of `sys.path`, in the order given. The current folder and the folder of a \
+                 `file.py` target are there anyway.",
+        ..GROUP
+    },
+    Row {
+        name: "env",
+        short: Some('e'),
+        kind: Kind::Form {
+            shape: "NAME=VALUE",
+            set: |settings, text| variable(text).map(|pair| settings.env.push(pair)),
+        },
+        example: "DJANGO_SETTINGS_MODULE=mysite.settings",
+        repeatable: true,
+        help: "variable for the application's environment",
+        detail: "Set in `os.environ` before the application is imported; it replaces a variable that is there.",
+        ..GROUP
+    },
+];
+
+fn threads(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        Ok(1) => Ok(1),
+        Ok(2..) => Err("must be 1: this version cannot run the application on more threads yet".to_owned()),
+        _ => Err("write a whole number from 1 on".to_owned()),
+    }
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}

@@ -1,0 +1,58 @@
+//! How many connections there may be, and how long each is used.
+
+use super::{Kind, ROW, Row};
+use crate::units::Unit;
+
+const GROUP: Row = Row { group: "Connections", ..ROW };
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "connections-max",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 0,
+            most: 10_000_000,
+            set: |settings, number| settings.connections_max = number,
+        },
+        default: "0",
+        example: "10000",
+        help: "most open connections; 0: as files allow",
+        detail: "0 takes the limit of open files (`RLIMIT_NOFILE`), less what the server and the application \
+                 need themselves. Beyond it, new connections wait in the backlog.",
+        ..GROUP
+    },
+    Row {
+        name: "keep-alive-requests-max",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 0,
+            most: 1_000_000_000,
+            // The range makes it fit.
+            set: |settings, number| {
+                settings.keep_alive_requests_max = u32::try_from(number).unwrap_or(u32::MAX);
+            },
+        },
+        default: "0",
+        example: "1000",
+        help: "most requests on one connection; 0: no cap",
+        detail: "A connection costs the same after its millionth request, and closing it loses what the client \
+                 has already pipelined, so there is no cap unless a balancer in front needs one. 1 turns \
+                 keep-alive off.",
+        ..GROUP
+    },
+    Row {
+        name: "drain-bytes-max",
+        kind: Kind::Number {
+            unit: Unit::Bytes,
+            least: 0,
+            most: 64 << 20,
+            set: |settings, number| settings.drain_bytes_max = number,
+        },
+        default: "256k",
+        example: "1m",
+        help: "most of an unread body read to keep alive",
+        detail: "When the answer is there before the body has been read: up to this much is read and thrown \
+                 away so that the connection can go on; with more to come it is closed, lingering.",
+        ..GROUP
+    },
+];

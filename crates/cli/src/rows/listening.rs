@@ -1,0 +1,70 @@
+//! Where the server listens.
+
+use super::{Kind, ROW, Row};
+use crate::bind::{parse_host, parse_port};
+use crate::units::Unit;
+
+const GROUP: Row = Row { group: "Listening", ..ROW };
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "bind",
+        short: Some('b'),
+        kind: Kind::Form {
+            shape: "ADDRESS",
+            set: |settings, text| text.parse().map(|bind| settings.bind.push(bind)),
+        },
+        default: "127.0.0.1:8000",
+        example: "unix:/run/adyton/site.sock",
+        repeatable: true,
+        help: "HOST:PORT, [v6]:PORT, unix:PATH or fd://N",
+        detail: "`:PORT` is that port of every IPv4 address; port 0 lets the kernel pick one, which the banner \
+                 shows. `fd://N` is a listening socket that whoever started the server left open. The default \
+                 is not reachable from other machines. Not together with `--host` or `--port`.",
+        ..GROUP
+    },
+    Row {
+        name: "host",
+        kind: Kind::Form {
+            shape: "HOST",
+            set: |settings, text| parse_host(text).map(|host| settings.host = host),
+        },
+        default: "127.0.0.1",
+        example: "::1",
+        help: "name or address to listen at",
+        detail: "For one address, with `--port`; `0.0.0.0` is every IPv4 address and `::` every address.",
+        ..GROUP
+    },
+    Row {
+        name: "port",
+        short: Some('p'),
+        kind: Kind::Form {
+            shape: "PORT",
+            set: |settings, text| parse_port(text).map(|port| settings.port = port),
+        },
+        default: "8000",
+        example: "8080",
+        ambient: Some("PORT"),
+        help: "port to listen at; $PORT is honoured",
+        detail: "Platforms that run containers say in `PORT` where they expect an answer, and they ask from \
+                 outside: a port that comes from there is opened at `0.0.0.0` unless a host is given. It is \
+                 not looked at when a port or an address to bind is given in any other way.",
+        ..GROUP
+    },
+    Row {
+        name: "backlog",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 1,
+            most: 65_535,
+            // The range makes it fit.
+            set: |settings, number| settings.backlog = u32::try_from(number).unwrap_or(u32::MAX),
+        },
+        default: "4096",
+        example: "1024",
+        help: "connections that the kernel keeps waiting",
+        detail: "What listen(2) is given. The kernel cuts it to `net.core.somaxconn`, which is 4096 since Linux \
+                 5.4; a burst beyond it makes clients wait a second for their next try.",
+        ..GROUP
+    },
+];

@@ -1,0 +1,126 @@
+//! Limits of requests, and what is done to them and to answers.
+
+use super::files::field_value;
+use super::{Kind, ROW, Row};
+use crate::settings::{Settings, UnderscoreHeaders};
+use crate::units::Unit;
+
+const GROUP: Row = Row { group: "Requests and answers", ..ROW };
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "request-line-bytes-max",
+        kind: bytes(64, 64 << 10, |settings, number| settings.request_line_bytes_max = number),
+        default: "8k",
+        example: "16k",
+        help: "longest request line; a longer one is a 414",
+        detail: "Method, target and version. nginx and Apache have 8 KiB too.",
+        ..GROUP
+    },
+    Row {
+        name: "header-field-bytes-max",
+        kind: bytes(64, 64 << 10, |settings, number| settings.header_field_bytes_max = number),
+        default: "8k",
+        example: "16k",
+        help: "longest header field; a longer one is a 431",
+        detail: "Name and value. Mostly cookies grow that far; nginx and Apache have 8 KiB too.",
+        ..GROUP
+    },
+    Row {
+        name: "header-bytes-max",
+        kind: bytes(256, 1 << 20, |settings, number| settings.header_bytes_max = number),
+        default: "64k",
+        example: "128k",
+        help: "largest request head; a larger one is a 431",
+        detail: "Request line and all fields. A client that sends a head slowly holds at most this much memory.",
+        ..GROUP
+    },
+    Row {
+        name: "header-fields-max",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 1,
+            most: 256,
+            set: |settings, number| settings.header_fields_max = number,
+        },
+        default: "100",
+        example: "200",
+        help: "most header fields; more are a 431",
+        detail: "Apache has 100 too; browsers send some 20.",
+        ..GROUP
+    },
+    Row {
+        name: "body-bytes-max",
+        kind: bytes(0, 1 << 40, |settings, number| settings.body_bytes_max = number),
+        default: "100m",
+        example: "1g",
+        help: "largest request body; a larger one is a 413",
+        detail: "nginx stops at 1 MiB and Unit at 8 MiB, where the first photo or video fails; Apache stops at \
+                 1 GiB, where ten clients fill a small disk. It costs disk, not memory. 0 refuses every body.",
+        ..GROUP
+    },
+    Row {
+        name: "body-memory-bytes-max",
+        kind: bytes(0, 64 << 20, |settings, number| settings.body_memory_bytes_max = number),
+        default: "256k",
+        example: "1m",
+        help: "largest body in memory; more goes to a file",
+        detail: "Forms and most JSON fit; 1,000 clients that upload at once hold at most 250 MiB. The file has \
+                 no name and is gone with the request.",
+        ..GROUP
+    },
+    Row {
+        name: "temp-dir",
+        kind: Kind::Path { shape: "DIR", set: |settings, path| settings.temp_dir = path },
+        default: "/tmp",
+        example: "/var/tmp",
+        ambient: Some("TMPDIR"),
+        help: "folder for large bodies; $TMPDIR is honoured",
+        detail: "Where `/tmp` is in memory (tmpfs), a folder on disk such as `/var/tmp` is the better choice.",
+        ..GROUP
+    },
+    Row {
+        name: "underscore-headers",
+        kind: Kind::Choice {
+            words: &["drop", "refuse"],
+            set: |settings, index| {
+                settings.underscore_headers = [UnderscoreHeaders::Drop, UnderscoreHeaders::Refuse][index];
+            },
+        },
+        default: "drop",
+        example: "refuse",
+        help: "fields that have an underscore in their name",
+        detail: "In an environ, `X_Forwarded_For` and `X-Forwarded-For` become one name, so that a client could \
+                 pass the one off as the other. `drop` leaves such a field out, `refuse` answers 400.",
+        ..GROUP
+    },
+    Row {
+        name: "merge-slashes",
+        kind: Kind::Switch { set: |settings, on| settings.merge_slashes = on },
+        default: "off",
+        example: "on",
+        help: "make // in a path one slash",
+        detail: "For the application's `SCRIPT_NAME` and `PATH_INFO`; `REQUEST_URI` stays as it was. Apache and \
+                 nginx do so, uWSGI and gunicorn do not.",
+        ..GROUP
+    },
+    Row {
+        name: "server-header",
+        kind: Kind::Form {
+            shape: "TEXT|off",
+            set: |settings, text| {
+                settings.server_header = if text == "off" { None } else { Some(field_value(text)?) };
+                Ok(())
+            },
+        },
+        default: "adyton",
+        example: "off",
+        help: "Server field of answers",
+        detail: "The default names no version. An application that sets its own `Server` field keeps it.",
+        ..GROUP
+    },
+];
+
+const fn bytes(least: u64, most: u64, set: fn(&mut Settings, u64)) -> Kind {
+    Kind::Number { unit: Unit::Bytes, least, most, set }
+}

@@ -1,0 +1,63 @@
+//! The table of all settings, one file for each group.
+
+mod application;
+mod connections;
+mod files;
+mod listening;
+mod logging;
+mod messages;
+mod timeouts;
+
+use crate::row::{Kind, Row};
+
+/// Every setting, in the order of the help; rows of one group stand together.
+pub static ROWS: &[Row] = &joined::<COUNT>();
+
+const GROUPS: &[&[Row]] = &[
+    listening::ROWS,
+    application::ROWS,
+    files::ROWS,
+    logging::ROWS,
+    messages::ROWS,
+    connections::ROWS,
+    timeouts::ROWS,
+];
+
+const COUNT: usize = {
+    let (mut count, mut group) = (0, 0);
+    while group < GROUPS.len() {
+        count += GROUPS[group].len();
+        group += 1;
+    }
+    count
+};
+
+/// What a row leaves out.
+const ROW: Row = Row {
+    name: "",
+    short: None,
+    group: "",
+    kind: Kind::Switch { set: |_, _| {} },
+    default: "",
+    example: "",
+    repeatable: false,
+    ambient: None,
+    help: "",
+    detail: "",
+};
+
+/// Joins the groups while compiling; loops, because iterators are not `const`.
+const fn joined<const N: usize>() -> [Row; N] {
+    let mut rows = [ROW; N];
+    let (mut count, mut group) = (0, 0);
+    while group < GROUPS.len() {
+        let mut row = 0;
+        while row < GROUPS[group].len() {
+            rows[count] = GROUPS[group][row];
+            count += 1;
+            row += 1;
+        }
+        group += 1;
+    }
+    rows
+}

@@ -1,0 +1,241 @@
+//! The typed result: one field for each row, which the rest of the server reads.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::bind::Bind;
+use crate::target::Target;
+
+/// Every setting, checked.
+///
+/// Relative paths are relative to `chdir`: the server goes there before it opens anything.
+/// Numbers have their unit in the name; `_max` and `_min` include the value itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the user, not a state of ours")]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Settings {
+    /// What to serve, as typed; nothing when a program hands over its application, or only files are served.
+    pub target: Option<String>,
+    /// What `target` turned out to be.
+    pub located: Option<Target>,
+
+    /// Where to listen, never empty; `host` and `port` have gone into it.
+    pub bind: Vec<Bind>,
+    pub host: String,
+    pub port: u16,
+    pub backlog: u32,
+
+    pub interface: Interface,
+    pub factory: bool,
+    pub threads: u32,
+    pub chdir: Option<PathBuf>,
+    pub python_path: Vec<PathBuf>,
+    pub env: Vec<(String, String)>,
+
+    pub statics: Vec<StaticMount>,
+    pub static_listing: bool,
+    pub static_cache_control: Option<String>,
+    /// Relative to the folder that is served.
+    pub static_404: Option<String>,
+    /// Relative to the folder that is served.
+    pub static_fallback: Option<String>,
+    pub static_fall_through: bool,
+    pub static_precompressed: bool,
+    pub static_symlinks: bool,
+    pub static_cache_bytes_max: u64,
+    pub static_cache_file_bytes_max: u64,
+
+    pub access_log: AccessLog,
+    pub access_log_format: AccessLogFormat,
+    pub log_level: LogLevel,
+
+    pub request_line_bytes_max: u64,
+    pub header_field_bytes_max: u64,
+    pub header_bytes_max: u64,
+    pub header_fields_max: u64,
+    pub body_bytes_max: u64,
+    pub body_memory_bytes_max: u64,
+    pub temp_dir: PathBuf,
+    pub underscore_headers: UnderscoreHeaders,
+    pub merge_slashes: bool,
+    /// Nothing: no `Server` field.
+    pub server_header: Option<String>,
+
+    /// 0: as many as the limit of open files leaves room for.
+    pub connections_max: u64,
+    /// 0: no cap.
+    pub keep_alive_requests_max: u32,
+    pub drain_bytes_max: u64,
+
+    pub first_byte_timeout_ms: u64,
+    pub header_timeout_ms: u64,
+    pub body_idle_timeout_ms: u64,
+    /// 0: no such check.
+    pub body_rate_min_bytes_per_second: u64,
+    pub body_rate_grace_ms: u64,
+    pub write_idle_timeout_ms: u64,
+    /// 0: no such check.
+    pub write_rate_min_bytes_per_second: u64,
+    pub write_rate_grace_ms: u64,
+    pub keep_alive_timeout_ms: u64,
+    pub linger_timeout_ms: u64,
+    pub graceful_timeout_ms: u64,
+}
+
+/// What kind of application the target is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// Looked at when it is loaded.
+    Auto,
+    /// PEP 3333.
+    Wsgi,
+    /// `handler(request)`.
+    Handler,
+}
+
+/// A folder of files under a prefix of the URL's path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaticMount {
+    /// Without a slash at its end: `/static`, or empty for the root.
+    pub prefix: String,
+    /// The folder.
+    pub dir: PathBuf,
+}
+
+/// Where the access log goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessLog {
+    /// Nowhere.
+    Off,
+    /// Standard output, written `-`.
+    Stdout,
+    /// Appended to a file.
+    File(PathBuf),
+}
+
+/// How a line of the access log looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessLogFormat {
+    /// The common log format.
+    Common,
+    /// `Common` with the referrer and the user agent.
+    Combined,
+    /// One JSON object a line.
+    Json,
+    /// Atoms in the notation of Apache's `LogFormat`, not yet read.
+    Atoms(String),
+}
+
+/// The least serious message that is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    /// What helps to find a fault in the server itself.
+    Debug,
+    /// Start, stop and the like.
+    Info,
+    /// What should be looked at.
+    Warning,
+    /// What failed.
+    Error,
+}
+
+/// What happens to a request field with an underscore in its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnderscoreHeaders {
+    /// The field is left out.
+    Drop,
+    /// The request is answered 400.
+    Refuse,
+}
+
+impl Settings {
+    /// What the rows then fill: no value here is ever seen by anybody.
+    pub(crate) fn blank() -> Settings {
+        Settings {
+            target: None,
+            located: None,
+            bind: Vec::new(),
+            host: String::new(),
+            port: 0,
+            backlog: 0,
+            interface: Interface::Auto,
+            factory: false,
+            threads: 0,
+            chdir: None,
+            python_path: Vec::new(),
+            env: Vec::new(),
+            statics: Vec::new(),
+            static_listing: false,
+            static_cache_control: None,
+            static_404: None,
+            static_fallback: None,
+            static_fall_through: false,
+            static_precompressed: false,
+            static_symlinks: false,
+            static_cache_bytes_max: 0,
+            static_cache_file_bytes_max: 0,
+            access_log: AccessLog::Off,
+            access_log_format: AccessLogFormat::Common,
+            log_level: LogLevel::Debug,
+            request_line_bytes_max: 0,
+            header_field_bytes_max: 0,
+            header_bytes_max: 0,
+            header_fields_max: 0,
+            body_bytes_max: 0,
+            body_memory_bytes_max: 0,
+            temp_dir: PathBuf::new(),
+            underscore_headers: UnderscoreHeaders::Drop,
+            merge_slashes: false,
+            server_header: None,
+            connections_max: 0,
+            keep_alive_requests_max: 0,
+            drain_bytes_max: 0,
+            first_byte_timeout_ms: 0,
+            header_timeout_ms: 0,
+            body_idle_timeout_ms: 0,
+            body_rate_min_bytes_per_second: 0,
+            body_rate_grace_ms: 0,
+            write_idle_timeout_ms: 0,
+            write_rate_min_bytes_per_second: 0,
+            write_rate_grace_ms: 0,
+            keep_alive_timeout_ms: 0,
+            linger_timeout_ms: 0,
+            graceful_timeout_ms: 0,
+        }
+    }
+}
+
+impl FromStr for StaticMount {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<StaticMount, String> {
+        let (prefix, dir) = text.split_once('=').ok_or("write PREFIX=DIR, as in /static=static/")?;
+        if !prefix.starts_with('/') {
+            return Err("the prefix starts with a slash, as in /static=static/".to_owned());
+        }
+        if dir.is_empty() {
+            return Err("the folder behind the equals sign is missing".to_owned());
+        }
+        let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+        // The prefix is compared with the raw path, so it must have one spelling only.
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        let is_segment =
+            |part: &str| !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_plain);
+        if !prefix.split('/').skip(1).all(is_segment) {
+            return Err("a prefix has letters, digits and -._~ between single slashes".to_owned());
+        }
+        Ok(StaticMount { prefix: prefix.to_owned(), dir: dir.into() })
+    }
+}
+
+impl AccessLogFormat {
+    /// The format in Apache's atoms; nothing for JSON.
+    pub fn atoms(&self) -> Option<&str> {
+        match self {
+            AccessLogFormat::Common => Some(r#"%h %l %u %t "%r" %>s %b"#),
+            AccessLogFormat::Combined => Some(r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i""#),
+            AccessLogFormat::Json => None,
+            AccessLogFormat::Atoms(atoms) => Some(atoms),
+        }
+    }
+}

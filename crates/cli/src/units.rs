@@ -1,0 +1,81 @@
+//! Numbers as people write them: `64k`, `30s`, `500/s`, and back.
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain count.
+    Count,
+    /// Bytes; `k`, `m` and `g` are powers of 1024.
+    Bytes,
+    /// Milliseconds inside, written `500ms`, `30s`, `2m` or `1h`; a bare number is seconds.
+    Duration,
+    /// Bytes per second, written as bytes; a `/s` behind it is allowed.
+    Rate,
+}
+
+type Scale = (&'static str, u64);
+
+// In each, the scales ascend and the bare one comes first among equals: `show` takes the last that divides.
+const COUNT: &[Scale] = &[("", 1)];
+const BYTES: &[Scale] = &[("", 1), ("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30)];
+const DURATION: &[Scale] = &[("ms", 1), ("", 1_000), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
+
+/// Digits behind the point: with the largest scale, the product stays far below 2⁶⁴.
+const FRACTION_DIGITS_MAX: usize = 6;
+
+impl Unit {
+    /// Reads a number; nothing when it is malformed, too large, or not whole in the smallest unit.
+    pub fn parse(self, text: &str) -> Option<u64> {
+        let text = if self == Unit::Rate { text.strip_suffix("/s").unwrap_or(text) } else { text };
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, suffix) = text.split_at(end);
+        let &(_, scale) = self.scales().iter().find(|(name, _)| name.eq_ignore_ascii_case(suffix))?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+        if fraction.len() > FRACTION_DIGITS_MAX {
+            return None;
+        }
+        let parts = fraction.bytes().fold(1, |product, _| product * 10);
+        let fraction = fraction.parse::<u64>().ok()? * scale;
+        if fraction % parts != 0 {
+            return None;
+        }
+        whole.parse::<u64>().ok()?.checked_mul(scale)?.checked_add(fraction / parts)
+    }
+
+    /// Writes a number in the largest unit that holds it whole; [`Unit::parse`] reads it back.
+    pub fn show(self, number: u64) -> String {
+        let fitting = self.scales().iter().rfind(|(_, scale)| number.is_multiple_of(*scale));
+        match fitting {
+            Some((suffix, scale)) if number != 0 => format!("{}{suffix}", number / scale),
+            _ => number.to_string(),
+        }
+    }
+
+    /// What stands for such a number in the help.
+    pub fn shape(self) -> &'static str {
+        match self {
+            Unit::Count => "N",
+            Unit::Bytes => "BYTES",
+            Unit::Duration => "TIME",
+            Unit::Rate => "RATE",
+        }
+    }
+
+    /// What to write instead of something unreadable.
+    pub(crate) fn wanted(self) -> &'static str {
+        match self {
+            Unit::Count => "write a whole number",
+            Unit::Bytes => "write bytes as 65536, 64k, 1m or 1g",
+            Unit::Duration => "write a time as 500ms, 30s, 2m or 1h",
+            Unit::Rate => "write bytes per second as 500 or 2k",
+        }
+    }
+
+    fn scales(self) -> &'static [Scale] {
+        match self {
+            Unit::Count => COUNT,
+            Unit::Bytes | Unit::Rate => BYTES,
+            Unit::Duration => DURATION,
+        }
+    }
+}

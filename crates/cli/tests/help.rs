@@ -1,0 +1,100 @@
+//! Help and reference say everything, and the committed page is the one that the rows make.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test ends at its first surprise"
+)]
+
+mod common;
+
+use std::path::Path;
+
+use adyton_cli::{Command, ROWS, parse, reference};
+use common::printed;
+
+#[test]
+fn every_row_is_in_every_help() {
+    for words in [["serve", "-h"], ["check", "-h"], ["serve", "--help"], ["help", "check"]] {
+        let text = printed(&words);
+        for row in ROWS {
+            let is_flag = |word: &str| word.split(['[', ' ']).next() == Some(&row.flag());
+            assert!(text.split_whitespace().any(is_flag), "{words:?}: {}", row.name);
+            assert!(text.contains(row.group), "{words:?}: {}", row.group);
+            assert!(
+                text.to_lowercase().contains(&row.help.to_lowercase()) || words[1] != "-h",
+                "{}",
+                row.name
+            );
+        }
+    }
+}
+
+#[test]
+fn the_short_help_is_aligned_and_fits() {
+    let text = printed(&["serve", "-h"]);
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    for row in ROWS {
+        let line = text.lines().find(|line| line.ends_with(row.help)).unwrap();
+        assert_eq!(line.chars().count() - row.help.chars().count(), 54, "{line}");
+    }
+}
+
+#[test]
+fn the_long_help_fits_a_narrow_terminal() {
+    for line in printed(&["serve", "--help"]).lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn one_setting_can_be_asked_about() {
+    let expected = "      --linger-timeout TIME\n      Reading on after the last answer.\n";
+    let text = printed(&["help", "linger-timeout"]);
+
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.ends_with("      Default 2s, from 0 to 24h; variable ADYTON_LINGER_TIMEOUT.\n"), "{text}");
+    assert_eq!(text, printed(&["help", "--linger-timeout"]));
+}
+
+#[test]
+fn colours_only_surround() {
+    let words = ["serve".to_owned(), "--help".to_owned()];
+    let Ok(Command::Done(text)) = parse(&words, &[], true) else { panic!("must be help") };
+
+    assert!(text.contains("\x1b[1m--bind\x1b[0m ADDRESS"), "{text}");
+    assert_eq!(text.replace("\x1b[1m", "").replace("\x1b[0m", ""), printed(&["serve", "--help"]));
+}
+
+#[test]
+fn help_version_and_reference_print() {
+    assert_eq!(printed(&[]), printed(&["--help"]));
+    assert_eq!(printed(&["-h"]), printed(&["help"]));
+    assert_eq!(printed(&["--version"]), format!("adyton {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(printed(&["-V"]), printed(&["--version"]));
+    assert_eq!(printed(&["reference"]), reference());
+}
+
+#[test]
+fn the_committed_reference_is_that_of_the_rows() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/settings.md");
+    let committed = std::fs::read_to_string(path).unwrap();
+
+    assert!(
+        committed == reference(),
+        "make it anew: cargo run -p adyton-cli --example reference > docs/reference/settings.md"
+    );
+}
+
+#[test]
+fn the_reference_names_everything() {
+    let page = reference();
+    for row in ROWS {
+        for part in [row.variable(), row.keyword(), row.detail.to_owned(), row.flag()] {
+            assert!(page.contains(&part), "{}: {part}", row.name);
+        }
+    }
+}
