@@ -1,8 +1,26 @@
-//! The access log: one line per answer.
+//! The access log: one line per answer, in Apache's notation or as JSON.
+//!
+//! A line is appended to a buffer, without a system call and without an allocation; the buffer is written
+//! when it is full or half a second old. So a line costs a fraction of a microsecond, and the log of a
+//! process that is killed lacks at most the last half second.
+
+mod client;
+mod escape;
+mod format;
+mod json;
+mod line;
+mod sink;
+mod stamp;
 
 use std::net::SocketAddr;
+use std::{fmt, io};
 
 use adyton_http1::Head;
+use adyton_sys::clock;
+
+use format::Format;
+use sink::Sink;
+use stamp::Stamp;
 
 /// One answer, as the log sees it.
 pub struct Record<'r> {
@@ -10,7 +28,7 @@ pub struct Record<'r> {
     pub peer: Option<SocketAddr>,
     /// The request's head; `None` when it could not be parsed.
     pub head: Option<&'r Head>,
-    /// What the head's positions point into.
+    /// What the head's positions point into. Without a head: what came in its place, perhaps nothing.
     pub bytes: &'r [u8],
     /// The status sent.
     pub status: u16,
@@ -21,24 +39,149 @@ pub struct Record<'r> {
     pub duration_us: u64,
 }
 
-/// An open access log.
-pub struct AccessLog {}
+/// An open access log. It must not live through a fork: both processes would write what it holds.
+pub struct AccessLog {
+    format: Format,
+    stamp: Stamp,
+    /// Whole lines that have not been written yet.
+    held: Vec<u8>,
+    /// The first tick that saw the oldest of them.
+    held_since_ms: Option<u64>,
+    sink: Sink,
+}
 
 impl AccessLog {
+    /// Opens the log at `target`: `-` is standard output, anything else a file, which is appended to and
+    /// which, if it is new, only its owner may write and only its group may read.
+    ///
+    /// `format` is `common`, `combined`, `json`, or made of atoms as in Apache's `LogFormat`:
+    ///
+    /// | atom | stands for |
+    /// | --- | --- |
+    /// | `%h`, `%a` | the client's address |
+    /// | `%l`, `%u` | `-`: nobody is asked who they are |
+    /// | `%t` | when the answer was finished, in UTC: `[20/Nov/2026:10:55:52 +0000]` |
+    /// | `%r` | the request line; of a request that was refused, its first bytes |
+    /// | `%m`, `%U`, `%q`, `%H` | method, path as it was sent, query with its `?`, protocol |
+    /// | `%s`, `%>s` | the status |
+    /// | `%b`, `%B` | body bytes sent; none are `-` in `%b` |
+    /// | `%D`, `%T` | duration in microseconds, in whole seconds |
+    /// | `%P` | number of the process |
+    /// | `%{Name}i` | a field of the request; fields that hold credentials are refused |
+    /// | `%%`, `\"`, `\\`, `\n`, `\t` | `%`, `"`, `\`, line feed, tab |
+    ///
+    /// # Errors
+    ///
+    /// The format is wrong, or the file cannot be opened.
+    pub fn open(target: &str, format: &str) -> Result<Self, AccessLogError> {
+        let format = Format::read(format).map_err(AccessLogError::Format)?;
+        let sink = Sink::open(target)
+            .map_err(|source| AccessLogError::Open { target: target.to_owned(), source })?;
+        Ok(Self {
+            format,
+            stamp: Stamp::new(),
+            held: Vec::with_capacity(HELD_BYTES_CAPACITY),
+            held_since_ms: None,
+            sink,
+        })
+    }
+
+    /// Whether `format` could be opened with.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is wrong, and where.
+    pub fn check_format(format: &str) -> Result<(), String> {
+        Format::read(format).map(|_| ())
+    }
+
     /// Whether its format has the duration, which costs two looks at the clock.
     pub fn wants_duration(&self) -> bool {
-        false
+        self.format.has_duration()
     }
 
     /// Adds one line.
-    pub fn record(&mut self, _record: &Record<'_>) {}
+    pub fn record(&mut self, record: &Record<'_>) {
+        self.stamp.set(clock::unix_seconds());
+        self.format.write(&mut self.held, record, &self.stamp);
+        if self.held.len() >= HELD_BYTES_MAX {
+            self.flush();
+        }
+    }
 
     /// Tells the time, once per wait of the loop, and writes what has waited long enough. Says in how
     /// many milliseconds it wants to be told again; `None` when nothing is held back.
-    pub fn tick(&mut self, _now_ms: u64) -> Option<u32> {
-        None
+    pub fn tick(&mut self, now_ms: u64) -> Option<u32> {
+        if self.held.is_empty() {
+            return None;
+        }
+        let since_ms = *self.held_since_ms.get_or_insert(now_ms);
+        let waited_ms = u32::try_from(now_ms.saturating_sub(since_ms)).unwrap_or(u32::MAX);
+        if waited_ms >= HELD_MS_MAX {
+            self.flush();
+            return None;
+        }
+        Some(HELD_MS_MAX - waited_ms)
     }
 
-    /// Writes everything held back.
-    pub fn flush(&mut self) {}
+    /// Writes everything held back. What cannot be written is lost, with a message in the error log.
+    pub fn flush(&mut self) {
+        if !self.held.is_empty() {
+            self.sink.write(&self.held);
+            self.held.clear();
+            // One line of escaped garbage can be longer than all others together.
+            self.held.shrink_to(HELD_BYTES_CAPACITY);
+        }
+        self.held_since_ms = None;
+    }
 }
+
+impl Drop for AccessLog {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// Why there is no access log.
+#[derive(Debug)]
+pub enum AccessLogError {
+    /// The format is wrong; the sentence says how.
+    Format(String),
+    /// The file cannot be opened.
+    Open {
+        /// Its path, or `-`.
+        target: String,
+        /// What the kernel says.
+        source: io::Error,
+    },
+}
+
+impl fmt::Display for AccessLogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(sentence) => f.write_str(sentence),
+            Self::Open { target, source } => write!(f, "cannot open the access log {target}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for AccessLogError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Format(_) => None,
+            Self::Open { source, .. } => Some(source),
+        }
+    }
+}
+
+/// When the held lines are written: some 400 of them share a system call, and the caches are not flooded.
+const HELD_BYTES_MAX: usize = 64 * 1024;
+
+/// Room for the line that passes the limit, too.
+const HELD_BYTES_CAPACITY: usize = HELD_BYTES_MAX + 4 * 1024;
+
+/// How long a line is held at most while the loop has time for ticks: short enough to watch the log live.
+const HELD_MS_MAX: u32 = 500;
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,8 @@ use adyton_http1::Limits;
 pub struct Config {
     /// Limits of a request head.
     pub head: Limits,
+    /// Refuse requests with `_` in a field's name, rather than hide the field from the application.
+    pub refuse_underscores: bool,
     /// The largest request body; more is a 413.
     pub body_bytes_max: u64,
     /// A body up to this size stays in memory, a larger one goes to an unlinked file.

@@ -77,9 +77,7 @@ impl Mount {
 }
 
 /// What a loop is made of.
-pub struct Parts<A> {
-    /// Whom requests go to that no mount answers; `None` makes them a 404.
-    pub app: Option<Arc<A>>,
+pub struct Parts {
     /// Limits and timeouts.
     pub config: Config,
     /// Listening sockets, non-blocking.
@@ -128,12 +126,13 @@ pub struct Loop<A> {
 }
 
 impl<A: App> Loop<A> {
-    /// Makes a loop that is ready to be driven.
+    /// Makes a loop that is ready to be driven. Requests that no mount answers go to `app`; without
+    /// one they are a 404.
     ///
     /// # Errors
     ///
     /// The process is out of descriptors, memory or threads.
-    pub fn new(mut parts: Parts<A>) -> io::Result<Self> {
+    pub fn new(mut parts: Parts, app: Option<Arc<A>>) -> io::Result<Self> {
         parts.mounts.sort_by_key(|mount| std::cmp::Reverse(mount.prefix.len()));
         let now_ms = clock::monotonic_ms();
         let epoll = Epoll::new()?;
@@ -145,7 +144,7 @@ impl<A: App> Loop<A> {
             write_idle_timeout_ms: parts.config.write_idle_timeout_ms,
         };
         Ok(Self {
-            app: parts.app,
+            app,
             mounts: parts.mounts,
             access_log: parts.access_log,
             room,

@@ -19,7 +19,7 @@ mod timer;
 mod turn;
 mod watch;
 
-pub use access_log::{AccessLog, Record};
+pub use access_log::{AccessLog, AccessLogError, Record};
 pub use app::{App, Call, Outcome, Pull, Stream};
 pub use body::{Body, Live};
 pub use config::Config;

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adyton_http1::{
-    Asked, BadResponse, BodyFraming, BodySize, CHUNK_END, Framed, Identity, LAST_CHUNK, ResponseHead,
+    Asked, BadResponse, BodyFraming, BodySize, CHUNK_END, Framed, HeadFacts, Identity, LAST_CHUNK, ResponseHead,
     write_chunk_head,
 };
 use adyton_sys::{clock, socket};
@@ -175,6 +175,22 @@ impl<'c> Reply<'c> {
                 Err(error)
             }
         }
+    }
+
+    /// Writes a head that was rendered before and paused.
+    pub fn head_from(&mut self, rendered: &[u8], facts: HeadFacts, size: BodySize) {
+        debug_assert!(!self.has_begun());
+        self.stop_awaiting_body();
+        let (keep_alive, room) = (self.answer.asked.keep_alive, self.room);
+        let tail = self.output().tail();
+        tail.extend_from_slice(rendered);
+        let framed = ResponseHead::resume(tail, facts, keep_alive).finish(&room.identity(), size);
+        self.answer.commit(facts.status(), framed);
+    }
+
+    /// Whether bytes of a body may follow the head at all.
+    pub fn wants_body(&self) -> bool {
+        self.answer.framed.is_some_and(|framed| framed.framing != BodyFraming::None)
     }
 
     /// A body that the client still holds back would be taken for the next request.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use adyton_http1::{Asked, Framing, Parsed, Refusal, Version};
+use adyton_http1::{Asked, Framing, Head, Parsed, Refusal, Version};
 use adyton_sys::socket;
 
 use crate::answer::{Request, Verdict};
@@ -65,6 +65,9 @@ impl<A: App> Loop<A> {
                     break;
                 }
                 Err(refusal) => return self.refuse(key, connection, desk, refusal),
+            }
+            if self.config.refuse_underscores && has_underscore(head, &buffer[at..filled]) {
+                return self.refuse(key, connection, desk, UNDERSCORE);
             }
             let body_at = at + head.bytes();
             let Some(end) = body_end(head.framing(), body_at, filled) else {
@@ -183,6 +186,13 @@ impl<A: App> Loop<A> {
 
 /// What a request that was not understood can expect of the answer's form.
 const REFUSED: Asked = Asked { version: Version::Http11, is_head: false, keep_alive: false };
+
+const UNDERSCORE: Refusal = Refusal { status: 400, reason: "a field name has an underscore" };
+
+/// `X_Forwarded_For` would look like `X-Forwarded-For` to an application.
+fn has_underscore(head: &Head, bytes: &[u8]) -> bool {
+    head.fields().iter().any(|field| memchr::memchr(b'_', field.name.of(bytes)).is_some())
+}
 
 /// Where a body ends that is here already; `None` when more has to come, or to be decoded.
 fn body_end(framing: Framing, body_at: usize, filled: usize) -> Option<usize> {

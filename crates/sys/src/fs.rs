@@ -130,7 +130,7 @@ impl Root {
         Ok(self.resolve(path, flags, links)?)
     }
 
-    /// Looks at `path` without opening it: one fstatat(2), some 0.35 µs.
+    /// Looks at `path` without opening it: one fstatat(2), some 0.4 µs.
     ///
     /// For recognising a file that [`Root::open_beneath`] has opened before, not for deciding
     /// whether a path may be served: links above the last component are followed, wherever they lead.
@@ -294,4 +294,146 @@ pub fn list(folder: BorrowedFd<'_>, names_max: usize) -> io::Result<Vec<(CString
 fn nanoseconds(seconds: impl TryInto<i64>, nanoseconds: impl TryInto<i64>) -> i64 {
     let seconds = seconds.try_into().unwrap_or(i64::MAX);
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds.try_into().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// A folder with a secret beside it, removed at the end.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Place {
+            let path = std::env::temp_dir().join(format!("adyton-sys-fs-{}-{name}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(path.join("root/a/b")).unwrap();
+            fs::write(path.join("root/a/b/file"), "12345").unwrap();
+            fs::write(path.join("secret"), "secret").unwrap();
+            symlink("a/b/file", path.join("root/link")).unwrap();
+            symlink("a", path.join("root/a-link")).unwrap();
+            symlink("../secret", path.join("root/out")).unwrap();
+            symlink("..", path.join("root/up")).unwrap();
+            Place(path)
+        }
+
+        fn root(&self) -> PathBuf {
+            self.0.join("root")
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// What is opened at a path, or what it comes to.
+    fn open(root: &Root, path: &CStr, links: Links) -> Result<Kind, Fault> {
+        let opened = root.open_beneath(path, links).map_err(|error| Fault::of(&error))?;
+        let kind = stat(opened.as_fd()).unwrap().kind;
+
+        assert_eq!(Some(kind), root.stat_beneath(path, links).ok().map(|meta| meta.kind), "{path:?}");
+        Ok(kind)
+    }
+
+    #[test]
+    fn no_path_leads_out_with_openat2_or_without() {
+        let place = Place::new("beneath");
+        let (resolving, walking) =
+            (Root::open(&place.root()).unwrap(), Root::open_to_walk(&place.root()).unwrap());
+        let absent = Err(Fault::Absent);
+        let cases = [
+            (c".", Ok(Kind::Folder)),
+            (c"a", Ok(Kind::Folder)),
+            (c"a/b/", Ok(Kind::Folder)),
+            (c"a/b/file", Ok(Kind::File)),
+            (c"./a/./b//file", Ok(Kind::File)),
+            (c"missing", absent),
+            (c"a/b/file/x", absent),
+            (c"link", absent),
+            (c"a-link/b/file", absent),
+            (c"out", absent),
+            (c"up/secret", absent),
+            (c"..", absent),
+            (c"../secret", absent),
+            (c"a/../../secret", absent),
+            (c"/etc/passwd", absent),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(expected, open(&resolving, path, Links::Refuse), "{path:?}");
+            assert_eq!(expected, open(&walking, path, Links::Refuse), "{path:?} walked");
+            assert_eq!(
+                expected,
+                open(&walking, path, Links::Follow),
+                "{path:?} walked, links are refused all the same"
+            );
+        }
+    }
+
+    #[test]
+    fn links_are_followed_beneath_the_root_only() {
+        let place = Place::new("links");
+        let root = Root::open(&place.root()).unwrap();
+        for (path, expected) in [
+            (c"link", Ok(Kind::File)),
+            (c"a-link/b", Ok(Kind::Folder)),
+            (c"out", Err(Fault::Absent)),
+            (c"up/secret", Err(Fault::Absent)),
+        ] {
+            assert_eq!(expected, open(&root, path, Links::Follow), "{path:?}");
+        }
+
+        assert_eq!(Kind::Link, root.stat(c"link", Links::Refuse).unwrap().kind);
+        assert_eq!(
+            root.stat(c"a/b/file", Links::Refuse).unwrap(),
+            root.stat(c"link", Links::Follow).unwrap()
+        );
+    }
+
+    #[test]
+    fn a_folder_is_listed_with_what_its_names_stand_for() {
+        let place = Place::new("list");
+        let root = Root::open(&place.root()).unwrap();
+        let folder = root.open_beneath(c".", Links::Refuse).unwrap();
+        let mut found: Vec<_> = list(folder.as_fd(), 10)
+            .unwrap()
+            .into_iter()
+            .map(|(name, meta)| (name.into_string().unwrap(), meta.kind))
+            .collect();
+        found.sort_by(|a, b| a.0.cmp(&b.0));
+        let expected = [
+            ("a", Kind::Folder),
+            ("a-link", Kind::Link),
+            ("link", Kind::Link),
+            ("out", Kind::Link),
+            ("up", Kind::Link),
+        ];
+
+        assert_eq!(expected.map(|(name, kind)| (name.to_owned(), kind))[..], found);
+        assert_eq!(2, list(folder.as_fd(), 2).unwrap().len());
+    }
+
+    #[test]
+    fn a_change_moves_the_meta_and_a_new_root_is_noticed() {
+        let place = Place::new("meta");
+        let mut root = Root::open(&place.root()).unwrap();
+        let before = root.stat(c"a/b/file", Links::Refuse).unwrap();
+        assert_eq!((5, Kind::File), (before.bytes, before.kind));
+        fs::write(place.root().join("a/b/file"), "123456").unwrap();
+        assert_ne!(before, root.stat(c"a/b/file", Links::Refuse).unwrap());
+
+        assert!(!root.reopen_if_replaced().unwrap());
+        fs::rename(place.root(), place.0.join("old")).unwrap();
+        assert!(!root.reopen_if_replaced().unwrap(), "gone: the old one stays");
+        fs::create_dir(place.root()).unwrap();
+
+        assert!(root.reopen_if_replaced().unwrap());
+        assert!(root.stat(c"a", Links::Refuse).is_err(), "the new one is empty");
+    }
 }

@@ -1,0 +1,152 @@
+//! Files that were asked for, by path: bounded in bytes and in descriptors, the unused ones go first.
+//!
+//! Eviction is CLOCK: a hand goes round the slots and takes the first entry that was not used since
+//! it came by last. A hit costs one store and moves nothing, unlike LRU. A new entry counts as unused, so that a
+//! crawler that reads everything once does not drive out what is read often.
+
+use std::collections::HashMap;
+
+use crate::form::Entry;
+
+/// What the cache has done since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests answered from the cache.
+    pub hits: u64,
+    /// Files opened.
+    pub loads: u64,
+    /// Files given up to keep within the limits.
+    pub evictions: u64,
+    /// Files in the cache now.
+    pub entries: usize,
+    /// Memory they take now, bytes.
+    pub bytes: u64,
+    /// Descriptors they hold now.
+    pub open_files: usize,
+}
+
+/// Most that all entries together may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) bytes: u64,
+    pub(crate) open_files: usize,
+}
+
+/// Invariant: `slots[by_path[p]]` holds the entry of path `p`; `bytes` and `open_files` are the sums
+/// over all entries and never above `room`.
+pub(crate) struct Cache {
+    by_path: HashMap<Box<[u8]>, usize>,
+    slots: Vec<Option<Slot>>,
+    free: Vec<usize>,
+    hand: usize,
+    room: Room,
+    bytes: u64,
+    open_files: usize,
+    evictions: u64,
+}
+
+struct Slot {
+    path: Box<[u8]>,
+    entry: Entry,
+    was_used: bool,
+}
+
+impl Cache {
+    pub(crate) fn new(room: Room) -> Cache {
+        Cache {
+            by_path: HashMap::new(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            hand: 0,
+            room,
+            bytes: 0,
+            open_files: 0,
+            evictions: 0,
+        }
+    }
+
+    /// Finds a path and marks it as used.
+    #[inline]
+    pub(crate) fn find(&mut self, path: &[u8]) -> Option<&mut Entry> {
+        let at = *self.by_path.get(path)?;
+        let slot = self.slots.get_mut(at)?.as_mut()?;
+        slot.was_used = true;
+        Some(&mut slot.entry)
+    }
+
+    /// Keeps an entry under a path that is not in the cache; gives it back when there is no room for it.
+    pub(crate) fn insert(&mut self, path: &[u8], entry: Entry) -> Option<Entry> {
+        let (bytes, open_files) = (entry.bytes(), entry.open_files());
+        if bytes > self.room.bytes || open_files > self.room.open_files {
+            return Some(entry);
+        }
+        while self.bytes + bytes > self.room.bytes || self.open_files + open_files > self.room.open_files {
+            self.evict();
+        }
+        let slot = Slot { path: path.into(), entry, was_used: false };
+        let at = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            self.slots.len() - 1
+        });
+        self.slots[at] = Some(slot);
+        self.by_path.insert(path.into(), at);
+        self.bytes += bytes;
+        self.open_files += open_files;
+        None
+    }
+
+    pub(crate) fn remove(&mut self, path: &[u8]) {
+        if let Some(at) = self.by_path.get(path) {
+            self.vacate(*at);
+        }
+    }
+
+    /// Closes all files that are kept open, for a process that has run out of descriptors.
+    pub(crate) fn close_files(&mut self) {
+        for at in 0..self.slots.len() {
+            if self.slots[at].as_ref().is_some_and(|slot| slot.entry.open_files() > 0) {
+                self.vacate(at);
+            }
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        let (room, evictions) = (self.room, self.evictions);
+        *self = Cache { evictions, ..Cache::new(room) };
+    }
+
+    pub(crate) fn add_to(&self, counts: Counts) -> Counts {
+        Counts {
+            evictions: self.evictions,
+            entries: self.by_path.len(),
+            bytes: self.bytes,
+            open_files: self.open_files,
+            ..counts
+        }
+    }
+
+    /// Gives up one entry. Called only while there is one; two rounds of the hand find it.
+    fn evict(&mut self) {
+        loop {
+            let at = self.hand % self.slots.len();
+            self.hand = at + 1;
+            match &mut self.slots[at] {
+                Some(slot) if slot.was_used => slot.was_used = false,
+                Some(_) => {
+                    self.evictions += 1;
+                    return self.vacate(at);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn vacate(&mut self, at: usize) {
+        if let Some(slot) = self.slots[at].take() {
+            self.by_path.remove(&slot.path);
+            self.free.push(at);
+            self.bytes -= slot.entry.bytes();
+            self.open_files -= slot.entry.open_files();
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Conditional requests: may the file be sent, must it be, and if so which part (RFC 9110 section 13).
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use adyton_http1::{Head, Known, Method};
+
+/// What tells one version of a file from another.
+#[derive(Clone, Copy, Debug)]
+pub struct Validators<'a> {
+    /// The entity tag with its quotes, `W/` in front when it is weak; empty: there is none.
+    pub etag: &'a [u8],
+    /// Last modification, seconds since 1970, where it is known.
+    pub modified_s: Option<u64>,
+}
+
+/// What the conditions of a GET or HEAD request come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Send all of it.
+    Whole,
+    /// Send the ranges that the request asks for.
+    Ranges,
+    /// Answer 304: the client has this version.
+    NotModified,
+    /// Answer 412: the client wanted another version.
+    Failed,
+}
+
+/// Evaluates the conditions of a request in the order of RFC 9110 section 13.2.2.
+///
+/// `bytes` is what the spans of `head` point into, `date` the value of the answer's `Date` field.
+/// Dates that are not valid are ignored, as are conditions on a date that the file does not have.
+pub fn evaluate(head: &Head, bytes: &[u8], validators: Validators<'_>, date: &[u8; 29]) -> Outcome {
+    let modified_by = |known: Known| {
+        let limit = parse_date(head.first(known)?.of(bytes))?;
+        Some(validators.modified_s? <= limit)
+    };
+    let tags = |known: Known| head.all(known).map(|span| span.of(bytes));
+    if head.has(Known::IfMatch) {
+        if !any_tag(tags(Known::IfMatch), |tag| is_strong_match(tag, validators.etag)) {
+            return Outcome::Failed;
+        }
+    } else if modified_by(Known::IfUnmodifiedSince) == Some(false) {
+        return Outcome::Failed;
+    }
+    if head.has(Known::IfNoneMatch) {
+        if any_tag(tags(Known::IfNoneMatch), |tag| opaque(tag) == opaque(validators.etag)) {
+            return Outcome::NotModified;
+        }
+    } else if modified_by(Known::IfModifiedSince) == Some(true) {
+        return Outcome::NotModified;
+    }
+    let wants_ranges = head.method() == Method::Get && head.has(Known::Range);
+    match head.first(Known::IfRange) {
+        _ if !wants_ranges => Outcome::Whole,
+        Some(span) if !is_same_version(span.of(bytes), validators, date) => Outcome::Whole,
+        _ => Outcome::Ranges,
+    }
+}
+
+/// Whether the request has any field that [`evaluate`] looks at; a few bit tests.
+pub(crate) fn is_conditional(head: &Head) -> bool {
+    const FIELDS: [Known; 5] =
+        [Known::IfMatch, Known::IfUnmodifiedSince, Known::IfNoneMatch, Known::IfModifiedSince, Known::Range];
+    FIELDS.into_iter().any(|known| head.has(known))
+}
+
+/// Seconds since 1970 of an HTTP date in any of its three forms.
+pub(crate) fn parse_date(value: &[u8]) -> Option<u64> {
+    let date = httpdate::parse_http_date(std::str::from_utf8(value).ok()?).ok()?;
+    Some(date.duration_since(UNIX_EPOCH).ok()?.as_secs())
+}
+
+/// An HTTP date (IMF-fixdate), or nothing beyond the year 9999.
+pub(crate) fn format_date(seconds: u64) -> Option<String> {
+    const YEAR_10000: u64 = 253_402_300_800;
+    (seconds < YEAR_10000).then(|| httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds)))
+}
+
+/// The strong entity tag of a file, quotes included: its length and modification time in nanoseconds.
+///
+/// Neither device nor inode goes in, so that two machines with the same tree agree.
+pub fn etag(bytes: u64, mtime_ns: i64) -> String {
+    format!("\"{mtime_ns:x}-{bytes:x}\"")
+}
+
+/// `If-Range` (RFC 9110 section 13.1.5): both validators compare strongly.
+fn is_same_version(value: &[u8], validators: Validators<'_>, date: &[u8; 29]) -> bool {
+    if value.first() == Some(&b'"') || value.starts_with(b"W/") {
+        return is_strong_match(value, validators.etag);
+    }
+    let (Some(wanted), Some(modified), Some(now)) =
+        (parse_date(value), validators.modified_s, parse_date(date))
+    else {
+        return false;
+    };
+    // A date is a strong validator only when the file did not change in the second of the answer
+    // (RFC 9110 section 8.8.2.2).
+    wanted == modified && modified < now
+}
+
+fn is_strong_match(tag: &[u8], etag: &[u8]) -> bool {
+    !etag.starts_with(b"W/") && !etag.is_empty() && tag == etag
+}
+
+/// The tag without its mark of weakness.
+fn opaque(tag: &[u8]) -> &[u8] {
+    tag.strip_prefix(b"W/").unwrap_or(tag)
+}
+
+/// Whether one of the tags in the lists matches, or a line is `*`; stops at what is not a tag.
+fn any_tag<'v>(lines: impl Iterator<Item = &'v [u8]>, matches: impl Fn(&[u8]) -> bool) -> bool {
+    for line in lines {
+        if line == b"*" {
+            return true;
+        }
+        let mut rest = line;
+        while let Some((tag, behind)) = next_tag(rest) {
+            if matches(tag) {
+                return true;
+            }
+            rest = behind;
+        }
+    }
+    false
+}
+
+/// The first entity tag of a list and what follows it. A tag may hold commas (RFC 9110 section 8.8.3).
+fn next_tag(list: &[u8]) -> Option<(&[u8], &[u8])> {
+    let start = list.iter().position(|byte| !matches!(byte, b' ' | b'\t' | b','))?;
+    let list = &list[start..];
+    let quote = if list.starts_with(b"W/") { 2 } else { 0 };
+    if list.get(quote) != Some(&b'"') {
+        return None;
+    }
+    let length = memchr::memchr(b'"', &list[quote + 1..])?;
+    Some(list.split_at(quote + length + 2))
+}

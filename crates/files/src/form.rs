@@ -1,0 +1,330 @@
+//! A file ready to be sent: opened, read, its answer rendered; and its precompressed neighbours likewise.
+
+use std::borrow::Cow;
+use std::ffi::{CString, OsStr};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use adyton_http1::{Asked, Known, Version};
+use adyton_sys::fs::{Kind, Links, Meta, Root, stat};
+
+use crate::conditions::{Validators, etag};
+use crate::negotiate::{CODINGS, Coding, choose_coding};
+use crate::send::{Content, Representation, modified_s, now_ns, whole};
+use crate::types::mime_type;
+use crate::{Answer, Ask, Part};
+
+/// Two ticks of the kernel's coarsest clock (100 Hz): a change later than this has another ctime.
+const TICK_NS: i64 = 20_000_000;
+/// The same where times have whole seconds, or two (FAT), or come from another machine.
+const COARSE_TICK_NS: i64 = 2_000_000_000;
+/// Rough cost of an entry besides its bytes: structs, map, allocator.
+const ENTRY_OVERHEAD_BYTES: usize = 512;
+
+/// A file and its precompressed neighbours.
+pub(crate) struct Entry {
+    plain: Form,
+    /// Neighbours that may be used, in the order of [`CODINGS`].
+    coded: Vec<Form>,
+    content_type: Cow<'static, str>,
+    /// The `Date` at which the neighbours were looked for last: once a second is often enough.
+    looked: [u8; 29],
+    /// Whether the kernel's clock would tell a change from now on; if not, do not keep the entry.
+    pub(crate) is_settled: bool,
+}
+
+/// One form of a file: itself, or a compressed neighbour.
+struct Form {
+    coding: Coding,
+    path: CString,
+    meta: Meta,
+    /// The read ([`Ask::fresh`]) at which `meta` was compared last.
+    checked: u64,
+    etag: String,
+    modified_s: Option<u64>,
+    /// Head of a 200 on a connection that stays open; then the content, unless it is in `file`.
+    reply: Vec<u8>,
+    head_bytes: usize,
+    /// Where the 29 bytes of the date stand in the head.
+    date_at: Option<usize>,
+    /// A file too long for memory.
+    file: Option<Arc<OwnedFd>>,
+}
+
+/// What loading a file needs to know of its site.
+pub(crate) struct Loader<'a> {
+    pub(crate) root: &'a Root,
+    pub(crate) links: Links,
+    pub(crate) precompressed: bool,
+    pub(crate) memory_bytes_max: u64,
+    pub(crate) cache_control: Option<&'a str>,
+}
+
+/// What stands at a path.
+pub(crate) enum Opened {
+    File(OwnedFd, Meta),
+    Folder(OwnedFd),
+    /// A FIFO, socket or device: closed again.
+    Other,
+}
+
+impl Loader<'_> {
+    /// Opens a file or folder beneath the root.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Root::open_beneath`].
+    pub(crate) fn open(&self, path: &CString) -> io::Result<Opened> {
+        let fd = self.root.open_beneath(path, self.links)?;
+        let meta = stat(fd.as_fd())?;
+        match meta.kind {
+            Kind::File => Ok(Opened::File(fd, meta)),
+            Kind::Folder => Ok(Opened::Folder(fd)),
+            Kind::Link | Kind::Other => Ok(Opened::Other),
+        }
+    }
+
+    /// Reads an open file and its neighbours, and renders their answers.
+    ///
+    /// # Errors
+    ///
+    /// Those of reading.
+    pub(crate) fn load(&self, path: CString, fd: OwnedFd, meta: Meta, ask: &Ask<'_>) -> io::Result<Entry> {
+        let now_ns = now_ns();
+        let content_type = mime_type(Path::new(OsStr::from_bytes(path.to_bytes())));
+        let mut forms = vec![self.read(Coding::Identity, path, fd, meta)?];
+        for coding in CODINGS.into_iter().filter(|_| self.precompressed) {
+            let path = neighbour(&forms[0].path, coding);
+            if let Ok(Opened::File(fd, meta)) = self.open(&path)
+                && meta.mtime_ns >= forms[0].meta.mtime_ns
+            {
+                forms.push(self.read(coding, path, fd, meta)?);
+            }
+        }
+        let is_negotiated = forms.len() > 1;
+        let mut is_settled = true;
+        for form in &mut forms {
+            form.checked = ask.fresh;
+            form.modified_s = modified_s(&form.meta, now_ns);
+            is_settled &= form.is_settled(now_ns);
+            form.render(self, &content_type, is_negotiated, ask);
+            is_settled &= form.date_at.is_some();
+        }
+        let plain = forms.remove(0);
+        Ok(Entry { plain, coded: forms, content_type, looked: *ask.identity.date, is_settled })
+    }
+
+    fn read(&self, coding: Coding, path: CString, fd: OwnedFd, meta: Meta) -> io::Result<Form> {
+        let mut form = Form {
+            coding,
+            path,
+            meta,
+            checked: 0,
+            etag: coded_etag(&meta, coding),
+            modified_s: None,
+            reply: Vec::new(),
+            head_bytes: 0,
+            date_at: None,
+            file: None,
+        };
+        if meta.bytes > self.memory_bytes_max {
+            form.file = Some(Arc::new(fd));
+            return Ok(form);
+        }
+        let file = File::from(fd);
+        form.reply.resize(usize::try_from(meta.bytes).map_err(io::Error::other)?, 0);
+        let read = file.read_exact_at(&mut form.reply, 0);
+        // A file that changes while it is read is left to the server, which sends what is there or cuts off.
+        if read.is_err() || stat(file.as_fd())? != meta {
+            form.reply.clear();
+            form.file = Some(Arc::new(file.into()));
+        }
+        Ok(form)
+    }
+}
+
+impl Entry {
+    /// Whether the file, and the form in `coding` that is about to be sent, are still what was read: by
+    /// one stat for each. Once a second the neighbours are looked for as well.
+    #[inline]
+    pub(crate) fn is_current(&mut self, coding: Coding, loader: &Loader<'_>, ask: &Ask<'_>) -> bool {
+        if !self.plain.is_current(loader, ask.fresh) {
+            return false;
+        }
+        if loader.precompressed && self.looked != *ask.identity.date {
+            if !self.has_same_neighbours(loader) {
+                return false;
+            }
+            self.looked = *ask.identity.date;
+        }
+        coding == Coding::Identity || self.form_mut(coding).is_current(loader, ask.fresh)
+    }
+
+    /// Answers with a rendered head and content: for a request without conditions on a 1.1 connection
+    /// that stays open.
+    #[inline]
+    pub(crate) fn replay(&self, coding: Coding, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
+        self.form(coding).replay(ask, out)
+    }
+
+    /// The coding that the client takes; `None` when it takes none.
+    #[inline]
+    pub(crate) fn choose(&self, ask: &Ask<'_>) -> Option<Coding> {
+        if self.coded.is_empty() || !ask.head.has(Known::AcceptEncoding) {
+            return Some(Coding::Identity);
+        }
+        let lines = ask.head.all(Known::AcceptEncoding).map(|span| span.of(ask.bytes));
+        let lines: Vec<&[u8]> = lines.collect();
+        choose_coding(&lines, |coding| self.coded.iter().any(|form| form.coding == coding))
+    }
+
+    /// Whether the answer depends on `Accept-Encoding`.
+    pub(crate) fn is_negotiated(&self) -> bool {
+        !self.coded.is_empty()
+    }
+
+    /// Lends one form of the file, with all that its answers say, to `use_it`.
+    pub(crate) fn with<T>(
+        &self,
+        coding: Coding,
+        cache_control: Option<&str>,
+        use_it: impl FnOnce(&Representation<'_>) -> T,
+    ) -> T {
+        self.form(coding).with(&self.content_type, cache_control, self.is_negotiated(), use_it)
+    }
+
+    /// Memory that the entry takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        let one = |form: &Form| form.reply.capacity() + form.path.as_bytes().len() * 3 + ENTRY_OVERHEAD_BYTES;
+        (one(&self.plain) + self.coded.iter().map(one).sum::<usize>()) as u64
+    }
+
+    /// Descriptors that the entry holds.
+    pub(crate) fn open_files(&self) -> usize {
+        usize::from(self.plain.file.is_some()) + self.coded.iter().filter(|form| form.file.is_some()).count()
+    }
+
+    fn form(&self, coding: Coding) -> &Form {
+        self.coded.iter().find(|form| form.coding == coding).unwrap_or(&self.plain)
+    }
+
+    fn form_mut(&mut self, coding: Coding) -> &mut Form {
+        self.coded.iter_mut().find(|form| form.coding == coding).unwrap_or(&mut self.plain)
+    }
+
+    fn has_same_neighbours(&self, loader: &Loader<'_>) -> bool {
+        CODINGS.into_iter().all(|coding| {
+            let path = neighbour(&self.plain.path, coding);
+            let usable = |meta: &Meta| meta.kind == Kind::File && meta.mtime_ns >= self.plain.meta.mtime_ns;
+            let found = loader.root.stat(&path, loader.links).ok().filter(usable);
+            let known = self.coded.iter().find(|form| form.coding == coding).map(|form| form.meta);
+            found == known
+        })
+    }
+}
+
+impl Form {
+    #[inline]
+    fn is_current(&mut self, loader: &Loader<'_>, fresh: u64) -> bool {
+        if self.checked == fresh {
+            return true;
+        }
+        let is_same = loader.root.stat(&self.path, loader.links).is_ok_and(|meta| meta == self.meta);
+        if is_same {
+            self.checked = fresh;
+        }
+        is_same
+    }
+
+    #[inline]
+    fn replay(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
+        let date_at = out.len() + self.date_at?;
+        let (status, keep_alive) = (200, true);
+        let content_bytes = self.reply.len() - self.head_bytes;
+        let sent = if ask.asked.is_head { &self.reply[..self.head_bytes] } else { &self.reply[..] };
+        out.extend_from_slice(sent);
+        out[date_at..date_at + 29].copy_from_slice(ask.identity.date);
+        match &self.file {
+            Some(file) if !ask.asked.is_head => {
+                let part = Part::File { file: Arc::clone(file), offset: 0, bytes: self.meta.bytes };
+                Some(Answer::Parts { status, body_bytes: self.meta.bytes, keep_alive, parts: vec![part] })
+            }
+            _ => {
+                let body_bytes = if ask.asked.is_head { 0 } else { content_bytes as u64 };
+                Some(Answer::Whole { status, body_bytes, keep_alive })
+            }
+        }
+    }
+
+    /// Whether a change from now on would show in the ctime; see the crate's documentation.
+    fn is_settled(&self, now_ns: i64) -> bool {
+        let is_coarse = self.meta.ctime_ns % 1_000_000_000 == 0;
+        let tick = if is_coarse { COARSE_TICK_NS } else { TICK_NS };
+        now_ns.saturating_sub(self.meta.ctime_ns) >= tick
+    }
+
+    /// Writes the head of a 200 in front of the content, and notes where its date stands.
+    fn render(&mut self, loader: &Loader<'_>, content_type: &str, is_negotiated: bool, ask: &Ask<'_>) {
+        let asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
+        let ask = Ask { asked, ..*ask };
+        let mut reply = Vec::new();
+        let rendered = self.with(content_type, loader.cache_control, is_negotiated, |form| {
+            whole(&ask, form, 200, &mut reply)
+        });
+        if rendered.is_err() {
+            // `Site::open` has tried the fields; without a head the answer is rendered each time.
+            return;
+        }
+        reply.shrink_to_fit();
+        self.head_bytes = reply.len() - self.reply.len();
+        let head = &reply[..self.head_bytes];
+        self.date_at = memchr::memmem::find(head, b"\r\nDate: ").map(|at| at + b"\r\nDate: ".len());
+        self.reply = reply;
+    }
+
+    fn with<T>(
+        &self,
+        content_type: &str,
+        cache_control: Option<&str>,
+        is_negotiated: bool,
+        use_it: impl FnOnce(&Representation<'_>) -> T,
+    ) -> T {
+        let mut fields: Vec<(&[u8], &[u8])> = Vec::with_capacity(3);
+        if let Some(value) = cache_control {
+            fields.push((b"Cache-Control", value.as_bytes()));
+        }
+        if is_negotiated {
+            fields.push((b"Vary", b"Accept-Encoding"));
+        }
+        if self.coding != Coding::Identity {
+            fields.push((b"Content-Encoding", self.coding.token().as_bytes()));
+        }
+        let content = match &self.file {
+            Some(file) => Content::File(file, self.meta.bytes),
+            None => Content::Memory(&self.reply[self.head_bytes..]),
+        };
+        let validators = Validators { etag: self.etag.as_bytes(), modified_s: self.modified_s };
+        let content_type = content_type.as_bytes();
+        use_it(&Representation { content, content_type, validators, fields: &fields })
+    }
+}
+
+/// The tag of a file in a coding: two forms must never share one (RFC 9110 section 8.8.3.3).
+fn coded_etag(meta: &Meta, coding: Coding) -> String {
+    let mut tag = etag(meta.bytes, meta.mtime_ns);
+    if coding != Coding::Identity {
+        tag.insert_str(tag.len() - 1, &coding.suffix().replace('.', "-"));
+    }
+    tag
+}
+
+/// `name.br` beside `name`.
+fn neighbour(path: &CString, coding: Coding) -> CString {
+    // Neither part holds a NUL, so the default is never taken.
+    CString::new([path.as_bytes(), coding.suffix().as_bytes()].concat()).unwrap_or_default()
+}

@@ -1,0 +1,106 @@
+//! What a site may be told, with its defaults.
+
+use std::io;
+use std::path::PathBuf;
+
+use adyton_http1::{Asked, ResponseHead, Version};
+
+use crate::path::{FilePath, is_published};
+
+/// How a folder is served.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own that users switch on and off"
+)]
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder. Nothing outside of it is ever served.
+    pub root: PathBuf,
+    /// Name of the file that stands for its folder; empty: none does.
+    pub index: String,
+    /// Whether a folder without an index is answered with a listing.
+    pub listing: bool,
+    /// Value of `Cache-Control` on files.
+    pub cache_control: Option<String>,
+    /// File beneath the root to send with status 404 when there is no such file.
+    pub not_found_page: Option<String>,
+    /// File beneath the root to send instead of a 404 when a browser navigates: the request takes
+    /// HTML, and the last segment of its path has no extension. Goes before `fall_through`.
+    pub spa_fallback: Option<String>,
+    /// Whether a request for a file that is not there goes to the application.
+    pub fall_through: bool,
+    /// Whether `name.br`, `name.zst` and `name.gz` are sent instead of `name` where the client takes
+    /// them. A neighbour that is older than the file is not used.
+    pub precompressed: bool,
+    /// Whether symbolic links are followed. Each must be relative and stay beneath the root.
+    pub follow_symlinks: bool,
+    /// Memory for cached files and their heads, bytes; 0 turns the cache off.
+    pub cache_bytes_max: u64,
+    /// Longest file that is kept in memory, bytes. Longer ones are kept open, and the kernel sends them
+    /// without a copy, for a second system call.
+    pub cache_file_bytes_max: u64,
+    /// Files kept open, a small part of the 1024 descriptors that a process gets by default.
+    /// A file that is deleted meanwhile takes its disk space until it is closed.
+    pub open_files_max: usize,
+}
+
+impl Options {
+    /// The defaults for a folder: links not followed, no listing, neighbours used, 32 MiB of cache.
+    pub fn new(root: impl Into<PathBuf>) -> Options {
+        Options {
+            root: root.into(),
+            index: "index.html".to_owned(),
+            listing: false,
+            cache_control: None,
+            not_found_page: None,
+            spa_fallback: None,
+            fall_through: false,
+            precompressed: true,
+            follow_symlinks: false,
+            cache_bytes_max: 32 << 20,
+            cache_file_bytes_max: 64 << 10,
+            open_files_max: 128,
+        }
+    }
+
+    /// Refuses what makes no sense, and reads the paths of the pages.
+    pub(crate) fn check(&self) -> io::Result<Pages> {
+        self.check_fields()?;
+        let is_name = is_published(self.index.as_bytes()) && !self.index.contains(['/', '\\', '\0']);
+        if !self.index.is_empty() && !is_name {
+            return Err(invalid(format!("the index {:?} is not the name of a file to serve", self.index)));
+        }
+        Ok(Pages {
+            not_found: self.not_found_page.as_deref().map(page_path).transpose()?,
+            spa_fallback: self.spa_fallback.as_deref().map(page_path).transpose()?,
+        })
+    }
+
+    /// Tries the fields that the operator chose, so that no answer fails because of them.
+    fn check_fields(&self) -> io::Result<()> {
+        let Some(value) = &self.cache_control else { return Ok(()) };
+        let mut scratch = Vec::new();
+        let asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
+        ResponseHead::begin(&mut scratch, asked, 200, b"OK")
+            .and_then(|mut head| head.field(b"Cache-Control", value.as_bytes()))
+            .map_err(|_| invalid(format!("the Cache-Control {value:?} cannot be sent in a header field")))
+    }
+}
+
+/// Files that stand in for one that is not there.
+pub(crate) struct Pages {
+    pub(crate) not_found: Option<FilePath>,
+    pub(crate) spa_fallback: Option<FilePath>,
+}
+
+/// A page that the operator names must be one that could be asked for as well, since it is cached under its path.
+fn page_path(page: &str) -> io::Result<FilePath> {
+    let escaped = page.replace('%', "%25");
+    let path = FilePath::parse(escaped.as_bytes()).ok();
+    path.filter(|path| !path.relative().is_empty() && !path.names_folder())
+        .ok_or_else(|| invalid(format!("the page {page:?} is not a path to a file to serve")))
+}
+
+fn invalid(sentence: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, sentence)
+}

@@ -1,0 +1,89 @@
+//! Pages that the server writes itself: errors and redirects, small, plain and escaped.
+
+use adyton_http1::{Asked, BadResponse, BodySize, Framed, Identity, ResponseHead, reason_phrase};
+
+use crate::Answer;
+
+/// What every page begins with, up to its title. No script, no outside resource, light and dark.
+pub(crate) const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+    <meta name=\"viewport\" content=\"width=device-width\">\n<meta name=\"color-scheme\" content=\"light dark\">\n";
+
+/// Type of every page.
+const HTML: &[u8] = b"text/html; charset=utf-8";
+
+/// Writes a whole answer with a small HTML page: the status and one sentence.
+///
+/// `detail` is escaped here and may hold what the client sent; empty, it is left out.
+/// `fields` come from the server (`Allow`, `Location`, `Retry-After`); one that cannot be sent is
+/// left out rather than failing the answer to a failure. A status that allows no body, or is
+/// none, becomes 500.
+pub fn error_page(
+    out: &mut Vec<u8>,
+    asked: Asked,
+    identity: &Identity<'_>,
+    status: u16,
+    detail: &str,
+    fields: &[(&[u8], &[u8])],
+) -> Answer {
+    let status = if matches!(status, 200..=203 | 300..=303 | 305..=999) { status } else { 500 };
+    let page = page(status, detail);
+    let start = out.len();
+    let head = Head { status, fields, body_bytes: page.len() };
+    let Ok(framed) = write_head(out, asked, identity, &head) else {
+        // A status of three digits and our own phrase are always accepted: never reached.
+        out.truncate(start);
+        return Answer::Whole { status, body_bytes: 0, keep_alive: false };
+    };
+    let body_bytes = if asked.is_head { 0 } else { page.len() };
+    out.extend_from_slice(&page.as_bytes()[..body_bytes]);
+    Answer::Whole { status, body_bytes: body_bytes as u64, keep_alive: framed.keep_alive }
+}
+
+/// The text with `&`, `<`, `>` and both quotes as entities, for HTML text and quoted attributes.
+pub fn escape_html(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+struct Head<'a> {
+    status: u16,
+    fields: &'a [(&'a [u8], &'a [u8])],
+    body_bytes: usize,
+}
+
+fn write_head(
+    out: &mut Vec<u8>,
+    asked: Asked,
+    identity: &Identity<'_>,
+    head: &Head<'_>,
+) -> Result<Framed, BadResponse> {
+    let reason = reason_phrase(head.status).as_bytes();
+    let mut response = ResponseHead::begin(out, asked, head.status, reason)?;
+    response.field(b"Content-Type", HTML)?;
+    for (name, value) in head.fields {
+        let sent = response.field(name, value);
+        debug_assert!(sent.is_ok(), "a field of the server's own cannot be sent");
+    }
+    Ok(response.finish(identity, BodySize::Known(head.body_bytes as u64)))
+}
+
+fn page(status: u16, detail: &str) -> String {
+    let reason = reason_phrase(status);
+    let title = if reason.is_empty() { status.to_string() } else { format!("{status} {reason}") };
+    let detail = if detail.is_empty() { String::new() } else { format!("<p>{}</p>\n", escape_html(detail)) };
+    format!(
+        "{PAGE_START}<title>{title}</title>\n\
+         <style>body {{ font: 1rem/1.5 system-ui, sans-serif; margin: 4rem auto; max-width: 40rem; padding: 0 1rem }}</style>\n\
+         </head>\n<body>\n<h1>{title}</h1>\n{detail}</body>\n</html>\n"
+    )
+}

@@ -1,0 +1,204 @@
+//! URL paths become names of files: decoded once, brought into normal form, checked against the rules for names.
+//!
+//! This is the only place that looks inside a path. What comes out is the string that the rules
+//! have judged and the very string that the kernel gets: no later step decodes or joins again
+//! (CVE-2021-41773 and the "confusion attacks" of 2024 lived between two such steps).
+
+use std::ffi::CString;
+use std::fmt;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_encode};
+
+/// Bytes to escape in a path that goes into a header field or, quoted, into HTML.
+///
+/// What RFC 3986 section 3.3 allows unescaped, without `&` and `'`, which mean something in HTML.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@')
+    .remove(b'/');
+
+/// The one hidden folder that is published, at the top of a site only (RFC 8615).
+const WELL_KNOWN: &[u8] = b".well-known";
+
+/// Ends of names that are sources or leftovers of editors and merges, compared without case.
+const REFUSED_ENDS: &[&[u8]] = &[
+    b".py", b".pyc", b".pyi", b".pyo", b".pyw", b".pyx", b".wsgi", // Python
+    b"~", b".bak", b".orig", b".rej", b".save", b".swn", b".swo", b".swp",
+];
+
+/// Folders of version control and of compiled sources that no leading dot hides.
+const REFUSED_NAMES: &[&[u8]] = &[b"__pycache__", b"_darcs", b"cvs", b"rcs", b"sccs"];
+
+/// A path beneath the root, in normal form, that the rules allow.
+///
+/// Invariant: segments joined by single slashes; none of them empty, `.`, `..` or refused by the
+/// rules; valid UTF-8; no control byte, no backslash. Empty for the root itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePath {
+    relative: Vec<u8>,
+    names_folder: bool,
+}
+
+/// Why a path names no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathError {
+    /// No client that works sends this: answer 400. The sentence says what is wrong.
+    Malformed(&'static str),
+    /// There can be no such file, or none that is published: answer 404 for both alike.
+    Unpublished,
+}
+
+impl FilePath {
+    /// Reads the raw path of a request, its mount prefix taken off and without the query.
+    ///
+    /// Nothing at all is what remains of a mount without its slash, so it names no folder.
+    /// Dot segments are resolved as RFC 3986 section 5.2.4 says, empty segments vanish as in the
+    /// file system. An escaped slash is `Unpublished`: no file name can hold one. So is what is
+    /// not UTF-8: such a name could not be linked to reliably (RFC 3986 section 2.5), and overlong
+    /// forms like `%c0%ae` only serve to disguise a dot.
+    ///
+    /// # Errors
+    ///
+    /// See [`PathError`].
+    pub fn parse(raw: &[u8]) -> Result<FilePath, PathError> {
+        let mut relative = Vec::with_capacity(raw.len());
+        let mut names_folder = false;
+        for segment in raw.split(|&byte| byte == b'/') {
+            let end = relative.len();
+            if end > 0 {
+                relative.push(b'/');
+            }
+            let start = relative.len();
+            decode(segment, &mut relative)?;
+            names_folder = !raw.is_empty() && matches!(&relative[start..], b"" | b"." | b"..");
+            match &relative[start..] {
+                b"" | b"." => relative.truncate(end),
+                b".." => {
+                    if end == 0 {
+                        return Err(PathError::Malformed("The path leads out of the site."));
+                    }
+                    let above = relative[..end].iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+                    relative.truncate(above);
+                }
+                _ => {}
+            }
+        }
+        let is_first = std::iter::once(true).chain(std::iter::repeat(false));
+        let mut segments = relative.split(|&byte| byte == b'/').zip(is_first);
+        let allowed = segments.all(|(name, first)| is_published(name) || (first && name == WELL_KNOWN));
+        if !(relative.is_empty() || allowed) || std::str::from_utf8(&relative).is_err() {
+            return Err(PathError::Unpublished);
+        }
+        Ok(FilePath { relative, names_folder })
+    }
+
+    /// The path relative to the root, without a slash at either end; empty for the root.
+    pub fn relative(&self) -> &[u8] {
+        &self.relative
+    }
+
+    /// Whether the path ended in a slash, or in a dot segment, and so can only name a folder.
+    pub fn names_folder(&self) -> bool {
+        self.names_folder
+    }
+
+    /// Whether the last segment looks like a file with an extension: `app.js`, not `users/17`.
+    pub fn has_extension(&self) -> bool {
+        let last = self.relative.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        memchr::memchr(b'.', last).is_some()
+    }
+
+    /// The path as the kernel takes it; `.` for the root.
+    pub fn to_c(&self) -> CString {
+        let relative = if self.relative.is_empty() { &b"."[..] } else { &self.relative };
+        // A path holds no NUL (see the invariant), so the default is never taken.
+        CString::new(relative).unwrap_or_default()
+    }
+
+    /// The path of `name` inside this folder, for a name that the operator chose.
+    pub(crate) fn join(&self, name: &str) -> FilePath {
+        let mut relative = self.relative.clone();
+        if !relative.is_empty() {
+            relative.push(b'/');
+        }
+        relative.extend_from_slice(name.as_bytes());
+        FilePath { relative, names_folder: false }
+    }
+}
+
+/// Whether a file or folder of this name is published: not hidden, no source, no leftover of an editor.
+///
+/// Rule 44. The top-level folder `.well-known` is the exception that [`FilePath::parse`] makes.
+pub fn is_published(name: &[u8]) -> bool {
+    let ends_with = |end: &&[u8]| {
+        name.len().checked_sub(end.len()).is_some_and(|start| name[start..].eq_ignore_ascii_case(end))
+    };
+    // Emacs saves what it edits as `#name#`.
+    let is_autosave = name.len() > 1 && name.starts_with(b"#") && name.ends_with(b"#");
+    !name.is_empty()
+        && name[0] != b'.'
+        && !is_autosave
+        && !REFUSED_ENDS.iter().any(ends_with)
+        && !REFUSED_NAMES.iter().any(|refused| name.eq_ignore_ascii_case(refused))
+}
+
+/// A decoded path, escaped for a `Location` field or for an attribute in HTML.
+pub(crate) fn escape(path: &[u8]) -> PercentEncode<'_> {
+    percent_encode(path, ESCAPED)
+}
+
+impl fmt::Display for PathError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            PathError::Malformed(sentence) => sentence,
+            PathError::Unpublished => "There is no such file.",
+        })
+    }
+}
+
+impl std::error::Error for PathError {}
+
+/// Appends one segment to `out`, its escapes decoded, and refuses bytes that no file name should hold.
+fn decode(segment: &[u8], out: &mut Vec<u8>) -> Result<(), PathError> {
+    let mut rest = segment.iter();
+    while let Some(&byte) = rest.next() {
+        let byte = match byte {
+            b'%' => {
+                let digits =
+                    (rest.next().and_then(|&digit| hex(digit)), rest.next().and_then(|&digit| hex(digit)));
+                let (Some(high), Some(low)) = digits else {
+                    return Err(PathError::Malformed(
+                        "A percent sign in the path needs two hexadecimal digits.",
+                    ));
+                };
+                high << 4 | low
+            }
+            byte => byte,
+        };
+        match byte {
+            0..=0x1f | 0x7f => return Err(PathError::Malformed("The path holds a control character.")),
+            b'\\' => return Err(PathError::Malformed("The path holds a backslash.")),
+            b'/' => return Err(PathError::Unpublished),
+            byte => out.push(byte),
+        }
+    }
+    Ok(())
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    // A hexadecimal digit is below 16.
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}

@@ -1,0 +1,342 @@
+//! A folder that is served: which file answers a request, and what does when none does.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use adyton_http1::{Asked, Method, Version};
+use adyton_sys::fs::{Fault, Links, Root};
+
+use crate::cache::{Cache, Counts, Room};
+use crate::conditions::is_conditional;
+use crate::form::{Entry, Loader, Opened};
+use crate::negotiate::Coding;
+use crate::pages::error_page;
+use crate::path::{FilePath, PathError};
+use crate::replies::{self, broken, is_navigation, other_method, redirect};
+use crate::send::{self, Representation, answer};
+use crate::{Answer, Ask, Options, listing};
+
+/// A folder that is served, with its cache. One thread at a time uses it.
+pub struct Site {
+    options: Options,
+    root: Root,
+    links: Links,
+    not_found_page: Option<FilePath>,
+    spa_fallback: Option<FilePath>,
+    cache: Cache,
+    /// An entry that the cache did not take, for the answer that is being made.
+    guest: Option<Entry>,
+    /// Scratch for the path of an index.
+    index_path: Vec<u8>,
+    /// The `Server` that cached heads carry.
+    server: Vec<u8>,
+    /// The `Date` at which the root was looked at last.
+    looked: [u8; 29],
+    hits: u64,
+    loads: u64,
+}
+
+/// What a path stands for.
+enum Target {
+    /// A file, whose entry is at hand under this path.
+    File(FilePath),
+    /// A folder whose path lacks its slash.
+    Redirect(FilePath),
+    /// A folder to be listed.
+    Listing(FilePath, OwnedFd),
+    /// Nothing that can be sent, with the status that says why.
+    Nothing(u16, &'static str),
+}
+
+/// What [`Site::bring`] found.
+enum Brought {
+    /// A file, whose entry is at hand now.
+    File,
+    Folder(OwnedFd),
+    /// A FIFO, socket or device.
+    Other,
+}
+
+impl Site {
+    /// Opens a folder to be served.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be opened; `InvalidInput`, with a sentence, when an option makes no sense.
+    pub fn open(options: Options) -> io::Result<Site> {
+        let pages = options.check()?;
+        let room = Room { bytes: options.cache_bytes_max, open_files: options.open_files_max };
+        let links = if options.follow_symlinks { Links::Follow } else { Links::Refuse };
+        Ok(Site {
+            root: Root::open(&options.root)?,
+            links,
+            not_found_page: pages.not_found,
+            spa_fallback: pages.spa_fallback,
+            cache: Cache::new(room),
+            guest: None,
+            index_path: Vec::new(),
+            server: Vec::new(),
+            looked: [0; 29],
+            hits: 0,
+            loads: 0,
+            options,
+        })
+    }
+
+    /// Answers one request. `out` gets the head, and the body too when it is in memory.
+    pub fn answer(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+        if self.looked != *ask.identity.date {
+            self.look_around(ask);
+        }
+        if let Some(answer) = self.replay(ask, out) {
+            self.hits += 1;
+            return answer;
+        }
+        let start = out.len();
+        let answer = self.answer_by_method(ask, out);
+        self.guest = None;
+        debug_assert!(!matches!(answer, Answer::FallThrough) || out.len() == start);
+        answer
+    }
+
+    /// What the cache has done so far.
+    pub fn counts(&self) -> Counts {
+        self.cache.add_to(Counts { hits: self.hits, loads: self.loads, ..Counts::default() })
+    }
+
+    /// Once a second: another root, or another name of the server, makes the cache worthless.
+    #[cold]
+    fn look_around(&mut self, ask: &Ask<'_>) {
+        self.looked = *ask.identity.date;
+        let is_replaced = self.root.reopen_if_replaced().unwrap_or(false);
+        if is_replaced || self.server != ask.identity.server {
+            self.server = ask.identity.server.to_vec();
+            self.cache.clear();
+        }
+    }
+
+    /// The common case: a plain GET or HEAD for a file in the cache, on a 1.1 connection that stays open.
+    ///
+    /// A cached path is in normal form and holds no `%`, so a raw path that equals it means the same file.
+    #[inline]
+    fn replay(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
+        let Asked { version, keep_alive, .. } = ask.asked;
+        let is_plain = matches!(ask.head.method(), Method::Get | Method::Head)
+            && keep_alive
+            && matches!(version, Version::Http11)
+            && !is_conditional(ask.head);
+        if !is_plain {
+            return None;
+        }
+        let raw = ask.head.path().of(ask.bytes);
+        let mut path = raw.get(ask.prefix.len()..)?.strip_prefix(b"/")?;
+        if matches!(path, [] | [.., b'/']) {
+            self.index_path.clear();
+            self.index_path.extend_from_slice(path);
+            self.index_path.extend_from_slice(self.options.index.as_bytes());
+            path = &self.index_path;
+        }
+        let entry = self.cache.find(path)?;
+        let coding = entry.choose(ask)?;
+        let loader = loader(&self.options, &self.root, self.links);
+        if entry.is_current(coding, &loader, ask) {
+            return entry.replay(coding, ask, out);
+        }
+        self.cache.remove(path);
+        None
+    }
+
+    fn answer_by_method(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+        if matches!(ask.head.method(), Method::Get | Method::Head) {
+            return self.read(ask, out);
+        }
+        if self.options.fall_through && matches!(self.find(ask), Target::Nothing(404 | 400, _)) {
+            return Answer::FallThrough;
+        }
+        other_method(ask, out)
+    }
+
+    fn read(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+        match self.find(ask) {
+            Target::File(path) => self.send(&path, ask, out),
+            Target::Redirect(path) => redirect(&path, ask, out),
+            Target::Listing(path, folder) => self.list(&path, &folder, ask, out),
+            Target::Nothing(404, detail) => self.not_found(detail, ask, out),
+            Target::Nothing(400, _) if self.options.fall_through => Answer::FallThrough,
+            Target::Nothing(status, detail) => error_page(out, ask.asked, &ask.identity, status, detail, &[]),
+        }
+    }
+
+    /// Finds what the path of the request stands for.
+    fn find(&mut self, ask: &Ask<'_>) -> Target {
+        let raw = ask.head.path().of(ask.bytes);
+        // An absolute-form target without a path means the root (RFC 9112 section 3.2.2).
+        let raw = if raw.is_empty() { b"/" } else { raw };
+        let path = match FilePath::parse(raw.get(ask.prefix.len()..).unwrap_or_default()) {
+            Ok(path) => path,
+            Err(PathError::Malformed(detail)) => return Target::Nothing(400, detail),
+            Err(PathError::Unpublished) => return nothing_there(),
+        };
+        match self.bring(&path, ask) {
+            Ok(Brought::File) if path.names_folder() => nothing_there(),
+            Ok(Brought::File) => Target::File(path),
+            Ok(Brought::Other) => nothing_there(),
+            Ok(Brought::Folder(folder)) => self.find_in_folder(path, folder, ask),
+            Err(error) => nothing_for(&error),
+        }
+    }
+
+    fn find_in_folder(&mut self, path: FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Target {
+        let target = self.find_index(&path, folder, ask);
+        // Without its slash the folder redirects, but never to a 404: an application that is asked
+        // then may redirect back.
+        match target {
+            Target::Nothing(404, _) => nothing_there(),
+            _ if !path.names_folder() => Target::Redirect(path),
+            target => target,
+        }
+    }
+
+    fn find_index(&mut self, path: &FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Target {
+        if !self.options.index.is_empty() {
+            let index = path.join(&self.options.index);
+            match self.bring(&index, ask) {
+                Ok(Brought::File) => return Target::File(index),
+                Ok(Brought::Folder(_) | Brought::Other) => {}
+                Err(error) if Fault::of(&error) == Fault::Absent => {}
+                Err(error) => return nothing_for(&error),
+            }
+        }
+        if self.options.listing { Target::Listing(path.clone(), folder) } else { nothing_there() }
+    }
+
+    /// Has the entry of a file at hand, from the cache or from the disk.
+    fn bring(&mut self, path: &FilePath, ask: &Ask<'_>) -> io::Result<Brought> {
+        self.guest = None;
+        let key = path.relative();
+        let loader = loader(&self.options, &self.root, self.links);
+        if let Some(entry) = self.cache.find(key) {
+            let coding = entry.choose(ask).unwrap_or(Coding::Identity);
+            if entry.is_current(coding, &loader, ask) {
+                return Ok(Brought::File);
+            }
+            self.cache.remove(key);
+        }
+        let name = path.to_c();
+        let (fd, meta) = match loader.open(&name).or_else(|error| {
+            if Fault::of(&error) != Fault::OutOfFiles {
+                return Err(error);
+            }
+            self.cache.close_files();
+            loader.open(&name)
+        })? {
+            Opened::File(fd, meta) => (fd, meta),
+            Opened::Folder(fd) => return Ok(Brought::Folder(fd)),
+            Opened::Other => return Ok(Brought::Other),
+        };
+        self.loads += 1;
+        let entry = loader.load(name, fd, meta, ask)?;
+        // `%` would be read as an escape when the path is compared raw, see `replay`.
+        let is_kept = entry.is_settled && !key.contains(&b'%');
+        self.guest = if is_kept { self.cache.insert(key, entry) } else { Some(entry) };
+        Ok(Brought::File)
+    }
+
+    /// The entry that [`Site::bring`] has brought.
+    fn entry(&mut self, path: &FilePath) -> Option<&Entry> {
+        match &self.guest {
+            Some(entry) => Some(entry),
+            None => self.cache.find(path.relative()).map(|entry| &*entry),
+        }
+    }
+
+    fn send(&mut self, path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+        let start = out.len();
+        let cache_control = self.options.cache_control.clone();
+        let Some(entry) = self.entry(path) else { return broken(ask, out) };
+        let Some(coding) = entry.choose(ask) else {
+            let detail = "The file exists in no coding that the request accepts.";
+            let fields = [(&b"Vary"[..], &b"Accept-Encoding"[..])];
+            return error_page(out, ask.asked, &ask.identity, 406, detail, &fields);
+        };
+        entry.with(coding, cache_control.as_deref(), |form| answer(ask, form, out)).unwrap_or_else(|_| {
+            out.truncate(start);
+            broken(ask, out)
+        })
+    }
+
+    fn list(&self, path: &FilePath, folder: &OwnedFd, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+        let raw = ask.head.path().of(ask.bytes);
+        let prefix = String::from_utf8_lossy(raw.get(..ask.prefix.len()).unwrap_or_default());
+        let relative = String::from_utf8_lossy(path.relative());
+        let slash = if relative.is_empty() { "" } else { "/" };
+        let title = format!("{prefix}/{relative}{slash}");
+        let Ok(page) = listing::render(&self.root, self.links, path, &title, folder.as_fd()) else {
+            return broken(ask, out);
+        };
+        replies::page(ask, page.as_bytes(), out)
+    }
+
+    /// Nothing is there: the fallback of a single-page application, the application, or a 404.
+    fn not_found(&mut self, detail: &str, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+        if let Some(page) = self.spa_fallback.clone().filter(|_| is_navigation(ask))
+            && matches!(self.bring(&page, ask), Ok(Brought::File))
+        {
+            return self.send(&page, ask, out);
+        }
+        if self.options.fall_through {
+            return Answer::FallThrough;
+        }
+        if let Some(page) = self.not_found_page.clone()
+            && let Some(answer) = self.not_found_page(&page, ask, out)
+        {
+            return answer;
+        }
+        error_page(out, ask.asked, &ask.identity, 404, detail, &[])
+    }
+
+    /// The operator's page; its own validators stay out, since it is not what was asked for.
+    fn not_found_page(&mut self, page: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
+        if !matches!(self.bring(page, ask), Ok(Brought::File)) {
+            return None;
+        }
+        let start = out.len();
+        let sent = self.entry(page)?.with(Coding::Identity, None, |form| {
+            let form = Representation {
+                validators: crate::Validators { etag: b"", modified_s: None },
+                fields: &[],
+                ..*form
+            };
+            send::whole(ask, &form, 404, out)
+        });
+        if sent.is_err() {
+            out.truncate(start);
+        }
+        sent.ok()
+    }
+}
+
+fn loader<'a>(options: &'a Options, root: &'a Root, links: Links) -> Loader<'a> {
+    Loader {
+        root,
+        links,
+        precompressed: options.precompressed,
+        memory_bytes_max: options.cache_file_bytes_max,
+        cache_control: options.cache_control.as_deref(),
+    }
+}
+
+fn nothing_there() -> Target {
+    Target::Nothing(404, "There is no such file.")
+}
+
+/// What an error of the file system means to the client.
+fn nothing_for(error: &io::Error) -> Target {
+    match Fault::of(error) {
+        Fault::Absent => nothing_there(),
+        Fault::Denied => Target::Nothing(403, "The server may not read this file."),
+        Fault::Racing => Target::Nothing(503, "The folder is being changed; try again."),
+        Fault::OutOfFiles => Target::Nothing(503, "The server has too many files open; try again."),
+        Fault::Broken => Target::Nothing(500, "The file could not be read."),
+    }
+}

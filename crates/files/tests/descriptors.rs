@@ -1,0 +1,35 @@
+//! A process that runs out of descriptors serves on. In a file of its own: the limit is the process's.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::fs::File;
+
+use rustix::process::{Resource, getrlimit, setrlimit};
+use support::Folder;
+
+/// Opens files until no descriptor is left.
+fn use_up_descriptors() -> Vec<File> {
+    std::iter::from_fn(|| File::open("/dev/null").ok()).collect()
+}
+
+#[test]
+fn files_kept_open_make_room_when_descriptors_run_out() {
+    let folder = Folder::with(&[("a.txt", "a"), ("b.txt", "b"), ("c.bin", &"c".repeat(70_000))]);
+    let mut client = folder.client();
+    client.warm("/c.bin");
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, rustix::process::Rlimit { current: Some(64), ..limit }).unwrap();
+    let held = use_up_descriptors();
+
+    assert_eq!((200, "a"), client.get("/a.txt").brief());
+    assert_eq!(0, client.site.counts().open_files, "given up for it");
+    let more = use_up_descriptors();
+    assert!(!more.is_empty(), "the descriptor is free again");
+    assert_eq!(503, client.get("/b.txt").status, "nothing left to give up");
+    drop((held, more));
+
+    assert_eq!((200, "b"), client.get("/b.txt").brief());
+    assert_eq!(70_000, client.get("/c.bin").body.len());
+}

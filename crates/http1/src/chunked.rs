@@ -1,0 +1,178 @@
+//! Chunked bodies, RFC 9112 section 7.1: a decoder for requests and the pieces of an encoder for responses.
+//!
+//! The decoder reads framing byte by byte and data in one piece, so that it may be fed any split of the
+//! stream and keeps nothing but its place in it:
+//!
+//! ```text
+//! Size --hex--> Size --";"--> Extension --CR--> SizeEnd --LF--> Data ... DataCr, DataLf --> Size
+//!                                                       \--LF after size 0--> Trailers --> Done
+//! ```
+
+use core::ops::Range;
+
+use crate::Refusal;
+use extension::Extension;
+use trailers::Trailers;
+
+mod extension;
+mod trailers;
+
+/// Ends the data of one chunk.
+pub const CHUNK_END: &[u8] = b"\r\n";
+
+/// Ends a body in chunks, without trailers. Must not be sent behind a body that broke off.
+pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+/// Appends the line that opens a chunk of `bytes` bytes. An empty chunk would end the body: send none.
+pub fn write_chunk_head(out: &mut Vec<u8>, bytes: usize) {
+    debug_assert!(bytes > 0, "an empty chunk ends the body");
+    let mut line = [0; SIZE_DIGITS_MAX + CHUNK_END.len()];
+    let mut start = SIZE_DIGITS_MAX;
+    line[start..].copy_from_slice(CHUNK_END);
+    let mut rest = bytes;
+    while rest > 0 {
+        start -= 1;
+        line[start] = b"0123456789abcdef"[rest % 16];
+        rest /= 16;
+    }
+    out.extend_from_slice(&line[start..]);
+}
+
+/// Decodes the chunked body of a request.
+#[derive(Clone, Debug)]
+pub struct Chunked {
+    state: State,
+    /// Extension bytes in all chunks until now.
+    extension_bytes: usize,
+    trailers: Trailers,
+}
+
+/// What one call of [`Chunked::decode`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded {
+    /// Bytes of the input that are done with, `data` included; 0 only for an empty input or a finished body.
+    pub consumed: usize,
+    /// Where the input holds a piece of the body, perhaps an empty one.
+    pub data: Range<usize>,
+}
+
+/// What the next byte must be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// A digit of the size, or what may follow the `digits` that make up `size`.
+    Size { size: u64, digits: usize },
+    /// A byte of an extension.
+    Extension { size: u64, extension: Extension },
+    /// The LF of the size line.
+    SizeEnd { size: u64 },
+    /// So many bytes of data, at least one.
+    Data { left: u64 },
+    /// The CR behind the data.
+    DataCr,
+    /// The LF behind the data.
+    DataLf,
+    /// A byte of the trailer section.
+    Trailers,
+    /// Nothing: the body is complete.
+    Done,
+    /// Nothing: the body was refused.
+    Refused,
+}
+
+impl Chunked {
+    /// A decoder before the first byte.
+    pub fn new() -> Chunked {
+        Chunked { state: FIRST, extension_bytes: 0, trailers: Trailers::default() }
+    }
+
+    /// Decodes `input`, which goes on where the last call stopped, up to the end of the first piece of data.
+    /// To be repeated with the rest of the input while there is some and [`Chunked::is_done`] does not hold.
+    ///
+    /// # Errors
+    ///
+    /// The body breaks a rule: nothing behind it on this connection can be trusted.
+    pub fn decode(&mut self, input: &[u8]) -> Result<Decoded, Refusal> {
+        let mut at = 0;
+        while let Some(&byte) = input.get(at) {
+            match self.state {
+                State::Data { left } => {
+                    let here = input.len() - at;
+                    let length = usize::try_from(left).map_or(here, |left| left.min(here));
+                    let left = left - length as u64;
+                    self.state = if left == 0 { State::DataCr } else { State::Data { left } };
+                    return Ok(Decoded { consumed: at + length, data: at..at + length });
+                }
+                State::Done => break,
+                _ => self.state = self.step(byte).inspect_err(|_| self.state = State::Refused)?,
+            }
+            at += 1;
+        }
+        Ok(Decoded { consumed: at, data: at..at })
+    }
+
+    /// Whether the last chunk and its trailers have been read. A stream that ends before is incomplete.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.state == State::Done
+    }
+
+    /// The state behind one byte of framing.
+    fn step(&mut self, byte: u8) -> Result<State, Refusal> {
+        match (self.state, byte) {
+            (State::Size { size, digits }, _) => self.size_byte(size, digits, byte),
+            (State::Extension { size, extension }, _) => self.extension_byte(size, extension, byte),
+            (State::SizeEnd { size: 0 }, b'\n') => Ok(State::Trailers),
+            (State::SizeEnd { size }, b'\n') => Ok(State::Data { left: size }),
+            (State::SizeEnd { .. }, _) => Err(BAD_SIZE_END),
+            (State::DataCr, b'\r') => Ok(State::DataLf),
+            (State::DataLf, b'\n') => Ok(FIRST),
+            (State::DataCr | State::DataLf, _) => Err(BAD_DATA_END),
+            (State::Trailers, _) => {
+                Ok(if self.trailers.is_end_behind(byte)? { State::Done } else { State::Trailers })
+            }
+            (state @ (State::Data { .. } | State::Done), _) => Ok(state),
+            (State::Refused, _) => Err(REFUSED),
+        }
+    }
+
+    fn size_byte(&mut self, size: u64, digits: usize, byte: u8) -> Result<State, Refusal> {
+        match (char::from(byte).to_digit(16), byte) {
+            (Some(_), _) if digits == SIZE_DIGITS_MAX => Err(SIZE_TOO_LONG),
+            (Some(digit), _) => Ok(State::Size { size: size << 4 | u64::from(digit), digits: digits + 1 }),
+            (None, b'\r') if digits > 0 => Ok(State::SizeEnd { size }),
+            (None, b';') if digits > 0 => self.extension_byte(size, Extension::new(), byte),
+            (None, _) => Err(BAD_SIZE),
+        }
+    }
+
+    fn extension_byte(&mut self, size: u64, extension: Extension, byte: u8) -> Result<State, Refusal> {
+        let Some(extension) = extension.behind(byte)? else { return Ok(State::SizeEnd { size }) };
+        self.extension_bytes += 1;
+        if self.extension_bytes > EXTENSION_BYTES_OF_BODY_MAX {
+            return Err(EXTENSIONS_TOO_LONG);
+        }
+        Ok(State::Extension { size, extension })
+    }
+}
+
+impl Default for Chunked {
+    fn default() -> Chunked {
+        Chunked::new()
+    }
+}
+
+/// Before the first digit of a size.
+const FIRST: State = State::Size { size: 0, digits: 0 };
+
+/// As many hexadecimal digits as a `u64` has: more could only be zeros or an overflow.
+const SIZE_DIGITS_MAX: usize = 16;
+
+/// Extension bytes in one body: they are read and dropped, so that they cost the client next to nothing.
+const EXTENSION_BYTES_OF_BODY_MAX: usize = 16 * 1024;
+
+const BAD_SIZE: Refusal = Refusal::bad("A chunk size is not a hexadecimal number at the start of its line.");
+const SIZE_TOO_LONG: Refusal = Refusal::bad("A chunk size has more than 16 digits.");
+const BAD_SIZE_END: Refusal = Refusal::bad("The line of a chunk size must end in CRLF.");
+const BAD_DATA_END: Refusal = Refusal::bad("The data of a chunk must be followed by CRLF.");
+const EXTENSIONS_TOO_LONG: Refusal = Refusal::bad("The chunk extensions of the body are too long.");
+const REFUSED: Refusal = Refusal::bad("The body was refused before.");

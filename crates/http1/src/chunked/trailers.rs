@@ -1,0 +1,119 @@
+//! Trailer fields, RFC 9112 section 7.1.2: checked and dropped, never merged into the head.
+
+use crate::bytes::{is_forbidden_in_value, is_token_byte};
+use crate::{Known, Refusal};
+
+/// A place in the trailer section.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Trailers {
+    place: Place,
+    bytes: usize,
+    fields: usize,
+    /// The beginning of the name that is being read.
+    name: [u8; NAME_BYTES_KEPT],
+    name_bytes: usize,
+}
+
+/// What was read last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// A whole line.
+    #[default]
+    Line,
+    /// A byte of a name.
+    Name,
+    /// The colon, or a byte of a value.
+    Value,
+    /// The CR of a field line.
+    FieldCr,
+    /// The CR of the empty line.
+    LastCr,
+}
+
+impl Trailers {
+    /// Reads one byte; whether it is the last one of the section.
+    pub(super) fn is_end_behind(&mut self, byte: u8) -> Result<bool, Refusal> {
+        self.bytes += 1;
+        if self.bytes > BYTES_MAX {
+            return Err(TRAILERS_TOO_LONG);
+        }
+        self.place = match (self.place, byte) {
+            (Place::Line, b'\r') => Place::LastCr,
+            (Place::LastCr, b'\n') => return Ok(true),
+            (Place::Line, _) if is_token_byte(byte) => self.start_name(byte)?,
+            (Place::Name, _) if is_token_byte(byte) => self.keep(byte),
+            (Place::Name, b':') => self.check_name()?,
+            (Place::Value, b'\r') => Place::FieldCr,
+            (Place::Value, _) if !is_forbidden_in_value(byte) => Place::Value,
+            (Place::FieldCr, b'\n') => Place::Line,
+            _ => return Err(BAD_TRAILER),
+        };
+        Ok(false)
+    }
+
+    fn start_name(&mut self, byte: u8) -> Result<Place, Refusal> {
+        self.fields += 1;
+        if self.fields > FIELDS_MAX {
+            return Err(TRAILERS_TOO_LONG);
+        }
+        self.name_bytes = 0;
+        Ok(self.keep(byte))
+    }
+
+    fn keep(&mut self, byte: u8) -> Place {
+        if let Some(place) = self.name.get_mut(self.name_bytes) {
+            *place = byte;
+            self.name_bytes += 1;
+        }
+        Place::Name
+    }
+
+    fn check_name(&self) -> Result<Place, Refusal> {
+        if is_forbidden(&self.name[..self.name_bytes]) { Err(FORBIDDEN) } else { Ok(Place::Value) }
+    }
+}
+
+/// Whether a field of this name must not come behind the body, RFC 9110 section 6.5.1: framing, routing,
+/// authentication, conditions and content format are decided before it.
+fn is_forbidden(name: &[u8]) -> bool {
+    const CONTENT: &[u8] = b"content-";
+    let is_content = name.get(..CONTENT.len()).is_some_and(|start| start.eq_ignore_ascii_case(CONTENT));
+    is_content
+        || matches!(
+            Known::find(name),
+            Known::Authorization
+                | Known::CacheControl
+                | Known::Connection
+                | Known::Cookie
+                | Known::Expect
+                | Known::Forwarded
+                | Known::Host
+                | Known::IfMatch
+                | Known::IfModifiedSince
+                | Known::IfNoneMatch
+                | Known::IfRange
+                | Known::IfUnmodifiedSince
+                | Known::KeepAlive
+                | Known::MaxForwards
+                | Known::ProxyAuthorization
+                | Known::ProxyConnection
+                | Known::Range
+                | Known::Te
+                | Known::Trailer
+                | Known::TransferEncoding
+                | Known::Upgrade
+        )
+}
+
+/// The longest forbidden name has 19 bytes; what is cut off at this length is none.
+const NAME_BYTES_KEPT: usize = 24;
+
+/// Bytes of the whole section: a checksum or two and a signature.
+const BYTES_MAX: usize = 4096;
+
+/// Fields of the whole section.
+const FIELDS_MAX: usize = 32;
+
+const BAD_TRAILER: Refusal = Refusal::bad("A trailer field is malformed.");
+const FORBIDDEN: Refusal = Refusal::bad("A trailer field has a name that may stand only in a head.");
+const TRAILERS_TOO_LONG: Refusal = Refusal::bad("The trailer section is too long.");

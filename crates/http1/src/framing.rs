@@ -1,0 +1,61 @@
+//! What fields say about the body and the connection, RFC 9112 sections 6 and 9.
+
+use crate::Refusal;
+use crate::bytes::{is_token, number, trim};
+
+/// How the body of a request is delimited, RFC 9112 section 6.3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// There is no body: neither Content-Length nor Transfer-Encoding was sent.
+    None,
+    /// This many bytes follow the head, perhaps none.
+    Length(u64),
+    /// Chunks follow the head, see [`crate::Chunked`].
+    Chunked,
+}
+
+/// The value of Content-Length: `1*DIGIT`, no list even of equal numbers.
+pub(crate) fn content_length(value: &[u8]) -> Result<u64, Refusal> {
+    number(value).ok_or(BAD_LENGTH)
+}
+
+/// Checks the value of Transfer-Encoding: `chunked` and nothing else.
+///
+/// What is no list of codings, or has chunked anywhere but once at its end, is malformed. Another coding is
+/// well-formed but unknown here (RFC 9112 section 6.1); it is never skipped.
+pub(crate) fn only_chunked(value: &[u8]) -> Result<(), Refusal> {
+    if value.eq_ignore_ascii_case(b"chunked") {
+        return Ok(());
+    }
+    let mut codings = value.split(|&byte| byte == b',').map(coding_name);
+    let last = codings.next_back().unwrap_or_default();
+    let good_before = codings.all(|coding| is_token(coding) && !coding.eq_ignore_ascii_case(b"chunked"));
+    if good_before && is_token(last) { Err(UNKNOWN_CODING) } else { Err(BAD_CODING) }
+}
+
+/// The name of one element of Transfer-Encoding, without its parameters.
+fn coding_name(coding: &[u8]) -> &[u8] {
+    trim(coding.split(|&byte| byte == b';').next().unwrap_or_default())
+}
+
+/// What a Connection field says of keep-alive; both may be said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) close: bool,
+    pub(crate) keep_alive: bool,
+}
+
+impl Options {
+    /// Adds what `value`, a comma-separated list, says.
+    pub(crate) fn read(&mut self, value: &[u8]) {
+        for option in value.split(|&byte| byte == b',').map(trim) {
+            self.close |= option.eq_ignore_ascii_case(b"close");
+            self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+        }
+    }
+}
+
+const BAD_LENGTH: Refusal = Refusal::bad("Content-Length is not one number.");
+const BAD_CODING: Refusal =
+    Refusal::bad("Transfer-Encoding is not a list that has chunked once, at its end.");
+const UNKNOWN_CODING: Refusal = Refusal::new(501, "The only transfer coding known here is chunked.");

@@ -1,0 +1,355 @@
+//! A request head: read once, checked once, kept as offsets.
+//!
+//! The lines are read one after the other, each in a window as long as its limit. A line that wants more than
+//! its window is too long; one that wants more than there is asks for more. Then the fields that say where
+//! the request ends and to whom it goes are looked at together, because they can contradict each other.
+
+use crate::field::{BARE_CR, Field};
+use crate::framing::{Framing, Options, content_length, only_chunked};
+use crate::refusal::Stop;
+use crate::request_line::{BARE_LF, Method, RequestLine, Version};
+use crate::{Asked, Known, Limits, Refusal, Span, authority};
+
+/// One request head, as offsets into the input of [`Head::parse`].
+///
+/// A scratch to be used again and again: only its list of fields is on the heap. Before the first
+/// [`Parsed::Complete`], and after any other result, what it says is harmless but means nothing.
+#[derive(Clone, Debug)]
+pub struct Head {
+    fields: Vec<Field>,
+    /// The names in `fields`, a bit for each.
+    seen: u128,
+    line: RequestLine,
+    host: Option<Span>,
+    framing: Framing,
+    keep_alive: bool,
+    expects_continue: bool,
+    bytes: usize,
+}
+
+/// What the input of [`Head::parse`] holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// A whole head that keeps all rules.
+    Complete,
+    /// The beginning of a head that may become one.
+    Partial,
+}
+
+impl Head {
+    /// An empty scratch.
+    pub fn new() -> Head {
+        Head {
+            fields: Vec::new(),
+            seen: 0,
+            line: RequestLine::unread(),
+            host: None,
+            framing: Framing::None,
+            keep_alive: false,
+            expects_continue: false,
+            bytes: 0,
+        }
+    }
+
+    /// Parses one request head at the start of `input`; more may follow it. Does not allocate once it has met
+    /// as many fields as `input` holds.
+    ///
+    /// # Errors
+    ///
+    /// The request breaks a rule: answer [`Refusal::status`], close, parse nothing more of the connection.
+    /// What cannot become right any more is refused without waiting for the end of the head.
+    pub fn parse(&mut self, input: &[u8], limits: &Limits) -> Result<Parsed, Refusal> {
+        let window = clip(input, limits.head_bytes());
+        match self.read(window, limits) {
+            Ok(bytes) => {
+                self.bytes = bytes;
+                Ok(Parsed::Complete)
+            }
+            Err(Stop::Refused(refusal)) => Err(refusal),
+            Err(Stop::Short) if input.len() >= limits.head_bytes() => Err(HEAD_TOO_LONG),
+            Err(Stop::Short) => Ok(Parsed::Partial),
+        }
+    }
+
+    /// Whether [`Head::parse`] can say anything new after `new_bytes` have come, which are the last ones of
+    /// `total` bytes of this head. A client that sends byte by byte would else cost quadratic time.
+    ///
+    /// Something new can be said of the first bytes, of every line end, and when a limit may be passed. The
+    /// latter is looked at every KiB, so that a line is at most so much longer than its limit.
+    #[inline]
+    pub fn worth_parsing(new_bytes: &[u8], total: usize, limits: &Limits) -> bool {
+        let before = total.saturating_sub(new_bytes.len());
+        before == 0
+            || before / LOOK_EVERY_BYTES != total / LOOK_EVERY_BYTES
+            || total >= limits.head_bytes()
+            || memchr::memchr(b'\n', new_bytes).is_some()
+    }
+
+    /// Length of the head in bytes, from the start of the input to behind the empty line.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The method.
+    #[inline]
+    pub fn method(&self) -> Method {
+        self.line.method
+    }
+
+    /// Where the method stands.
+    #[inline]
+    pub fn method_span(&self) -> Span {
+        self.line.method_span
+    }
+
+    /// The request-target as it was sent.
+    #[inline]
+    pub fn target(&self) -> Span {
+        self.line.target.whole
+    }
+
+    /// The path in the target, still percent-encoded, without the query. `*` for `OPTIONS *`; empty, which
+    /// means `/`, for an absolute-form without a path; empty for CONNECT.
+    #[inline]
+    pub fn path(&self) -> Span {
+        self.line.target.path
+    }
+
+    /// What stands behind the first `?` of the target, perhaps nothing.
+    #[inline]
+    pub fn query(&self) -> Span {
+        self.line.target.query
+    }
+
+    /// The version that the client speaks.
+    #[inline]
+    pub fn version(&self) -> Version {
+        self.line.version
+    }
+
+    /// Host and perhaps port that the request is for; `None` only for HTTP/1.0.
+    #[inline]
+    pub fn host(&self) -> Option<Span> {
+        self.host
+    }
+
+    /// How the body is delimited.
+    #[inline]
+    pub fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    /// Whether the client wants to send more requests: by default in 1.1, on demand in 1.0; `close` wins.
+    #[inline]
+    pub fn keep_alive(&self) -> bool {
+        self.keep_alive
+    }
+
+    /// Whether the client waits for a `100 Continue` before it sends the body.
+    #[inline]
+    pub fn expects_continue(&self) -> bool {
+        self.expects_continue
+    }
+
+    /// All fields in their order.
+    #[inline]
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Whether there is a field of this name. For [`Known::Other`]: any of a name that is not known.
+    #[inline]
+    pub fn has(&self, known: Known) -> bool {
+        self.seen & known.bit() != 0
+    }
+
+    /// The value of the first field of this name.
+    #[inline]
+    pub fn first(&self, known: Known) -> Option<Span> {
+        if self.has(known) { self.all(known).next() } else { None }
+    }
+
+    /// The values of all fields of this name, in their order.
+    pub fn all(&self, known: Known) -> impl Iterator<Item = Span> + '_ {
+        self.fields.iter().filter(move |field| field.known == known).map(|field| field.value)
+    }
+
+    /// What a response has to know of this request.
+    #[inline]
+    pub fn asked(&self) -> Asked {
+        Asked {
+            version: self.line.version,
+            is_head: self.line.method == Method::Head,
+            keep_alive: self.keep_alive,
+        }
+    }
+
+    /// Reads the head in `input` and returns its length.
+    fn read(&mut self, input: &[u8], limits: &Limits) -> Result<usize, Stop> {
+        let start = skip_empty_line(input)?;
+        let window = clip(input, start.saturating_add(limits.line_bytes_max).saturating_add(CRLF_BYTES));
+        let cut = window.len() < input.len();
+        let next = self.line.read(window, start).map_err(|stop| stop.or_too_long(cut, LINE_TOO_LONG))?;
+        let end = self.read_fields(input, next, limits)?;
+        self.settle_host(input)?;
+        self.settle_body(input)?;
+        self.settle_connection(input);
+        Ok(end)
+    }
+
+    /// Reads the field lines from `at` to the empty line and returns where the body starts.
+    fn read_fields(&mut self, input: &[u8], mut at: usize, limits: &Limits) -> Result<usize, Stop> {
+        self.fields.clear();
+        self.seen = 0;
+        loop {
+            match input.get(at) {
+                Some(b'\r') => return end_of_head(input, at),
+                Some(b' ' | b'\t') => return Err(FOLDED.into()),
+                Some(b'\n') => return Err(BARE_LF.into()),
+                Some(_) => {}
+                None => return Err(Stop::Short),
+            }
+            if self.fields.len() >= limits.fields() {
+                return Err(TOO_MANY_FIELDS.into());
+            }
+            let window = clip(input, at.saturating_add(limits.field_bytes_max).saturating_add(CRLF_BYTES));
+            let cut = window.len() < input.len();
+            let (field, next) =
+                Field::read(window, at).map_err(|stop| stop.or_too_long(cut, FIELD_TOO_LONG))?;
+            let bit = field.known.bit();
+            if self.seen & bit & SINGLETONS != 0 {
+                return Err(REPEATED.into());
+            }
+            self.seen |= bit;
+            self.fields.push(field);
+            at = next;
+        }
+    }
+
+    /// To whom the request goes, RFC 9112 section 3.2 and RFC 9110 section 7.2.
+    fn settle_host(&mut self, input: &[u8]) -> Result<(), Refusal> {
+        let named = self.first(Known::Host);
+        match named {
+            Some(host) if authority::read(host.of(input)).is_none() => return Err(BAD_HOST),
+            None if self.line.version == Version::Http11 => return Err(NO_HOST),
+            _ => {}
+        }
+        self.host = self.line.target.authority.or(named);
+        if let (Some(host), Some(named)) = (self.host, named)
+            && host != named
+            && !host.of(input).eq_ignore_ascii_case(named.of(input))
+        {
+            return Err(OTHER_HOST);
+        }
+        Ok(())
+    }
+
+    /// Where the body ends, RFC 9112 section 6.3, and whether it is waited for, RFC 9110 section 10.1.1.
+    fn settle_body(&mut self, input: &[u8]) -> Result<(), Refusal> {
+        self.framing = match (self.first(Known::TransferEncoding), self.first(Known::ContentLength)) {
+            (None, None) => Framing::None,
+            (None, Some(length)) => Framing::Length(content_length(length.of(input))?),
+            (Some(_), Some(_)) => return Err(TWO_FRAMINGS),
+            (Some(_), None) if self.line.version == Version::Http10 => return Err(CODING_ON_1_0),
+            (Some(coding), None) => {
+                only_chunked(coding.of(input))?;
+                Framing::Chunked
+            }
+        };
+        self.expects_continue = false;
+        if let Some(expectation) = self.first(Known::Expect) {
+            if !expectation.of(input).eq_ignore_ascii_case(b"100-continue") {
+                return Err(UNKNOWN_EXPECTATION);
+            }
+            let has_body = !matches!(self.framing, Framing::None | Framing::Length(0));
+            self.expects_continue = has_body && self.line.version == Version::Http11;
+        }
+        Ok(())
+    }
+
+    /// Whether the client stays, RFC 9112 section 9.3.
+    fn settle_connection(&mut self, input: &[u8]) {
+        self.keep_alive = self.line.version == Version::Http11;
+        if self.has(Known::Connection) {
+            let mut options = Options::default();
+            self.all(Known::Connection).for_each(|value| options.read(value.of(input)));
+            self.keep_alive = !options.close && (self.keep_alive || options.keep_alive);
+        }
+    }
+}
+
+impl Default for Head {
+    fn default() -> Head {
+        Head::new()
+    }
+}
+
+/// The first `bytes` of `input`, or all of it.
+#[inline]
+fn clip(input: &[u8], bytes: usize) -> &[u8] {
+    input.get(..bytes).unwrap_or(input)
+}
+
+/// Where the request line starts: old clients send one CRLF behind a body (RFC 9112 section 2.2).
+#[inline]
+fn skip_empty_line(input: &[u8]) -> Result<usize, Stop> {
+    match input {
+        [] | [b'\r'] => Err(Stop::Short),
+        [b'\r', b'\n', ..] => Ok(CRLF_BYTES),
+        [b'\r', ..] => Err(BARE_CR.into()),
+        [b'\n', ..] => Err(BARE_LF.into()),
+        _ => Ok(0),
+    }
+}
+
+/// Where the body starts, when an empty line at `at` must end the head.
+#[inline]
+fn end_of_head(input: &[u8], at: usize) -> Result<usize, Stop> {
+    match input.get(at + 1) {
+        Some(b'\n') => Ok(at + CRLF_BYTES),
+        Some(_) => Err(BARE_CR.into()),
+        None => Err(Stop::Short),
+    }
+}
+
+/// Length of a line end.
+const CRLF_BYTES: usize = 2;
+
+/// How often [`Head::worth_parsing`] looks at a line that does not end: 64 times in the longest head.
+const LOOK_EVERY_BYTES: usize = 1024;
+
+/// Fields that are a 400 when repeated. RFC 9110 section 5.3 forbids to repeat what is not defined as a list;
+/// of two that differ, each party on the way might believe another one. Transfer-Encoding and Expect are
+/// lists, of which only one element is ever accepted here. Origin is added by RFC 6454 section 7.3.
+const SINGLETONS: u128 = Known::Authorization.bit()
+    | Known::ContentLength.bit()
+    | Known::ContentLocation.bit()
+    | Known::ContentRange.bit()
+    | Known::ContentType.bit()
+    | Known::Expect.bit()
+    | Known::From.bit()
+    | Known::Host.bit()
+    | Known::IfModifiedSince.bit()
+    | Known::IfRange.bit()
+    | Known::IfUnmodifiedSince.bit()
+    | Known::MaxForwards.bit()
+    | Known::Origin.bit()
+    | Known::ProxyAuthorization.bit()
+    | Known::Range.bit()
+    | Known::Referer.bit()
+    | Known::TransferEncoding.bit()
+    | Known::UserAgent.bit();
+
+const LINE_TOO_LONG: Refusal = Refusal::new(414, "The request line is longer than this server takes.");
+const FIELD_TOO_LONG: Refusal = Refusal::new(431, "A field is longer than this server takes.");
+const HEAD_TOO_LONG: Refusal = Refusal::new(431, "The request head is longer than this server takes.");
+const TOO_MANY_FIELDS: Refusal = Refusal::new(431, "The request has more fields than this server takes.");
+const FOLDED: Refusal = Refusal::bad("A field line begins with whitespace, which folding no longer allows.");
+const REPEATED: Refusal = Refusal::bad("A field that may stand only once is repeated.");
+const NO_HOST: Refusal = Refusal::bad("An HTTP/1.1 request must have a Host field.");
+const BAD_HOST: Refusal = Refusal::bad("The Host field is not one host with or without a port.");
+const OTHER_HOST: Refusal = Refusal::bad("The Host field names another host than the request-target.");
+const TWO_FRAMINGS: Refusal = Refusal::bad("Content-Length and Transfer-Encoding contradict each other.");
+const CODING_ON_1_0: Refusal = Refusal::bad("HTTP/1.0 has no Transfer-Encoding.");
+const UNKNOWN_EXPECTATION: Refusal = Refusal::new(417, "The only expectation known here is 100-continue.");

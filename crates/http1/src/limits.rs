@@ -1,0 +1,43 @@
+//! What a request head may cost, and why so much.
+
+/// Longest method in bytes; a longer one is a 501 (RFC 9112 section 3).
+///
+/// The longest registered method, `UPDATEREDIRECTREF`, has 17 bytes (IANA registry of methods).
+pub const METHOD_BYTES_MAX: usize = 32;
+
+/// Most fields that any [`Limits`] can allow in one head.
+pub const FIELDS_MAX: usize = 256;
+
+/// No head is longer than this, whatever the settings say: offsets are 32 bits wide.
+const HEAD_BYTES_CEILING: usize = 1 << 30;
+
+/// Limits of one request head. What is longer gets a 414 or a 431.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Longest request line in bytes, without its CRLF. nginx has 8 KiB, httpd 8190, gunicorn 4094.
+    pub line_bytes_max: usize,
+    /// Longest field line in bytes, without its CRLF. nginx has 8 KiB, httpd and gunicorn 8190.
+    pub field_bytes_max: usize,
+    /// Longest head in bytes, from the request line to the empty line. nginx has 32 KiB, waitress 256 KiB.
+    pub head_bytes_max: usize,
+    /// Most fields; never more than [`FIELDS_MAX`]. httpd, h2o and gunicorn have 100, nginx 1000.
+    pub fields_max: usize,
+}
+
+impl Limits {
+    /// The bytes that a head may take up, with what other limits demand.
+    pub(crate) fn head_bytes(&self) -> usize {
+        self.head_bytes_max.min(HEAD_BYTES_CEILING)
+    }
+
+    /// The fields that a head may have, with what other limits demand.
+    pub(crate) fn fields(&self) -> usize {
+        self.fields_max.min(FIELDS_MAX)
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { line_bytes_max: 8192, field_bytes_max: 8192, head_bytes_max: 65536, fields_max: 100 }
+    }
+}

@@ -1,0 +1,185 @@
+//! The request line: method, target and version, RFC 9112 section 3.
+
+use crate::bytes::{find_outside_target, is_token_byte};
+use crate::limits::METHOD_BYTES_MAX;
+use crate::refusal::Stop;
+use crate::target::Target;
+use crate::{Refusal, Span};
+
+/// A request method, RFC 9110 section 9 and RFC 5789; case matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// `GET`
+    Get,
+    /// `HEAD`
+    Head,
+    /// `POST`
+    Post,
+    /// `PUT`
+    Put,
+    /// `DELETE`
+    Delete,
+    /// `OPTIONS`
+    Options,
+    /// `PATCH`
+    Patch,
+    /// `TRACE`
+    Trace,
+    /// `CONNECT`
+    Connect,
+    /// Any other token, also a lower-case `get`.
+    Other,
+}
+
+impl Method {
+    fn of(name: &[u8]) -> Method {
+        match name {
+            b"GET" => Method::Get,
+            b"HEAD" => Method::Head,
+            b"POST" => Method::Post,
+            b"PUT" => Method::Put,
+            b"DELETE" => Method::Delete,
+            b"OPTIONS" => Method::Options,
+            b"PATCH" => Method::Patch,
+            b"TRACE" => Method::Trace,
+            b"CONNECT" => Method::Connect,
+            _ => Method::Other,
+        }
+    }
+}
+
+/// A version of HTTP that this crate speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// `HTTP/1.0`
+    Http10,
+    /// `HTTP/1.1`, and what claims to be a later 1.x (RFC 9110 section 6.2).
+    Http11,
+}
+
+/// A request line that keeps all rules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestLine {
+    pub(crate) method: Method,
+    pub(crate) method_span: Span,
+    pub(crate) target: Target,
+    pub(crate) version: Version,
+}
+
+impl RequestLine {
+    /// The line of a head that has not been read yet.
+    pub(crate) const fn unread() -> RequestLine {
+        let nothing = Span { start: 0, end: 0 };
+        RequestLine {
+            method: Method::Other,
+            method_span: nothing,
+            target: Target { whole: nothing, path: nothing, query: nothing, authority: None },
+            version: Version::Http11,
+        }
+    }
+
+    /// Reads the line at `start` into `self` and returns where the next one starts.
+    #[inline]
+    pub(crate) fn read(&mut self, input: &[u8], start: usize) -> Result<usize, Stop> {
+        let method_end = read_method(input, start)?;
+        self.method = Method::of(&input[start..method_end]);
+        self.method_span = Span::new(start, method_end);
+        let target_start = method_end + 1;
+        let target_end = find_outside_target(input, target_start).ok_or(Stop::Short)?;
+        if input[target_end] != b' ' || target_end == target_start {
+            return Err(not_a_target(input, target_end));
+        }
+        let next;
+        (self.version, next) = read_version(input, start, target_end + 1)?;
+        self.target = Target::read(input, target_start, target_end, self.method)?;
+        Ok(next)
+    }
+}
+
+/// Where the method ends; a space follows.
+#[inline]
+fn read_method(input: &[u8], start: usize) -> Result<usize, Stop> {
+    let name = input.get(start..).ok_or(Stop::Short)?;
+    match name.iter().take(METHOD_BYTES_MAX + 1).position(|&byte| !is_token_byte(byte)) {
+        Some(length @ 1..) if name[length] == b' ' => Ok(start + length),
+        Some(length) => Err(not_a_method(name, length)),
+        None if name.len() > METHOD_BYTES_MAX => Err(METHOD_TOO_LONG.into()),
+        None => Err(Stop::Short),
+    }
+}
+
+/// The version at `start`, in which the line at `line_start` ends, and where the next line starts.
+#[inline]
+fn read_version(input: &[u8], line_start: usize, start: usize) -> Result<(Version, usize), Stop> {
+    match &input[start..] {
+        [b'H', b'T', b'T', b'P', b'/', b'1', b'.', b'1', b'\r', b'\n', ..] => {
+            Ok((Version::Http11, start + 10))
+        }
+        _ if input[line_start..].starts_with(b"PRI * HTTP/2.0") => Err(HTTP2_PREFACE.into()),
+        rest => odd_version(rest).map(|version| (version, start + 10)),
+    }
+}
+
+/// Any version but a complete `HTTP/1.1`.
+#[cold]
+fn odd_version(rest: &[u8]) -> Result<Version, Stop> {
+    let version = rest.get(..8).ok_or_else(|| match memchr::memchr(b'\n', rest) {
+        Some(_) => NO_VERSION.into(),
+        None => Stop::Short,
+    })?;
+    let (b"HTTP/", [major, b'.', minor]) = version.split_at(5) else { return Err(NO_VERSION.into()) };
+    if !major.is_ascii_digit() || !minor.is_ascii_digit() {
+        return Err(NO_VERSION.into());
+    }
+    match &rest[8..] {
+        [] | [b'\r'] => return Err(Stop::Short),
+        [b'\r', b'\n', ..] => {}
+        [b'\n', ..] => return Err(BARE_LF.into()),
+        _ => return Err(NO_VERSION.into()),
+    }
+    match (major, minor) {
+        (b'1', b'0') => Ok(Version::Http10),
+        (b'1', _) => Ok(Version::Http11),
+        (b'0', _) => Err(OLD_VERSION.into()),
+        _ => Err(NEW_VERSION.into()),
+    }
+}
+
+/// What to say about a method that ends in something else than a space, or does not begin.
+#[cold]
+fn not_a_method(name: &[u8], length: usize) -> Stop {
+    let refusal = match name[length] {
+        0x16 | 0x80 if length == 0 => TLS,
+        b'\r' | b'\n' if length == 0 => EMPTY_LINES,
+        b'\r' | b'\n' => NO_VERSION,
+        b' ' | b'\t' => BAD_BLANK,
+        _ => BAD_METHOD,
+    };
+    refusal.into()
+}
+
+/// What to say about a target that is empty or ends in something else than a space.
+#[cold]
+fn not_a_target(input: &[u8], end: usize) -> Stop {
+    let refusal = match &input[end..] {
+        [b'\r'] => return Stop::Short,
+        [b'\r', b'\n', ..] => NO_VERSION,
+        [b'\n', ..] => BARE_LF,
+        [b' ' | b'\t', ..] => BAD_BLANK,
+        _ => BAD_TARGET,
+    };
+    refusal.into()
+}
+
+const TLS: Refusal = Refusal::bad("This looks like TLS, but the port speaks plain HTTP.");
+const HTTP2_PREFACE: Refusal = Refusal::bad("This is HTTP/2 without TLS, but the port speaks HTTP/1.1.");
+const EMPTY_LINES: Refusal = Refusal::bad("More than one empty line stands before the request.");
+const BAD_BLANK: Refusal = Refusal::bad("The request line must have exactly two single spaces.");
+const BAD_METHOD: Refusal = Refusal::bad("The method holds a byte that no method may hold.");
+const METHOD_TOO_LONG: Refusal = Refusal::new(501, "The method is longer than any that is known.");
+const BAD_TARGET: Refusal =
+    Refusal::bad("The request-target holds a control, a fragment or a byte that is not ASCII.");
+const NO_VERSION: Refusal = Refusal::bad("The request line must end in HTTP/1.1 and one CRLF.");
+const OLD_VERSION: Refusal = Refusal::new(505, "HTTP before 1.0 is not spoken here.");
+const NEW_VERSION: Refusal = Refusal::new(505, "This port speaks HTTP/1.1 and HTTP/1.0.");
+pub(crate) const BARE_LF: Refusal = Refusal::bad("A line ends in LF without CR.");

@@ -1,0 +1,43 @@
+//! Offsets into the buffer that a head was parsed from.
+
+/// A half-open range of bytes in the input of [`crate::Head::parse`]: 8 bytes where a `Range<usize>` has 16.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: u32,
+    /// Offset behind the last byte; never less than `start`.
+    pub end: u32,
+}
+
+impl Span {
+    /// Both offsets lie inside a head, which [`crate::Limits`] keeps below 4 GiB.
+    #[inline]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a head is cut at HEAD_BYTES_CEILING before it is read"
+    )]
+    pub(crate) fn new(start: usize, end: usize) -> Span {
+        debug_assert!(start <= end && u32::try_from(end).is_ok(), "a span lies inside a head");
+        Span { start: start as u32, end: end as u32 }
+    }
+
+    /// The bytes of this span in `bytes`, the buffer that was parsed.
+    ///
+    /// Panics when `bytes` is another, shorter buffer: that is a bug of the caller, not of the peer.
+    #[inline]
+    pub fn of(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.start as usize..self.end as usize]
+    }
+
+    /// Number of bytes.
+    #[inline]
+    pub fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// Whether there is no byte in it.
+    #[inline]
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}

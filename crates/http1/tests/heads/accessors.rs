@@ -1,0 +1,86 @@
+//! What a head tells besides the cases: single fields, spans, reuse.
+
+#![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
+
+use adyton_http1::{Asked, Head, Known, Limits, METHOD_BYTES_MAX, Method, Parsed, Refusal, Span, Version};
+
+fn parsed(input: &[u8]) -> Head {
+    let mut head = Head::new();
+    assert_eq!(Ok(Parsed::Complete), head.parse(input, &Limits::default()));
+    head
+}
+
+#[test]
+fn fields_by_name() {
+    let input = b"GET / HTTP/1.1\r\nHost: a\r\nCOOKIE: b\r\nX-Odd: c\r\ncookie: d\r\n\r\n";
+    let head = parsed(input);
+    let text = |span: Span| str::from_utf8(span.of(input)).unwrap();
+
+    assert!(head.has(Known::Host) && head.has(Known::Cookie) && head.has(Known::Other));
+    assert!(!head.has(Known::Accept) && !head.has(Known::XScriptName));
+    assert_eq!(Some("b"), head.first(Known::Cookie).map(text));
+    assert_eq!(None, head.first(Known::Accept));
+    assert_eq!(vec!["b", "d"], head.all(Known::Cookie).map(text).collect::<Vec<_>>());
+    assert_eq!(
+        vec!["Host", "COOKIE", "X-Odd", "cookie"],
+        head.fields().iter().map(|f| text(f.name)).collect::<Vec<_>>()
+    );
+    let known = [Known::Host, Known::Cookie, Known::Other, Known::Cookie];
+    assert_eq!(known.to_vec(), head.fields().iter().map(|f| f.known).collect::<Vec<_>>());
+}
+
+#[test]
+fn spans() {
+    let input = b"\r\nBREW http://a:1/b?c HTTP/1.1\r\nHost: a:1\r\n\r\nbody";
+    let head = parsed(input);
+    let text = |span: Span| str::from_utf8(span.of(input)).unwrap();
+
+    assert_eq!((Method::Other, "BREW"), (head.method(), text(head.method_span())));
+    assert_eq!("http://a:1/b?c", text(head.target()));
+    assert_eq!(("/b", "c"), (text(head.path()), text(head.query())));
+    assert_eq!(input.len() - 4, head.bytes());
+    assert_eq!(Some(Span { start: 14, end: 17 }), head.host());
+    assert_eq!((3, false), (head.host().unwrap().len(), head.host().unwrap().is_empty()));
+    assert!(Span::default().is_empty() && Span::default().of(input).is_empty());
+    assert!(head.method_span().len() <= METHOD_BYTES_MAX);
+}
+
+/// Nothing of one request shows in the next.
+#[test]
+fn a_scratch_forgets() {
+    let mut head = Head::default();
+    let limits = Limits::default();
+    let first = b"HEAD /a?b HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n";
+    assert_eq!(Ok(Parsed::Complete), head.parse(first, &limits));
+    assert_eq!(Asked { version: Version::Http11, is_head: true, keep_alive: false }, head.asked());
+    let kept = head.clone();
+
+    let second = b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
+    assert_eq!(Ok(Parsed::Complete), head.parse(second, &limits));
+    assert_eq!(crate::feed::in_words(&parsed(second), second), crate::feed::in_words(&head, second));
+    assert_eq!(Asked { version: Version::Http10, is_head: false, keep_alive: true }, head.asked());
+    assert!(!head.has(Known::Host) && head.has(Known::Connection) && head.fields().len() == 1);
+    assert_eq!("Head /a ?b Http11 a Length(9) close expects", crate::feed::in_words(&kept, first));
+}
+
+/// The log tells what was wrong, in one sentence.
+#[test]
+fn refusals_have_reasons() {
+    for (input, part) in [
+        (&b"\x16\x03\x01"[..], "TLS"),
+        (b"PRI * HTTP/2.0\r\n\r\n", "HTTP/2"),
+        (b"GET / HTTP/1.1\r\nA : b\r\n", "whitespace"),
+        (b"GET / HTTP/1.1\r\nA\r\n", "colon"),
+        (b"GET / HTTP/1.1\r\nA: b\n", "LF without CR"),
+        (b"GET / HTTP/1.1\r\nA: b\rc", "CR stands without LF"),
+        (b"GET / HTTP/1.1\r\nA: b\x01", "control"),
+        (b"GET / HTTP/1.1\r\nA: b\r\n c", "folding"),
+        (b"GET / HTTP/1.1\r\n\r\n", "Host"),
+        (b"GET  /", "spaces"),
+    ] {
+        let Refusal { status, reason } = Head::new().parse(input, &Limits::default()).unwrap_err();
+
+        assert!(reason.contains(part) && reason.ends_with('.'), "{reason}");
+        assert_eq!(400, status, "{reason}");
+    }
+}

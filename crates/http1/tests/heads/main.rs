@@ -1,0 +1,9 @@
+//! Request heads: the rules as cases, each fed whole, byte by byte, and with a pipelined tail.
+
+mod accessors;
+mod feed;
+mod fields;
+mod framing;
+mod limits;
+mod start_line;
+mod twin;

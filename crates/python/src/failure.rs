@@ -1,0 +1,28 @@
+//! Failures of an application, for the error log.
+
+use adyton_http1::Head;
+use adyton_server::log::{self, Level};
+use pyo3::prelude::*;
+use pyo3::types::PyTraceback;
+
+/// Method and target of a request, escaped for the log.
+pub(crate) fn request_line(head: &Head, bytes: &[u8]) -> String {
+    let (method, target) = (head.method_span().of(bytes), head.target().of(bytes));
+    format!("{} {}", method.escape_ascii(), target.escape_ascii())
+}
+
+/// Logs an exception with its traceback; `what` says where it happened.
+pub(crate) fn log(py: Python<'_>, error: &PyErr, what: &str) {
+    let text = traceback(py, error).unwrap_or_else(|_| error.to_string());
+    log::write(Level::Error, format_args!("{what} failed:\n{}", text.trim_end()));
+}
+
+/// As the interpreter prints it, chained exceptions and notes included.
+fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
+    let lines = py.import("traceback")?.call_method1(
+        "format_exception",
+        (error.get_type(py), error.value(py), error.traceback(py) as Option<Bound<'_, PyTraceback>>),
+    )?;
+    let lines: Vec<String> = lines.extract()?;
+    Ok(lines.concat())
+}

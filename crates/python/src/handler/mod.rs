@@ -1,0 +1,123 @@
+//! Plain handlers: `handler(request)` returns a `str`, `bytes`, a `Response`, or an iterable of `bytes`.
+
+mod request;
+mod response;
+
+use adyton_server::{App, Call, Outcome, Pull, Reply, Stream};
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+pub(crate) use self::request::Request;
+
+use self::response::{Answered, Door, Responses};
+use crate::failure;
+use crate::interpreter;
+use crate::items::Items;
+use crate::payload;
+
+/// A handler and what its requests share.
+pub(crate) struct Handler {
+    function: Py<PyAny>,
+    responses: Responses,
+}
+
+impl Handler {
+    /// # Errors
+    ///
+    /// The package's Python half cannot be imported.
+    pub(crate) fn new(py: Python<'_>, function: Py<PyAny>) -> PyResult<Self> {
+        Ok(Self { function, responses: Responses::new(py)? })
+    }
+
+    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Option<Streamed>> {
+        // SAFETY: below, the request either is gone or has its own copies before this returns.
+        let request = Py::new(py, unsafe { Request::lend(py, call)? })?;
+        let returned = call_one(py, &self.function, &request);
+        let answered = match returned {
+            Ok(value) => self.responses.answer(py, value, call),
+            Err(error) => self.responses.abort(py, error, &mut call.reply).map(|()| Answered::Whole),
+        };
+        let over = !matches!(answered, Ok(Answered::Partly(..)));
+        if over {
+            request.get().end(py);
+        }
+        if request.get_refcnt(py) > 1 {
+            request.get().keep();
+        }
+        match answered? {
+            Answered::Whole => Ok(None),
+            Answered::Partly(items, door) => Ok(Some(Streamed { items, door, request: Some(request) })),
+        }
+    }
+}
+
+/// `handler(request)` by vectorcall (PEP 590).
+fn call_one<'py>(py: Python<'py>, function: &Py<PyAny>, request: &Py<Request>) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: attached; both are live references, which the call borrows.
+    unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyObject_CallOneArg(function.as_ptr(), request.as_ptr())) }
+}
+
+impl App for Handler {
+    fn attach(&self) {
+        interpreter::attach();
+    }
+
+    fn detach(&self) {
+        interpreter::detach();
+    }
+
+    fn call(&self, call: &mut Call<'_>) -> Outcome {
+        // SAFETY: the loop calls between `attach` and `detach`.
+        let py = unsafe { Python::assume_attached() };
+        payload::give_back(py);
+        match self.run(py, call) {
+            Ok(None) => Outcome::Done,
+            Ok(Some(streamed)) => Outcome::Stream(Box::new(streamed)),
+            Err(error) => {
+                failure::log(py, &error, &failure::request_line(call.head, call.bytes));
+                Outcome::Failed
+            }
+        }
+    }
+}
+
+/// An answer whose items are pulled as the client takes them.
+struct Streamed {
+    items: Items,
+    door: Door,
+    /// `None` once it is over.
+    request: Option<Py<Request>>,
+}
+
+impl Streamed {
+    fn finish(&mut self, py: Python<'_>) {
+        self.items.close(py);
+        if let Some(request) = self.request.take() {
+            request.get().end(py);
+        }
+    }
+}
+
+impl Stream for Streamed {
+    fn pull(&mut self, reply: &mut Reply<'_>) -> Pull {
+        // SAFETY: the loop pulls between `attach` and `detach`.
+        let py = unsafe { Python::assume_attached() };
+        payload::give_back(py);
+        let pulled = self.items.advance(py, &self.door, reply).unwrap_or_else(|error| {
+            failure::log(py, &error, "an answer that had begun");
+            Pull::Failed
+        });
+        if pulled != Pull::More {
+            self.finish(py);
+        }
+        pulled
+    }
+}
+
+impl Drop for Streamed {
+    fn drop(&mut self) {
+        // SAFETY: the loop drops streams between `attach` and `detach`.
+        let py = unsafe { Python::assume_attached() };
+        self.finish(py);
+    }
+}

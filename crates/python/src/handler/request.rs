@@ -1,0 +1,241 @@
+//! `adyton.Request`: a request as a handler sees it, each part made when it is asked for.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use adyton_http1::{Head, Known, Version};
+use adyton_server::{Body, Call};
+use percent_encoding::percent_decode;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+
+use crate::path::decoded_path;
+use crate::text::latin1;
+use crate::wsgi::Input;
+
+/// The request's head and the bytes that it points into.
+enum View {
+    /// The loop's own, for as long as the handler runs.
+    Lent { head: *const Head, bytes: *const [u8] },
+    /// Copies, because the handler has kept the request.
+    Owned { head: Box<Head>, bytes: Vec<u8> },
+}
+
+// SAFETY: the lent pointers are read under the request's lock, and `keep` replaces them under it
+// before they end.
+unsafe impl Send for View {}
+
+/// A request.
+#[pyclass(frozen, module = "adyton")]
+pub(crate) struct Request {
+    view: Mutex<View>,
+    peer: Option<SocketAddr>,
+    input: Mutex<Option<Py<Input>>>,
+    body: Mutex<Option<Py<PyBytes>>>,
+}
+
+impl Request {
+    /// Lends a call's head to a new request.
+    ///
+    /// # Safety
+    ///
+    /// Before the call's head and bytes end, [`Request::keep`] is called, or the request is gone.
+    pub(crate) unsafe fn lend(py: Python<'_>, call: &mut Call<'_>) -> PyResult<Self> {
+        let body = std::mem::replace(&mut call.body, Body::Empty);
+        let input = match body {
+            Body::Empty => None,
+            body => Some(Py::new(py, Input::new(body))?),
+        };
+        let view = View::Lent { head: call.head, bytes: call.bytes };
+        Ok(Self { view: Mutex::new(view), peer: call.peer, input: Mutex::new(input), body: Mutex::new(None) })
+    }
+
+    /// Makes the request's own copies of what was lent.
+    pub(crate) fn keep(&self) {
+        let mut view = self.lock();
+        if let View::Lent { head, bytes } = &*view {
+            // SAFETY: still lent, as `lend` demands.
+            let (head, bytes) = unsafe { (&**head, &**bytes) };
+            *view = View::Owned { head: Box::new(head.clone()), bytes: bytes.to_vec() };
+        }
+    }
+
+    /// The request is answered: its body can no longer be read from the connection.
+    pub(crate) fn end(&self, py: Python<'_>) {
+        if let Some(input) = self.input.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            input.bind(py).get().end();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with<R>(&self, read: impl FnOnce(&Head, &[u8]) -> R) -> R {
+        match &*self.lock() {
+            // SAFETY: still lent, as `lend` demands; `keep` waits for this lock.
+            View::Lent { head, bytes } => unsafe { read(&**head, &**bytes) },
+            View::Owned { head, bytes } => read(head, bytes),
+        }
+    }
+
+    /// The value of the first field of this name.
+    fn field(&self, known: Known) -> Option<Vec<u8>> {
+        self.with(|head, bytes| head.first(known).map(|value| value.of(bytes).to_vec()))
+    }
+}
+
+/// Bytes of a URL as text: UTF-8, and what is none becomes U+FFFD.
+fn utf8<'py>(py: Python<'py>, bytes: &[u8]) -> Bound<'py, PyString> {
+    PyString::new(py, &String::from_utf8_lossy(bytes))
+}
+
+/// A new object of a class of the package's Python half.
+fn make<'py>(py: Python<'py>, class: &str, argument: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    py.import("adyton._request")?.getattr(class)?.call1((argument,))
+}
+
+#[pymethods]
+impl Request {
+    /// The method, such as `GET` (RFC 9110 section 9).
+    #[getter]
+    fn method<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.with(|head, bytes| latin1(py, head.method_span().of(bytes)))
+    }
+
+    /// The request target as it was sent (RFC 9112 section 3.2).
+    #[getter]
+    fn target<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.with(|head, bytes| latin1(py, head.target().of(bytes)))
+    }
+
+    /// The path, percent-decoded, as UTF-8.
+    #[getter]
+    fn path<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        self.with(|head, bytes| utf8(py, &decoded_path(head.path().of(bytes), false)))
+    }
+
+    /// What follows the `?`, as it was sent; empty if there is none.
+    #[getter]
+    fn query_string<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.with(|head, bytes| latin1(py, head.query().of(bytes)))
+    }
+
+    /// The query's parameters, decoded (WHATWG URL, application/x-www-form-urlencoded).
+    #[getter]
+    fn query<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let query = self.with(|head, bytes| head.query().of(bytes).to_vec());
+        let pairs = PyList::empty(py);
+        for pair in query.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()) {
+            let at = memchr::memchr(b'=', pair).unwrap_or(pair.len());
+            let decode = |part: &[u8]| {
+                let spaced: Vec<u8> = part.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
+                utf8(py, &percent_decode(&spaced).collect::<Vec<u8>>())
+            };
+            pairs.append((decode(&pair[..at]), decode(pair.get(at + 1..).unwrap_or_default())))?;
+        }
+        make(py, "Params", pairs.into_any())
+    }
+
+    /// The fields; names without regard to case (RFC 9110 section 5).
+    #[getter]
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let pairs: Vec<(Vec<u8>, Vec<u8>)> = self.with(|head, bytes| {
+            let pair = |field: &adyton_http1::Field| (field.name.of(bytes).to_vec(), field.value.of(bytes).to_vec());
+            head.fields().iter().map(pair).collect()
+        });
+        let list = PyList::empty(py);
+        for (name, value) in pairs {
+            list.append(PyTuple::new(py, [latin1(py, &name)?, latin1(py, &value)?])?)?;
+        }
+        make(py, "Headers", list.into_any())
+    }
+
+    /// The cookies by name (RFC 6265 section 5.4); the first of a name counts.
+    #[getter]
+    fn cookies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let fields: Vec<Vec<u8>> = self
+            .with(|head, bytes| head.all(Known::Cookie).map(|value| value.of(bytes).to_vec()).collect());
+        make(py, "parse_cookies", latin1(py, &fields.join(&b"; "[..]))?.into_any())
+    }
+
+    /// The whole body.
+    #[getter]
+    fn body(&self, py: Python<'_>) -> PyResult<Py<PyBytes>> {
+        if let Some(body) = self.body.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            return Ok(body.clone_ref(py));
+        }
+        let input = self.input(py)?;
+        let body: Py<PyBytes> = input.bind(py).call_method0("read")?.cast_into::<PyBytes>()?.unbind();
+        let mut kept = self.body.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(kept.get_or_insert(body).clone_ref(py))
+    }
+
+    /// The body as text, in the charset that Content-Type names, else UTF-8.
+    #[getter]
+    fn text<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let content_type = latin1(py, &self.field(Known::ContentType).unwrap_or_default())?;
+        let body = self.body(py)?;
+        py.import("adyton._request")?.call_method1("decode", (body, content_type))
+    }
+
+    /// The body, read as JSON (RFC 8259). Raises `ValueError` when it is none.
+    fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let body = self.body(py)?;
+        py.import("json")?.call_method1("loads", (body,))
+    }
+
+    /// The body as a file to read, for bodies that are too large for `body`.
+    #[getter]
+    fn input(&self, py: Python<'_>) -> PyResult<Py<Input>> {
+        let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(input) = input.as_ref() {
+            return Ok(input.clone_ref(py));
+        }
+        let empty = Py::new(py, Input::empty())?;
+        Ok(input.insert(empty).clone_ref(py))
+    }
+
+    /// The client's address; empty on a unix socket.
+    #[getter]
+    fn remote(&self) -> String {
+        self.peer.map(|peer| peer.ip().to_canonical().to_string()).unwrap_or_default()
+    }
+
+    /// The client's port; 0 on a unix socket.
+    #[getter]
+    fn remote_port(&self) -> u16 {
+        self.peer.map_or(0, |peer| peer.port())
+    }
+
+    /// `http`.
+    #[getter]
+    fn scheme(&self) -> &'static str {
+        "http"
+    }
+
+    /// The host and port that the client asked for (RFC 9110 section 7.2).
+    #[getter]
+    fn host<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        self.with(|head, bytes| latin1(py, head.host().map_or(&b""[..], |host| host.of(bytes))))
+    }
+
+    /// `HTTP/1.1` or `HTTP/1.0`.
+    #[getter]
+    fn version(&self) -> &'static str {
+        self.with(|head, _| if head.version() == Version::Http10 { "HTTP/1.0" } else { "HTTP/1.1" })
+    }
+
+    fn __repr__(&self) -> String {
+        self.with(|head, bytes| {
+            let (method, target) = (head.method_span().of(bytes), head.target().of(bytes));
+            format!("<Request {} {}>", method.escape_ascii(), target.escape_ascii())
+        })
+    }
+
+    #[new]
+    fn new() -> PyResult<Self> {
+        Err(PyRuntimeError::new_err("requests are made by the server"))
+    }
+}

@@ -1,0 +1,28 @@
+//! Attaching to the interpreter and detaching from it, once for a batch of calls.
+
+use std::cell::Cell;
+use std::ptr::null_mut;
+
+use pyo3::ffi;
+
+thread_local! {
+    /// This thread's state while it is detached; null while it is attached.
+    static DETACHED: Cell<*mut ffi::PyThreadState> = const { Cell::new(null_mut()) };
+}
+
+/// Detaches this thread: others may run Python until [`attach`].
+///
+/// The thread must be attached, and must touch no Python object until it is so again.
+pub(crate) fn detach() {
+    debug_assert!(DETACHED.get().is_null(), "detached twice");
+    // SAFETY: the caller is attached, as this function demands.
+    DETACHED.set(unsafe { ffi::PyEval_SaveThread() });
+}
+
+/// Attaches this thread again, waiting for its turn; after [`detach`] on the same thread.
+pub(crate) fn attach() {
+    let state = DETACHED.replace(null_mut());
+    debug_assert!(!state.is_null(), "attached twice");
+    // SAFETY: `state` is this thread's own, from `PyEval_SaveThread`.
+    unsafe { ffi::PyEval_RestoreThread(state) };
+}

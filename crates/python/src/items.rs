@@ -1,0 +1,183 @@
+//! The body of an answer, as an application returns it: an iterable of `bytes`.
+
+use adyton_http1::BodySize;
+use adyton_server::log::{self, Level};
+use adyton_server::{Pull, Reply, SHARE_BYTES_MIN};
+use pyo3::exceptions::PyTypeError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyIterator, PyList};
+
+use crate::failure;
+use crate::payload::Borrowed;
+use crate::text::{exact_bytes, type_name};
+use crate::wsgi::FileWrapper;
+
+/// What stands between a body and its reply: who writes the head, and who may write meanwhile.
+pub(crate) trait Door {
+    /// Writes the head; `size` is what is known of the body.
+    ///
+    /// # Errors
+    ///
+    /// The application has not said what the head is.
+    fn begin(&self, py: Python<'_>, reply: &mut Reply<'_>, size: BodySize) -> PyResult<()>;
+
+    /// The Content-Length that the application promises.
+    fn content_length(&self) -> Option<u64>;
+
+    /// Lets Python code write to `reply` until [`Door::leave`].
+    ///
+    /// # Safety
+    ///
+    /// - `reply` stays valid until `leave`.
+    /// - Nobody else touches it while Python code runs.
+    unsafe fn enter(&self, reply: *mut Reply<'_>);
+
+    /// Ends what `enter` began.
+    fn leave(&self);
+}
+
+/// A list of `bytes` is a whole body: its length is known, and it leaves with the head.
+pub(crate) fn write_list(py: Python<'_>, door: &impl Door, list: &Bound<'_, PyList>, reply: &mut Reply<'_>) -> PyResult<()> {
+    let length = |item: Bound<'_, PyAny>| exact_bytes(&item).map_or(0, |bytes| bytes.as_bytes().len() as u64);
+    let bytes = if list.len() == 1 { length(list.get_item(0)?) } else { list.iter().map(length).sum() };
+    door.begin(py, reply, BodySize::Known(bytes))?;
+    for item in list {
+        if let Some(bytes) = exact_bytes(&item) {
+            put(bytes, reply);
+        }
+    }
+    warn_if_unequal(reply);
+    Ok(())
+}
+
+pub(crate) fn put(bytes: &Bound<'_, PyBytes>, reply: &mut Reply<'_>) {
+    if bytes.as_bytes().len() >= SHARE_BYTES_MIN {
+        reply.share(Borrowed::new(bytes));
+    } else {
+        reply.write(bytes.as_bytes());
+    }
+}
+
+/// PEP 3333: the body should have exactly the bytes that Content-Length says.
+fn warn_if_unequal(reply: &Reply<'_>) {
+    if reply.overran() {
+        log::write(Level::Warning, format_args!("an application's body was longer than its Content-Length; cut there"));
+    } else if let Some(left) = reply.left_bytes().filter(|&left| left > 0) {
+        log::write(
+            Level::Warning,
+            format_args!("an application's body was {left} bytes shorter than its Content-Length; connection closed"),
+        );
+    }
+}
+
+/// The body that an application returned, and how far it was read.
+pub(crate) struct Items {
+    body: Option<Py<PyAny>>,
+    iterator: Option<Py<PyIterator>>,
+}
+
+impl Items {
+    /// No iterator yet: a file that the kernel sends is never iterated.
+    pub(crate) fn new(body: Bound<'_, PyAny>) -> Self {
+        Self { body: Some(body.unbind()), iterator: None }
+    }
+
+    /// Sends a `FileWrapper`'s file by the kernel, if that can be done; `false` if not.
+    pub(crate) fn send_file(&self, py: Python<'_>, door: &impl Door, reply: &mut Reply<'_>) -> PyResult<bool> {
+        let Some(Ok(wrapper)) = self.body.as_ref().map(|body| body.bind(py).cast_exact::<FileWrapper>()) else {
+            return Ok(false);
+        };
+        if reply.has_begun() {
+            return Ok(false);
+        }
+        let Some(sendable) = wrapper.get().sendable(py) else { return Ok(false) };
+        if door.content_length().is_some_and(|promised| promised > sendable.bytes) {
+            return Ok(false);
+        }
+        door.begin(py, reply, BodySize::Known(sendable.bytes))?;
+        let bytes = reply.left_bytes().unwrap_or(sendable.bytes).min(sendable.bytes);
+        reply.send_file(sendable.file, sendable.offset, bytes);
+        Ok(true)
+    }
+
+    /// Writes items until there are no more, or the client should take some first.
+    pub(crate) fn advance(&mut self, py: Python<'_>, door: &impl Door, reply: &mut Reply<'_>) -> PyResult<Pull> {
+        loop {
+            if reply.has_begun() && !reply.wants_body() {
+                return Ok(Pull::End);
+            }
+            let Some(item) = self.next(py, door, reply)? else {
+                if !reply.has_begun() {
+                    door.begin(py, reply, BodySize::Known(0))?;
+                }
+                warn_if_unequal(reply);
+                return Ok(Pull::End);
+            };
+            let Some(bytes) = exact_bytes(&item) else {
+                return Err(PyTypeError::new_err(format!(
+                    "the application's body must yield bytes (PEP 3333), not {}",
+                    type_name(&item)
+                )));
+            };
+            if bytes.as_bytes().is_empty() {
+                continue;
+            }
+            if !reply.has_begun() {
+                door.begin(py, reply, BodySize::Unknown)?;
+            }
+            put(bytes, reply);
+            if reply.overran() {
+                warn_if_unequal(reply);
+                return Ok(Pull::End);
+            }
+            if reply.is_backed_up() {
+                return Ok(Pull::More);
+            }
+        }
+    }
+
+    fn next<'py>(
+        &mut self,
+        py: Python<'py>,
+        door: &impl Door,
+        reply: &mut Reply<'_>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // SAFETY: `reply` outlives this function, which leaves before it returns and does not touch
+        // the reply while Python code runs.
+        unsafe { door.enter(reply) };
+        reply.before_wait();
+        let item = self.step(py);
+        door.leave();
+        item
+    }
+
+    fn step<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.iterator.is_none() {
+            let Some(body) = &self.body else { return Ok(None) };
+            let iterator = body.bind(py).try_iter().map_err(|_| {
+                PyTypeError::new_err(format!(
+                    "the application returned {}, which is no iterable of bytes (PEP 3333)",
+                    type_name(body.bind(py))
+                ))
+            })?;
+            self.iterator = Some(iterator.unbind());
+        }
+        let Some(iterator) = &self.iterator else { return Ok(None) };
+        iterator.bind(py).clone().next().transpose()
+    }
+
+    /// Calls the body's `close`, once (PEP 3333).
+    pub(crate) fn close(&mut self, py: Python<'_>) {
+        self.iterator = None;
+        let Some(body) = self.body.take() else { return };
+        let closed = match body.bind(py).getattr_opt(intern!(py, "close")) {
+            Ok(Some(close)) => close.call0().map(|_| ()),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = closed {
+            failure::log(py, &error, "the close() of an application's body");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The application: found by the Python half of the package, which knows imports best.
+
+use adyton_cli::{Interface, Settings, Target};
+use pyo3::intern;
+use pyo3::prelude::*;
+
+use super::Failure;
+
+/// How an application is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `application(environ, start_response)`.
+    Wsgi,
+    /// `handler(request)`.
+    Handler,
+}
+
+/// A loaded application.
+pub(crate) struct Application {
+    pub(crate) object: Py<PyAny>,
+    pub(crate) kind: Kind,
+    /// Such as `mysite.wsgi:application (WSGI)`.
+    pub(crate) description: String,
+}
+
+/// Goes where the settings say, and loads what they name; `None` when only folders are served.
+pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Option<Application>, Failure> {
+    let module = py.import("adyton._load")?;
+    let chdir = settings.chdir.as_deref();
+    module
+        .call_method1("prepare", (chdir, settings.python_path.clone(), settings.env.clone()))
+        .map_err(|error| Failure::Said(error.value(py).to_string(), 2))?;
+    let (place, attribute, is_file) = match &settings.located {
+        None | Some(Target::Folder(_)) => return Ok(None),
+        Some(Target::Module { module, attribute }) => (module.clone(), attribute.clone(), false),
+        Some(Target::File { path, attribute }) => (path.to_string_lossy().into_owned(), attribute.clone(), true),
+    };
+    let loaded = module.call_method1("load", (place, attribute, is_file, settings.factory));
+    let (object, name) = loaded
+        .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
+        .map_err(|error| report(py, &module, error))?;
+    examine(py, object, &name, settings.interface).map(Some).map_err(|error| report(py, &module, error))
+}
+
+/// Says what kind of application an object is.
+pub(crate) fn examine(
+    py: Python<'_>,
+    object: Py<PyAny>,
+    name: &str,
+    interface: Interface,
+) -> PyResult<Application> {
+    let asked = match interface {
+        Interface::Auto => "auto",
+        Interface::Wsgi => "wsgi",
+        Interface::Handler => "handler",
+    };
+    let kind: String =
+        py.import("adyton._load")?.call_method1(intern!(py, "kind_of"), (&object, name, asked))?.extract()?;
+    let (kind, shown) = if kind == "handler" { (Kind::Handler, "handler") } else { (Kind::Wsgi, "WSGI") };
+    Ok(Application { object, kind, description: format!("{name} ({shown})") })
+}
+
+/// Prints the application's own traceback.
+fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: PyErr) -> Failure {
+    match module.call_method1("report", (error.value(py),)) {
+        Ok(_) => Failure::Application,
+        Err(second) => Failure::from(second),
+    }
+}

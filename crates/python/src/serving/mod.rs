@@ -1,0 +1,185 @@
+//! `adyton serve` and `adyton check`: from settings to a running loop.
+
+mod banner;
+mod listen;
+mod load;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use adyton_cli::{AccessLog as LogTarget, LogLevel, Settings, Target, UnderscoreHeaders};
+use adyton_files::{Options, Site};
+use adyton_http1::Limits;
+use adyton_server::log::{self, Level};
+use adyton_server::{AccessLog, App, Config, Loop, Mount, Parts};
+use adyton_sys::process;
+use adyton_sys::signal::Stop;
+use adyton_sys::wake::Wake;
+use pyo3::prelude::*;
+
+use self::listen::Listening;
+pub(crate) use self::load::{Application, Kind, examine};
+use crate::handler::Handler;
+use crate::interpreter;
+use crate::wsgi::{Listener, Wsgi};
+
+/// Descriptors that are not connections: listeners, logs, static files kept open, the application's own.
+const DESCRIPTORS_KEPT: u64 = 64;
+
+/// Why a server did not start, and with which exit status.
+pub(crate) enum Failure {
+    /// A sentence for standard error.
+    Said(String, u8),
+    /// The application could not be loaded; its traceback is printed already.
+    Application,
+}
+
+impl Failure {
+    /// What the operating system refused.
+    fn system(what: impl std::fmt::Display) -> Self {
+        Self::Said(what.to_string(), 1)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Said(format!("the interpreter failed: {error}"), 1)
+    }
+}
+
+/// Loads the target and says what it is.
+pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failure> {
+    let application = load::prepare(py, settings)?;
+    let mounts = mounts(settings)?;
+    let found = match &application {
+        Some(application) => application.description.clone(),
+        None => banner::folders(settings),
+    };
+    drop(mounts);
+    Ok(format!("{found}: fine"))
+}
+
+/// Serves what the settings name, until a signal stops it.
+pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
+    let application = load::prepare(py, settings)?;
+    serve_application(py, settings, application)
+}
+
+/// Serves an application that is loaded.
+pub(crate) fn serve_application(
+    py: Python<'_>,
+    settings: &Settings,
+    application: Option<Application>,
+) -> Result<(), Failure> {
+    log::set_level(level(settings.log_level));
+    let descriptors_max = process::raise_descriptors_max();
+    let access_log = access_log(settings)?;
+    let mounts = mounts(settings)?;
+    let listening = listen::open(settings)?;
+    let wake = Arc::new(Wake::new().map_err(Failure::system)?);
+    let stop = Stop::install(Arc::clone(&wake)).map_err(Failure::system)?;
+    let config = config(settings, descriptors_max);
+    banner::print(py, settings, application.as_ref(), &config, &listening)?;
+    let names: Vec<Listener> = listening.iter().map(Listening::listener).collect();
+    let listeners = listening.into_iter().map(|listening| listening.socket).collect();
+    let parts = Parts { config, listeners, mounts, access_log, wake, stop };
+    match application {
+        Some(Application { object, kind: Kind::Handler, .. }) => drive(py, parts, Some(Handler::new(py, object)?)),
+        Some(Application { object, kind: Kind::Wsgi, .. }) => {
+            drive(py, parts, Some(Wsgi::new(py, object, &names, settings.merge_slashes)?))
+        }
+        None => drive::<Wsgi>(py, parts, None),
+    }
+}
+
+fn drive<A: App>(_py: Python<'_>, parts: Parts, app: Option<A>) -> Result<(), Failure> {
+    let mut event_loop = Loop::new(parts, app.map(Arc::new)).map_err(Failure::system)?;
+    interpreter::detach();
+    let driven = event_loop.drive();
+    interpreter::attach();
+    // Attached again: what the loop still holds of the application is given back here.
+    drop(event_loop);
+    driven.map_err(Failure::system)
+}
+
+fn level(level: LogLevel) -> Level {
+    match level {
+        LogLevel::Debug => Level::Debug,
+        LogLevel::Info => Level::Info,
+        LogLevel::Warning => Level::Warning,
+        LogLevel::Error => Level::Error,
+    }
+}
+
+fn access_log(settings: &Settings) -> Result<Option<AccessLog>, Failure> {
+    let target = match &settings.access_log {
+        LogTarget::Off => return Ok(None),
+        LogTarget::Stdout => "-".to_owned(),
+        LogTarget::File(path) => path.to_string_lossy().into_owned(),
+    };
+    let format = settings.access_log_format.atoms().unwrap_or("json");
+    AccessLog::open(&target, format).map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
+}
+
+fn mounts(settings: &Settings) -> Result<Vec<Mount>, Failure> {
+    let mut folders: Vec<(String, PathBuf)> =
+        settings.statics.iter().map(|mount| (mount.prefix.clone(), mount.dir.clone())).collect();
+    if let Some(Target::Folder(folder)) = &settings.located {
+        folders.push((String::new(), folder.clone()));
+    }
+    let open = |(prefix, folder): (String, PathBuf)| {
+        let options = Options {
+            listing: settings.static_listing,
+            cache_control: settings.static_cache_control.clone(),
+            not_found_page: settings.static_404.clone(),
+            spa_fallback: settings.static_fallback.clone(),
+            fall_through: settings.static_fall_through,
+            precompressed: settings.static_precompressed,
+            follow_symlinks: settings.static_symlinks,
+            cache_bytes_max: settings.static_cache_bytes_max,
+            cache_file_bytes_max: settings.static_cache_file_bytes_max,
+            ..Options::new(&folder)
+        };
+        let falls_through = options.fall_through;
+        match Site::open(options) {
+            Ok(site) => Ok(Mount { prefix: prefix.into_bytes(), site, falls_through }),
+            Err(error) => Err(Failure::Said(format!("the folder {} cannot be served: {error}", folder.display()), 2)),
+        }
+    };
+    folders.into_iter().map(open).collect()
+}
+
+fn config(settings: &Settings, descriptors_max: u64) -> Config {
+    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+    let connections_max = match settings.connections_max {
+        0 => descriptors_max.saturating_sub(DESCRIPTORS_KEPT).max(1),
+        chosen => chosen,
+    };
+    Config {
+        head: Limits {
+            line_bytes_max: count(settings.request_line_bytes_max),
+            field_bytes_max: count(settings.header_field_bytes_max),
+            head_bytes_max: count(settings.header_bytes_max),
+            fields_max: count(settings.header_fields_max),
+        },
+        refuse_underscores: settings.underscore_headers == UnderscoreHeaders::Refuse,
+        body_bytes_max: settings.body_bytes_max,
+        body_memory_bytes_max: settings.body_memory_bytes_max,
+        temp_dir: settings.temp_dir.clone(),
+        first_byte_timeout_ms: settings.first_byte_timeout_ms,
+        head_timeout_ms: settings.header_timeout_ms,
+        body_idle_timeout_ms: settings.body_idle_timeout_ms,
+        body_rate: settings.body_rate_min_bytes_per_second,
+        body_rate_grace_ms: settings.body_rate_grace_ms,
+        write_idle_timeout_ms: settings.write_idle_timeout_ms,
+        write_rate: settings.write_rate_min_bytes_per_second,
+        write_rate_grace_ms: settings.write_rate_grace_ms,
+        keep_alive_timeout_ms: settings.keep_alive_timeout_ms,
+        keep_alive_requests_max: settings.keep_alive_requests_max,
+        connections_max: count(connections_max),
+        drain_bytes_max: settings.drain_bytes_max,
+        linger_timeout_ms: settings.linger_timeout_ms,
+        graceful_timeout_ms: settings.graceful_timeout_ms,
+        server: settings.server_header.clone().unwrap_or_default().into_bytes(),
+    }
+}

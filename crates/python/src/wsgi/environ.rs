@@ -1,0 +1,271 @@
+//! The environ of a request (PEP 3333, "environ Variables"): a copy of a template, and what the request changes.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, PoisonError};
+
+use adyton_http1::{Field, Head, Known, Method, Version};
+use adyton_server::Call;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use pyo3::{ffi, intern};
+
+use crate::path::decoded_path;
+use crate::text::latin1;
+
+/// Field names that are not among the known ones and yet repeat: enough for any real client.
+const NAMES_MAX: usize = 256;
+
+/// Client addresses remembered: a proxy has few, the open internet has many and gains nothing.
+const ADDRESSES_MAX: usize = 64;
+
+/// Values longer than this are not worth keeping: comparing them costs what making them does.
+const VALUE_BYTES_MAX: usize = 256;
+
+/// What differs between listeners.
+pub(crate) struct Listener {
+    pub(crate) name: String,
+    pub(crate) port: String,
+}
+
+/// What makes environs.
+pub(crate) struct Environs {
+    /// One template for each listener.
+    templates: Vec<Py<PyDict>>,
+    keys: Keys,
+    merge_slashes: bool,
+    seen: Mutex<Seen>,
+}
+
+/// The keys that requests set, interned.
+struct Keys {
+    method: Py<PyString>,
+    path: Py<PyString>,
+    query: Py<PyString>,
+    uri: Py<PyString>,
+    protocol: Py<PyString>,
+    address: Py<PyString>,
+    port: Py<PyString>,
+    /// `HTTP_ACCEPT` and the like, by `Known`; `None` for what an application must not see.
+    fields: [Option<Py<PyString>>; Known::COUNT],
+    methods: [(Method, Py<PyString>); 7],
+    http10: Py<PyString>,
+}
+
+/// What requests repeat: the same objects serve them all.
+struct Seen {
+    /// Keys of other fields, by the name as it was sent.
+    names: HashMap<Box<[u8]>, Py<PyString>>,
+    /// The last value of each known field.
+    values: [Option<Py<PyString>>; Known::COUNT],
+    addresses: HashMap<IpAddr, Py<PyString>>,
+}
+
+/// The key under which an application finds a field, or `None` when it must not.
+///
+/// `Proxy` would become HTTP_PROXY, which HTTP clients inside the application obey ("httpoxy").
+/// The credentials for a proxy are not the application's.
+fn key_of(name: &str) -> Option<String> {
+    match name {
+        "" | "Proxy" | "Proxy-Authorization" => None,
+        "Content-Type" | "Content-Length" => Some(name.to_ascii_uppercase().replace('-', "_")),
+        _ => Some(format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_"))),
+    }
+}
+
+impl Keys {
+    fn new(py: Python<'_>) -> Self {
+        let text = |text: &str| PyString::intern(py, text).unbind();
+        let mut fields = [const { None }; Known::COUNT];
+        for known in Known::all() {
+            fields[known as usize] = key_of(known.name()).map(|key| text(&key));
+        }
+        let methods = [
+            (Method::Get, "GET"),
+            (Method::Post, "POST"),
+            (Method::Head, "HEAD"),
+            (Method::Put, "PUT"),
+            (Method::Delete, "DELETE"),
+            (Method::Options, "OPTIONS"),
+            (Method::Patch, "PATCH"),
+        ];
+        Self {
+            method: text("REQUEST_METHOD"),
+            path: text("PATH_INFO"),
+            query: text("QUERY_STRING"),
+            uri: text("REQUEST_URI"),
+            protocol: text("SERVER_PROTOCOL"),
+            address: text("REMOTE_ADDR"),
+            port: text("REMOTE_PORT"),
+            fields,
+            methods: methods.map(|(method, name)| (method, text(name))),
+            http10: text("HTTP/1.0"),
+        }
+    }
+}
+
+impl Environs {
+    /// `shared` holds the entries that are the same for all requests of the process.
+    pub(crate) fn new(
+        py: Python<'_>,
+        shared: &Bound<'_, PyDict>,
+        listeners: &[Listener],
+        merge_slashes: bool,
+    ) -> PyResult<Self> {
+        let mut templates = Vec::new();
+        for listener in listeners {
+            let template = shared.copy()?;
+            template.set_item(intern!(py, "SERVER_NAME"), &listener.name)?;
+            template.set_item(intern!(py, "SERVER_PORT"), &listener.port)?;
+            // What nearly every request sets has its place already: setting it moves nothing.
+            template.set_item(intern!(py, "REQUEST_METHOD"), "GET")?;
+            for key in ["SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "REQUEST_URI", "REMOTE_ADDR", "REMOTE_PORT"] {
+                template.set_item(PyString::intern(py, key), "")?;
+            }
+            template.set_item(intern!(py, "SERVER_PROTOCOL"), "HTTP/1.1")?;
+            templates.push(template.unbind());
+        }
+        let seen = Seen { names: HashMap::new(), values: [const { None }; Known::COUNT], addresses: HashMap::new() };
+        Ok(Self { templates, keys: Keys::new(py), merge_slashes, seen: Mutex::new(seen) })
+    }
+
+    /// The environ of one request; `input` is set when there is a body.
+    pub(crate) fn make<'py>(&self, py: Python<'py>, call: &Call<'_>) -> PyResult<Bound<'py, PyDict>> {
+        let Call { head, bytes, .. } = call;
+        let environ = self.templates[call.listener].bind(py).copy()?;
+        let keys = &self.keys;
+        self.set_method(&environ, head, bytes)?;
+        let path = decoded_path(head.path().of(bytes), self.merge_slashes);
+        put(&environ, &keys.path, &latin1(py, &path)?)?;
+        put(&environ, &keys.uri, &latin1(py, head.target().of(bytes))?)?;
+        if !head.query().is_empty() {
+            put(&environ, &keys.query, &latin1(py, head.query().of(bytes))?)?;
+        }
+        if head.version() == Version::Http10 {
+            put(&environ, &keys.protocol, keys.http10.bind(py))?;
+        }
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(peer) = call.peer {
+            seen.set_peer(&environ, keys, peer)?;
+        }
+        let mut met = [false; Known::COUNT];
+        for field in head.fields() {
+            seen.set_field(&environ, keys, *field, bytes, &mut met)?;
+        }
+        Ok(environ)
+    }
+
+    fn set_method(&self, environ: &Bound<'_, PyDict>, head: &Head, bytes: &[u8]) -> PyResult<()> {
+        let method = head.method();
+        if method == Method::Get {
+            return Ok(());
+        }
+        let py = environ.py();
+        match self.keys.methods.iter().find(|(known, _)| *known == method) {
+            Some((_, name)) => put(environ, &self.keys.method, name.bind(py)),
+            None => put(environ, &self.keys.method, &latin1(py, head.method_span().of(bytes))?),
+        }
+    }
+}
+
+impl Seen {
+    fn set_peer(&mut self, environ: &Bound<'_, PyDict>, keys: &Keys, peer: SocketAddr) -> PyResult<()> {
+        let py = environ.py();
+        // An IPv4 client on an IPv6 listener is still an IPv4 client.
+        let address = peer.ip().to_canonical();
+        if let Some(text) = self.addresses.get(&address) {
+            put(environ, &keys.address, text.bind(py))?;
+        } else {
+            let text = PyString::new(py, &address.to_string());
+            put(environ, &keys.address, &text)?;
+            if self.addresses.len() < ADDRESSES_MAX {
+                self.addresses.insert(address, text.unbind());
+            }
+        }
+        let mut digits = itoa::Buffer::new();
+        put(environ, &keys.port, &latin1(py, digits.format(peer.port()).as_bytes())?)
+    }
+
+    fn set_field(
+        &mut self,
+        environ: &Bound<'_, PyDict>,
+        keys: &Keys,
+        field: Field,
+        bytes: &[u8],
+        met: &mut [bool; Known::COUNT],
+    ) -> PyResult<()> {
+        let py = environ.py();
+        let value = field.value.of(bytes);
+        // `X_Forwarded_For` must not pass for `X-Forwarded-For`.
+        if !field.plain {
+            return Ok(());
+        }
+        if field.known == Known::Other {
+            let Some(key) = self.key_of_other(py, field.name.of(bytes)) else { return Ok(()) };
+            return match environ.get_item(&key)? {
+                Some(former) => join(environ, &key, &former, value, b", "),
+                None => environ.set_item(&key, latin1(py, value)?),
+            };
+        }
+        let index = field.known as usize;
+        let Some(key) = &keys.fields[index] else { return Ok(()) };
+        if std::mem::replace(&mut met[index], true) {
+            let Some(former) = environ.get_item(key)? else { return Ok(()) };
+            // RFC 6265 section 5.4: cookies are joined as one Cookie field would hold them.
+            let between: &[u8] = if field.known == Known::Cookie { b"; " } else { b", " };
+            return join(environ, key.bind(py), &former, value, between);
+        }
+        if let Some(former) = &self.values[index]
+            && holds(former.bind(py), value)
+        {
+            return put(environ, key, former.bind(py));
+        }
+        let text = latin1(py, value)?;
+        put(environ, key, &text)?;
+        if value.len() <= VALUE_BYTES_MAX {
+            self.values[index] = Some(text.unbind());
+        }
+        Ok(())
+    }
+
+    /// The key of a field that is not among the known ones.
+    fn key_of_other<'py>(&mut self, py: Python<'py>, name: &[u8]) -> Option<Bound<'py, PyString>> {
+        if let Some(key) = self.names.get(name) {
+            return Some(key.bind(py).clone());
+        }
+        let key = PyString::new(py, &key_of(std::str::from_utf8(name).ok()?)?);
+        if self.names.len() < NAMES_MAX {
+            self.names.insert(name.into(), key.clone().unbind());
+        }
+        Some(key)
+    }
+}
+
+/// Whether an ASCII `str` has exactly these bytes.
+fn holds(text: &Bound<'_, PyString>, bytes: &[u8]) -> bool {
+    let object = text.as_ptr();
+    // SAFETY: `object` is a live `str`; a compact ASCII one has its bytes where `DATA` says.
+    unsafe {
+        ffi::PyUnicode_IS_COMPACT_ASCII(object) != 0
+            && usize::try_from(ffi::PyUnicode_GET_LENGTH(object)) == Ok(bytes.len())
+            && std::slice::from_raw_parts(ffi::PyUnicode_1BYTE_DATA(object), bytes.len()) == bytes
+    }
+}
+
+fn put(environ: &Bound<'_, PyDict>, key: &Py<PyString>, value: &Bound<'_, PyString>) -> PyResult<()> {
+    // SAFETY: attached (the dict's token); all three are live objects, and the dict takes its own references.
+    let status = unsafe { ffi::PyDict_SetItem(environ.as_ptr(), key.as_ptr(), value.as_ptr()) };
+    if status == 0 { Ok(()) } else { Err(PyErr::fetch(environ.py())) }
+}
+
+fn join(
+    environ: &Bound<'_, PyDict>,
+    key: &Bound<'_, PyString>,
+    former: &Bound<'_, PyAny>,
+    value: &[u8],
+    between: &[u8],
+) -> PyResult<()> {
+    let former = former.cast::<PyString>()?;
+    let joined = [crate::text::latin1_bytes(former, "a field value")?, between, value].concat();
+    environ.set_item(key, latin1(environ.py(), &joined)?)
+}

@@ -1,0 +1,350 @@
+//! `start_response` and the `write` that it returns (PEP 3333, "The start_response() Callable").
+//!
+//! Both are plain C functions: a call of them makes no argument tuple. `start_response` carries
+//! `(exchange, write)` as its self, `write` carries the exchange, and nothing points back, so no
+//! cycle keeps a request's objects alive. When the application has kept neither, the three serve
+//! the next request as well.
+
+use std::ffi::CStr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::ThreadId;
+
+use adyton_http1::{Asked, BadResponse, BodySize, HeadFacts, ResponseHead};
+use adyton_server::Reply;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
+
+use crate::items::Door;
+use crate::text::{latin1_bytes, type_name};
+
+/// The answer to the request that is being served, for as long as the application may touch it.
+struct Access {
+    reply: *mut Reply<'static>,
+    thread: ThreadId,
+}
+
+// SAFETY: `reply` is only used on the thread that is named beside it.
+unsafe impl Send for Access {}
+
+struct State {
+    /// What `start_response` was told, rendered: checked when it is called, so that the error is raised there.
+    head: Vec<u8>,
+    facts: Option<HeadFacts>,
+    asked: Asked,
+    access: Option<Access>,
+    begun: bool,
+    over: bool,
+}
+
+/// One request's `start_response` and what it was told.
+#[pyclass(frozen, module = "adyton")]
+pub(crate) struct Exchange {
+    state: Mutex<State>,
+}
+
+/// The three objects of a request.
+pub(crate) struct Callables {
+    exchange: Py<Exchange>,
+    pub(crate) start_response: Py<PyAny>,
+    write: Py<PyAny>,
+}
+
+/// A function of the C API with a constant definition.
+struct Definition(ffi::PyMethodDef);
+
+// SAFETY: the definition is constant; its strings and functions are static.
+unsafe impl Sync for Definition {}
+
+static START_RESPONSE: Definition = Definition(ffi::PyMethodDef {
+    ml_name: c"start_response".as_ptr(),
+    ml_meth: ffi::PyMethodDefPointer { PyCFunctionFastWithKeywords: start_response },
+    ml_flags: ffi::METH_FASTCALL | ffi::METH_KEYWORDS,
+    ml_doc: START_RESPONSE_DOC.as_ptr(),
+});
+
+const START_RESPONSE_DOC: &CStr =
+    c"start_response(status, headers, exc_info=None)\n\nBegins the answer (PEP 3333). Returns write().";
+
+static WRITE: Definition = Definition(ffi::PyMethodDef {
+    ml_name: c"write".as_ptr(),
+    ml_meth: ffi::PyMethodDefPointer { PyCFunction: write },
+    ml_flags: ffi::METH_O,
+    ml_doc: c"write(data)\n\nSends a piece of the body at once (PEP 3333); for applications of old.".as_ptr(),
+});
+
+impl Callables {
+    pub(crate) fn new(py: Python<'_>, asked: Asked) -> PyResult<Self> {
+        let state =
+            State { head: Vec::new(), facts: None, asked, access: None, begun: false, over: false };
+        let exchange = Py::new(py, Exchange { state: Mutex::new(state) })?;
+        let write = function(py, &WRITE, exchange.bind(py).as_any())?;
+        let both = PyTuple::new(py, [exchange.bind(py).as_any(), write.bind(py)])?;
+        let start_response = function(py, &START_RESPONSE, both.as_any())?;
+        Ok(Self { exchange, start_response, write })
+    }
+
+    pub(crate) fn exchange(&self) -> &Exchange {
+        self.exchange.get()
+    }
+
+    /// Whether nobody but us holds them: `write` is held by us and by `start_response`'s self.
+    pub(crate) fn is_unshared(&self, py: Python<'_>) -> bool {
+        self.start_response.get_refcnt(py) == 1 && self.write.get_refcnt(py) == 2
+    }
+}
+
+fn function(py: Python<'_>, definition: &'static Definition, this: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    // SAFETY: attached; the definition is static, as the function object needs, and never written to.
+    unsafe {
+        let function = ffi::PyCFunction_NewEx((&raw const definition.0).cast_mut(), this.as_ptr(), null_mut());
+        Ok(Bound::from_owned_ptr_or_err(py, function)?.unbind())
+    }
+}
+
+impl Exchange {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes it ready for another request.
+    pub(crate) fn renew(&self, asked: Asked) {
+        let mut state = self.lock();
+        state.head.clear();
+        (state.facts, state.asked, state.begun, state.over) = (None, asked, false, false);
+    }
+
+    /// The request is over; calls from now on are errors.
+    pub(crate) fn end(&self) {
+        self.lock().over = true;
+    }
+
+    fn start(&self, status: &Bound<'_, PyAny>, headers: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (code, reason) = status_of(status)?;
+        let headers = headers.cast_exact::<PyList>().map_err(|_| {
+            PyTypeError::new_err(format!("headers must be a list (PEP 3333), not {}", type_name(headers)))
+        })?;
+        let mut state = self.lock();
+        state.facts = None;
+        let (asked, mut out) = (state.asked, std::mem::take(&mut state.head));
+        drop(state);
+        out.clear();
+        let rendered = render(&mut out, asked, (code, reason), headers);
+        let mut state = self.lock();
+        state.head = out;
+        state.facts = Some(rendered?);
+        Ok(())
+    }
+
+    /// Checks that `start_response` may be called now.
+    fn admit(&self, exc_info: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let state = self.lock();
+        if state.over {
+            return Err(PyRuntimeError::new_err("start_response was called after its request was over"));
+        }
+        let begun = state.begun;
+        drop(state);
+        let Some(exc_info) = exc_info else {
+            return if begun {
+                Err(PyRuntimeError::new_err("start_response was called again after the answer had begun (PEP 3333)"))
+            } else {
+                Ok(())
+            };
+        };
+        let tuple = exc_info.cast::<PyTuple>().map_err(|_| {
+            PyTypeError::new_err(format!("exc_info must be a tuple or None (PEP 3333), not {}", type_name(exc_info)))
+        })?;
+        if begun { Err(PyErr::from_value(tuple.get_item(1)?)) } else { Ok(()) }
+    }
+
+    /// What `write` does: the head if it was not sent, the data, and all of it now.
+    fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Ok(data) = data.cast_exact::<PyBytes>() else {
+            return Err(PyTypeError::new_err(format!("write() takes bytes (PEP 3333), not {}", type_name(data))));
+        };
+        let state = self.lock();
+        let access = state.access.as_ref().filter(|access| access.thread == std::thread::current().id());
+        let Some(reply) = access.map(|access| access.reply) else {
+            return Err(PyRuntimeError::new_err("write() was called outside its request"));
+        };
+        let begun = state.begun;
+        drop(state);
+        // SAFETY: between `enter` and `leave` the pointer is valid, and this is the thread that entered:
+        // it is inside the application now and so does not use the reply itself.
+        let reply: &mut Reply<'_> = unsafe { &mut *reply };
+        if !begun {
+            self.begin(py, reply, BodySize::Unknown)?;
+        }
+        reply.write(data.as_bytes());
+        let sent = py.detach(|| Detached(reply).send_now());
+        sent.map_err(|error| PyOSError::new_err(format!("the client has not taken the answer: {error}")))
+    }
+}
+
+impl Door for Exchange {
+    fn begin(&self, _py: Python<'_>, reply: &mut Reply<'_>, size: BodySize) -> PyResult<()> {
+        let mut state = self.lock();
+        let Some(facts) = state.facts else {
+            return Err(PyRuntimeError::new_err(
+                "the application returned a body without having called start_response (PEP 3333)",
+            ));
+        };
+        state.begun = true;
+        reply.head_from(&state.head, facts, size);
+        Ok(())
+    }
+
+    fn content_length(&self) -> Option<u64> {
+        self.lock().facts.and_then(|facts| facts.content_length())
+    }
+
+    unsafe fn enter(&self, reply: *mut Reply<'_>) {
+        self.lock().access = Some(Access { reply: reply.cast(), thread: std::thread::current().id() });
+    }
+
+    fn leave(&self) {
+        self.lock().access = None;
+    }
+}
+
+/// The reply, used by the same thread while it is detached.
+struct Detached<'a, 'c>(&'a mut Reply<'c>);
+
+// SAFETY: `Python::detach` runs its closure on the calling thread; nothing is really sent.
+unsafe impl Send for Detached<'_, '_> {}
+
+impl Detached<'_, '_> {
+    fn send_now(self) -> std::io::Result<()> {
+        self.0.send_now()
+    }
+}
+
+/// Why a head could not be rendered.
+enum Unfit {
+    Response(BadResponse),
+    Python(PyErr),
+}
+
+impl From<BadResponse> for Unfit {
+    fn from(bad: BadResponse) -> Self {
+        Self::Response(bad)
+    }
+}
+
+impl From<PyErr> for Unfit {
+    fn from(error: PyErr) -> Self {
+        Self::Python(error)
+    }
+}
+
+fn render(
+    out: &mut Vec<u8>,
+    asked: Asked,
+    (code, reason): (u16, &[u8]),
+    headers: &Bound<'_, PyList>,
+) -> PyResult<HeadFacts> {
+    let mut fill = || -> Result<HeadFacts, Unfit> {
+        let mut head = ResponseHead::begin(out, asked, code, reason)?;
+        for header in headers {
+            let Ok(pair) = header.cast_exact::<PyTuple>() else { return Err(no_pair(&header).into()) };
+            if pair.len() != 2 {
+                return Err(no_pair(&header).into());
+            }
+            let (name, value) = (pair.get_borrowed_item(0)?, pair.get_borrowed_item(1)?);
+            let (Ok(name), Ok(value)) = (name.cast::<PyString>(), value.cast::<PyString>()) else {
+                return Err(no_pair(&header).into());
+            };
+            head.field(latin1_bytes(&name, "a header name")?, latin1_bytes(&value, "a header value")?)?;
+        }
+        Ok(head.pause())
+    };
+    fill().map_err(|unfit| match unfit {
+        Unfit::Response(bad) => PyValueError::new_err(bad.to_string()),
+        Unfit::Python(error) => error,
+    })
+}
+
+fn no_pair(header: &Bound<'_, PyAny>) -> PyErr {
+    let shown = header.repr().map_or_else(|_| type_name(header), |text| text.to_string());
+    PyTypeError::new_err(format!("each header must be a tuple of two str (PEP 3333), not {shown}"))
+}
+
+/// `"404 Not Found"` as number and phrase.
+fn status_of<'s>(status: &'s Bound<'_, PyAny>) -> PyResult<(u16, &'s [u8])> {
+    let Ok(text) = status.cast::<PyString>() else {
+        return Err(PyTypeError::new_err(format!("status must be a str (PEP 3333), not {}", type_name(status))));
+    };
+    let bytes = latin1_bytes(text, "the status")?;
+    let (code, reason) = bytes.split_at(bytes.len().min(3));
+    if code.len() == 3 && code.iter().all(u8::is_ascii_digit) && (reason.is_empty() || reason[0] == b' ') {
+        let code = code.iter().fold(0, |number, digit| number * 10 + u16::from(digit - b'0'));
+        return Ok((code, reason.get(1..).unwrap_or_default()));
+    }
+    let shown = text.repr()?;
+    Err(PyValueError::new_err(format!("status must be like '200 OK' (PEP 3333), not {shown}")))
+}
+
+/// Runs `body` and turns its error, or its panic, into a raised exception.
+fn guarded(py: Python<'_>, body: impl FnOnce() -> PyResult<Py<PyAny>>) -> *mut ffi::PyObject {
+    let result = catch_unwind(AssertUnwindSafe(body))
+        .unwrap_or_else(|_| Err(PyRuntimeError::new_err("the server itself failed; its message is in the log")));
+    match result {
+        Ok(object) => object.into_ptr(),
+        Err(error) => {
+            error.restore(py);
+            null_mut()
+        }
+    }
+}
+
+unsafe extern "C" fn start_response(
+    this: *mut ffi::PyObject,
+    args: *const *mut ffi::PyObject,
+    count: ffi::Py_ssize_t,
+    names: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls C functions attached.
+    let py = unsafe { Python::assume_attached() };
+    guarded(py, || {
+        // SAFETY: `this` is the tuple that `Callables::new` made, alive during the call.
+        let both = unsafe { Bound::from_borrowed_ptr(py, this).cast_into_unchecked::<PyTuple>() };
+        let exchange = both.get_borrowed_item(0)?;
+        let exchange = exchange.cast::<Exchange>()?;
+        let exchange = exchange.get();
+        let positional = usize::try_from(count).unwrap_or(0);
+        // SAFETY: `names` is null or a tuple of the keywords' names.
+        let keywords = if names.is_null() { 0 } else { unsafe { ffi::PyTuple_GET_SIZE(names) } };
+        let given = positional + usize::try_from(keywords).unwrap_or(0);
+        // SAFETY: the protocol (PEP 590) passes `given` borrowed references at `args`.
+        let argument = |index: usize| unsafe { Bound::from_borrowed_ptr(py, *args.add(index)) };
+        let by_keyword = given > positional;
+        if !(2..=3).contains(&given) || positional < 2 || (by_keyword && !is_exc_info(py, names)?) {
+            return Err(PyTypeError::new_err("start_response takes (status, headers, exc_info=None)"));
+        }
+        let exc_info = (given == 3).then(|| argument(2)).filter(|info| !info.is_none());
+        exchange.admit(exc_info.as_ref())?;
+        exchange.start(&argument(0), &argument(1))?;
+        Ok(both.get_item(1)?.unbind())
+    })
+}
+
+fn is_exc_info(py: Python<'_>, names: *mut ffi::PyObject) -> PyResult<bool> {
+    // SAFETY: only called with the non-null tuple of keyword names, alive during the call.
+    let names = unsafe { Bound::from_borrowed_ptr(py, names) };
+    names.get_item(0)?.eq("exc_info")
+}
+
+unsafe extern "C" fn write(this: *mut ffi::PyObject, data: *mut ffi::PyObject) -> *mut ffi::PyObject {
+    // SAFETY: the interpreter calls C functions attached.
+    let py = unsafe { Python::assume_attached() };
+    guarded(py, || {
+        // SAFETY: `this` is the exchange that `Callables::new` gave, `data` the argument; both live
+        // during the call.
+        let (this, data) = unsafe { (Bound::from_borrowed_ptr(py, this), Bound::from_borrowed_ptr(py, data)) };
+        this.cast::<Exchange>()?.get().write(py, &data)?;
+        Ok(py.None())
+    })
+}

@@ -1,0 +1,199 @@
+//! `wsgi.input` (PEP 3333, "Input and Error Streams"): the request body as a file to read.
+
+use std::fs::File;
+use std::io::Read;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use adyton_server::{Body, Live};
+use pyo3::exceptions::{PyOSError, PyRuntimeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+
+/// How much is read ahead of `readline` from a file.
+const READ_AHEAD_BYTES: usize = 64 << 10;
+
+/// Where the bytes come from.
+enum Source {
+    /// Everything is in the buffer.
+    Memory,
+    /// So many more in an unlinked file.
+    File(File, u64),
+    /// More on the connection, which only a blocking read brings.
+    Live(Arc<Mutex<Live>>),
+    /// The request is over.
+    Over,
+}
+
+struct State {
+    source: Source,
+    /// Bytes read from the source and not yet given away, from `at`.
+    buffer: Vec<u8>,
+    at: usize,
+}
+
+/// The request body. Reading past its end gives `b""` for ever; after the request it is an error.
+#[pyclass(frozen, module = "adyton")]
+pub(crate) struct Input {
+    state: Mutex<State>,
+}
+
+impl Input {
+    pub(crate) fn empty() -> Self {
+        Self::of(Source::Memory, Vec::new())
+    }
+
+    /// Takes a body; its bytes are copied out of the loop's buffer, which others need.
+    pub(crate) fn new(body: Body<'_>) -> Self {
+        match body {
+            Body::Empty => Self::empty(),
+            Body::Bytes(bytes) => Self::of(Source::Memory, bytes.to_vec()),
+            Body::File(file, bytes) => Self::of(Source::File(file, bytes), Vec::new()),
+            Body::Live(live) => Self::of(Source::Live(live), Vec::new()),
+        }
+    }
+
+    fn of(source: Source, buffer: Vec<u8>) -> Self {
+        Self { state: Mutex::new(State { source, buffer, at: 0 }) }
+    }
+
+    /// The request is over: what the application still holds must not read somebody else's bytes.
+    pub(crate) fn end(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = State { source: Source::Over, buffer: Vec::new(), at: 0 };
+    }
+
+    /// Runs `read` on the state, detached: it may wait for a disk or a client.
+    fn with<R: Send>(
+        &self,
+        py: Python<'_>,
+        read: impl FnOnce(&mut State) -> std::io::Result<R> + Send,
+    ) -> PyResult<R> {
+        let run = |mut state: MutexGuard<'_, State>| {
+            if matches!(state.source, Source::Over) {
+                return Err(PyRuntimeError::new_err("wsgi.input was used after its request was over"));
+            }
+            read(&mut state).map_err(|error| PyOSError::new_err(error.to_string()))
+        };
+        if let Ok(state) = self.state.try_lock()
+            && matches!(state.source, Source::Memory | Source::Over)
+        {
+            return run(state);
+        }
+        py.detach(|| run(self.state.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+impl State {
+    fn buffered(&self) -> &[u8] {
+        &self.buffer[self.at..]
+    }
+
+    /// Brings up to `bytes` more into the buffer; `false` at the end.
+    fn fill(&mut self, bytes: usize) -> std::io::Result<bool> {
+        if self.at > 0 {
+            self.buffer.drain(..self.at);
+            self.at = 0;
+        }
+        match &mut self.source {
+            Source::Memory | Source::Over => Ok(false),
+            Source::File(file, left) => {
+                let share = u64::try_from(bytes).unwrap_or(u64::MAX).min(*left);
+                let before = self.buffer.len();
+                file.take(share).read_to_end(&mut self.buffer)?;
+                *left -= (self.buffer.len() - before) as u64;
+                Ok(self.buffer.len() > before)
+            }
+            Source::Live(live) => {
+                let piece = live.lock().unwrap_or_else(PoisonError::into_inner).read()?;
+                self.buffer.extend_from_slice(&piece);
+                Ok(!piece.is_empty())
+            }
+        }
+    }
+
+    /// Takes up to `size` bytes, all of them if `None`.
+    fn take(&mut self, size: Option<usize>) -> std::io::Result<Vec<u8>> {
+        let wanted = size.unwrap_or(usize::MAX);
+        while self.buffered().len() < wanted {
+            let missing = wanted - self.buffered().len();
+            if !self.fill(missing)? {
+                break;
+            }
+        }
+        Ok(self.give(wanted))
+    }
+
+    /// Takes a line with its end, at most `size` bytes of it.
+    fn take_line(&mut self, size: Option<usize>) -> std::io::Result<Vec<u8>> {
+        let wanted = size.unwrap_or(usize::MAX);
+        let mut searched = 0;
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffered()[searched..]) {
+                return Ok(self.give(wanted.min(searched + at + 1)));
+            }
+            searched = self.buffered().len();
+            if searched >= wanted || !self.fill(READ_AHEAD_BYTES)? {
+                return Ok(self.give(wanted));
+            }
+        }
+    }
+
+    fn give(&mut self, bytes: usize) -> Vec<u8> {
+        let given = self.buffered()[..bytes.min(self.buffer.len() - self.at)].to_vec();
+        self.at += given.len();
+        if self.at == self.buffer.len() {
+            self.buffer = Vec::new();
+            self.at = 0;
+        }
+        given
+    }
+}
+
+/// A size as files take it: `None` and negative numbers mean "all".
+fn size_of(size: Option<isize>) -> Option<usize> {
+    size.and_then(|size| usize::try_from(size).ok())
+}
+
+#[pymethods]
+impl Input {
+    /// Up to `size` bytes; all that is left without it. `b""` at the end.
+    #[pyo3(signature = (size=None, /))]
+    fn read<'py>(&self, py: Python<'py>, size: Option<isize>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.with(py, |state| state.take(size_of(size)))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// A line with its end, at most `size` bytes of it. `b""` at the end.
+    #[pyo3(signature = (size=None, /))]
+    fn readline<'py>(&self, py: Python<'py>, size: Option<isize>) -> PyResult<Bound<'py, PyBytes>> {
+        let line = self.with(py, |state| state.take_line(size_of(size)))?;
+        Ok(PyBytes::new(py, &line))
+    }
+
+    /// The lines that are left; no further ones once `hint` bytes are read.
+    #[pyo3(signature = (hint=None, /))]
+    fn readlines<'py>(&self, py: Python<'py>, hint: Option<isize>) -> PyResult<Bound<'py, PyList>> {
+        // As io.IOBase.readlines: 0 and below mean all.
+        let enough = size_of(hint).filter(|&hint| hint > 0).unwrap_or(usize::MAX);
+        let lines = PyList::empty(py);
+        let mut bytes = 0;
+        while bytes < enough {
+            let line = self.with(py, |state| state.take_line(None))?;
+            if line.is_empty() {
+                break;
+            }
+            bytes += line.len();
+            lines.append(PyBytes::new(py, &line))?;
+        }
+        Ok(lines)
+    }
+
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let line = self.with(py, |state| state.take_line(None))?;
+        Ok(if line.is_empty() { None } else { Some(PyBytes::new(py, &line)) })
+    }
+}

@@ -1,0 +1,261 @@
+//! WSGI applications (PEP 3333): called on the thread that drives the loop.
+
+mod environ;
+mod errors;
+mod exchange;
+mod file_wrapper;
+mod input;
+
+use std::sync::{Mutex, PoisonError};
+
+use adyton_server::{App, Body, Call, Outcome, Pull, Reply, Stream};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use pyo3::{ffi, intern};
+
+pub(crate) use self::environ::Listener;
+pub(crate) use self::errors::Errors;
+pub(crate) use self::file_wrapper::FileWrapper;
+pub(crate) use self::input::Input;
+
+use self::environ::Environs;
+use self::exchange::Callables;
+use crate::items::{Door, Items, write_list};
+use crate::failure;
+use crate::interpreter;
+use crate::payload;
+use crate::text::exact_bytes;
+
+/// Callables kept for later requests: as many as can be in the application at once, and few.
+const CALLABLES_MAX: usize = 64;
+
+/// A WSGI application and what its requests share.
+pub(crate) struct Wsgi {
+    application: Py<PyAny>,
+    environs: Environs,
+    input_key: Py<PyAny>,
+    spare: Mutex<Vec<Callables>>,
+}
+
+impl Wsgi {
+    /// # Errors
+    ///
+    /// The interpreter is out of memory.
+    pub(crate) fn new(
+        py: Python<'_>,
+        application: Py<PyAny>,
+        listeners: &[Listener],
+        merge_slashes: bool,
+    ) -> PyResult<Self> {
+        let shared = PyDict::new(py);
+        shared.set_item("wsgi.version", (1, 0))?;
+        shared.set_item("wsgi.url_scheme", "http")?;
+        shared.set_item("wsgi.input", Py::new(py, Input::empty())?)?;
+        shared.set_item("wsgi.errors", Py::new(py, Errors)?)?;
+        shared.set_item("wsgi.multithread", false)?;
+        shared.set_item("wsgi.multiprocess", false)?;
+        shared.set_item("wsgi.run_once", false)?;
+        shared.set_item("wsgi.file_wrapper", py.get_type::<FileWrapper>())?;
+        shared.set_item("wsgi.input_terminated", true)?;
+        shared.set_item("SERVER_SOFTWARE", concat!("adyton/", env!("CARGO_PKG_VERSION")))?;
+        shared.set_item("REQUEST_SCHEME", "http")?;
+        shared.set_item("GATEWAY_INTERFACE", "CGI/1.1")?;
+        Ok(Self {
+            application,
+            environs: Environs::new(py, &shared, listeners, merge_slashes)?,
+            input_key: intern!(py, "wsgi.input").clone().into_any().unbind(),
+            spare: Mutex::new(Vec::new()),
+        })
+    }
+
+    fn callables(&self, py: Python<'_>, reply: &Reply<'_>) -> PyResult<Callables> {
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        match spare {
+            Some(callables) => {
+                callables.exchange().renew(reply.asked());
+                Ok(callables)
+            }
+            None => Callables::new(py, reply.asked()),
+        }
+    }
+
+    fn release(&self, py: Python<'_>, callables: Callables) {
+        if callables.is_unshared(py) {
+            let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+            if spare.len() < CALLABLES_MAX {
+                spare.push(callables);
+                return;
+            }
+        }
+        callables.exchange().end();
+    }
+
+    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Answered> {
+        let environ = self.environs.make(py, call)?;
+        let body = std::mem::replace(&mut call.body, Body::Empty);
+        let input = match body {
+            Body::Empty => None,
+            body => {
+                let input = Py::new(py, Input::new(body))?;
+                environ.set_item(&self.input_key, &input)?;
+                Some(input)
+            }
+        };
+        let callables = self.callables(py, &call.reply)?;
+        let mut request = Request { callables, input };
+        let answered = request.ask(py, &self.application, environ.as_any(), &mut call.reply);
+        match answered {
+            Ok(Some(items)) => Ok(Answered::Partly(Streamed { request: Some(request), items })),
+            Ok(None) => {
+                self.finish(py, request);
+                Ok(Answered::Whole)
+            }
+            Err(error) => {
+                self.finish(py, request);
+                Err(error)
+            }
+        }
+    }
+
+    fn finish(&self, py: Python<'_>, request: Request) {
+        if let Some(input) = &request.input {
+            input.get().end();
+        }
+        self.release(py, request.callables);
+    }
+}
+
+enum Answered {
+    Whole,
+    Partly(Streamed),
+}
+
+impl App for Wsgi {
+    fn attach(&self) {
+        interpreter::attach();
+    }
+
+    fn detach(&self) {
+        interpreter::detach();
+    }
+
+    fn call(&self, call: &mut Call<'_>) -> Outcome {
+        // SAFETY: the loop calls between `attach` and `detach`.
+        let py = unsafe { Python::assume_attached() };
+        payload::give_back(py);
+        match self.run(py, call) {
+            Ok(Answered::Whole) => Outcome::Done,
+            Ok(Answered::Partly(streamed)) => Outcome::Stream(Box::new(streamed)),
+            Err(error) => {
+                failure::log(py, &error, &failure::request_line(call.head, call.bytes));
+                Outcome::Failed
+            }
+        }
+    }
+}
+
+/// What one request holds while the application works on it.
+struct Request {
+    callables: Callables,
+    input: Option<Py<Input>>,
+}
+
+impl Request {
+    /// Calls the application and writes what it returns; gives back what it has not said yet.
+    fn ask(
+        &mut self,
+        py: Python<'_>,
+        application: &Py<PyAny>,
+        environ: &Bound<'_, PyAny>,
+        reply: &mut Reply<'_>,
+    ) -> PyResult<Option<Items>> {
+        let exchange = self.callables.exchange();
+        // SAFETY: `reply` outlives this function, which leaves before it returns and before it
+        // touches the reply itself.
+        unsafe { exchange.enter(reply) };
+        let returned = call_two(py, application, environ, self.callables.start_response.bind(py));
+        exchange.leave();
+        let body = returned?;
+        if let Ok(list) = body.cast_exact::<PyList>()
+            && !reply.has_begun()
+            && list.iter().all(|item| exact_bytes(&item).is_some())
+        {
+            return write_list(py, exchange, list, reply).map(|()| None);
+        }
+        let mut items = Items::new(body);
+        match items.send_file(py, exchange, reply).and_then(|sent| {
+            if sent { Ok(Pull::End) } else { items.advance(py, exchange, reply) }
+        }) {
+            Ok(Pull::More) => Ok(Some(items)),
+            Ok(_) => {
+                items.close(py);
+                Ok(None)
+            }
+            Err(error) => {
+                items.close(py);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// `application(environ, start_response)` by vectorcall (PEP 590).
+fn call_two<'py>(
+    py: Python<'py>,
+    application: &Py<PyAny>,
+    environ: &Bound<'py, PyAny>,
+    start_response: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let args = [environ.as_ptr(), start_response.as_ptr()];
+    // SAFETY: attached; `args` holds two live borrowed references, and no keywords are passed.
+    unsafe {
+        let returned =
+            ffi::PyObject_Vectorcall(application.as_ptr(), args.as_ptr(), args.len(), std::ptr::null_mut());
+        Bound::from_owned_ptr_or_err(py, returned)
+    }
+}
+
+/// An answer whose items are pulled as the client takes them.
+struct Streamed {
+    /// `None` once it is over.
+    request: Option<Request>,
+    items: Items,
+}
+
+impl Streamed {
+    fn finish(&mut self, py: Python<'_>) {
+        self.items.close(py);
+        if let Some(request) = self.request.take() {
+            if let Some(input) = &request.input {
+                input.get().end();
+            }
+            request.callables.exchange().end();
+        }
+    }
+}
+
+impl Stream for Streamed {
+    fn pull(&mut self, reply: &mut Reply<'_>) -> Pull {
+        // SAFETY: the loop pulls between `attach` and `detach`.
+        let py = unsafe { Python::assume_attached() };
+        payload::give_back(py);
+        let Some(request) = &self.request else { return Pull::End };
+        let pulled = self.items.advance(py, request.callables.exchange(), reply).unwrap_or_else(|error| {
+            failure::log(py, &error, "an answer that had begun");
+            Pull::Failed
+        });
+        if pulled != Pull::More {
+            self.finish(py);
+        }
+        pulled
+    }
+}
+
+impl Drop for Streamed {
+    fn drop(&mut self) {
+        // SAFETY: the loop drops streams between `attach` and `detach`.
+        let py = unsafe { Python::assume_attached() };
+        self.finish(py);
+    }
+}
+

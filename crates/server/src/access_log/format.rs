@@ -1,0 +1,294 @@
+//! The format of a line: read once, as a list of steps.
+
+use adyton_http1::Known;
+
+use super::stamp::Stamp;
+use super::{Record, json, line};
+
+/// How a line is made.
+#[derive(Debug)]
+pub(super) enum Format {
+    /// By these steps, one after the other.
+    Steps(Vec<Step>),
+    /// As one JSON object.
+    Json,
+}
+
+/// What comes next in a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// What is the same in every line.
+    Text(Vec<u8>),
+    /// `%h`, `%a`
+    Client,
+    /// `%t`
+    Time,
+    /// `%r`
+    RequestLine,
+    /// `%m`
+    Method,
+    /// `%U`
+    Path,
+    /// `%q`
+    Query,
+    /// `%H`
+    Protocol,
+    /// `%s`
+    Status,
+    /// `%B`
+    Bytes,
+    /// `%b`
+    BytesOrDash,
+    /// `%D`
+    Microseconds,
+    /// `%T`
+    Seconds,
+    /// `%{Name}i` of a name that is known.
+    Field(Known),
+    /// `%{Name}i` of any other name.
+    OtherField(String),
+}
+
+impl Format {
+    /// Reads `common`, `combined`, `json`, or atoms.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is wrong, and where.
+    pub(super) fn read(format: &str) -> Result<Self, String> {
+        match format {
+            "json" => Ok(Self::Json),
+            "common" => read_steps(COMMON).map(Self::Steps),
+            "combined" => read_steps(COMBINED).map(Self::Steps),
+            atoms => read_steps(atoms).map(Self::Steps),
+        }
+    }
+
+    /// Whether a line has the duration.
+    pub(super) fn has_duration(&self) -> bool {
+        match self {
+            Self::Steps(steps) => steps.iter().any(|s| matches!(s, Step::Microseconds | Step::Seconds)),
+            Self::Json => true,
+        }
+    }
+
+    /// Appends one line with its end.
+    #[inline]
+    pub(super) fn write(&self, out: &mut Vec<u8>, record: &Record<'_>, stamp: &Stamp) {
+        match self {
+            Self::Steps(steps) => line::write(out, steps, record, stamp),
+            Self::Json => json::write(out, record, stamp),
+        }
+    }
+}
+
+/// Reads `format`, which ends in a line feed from here on.
+fn read_steps(format: &str) -> Result<Vec<Step>, String> {
+    if format.len() > FORMAT_BYTES_MAX {
+        return Err(format!("the access log format is longer than {FORMAT_BYTES_MAX} bytes"));
+    }
+    if !format.contains('%') {
+        return Err(format!(
+            "the access log format \"{}\" is neither common, combined nor json, and has no atom such as %h",
+            format.escape_debug()
+        ));
+    }
+    let mut steps = Vec::new();
+    let mut rest = format;
+    while let Some(at) = rest.find(['%', '\\']) {
+        push(&mut steps, Step::Text(rest[..at].into()));
+        let (sign, behind) = (&rest[at..=at], &rest[at + 1..]);
+        let read = if sign == "%" { read_atom(behind) } else { read_escape(behind) };
+        let (step, bytes) = read.map_err(|fault| {
+            let position = format[..format.len() - behind.len()].chars().count();
+            format!("{fault}, at character {position} of the access log format")
+        })?;
+        push(&mut steps, step);
+        rest = &behind[bytes..];
+    }
+    push(&mut steps, Step::Text(rest.into()));
+    push(&mut steps, Step::Text("\n".into()));
+    Ok(steps)
+}
+
+/// Appends `step`; neighbouring pieces of text become one.
+fn push(steps: &mut Vec<Step>, step: Step) {
+    match (steps.last_mut(), step) {
+        (Some(Step::Text(last)), Step::Text(text)) => last.extend_from_slice(&text),
+        (_, Step::Text(text)) if text.is_empty() => {}
+        (_, step) => steps.push(step),
+    }
+}
+
+/// Reads what stands behind a `%`; returns it and its length in bytes.
+fn read_atom(behind: &str) -> Result<(Step, usize), String> {
+    if let Some(named) = behind.strip_prefix('{') {
+        let Some((name, kind)) = named.split_once('}') else {
+            return Err("%{ has no closing brace".to_owned());
+        };
+        return match kind.chars().next() {
+            Some('i') => Ok((field(name)?, "{}i".len() + name.len())),
+            kind => Err(unknown(&format!("{{{name}}}{}", kind.map(String::from).unwrap_or_default()))),
+        };
+    }
+    if behind.starts_with(">s") {
+        return Ok((Step::Status, ">s".len()));
+    }
+    let Some(atom) = behind.chars().next() else {
+        return Err("% stands alone; write %% for a percent sign".to_owned());
+    };
+    let step = match atom {
+        '%' => Step::Text("%".into()),
+        'l' | 'u' => Step::Text("-".into()),
+        'P' => Step::Text(std::process::id().to_string().into()),
+        'h' | 'a' => Step::Client,
+        't' => Step::Time,
+        'r' => Step::RequestLine,
+        'm' => Step::Method,
+        'U' => Step::Path,
+        'q' => Step::Query,
+        'H' => Step::Protocol,
+        's' => Step::Status,
+        'B' => Step::Bytes,
+        'b' => Step::BytesOrDash,
+        'D' => Step::Microseconds,
+        'T' => Step::Seconds,
+        _ => return Err(unknown(&atom.to_string())),
+    };
+    Ok((step, atom.len_utf8()))
+}
+
+/// The step that writes a field of the request.
+fn field(name: &str) -> Result<Step, String> {
+    let is_token_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_token_byte) {
+        return Err(format!("%{{{}}}i does not name a field", name.escape_debug()));
+    }
+    match Known::find(name.as_bytes()) {
+        Known::Authorization | Known::Cookie | Known::ProxyAuthorization => Err(secret(name)),
+        Known::Other if name.eq_ignore_ascii_case("Set-Cookie") => Err(secret(name)),
+        Known::Other => Ok(Step::OtherField(name.to_owned())),
+        known => Ok(Step::Field(known)),
+    }
+}
+
+fn secret(name: &str) -> String {
+    format!("%{{{name}}}i is refused: the field holds credentials, which must not get into a log")
+}
+
+fn unknown(atom: &str) -> String {
+    format!("%{} is not known (known are {ATOMS})", atom.escape_debug())
+}
+
+/// Reads what stands behind a backslash; returns it and its length in bytes.
+fn read_escape(behind: &str) -> Result<(Step, usize), String> {
+    let text = match behind.chars().next() {
+        Some('n') => "\n",
+        Some('t') => "\t",
+        Some('"') => "\"",
+        Some('\\') => "\\",
+        Some(other) => {
+            return Err(format!(r#"\{} is not known (known are \n, \t, \" and \\)"#, other.escape_debug()));
+        }
+        None => return Err(r"\ stands alone; write \\ for a backslash".to_owned()),
+    };
+    Ok((Step::Text(text.into()), 1))
+}
+
+/// What [`read_atom`] knows, for those who wrote something else.
+const ATOMS: &str = "%h %a %l %u %t %r %m %U %q %H %s %>s %b %B %D %T %P %{Name}i %%";
+
+/// The common log format of NCSA httpd and everything since.
+const COMMON: &str = r#"%h %l %u %t "%r" %>s %b"#;
+const COMBINED: &str = r#"%h %l %u %t "%r" %>s %b "%{Referer}i" "%{User-Agent}i""#;
+
+/// Bounds the work and the length of a line; the longest format in Apache's manual has 80 bytes.
+const FORMAT_BYTES_MAX: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a format that is not read here is a failed test")]
+
+    use super::*;
+
+    /// The common format becomes as few steps as it can.
+    #[test]
+    fn text_is_joined() {
+        let text = |text: &str| Step::Text(text.into());
+        let expected = vec![
+            Step::Client,
+            text(" - - "),
+            Step::Time,
+            text(" \""),
+            Step::RequestLine,
+            text("\" "),
+            Step::Status,
+            text(" "),
+            Step::BytesOrDash,
+            text("\n"),
+        ];
+
+        assert_eq!(expected, read_steps(COMMON).unwrap());
+        assert_eq!(vec![text("%a\t\n\"\\ü-\n")], read_steps(r#"%%a\t\n\"\\ü%l"#).unwrap());
+    }
+
+    #[test]
+    fn wrong_formats_are_refused_with_the_place() {
+        for (format, expected) in [
+            ("", "neither common, combined nor json"),
+            ("comon", "\"comon\" is neither common"),
+            ("Combined", "\"Combined\" is neither"),
+            ("%h %O", "%O is not known (known are %h %a"),
+            ("%h %O", ", at character 4 of the access log format"),
+            ("ü%é", "%é is not known"),
+            ("ü%é", ", at character 2 of"),
+            ("%<s", "%< is not known"),
+            ("%>b", "%> is not known"),
+            ("%400i", "%4 is not known"),
+            ("%{Host}o", "%{Host}o is not known"),
+            ("%{Host}", "%{Host} is not known"),
+            ("%{Host", "%{ has no closing brace"),
+            ("%{}i", "%{}i does not name a field"),
+            ("%{A b}i", "%{A b}i does not name a field"),
+            ("%{A:}i", "%{A:}i does not name a field"),
+            ("%h %", "% stands alone; write %%"),
+            (r"%h \x", r"\x is not known"),
+            (r"%h \", r"\ stands alone"),
+            ("%{Cookie}i", "%{Cookie}i is refused: the field holds credentials"),
+            ("%{set-cookie}i", "%{set-cookie}i is refused"),
+            ("%{AUTHORIZATION}i", "%{AUTHORIZATION}i is refused"),
+            ("%h %{Proxy-Authorization}i", "at character 4 of"),
+        ] {
+            let sentence = Format::read(format).unwrap_err();
+
+            assert!(sentence.contains(expected), "{format}: {sentence}");
+        }
+    }
+
+    #[test]
+    fn a_format_has_a_limit() {
+        assert!(Format::read(&"%".repeat(FORMAT_BYTES_MAX)).is_ok());
+        assert!(Format::read(&"%".repeat(FORMAT_BYTES_MAX + 2)).unwrap_err().contains("1024 bytes"));
+    }
+
+    #[test]
+    fn every_atom_that_is_offered_is_known() {
+        for atom in ATOMS.split(' ') {
+            assert!(Format::read(atom).is_ok(), "{atom}");
+        }
+    }
+
+    #[test]
+    fn only_some_formats_have_the_duration() {
+        for (format, expected) in [
+            ("common", false),
+            ("combined", false),
+            ("%t %s", false),
+            ("json", true),
+            ("%D", true),
+            ("%T", true),
+        ] {
+            assert_eq!(expected, Format::read(format).unwrap().has_duration(), "{format}");
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! A line as one JSON object, RFC 8259: always the same members, `null` where there is nothing.
+
+use adyton_http1::{Head, Known};
+
+use super::line::write_number;
+use super::stamp::Stamp;
+use super::{Record, client, escape};
+
+/// Appends the line for `record`.
+pub(super) fn write(out: &mut Vec<u8>, record: &Record<'_>, stamp: &Stamp) {
+    let field = |known| record.head.and_then(|head| head.first(known)).map(|value| value.of(record.bytes));
+    let host = record.head.and_then(Head::host).map(|host| host.of(record.bytes));
+    out.extend_from_slice(br#"{"time":""#);
+    out.extend_from_slice(stamp.rfc3339());
+    out.extend_from_slice(br#"","client":"#);
+    match record.peer {
+        Some(peer) => {
+            out.push(b'"');
+            client::write(out, peer);
+            out.push(b'"');
+        }
+        None => out.extend_from_slice(b"null"),
+    }
+    write_string(out, br#","host":"#, host);
+    write_string(out, br#","method":"#, record.method());
+    write_string(out, br#","path":"#, record.path());
+    write_string(out, br#","query":"#, record.query());
+    write_string(out, br#","protocol":"#, record.protocol());
+    out.extend_from_slice(br#","status":"#);
+    write_number(out, record.status.into());
+    out.extend_from_slice(br#","bytes":"#);
+    write_number(out, record.body_bytes);
+    out.extend_from_slice(br#","duration_us":"#);
+    write_number(out, record.duration_us);
+    write_string(out, br#","referer":"#, field(Known::Referer));
+    write_string(out, br#","user_agent":"#, field(Known::UserAgent));
+    out.extend_from_slice(b"}\n");
+}
+
+#[inline]
+fn write_string(out: &mut Vec<u8>, key: &[u8], value: Option<&[u8]>) {
+    out.extend_from_slice(key);
+    match value {
+        Some(value) => escape::write_json(out, value),
+        None => out.extend_from_slice(b"null"),
+    }
+}

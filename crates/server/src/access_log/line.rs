@@ -1,0 +1,129 @@
+//! A line in Apache's notation.
+
+use adyton_http1::{Head, Known, Method, Span};
+
+use super::format::Step;
+use super::stamp::Stamp;
+use super::{Record, client, escape};
+
+/// Appends the line that `steps` make of `record`.
+pub(super) fn write(out: &mut Vec<u8>, steps: &[Step], record: &Record<'_>, stamp: &Stamp) {
+    for step in steps {
+        match step {
+            Step::Text(text) => out.extend_from_slice(text),
+            Step::Client => match record.peer {
+                Some(peer) => client::write(out, peer),
+                None => out.push(b'-'),
+            },
+            Step::Time => out.extend_from_slice(stamp.apache()),
+            Step::RequestLine => write_or_dash(out, request_line(record)),
+            Step::Method => write_or_dash(out, record.method()),
+            Step::Path => write_or_dash(out, record.path()),
+            Step::Query => {
+                if let Some(query) = record.query() {
+                    out.push(b'?');
+                    escape::write_text(out, query);
+                }
+            }
+            Step::Protocol => write_or_dash(out, record.protocol()),
+            Step::Status => write_number(out, record.status.into()),
+            Step::BytesOrDash if record.body_bytes == 0 => out.push(b'-'),
+            Step::Bytes | Step::BytesOrDash => write_number(out, record.body_bytes),
+            Step::Microseconds => write_number(out, record.duration_us),
+            Step::Seconds => write_number(out, record.duration_us / 1_000_000),
+            Step::Field(known) => {
+                let has = record.head.filter(|head| head.has(*known));
+                write_values(out, record.bytes, has.into_iter().flat_map(|head| head.all(*known)));
+            }
+            Step::OtherField(name) => write_values(out, record.bytes, other_fields(record, name)),
+        }
+    }
+}
+
+impl<'r> Record<'r> {
+    /// The method as it was sent.
+    pub(super) fn method(&self) -> Option<&'r [u8]> {
+        self.head.map(|head| head.method_span().of(self.bytes))
+    }
+
+    /// The path as it was sent, or the `/` that an absolute-form without one means.
+    pub(super) fn path(&self) -> Option<&'r [u8]> {
+        match self.head?.path().of(self.bytes) {
+            // What CONNECT asks for is no path.
+            b"" if self.head?.method() == Method::Connect => None,
+            b"" => Some(b"/"),
+            path => Some(path),
+        }
+    }
+
+    /// The query; empty if there is only its `?`.
+    pub(super) fn query(&self) -> Option<&'r [u8]> {
+        let head = self.head?;
+        // The `?` lies between the two.
+        (head.path().end < head.query().start).then(|| head.query().of(self.bytes))
+    }
+
+    /// The version as it was sent; it may be a later one than the one that is spoken.
+    pub(super) fn protocol(&self) -> Option<&'r [u8]> {
+        let end = self.head?.target().end as usize;
+        self.bytes.get(end + 1..end + 1 + VERSION_BYTES)
+    }
+}
+
+/// The request line as it was sent; of what was refused, the beginning of its first line.
+fn request_line<'r>(record: &Record<'r>) -> Option<&'r [u8]> {
+    let bytes = record.bytes;
+    let Some(head) = record.head else {
+        let start = &bytes[..bytes.len().min(REFUSED_BYTES_MAX)];
+        let end = memchr::memchr2(b'\r', b'\n', start).unwrap_or(start.len());
+        return Some(&start[..end]).filter(|line| !line.is_empty());
+    };
+    bytes.get(head.method_span().start as usize..head.target().end as usize + 1 + VERSION_BYTES)
+}
+
+fn other_fields(record: &Record<'_>, name: &str) -> impl Iterator<Item = Span> {
+    let bytes = record.bytes;
+    let fields = record.head.filter(|head| head.has(Known::Other)).map_or(&[][..], Head::fields);
+    fields
+        .iter()
+        .filter(move |field| {
+            field.known == Known::Other && field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes())
+        })
+        .map(|field| field.value)
+}
+
+/// Appends the values of a field that may be repeated as one list (RFC 9110 section 5.3). A dash stands for
+/// an empty one, too: a column must not vanish.
+#[inline]
+fn write_values(out: &mut Vec<u8>, bytes: &[u8], values: impl Iterator<Item = Span>) {
+    let start = out.len();
+    for value in values {
+        if out.len() > start {
+            out.extend_from_slice(b", ");
+        }
+        escape::write_text(out, value.of(bytes));
+    }
+    if out.len() == start {
+        out.push(b'-');
+    }
+}
+
+#[inline]
+fn write_or_dash(out: &mut Vec<u8>, value: Option<&[u8]>) {
+    match value {
+        Some(value) => escape::write_text(out, value),
+        None => out.push(b'-'),
+    }
+}
+
+/// Appends `number` in decimal.
+#[inline]
+pub(super) fn write_number(out: &mut Vec<u8>, number: u64) {
+    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// Length of `HTTP/1.1`: the parser takes one digit on each side of the dot.
+const VERSION_BYTES: usize = 8;
+
+/// How much is logged of what is no request: enough to recognise it.
+const REFUSED_BYTES_MAX: usize = 256;

@@ -1,0 +1,43 @@
+"""Adyton: the web server with Python in its innermost room.
+
+A handler is a function of a request::
+
+    def handler(request: adyton.Request) -> str:
+        return "Hello World!"
+
+``adyton serve hello.py`` serves it, and :func:`serve` does so from a program.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from adyton._core import Request, serve
+from adyton._response import Abort, Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    #: What a handler may return.
+    Answer = str | bytes | Response | Iterable[bytes]
+    #: A plain handler.
+    Handler = Callable[[Request], Answer]
+
+__all__ = ["Abort", "Request", "Response", "abort", "serve"]
+
+
+def abort(status: int, message: str | None = None) -> NoReturn:
+    """Ends the request with an error page: raises :class:`Abort`.
+
+    ``status`` is a status code of RFC 9110 section 15 from 400 on; ``message`` is shown to the client.
+    """
+    raise Abort(status, message)
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """``adyton.__version__`` (PEP 562), read from the installed package when it is asked for."""
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415
+
+        return version("adyton")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

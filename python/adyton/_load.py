@@ -1,0 +1,164 @@
+"""Finds the application that the settings name, and says what it is.
+
+Imports as little as possible: this runs before the first answer.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType, ModuleType, TracebackType
+
+#: Looked for in a module that was named without an attribute, in this order.
+NAMES = ("application", "app", "handler")
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class NotFoundError(Exception):
+    """The module was imported, and what was asked for is not in it."""
+
+
+def prepare(chdir: str | None, python_path: Sequence[str], env: Sequence[tuple[str, str]]) -> None:
+    """Goes to the working directory, and sets up ``sys.path`` and the environment.
+
+    Raises ``OSError`` when the directory cannot be entered.
+    """
+    if chdir is not None:
+        os.chdir(chdir)
+    for entry in reversed([os.getcwd(), *map(os.fspath, python_path)]):
+        path = os.path.abspath(entry)
+        if path not in sys.path:
+            sys.path.insert(0, path)
+    os.environ.update(env)
+
+
+def load(place: str, attribute: str | None, is_file: bool, factory: bool) -> tuple[Any, str]:  # noqa: FBT001
+    """Imports a module or runs a file, and returns the application and its name.
+
+    Raises whatever the application's code raises, and ``NotFoundError``.
+    """
+    module = _run_file(place) if is_file else _import(place)
+    name, found = _find(module, place, attribute)
+    if factory:
+        found = found()
+    if not callable(found):
+        kind = type(found).__name__
+        message = f"{name} is no application: it is of type {kind}, which cannot be called"
+        raise NotFoundError(message)
+    return found, name
+
+
+def kind_of(application: object, name: str, interface: str) -> str:
+    """``"handler"`` or ``"wsgi"``: what the user says, or how the object is called.
+
+    A handler is called ``handler``, or takes exactly one positional argument. Anything else is WSGI.
+    """
+    if not callable(application):
+        message = f"{name} is no application: it is of type {type(application).__name__}, which cannot be called"
+        raise TypeError(message)
+    if interface != "auto":
+        return interface
+    if name.rpartition(":")[2] == "handler":
+        return "handler"
+    return "handler" if _takes_one(application) else "wsgi"
+
+
+def _takes_one(application: Any) -> bool:  # noqa: ANN401
+    function = application if hasattr(application, "__code__") else getattr(application, "__func__", None)
+    bound = hasattr(application, "__self__")
+    if function is None and not isinstance(application, type):
+        function, bound = getattr(type(application), "__call__", None), True
+    code: CodeType | None = getattr(function, "__code__", None)
+    if code is None or code.co_flags & 0x04:  # *args
+        return False
+    defaults = getattr(function, "__defaults__", None) or ()
+    return code.co_argcount - bound - len(defaults) == 1 and code.co_argcount - bound == 1
+
+
+def _import(name: str) -> ModuleType:
+    from importlib import import_module
+
+    return import_module(name)
+
+
+def _run_file(path: str) -> ModuleType:
+    """Runs a file as a module that other modules can import by the file's name."""
+    from importlib.machinery import SourceFileLoader
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    path = os.path.abspath(path)
+    name = os.path.splitext(os.path.basename(path))[0].replace("-", "_").replace(".", "_")
+    folder = os.path.dirname(path)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    if name in sys.modules or name in sys.builtin_module_names:
+        name = f"_adyton_{name}"
+    spec = spec_from_file_location(name, path, loader=SourceFileLoader(name, path))
+    if spec is None or spec.loader is None:
+        message = f"{path} is no Python file"
+        raise NotFoundError(message)
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _find(module: ModuleType, place: str, attribute: str | None) -> tuple[str, Any]:
+    if attribute is None:
+        for name in NAMES:
+            if hasattr(module, name):
+                return f"{place}:{name}", getattr(module, name)
+        message = f"{place} has no {', '.join(NAMES[:-1])} or {NAMES[-1]}: name the application as {place}:NAME"
+        raise NotFoundError(message)
+    found: Any = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            message = f"{place} has no {attribute}{_hint(found, part)}"
+            raise NotFoundError(message)
+        found = getattr(found, part)
+    return f"{place}:{attribute}", found
+
+
+def _hint(owner: object, name: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, [other for other in dir(owner) if not other.startswith("_")], 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def report(error: BaseException) -> None:
+    """Prints why the application could not be loaded: its own traceback, without our frames."""
+    if isinstance(error, NotFoundError):
+        sys.stderr.write(f"adyton: {error}\n")
+        return
+    from traceback import print_exception
+
+    print_exception(type(error), error, _own_frames(error.__traceback__))
+    sys.stderr.flush()
+
+
+def _own_frames(frames: TracebackType | None) -> TracebackType | None:
+    """Leaves out the frames of this package and of the import system at the top."""
+    while frames is not None:
+        file = frames.tb_frame.f_code.co_filename
+        if not (os.path.abspath(file).startswith(_HERE) or "importlib" in file):
+            return frames
+        frames = frames.tb_next
+    return None
+
+
+def python() -> str:
+    """The interpreter, for the banner: ``CPython 3.13.0``."""
+    name = {"cpython": "CPython"}.get(sys.implementation.name, sys.implementation.name)
+    version = ".".join(map(str, sys.version_info[:3]))
+    threads = "" if getattr(sys, "_is_gil_enabled", lambda: True)() else ", free-threaded"
+    return f"{name} {version}{threads}"
