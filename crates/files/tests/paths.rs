@@ -172,7 +172,9 @@ fn files_are_found_under_every_spelling_of_their_name() {
     // The raw path equals the file's name, but its escapes mean another one.
     folder.write("x%20y", "escaped");
     folder.write("x y", "blank");
-    for _ in 0..50 {
+    folder.write("later.txt", "");
+    client.warm("/later.txt");
+    for _ in 0..3 {
         assert_eq!((200, "escaped"), client.get("/x%2520y").brief());
         assert_eq!((200, "blank"), client.get("/x%20y").brief());
     }

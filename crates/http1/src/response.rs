@@ -4,7 +4,7 @@
 //! (Content-Length, Transfer-Encoding, Connection) is held back and written by [`ResponseHead::finish`],
 //! so that it always agrees with what will be sent.
 
-use crate::bytes::{find_forbidden_in_value, is_token, number};
+use crate::bytes::{find_forbidden_in_value, is_token, number, trim};
 use crate::framing::Options;
 use crate::{BadResponse, Known, Version};
 
@@ -146,6 +146,8 @@ impl<'o> ResponseHead<'o> {
         if let Some(at) = find_forbidden_in_value(value, 0) {
             return Err(BadResponse::field_value(name, value[at]));
         }
+        // Blanks around a value are no part of it, RFC 9110 section 5.5.
+        let value = trim(value);
         match known {
             Known::ContentLength => return self.set_content_length(value),
             Known::Date => self.facts.has_date = true,

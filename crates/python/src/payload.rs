@@ -3,6 +3,7 @@
 //! The loop drops a payload when the client has taken it, at a moment when its thread is not
 //! attached to the interpreter: the reference is put aside and given back at the next call.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use adyton_server::Payload;
@@ -10,6 +11,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 static DONE: Mutex<Vec<Py<PyBytes>>> = Mutex::new(Vec::new());
+
+/// Whether `DONE` has anything: a look at it costs the path of a request no lock.
+static ANY_DONE: AtomicBool = AtomicBool::new(false);
 
 /// A reference to a `bytes` object, which is immutable.
 pub(crate) struct Borrowed {
@@ -40,12 +44,16 @@ impl Drop for Borrowed {
     fn drop(&mut self) {
         if let Some(object) = self.object.take() {
             DONE.lock().unwrap_or_else(PoisonError::into_inner).push(object);
+            ANY_DONE.store(true, Ordering::Release);
         }
     }
 }
 
 /// Gives back what was sent since the last time. The token proves that this thread may.
 pub(crate) fn give_back(_py: Python<'_>) {
+    if !ANY_DONE.load(Ordering::Relaxed) || !ANY_DONE.swap(false, Ordering::Acquire) {
+        return;
+    }
     let done = std::mem::take(&mut *DONE.lock().unwrap_or_else(PoisonError::into_inner));
     drop(done);
 }

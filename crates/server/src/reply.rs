@@ -104,12 +104,8 @@ impl<'c> Reply<'c> {
         (connection, answer, live)
     }
 
-    #[expect(clippy::expect_used, reason = "the connection is here or with the watch, by construction")]
     fn connection(&mut self) -> &mut Connection {
-        if self.connection.is_none() {
-            self.connection = self.room.watch.reclaim();
-        }
-        self.connection.as_mut().expect("a reply has its connection, or the watch does")
+        self.connection.get_or_insert_with(|| self.room.watch.reclaim())
     }
 
     fn output(&mut self) -> &mut Output {

@@ -3,14 +3,20 @@
 //! A streaming application is asked for its next item on the thread that drives the loop. If the
 //! items come quickly, they leave together; if the application waits, what it has made must not.
 //! So before each such call the thread lends the connection to this watch, and takes it back
-//! after: two uncontended locks. The watch looks every millisecond, and a connection that it sees
-//! twice in the same call has its output sent. It sleeps while nothing is lent.
+//! after: two swaps of a pointer. The watch looks every millisecond, and a connection that it sees
+//! twice in a row has its output sent. It sleeps while nothing is lent.
+//!
+//! The same connection may have been lent twice between two looks; its output is then sent a little
+//! early, which is no harm.
 
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, Thread};
 use std::time::Duration;
+
+use crossbeam_utils::atomic::AtomicCell;
 
 use crate::connection::Connection;
 
@@ -21,31 +27,17 @@ const TICK: Duration = Duration::from_millis(1);
 const TICKS_AWAKE: u32 = 50;
 
 #[derive(Default)]
-struct Slot {
-    lent: Option<Box<Connection>>,
-    /// Counts the lendings, so that two looks at the same one can be told.
-    sequence: u64,
-    asleep: bool,
-    stop: bool,
-}
-
-#[derive(Default)]
 struct Shared {
-    slot: Mutex<Slot>,
-    change: Condvar,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Slot> {
-        // A panic under this lock leaves the slot whole: it holds a connection or none.
-        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    lent: AtomicCell<Option<Box<Connection>>>,
+    asleep: AtomicBool,
+    stop: AtomicBool,
 }
 
 /// The watch of one loop.
 pub(crate) struct Watch {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Thread,
+    handle: Option<JoinHandle<()>>,
 }
 
 impl Watch {
@@ -57,53 +49,67 @@ impl Watch {
     pub(crate) fn start() -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let watched = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("adyton-watch".into()).spawn(move || run(&watched))?;
-        Ok(Self { shared, thread: Some(thread) })
+        let handle = std::thread::Builder::new().name("adyton-watch".into()).spawn(move || run(&watched))?;
+        Ok(Self { shared, thread: handle.thread().clone(), handle: Some(handle) })
     }
 
     /// Gives the connection to the watch for the time of a call.
     pub(crate) fn lend(&self, connection: Box<Connection>) {
-        let mut slot = self.shared.lock();
-        debug_assert!(slot.lent.is_none());
-        slot.lent = Some(connection);
-        slot.sequence += 1;
-        if std::mem::take(&mut slot.asleep) {
-            self.shared.change.notify_one();
+        let former = self.shared.lent.swap(Some(connection));
+        debug_assert!(former.is_none(), "a loop has one call at a time");
+        if self.shared.asleep.load(Ordering::SeqCst) {
+            self.thread.unpark();
         }
     }
 
-    /// Takes it back; `None` when none was lent.
-    pub(crate) fn reclaim(&self) -> Option<Box<Connection>> {
-        self.shared.lock().lent.take()
+    /// Takes it back. Only after [`Watch::lend`].
+    pub(crate) fn reclaim(&self) -> Box<Connection> {
+        loop {
+            if let Some(connection) = self.shared.lent.take() {
+                return connection;
+            }
+            // The watch is in the middle of a send, which does not block.
+            std::thread::yield_now();
+        }
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.shared.lock().stop = true;
-        self.shared.change.notify_one();
-        if let Some(thread) = self.thread.take() {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        self.thread.unpark();
+        if let Some(handle) = self.handle.take() {
             // It only fails when the watch panicked, which its own message has said.
-            let _ = thread.join();
+            let _ = handle.join();
         }
     }
 }
 
 fn run(shared: &Shared) {
     let (mut seen, mut idle_ticks) = (0, 0);
-    let mut slot = shared.lock();
-    while !slot.stop {
-        idle_ticks = if slot.lent.is_some() { 0 } else { idle_ticks + 1 };
-        slot.asleep = idle_ticks > TICKS_AWAKE;
-        let timeout = if slot.asleep { Duration::MAX } else { TICK };
-        slot = shared.change.wait_timeout(slot, timeout).unwrap_or_else(PoisonError::into_inner).0;
-        let sequence = slot.sequence;
-        if let Some(connection) = slot.lent.as_mut()
-            && std::mem::replace(&mut seen, sequence) == sequence
-        {
-            let Connection { output, socket, .. } = &mut **connection;
-            // An error shows again when the loop sends the rest.
-            let _ = output.flush(socket.as_fd());
+    while !shared.stop.load(Ordering::SeqCst) {
+        // SeqCst on both sides: either the lender sees us asleep, or we see what it lent.
+        shared.asleep.store(idle_ticks > TICKS_AWAKE, Ordering::SeqCst);
+        let lent = look(shared, &mut seen);
+        if lent || idle_ticks <= TICKS_AWAKE {
+            idle_ticks = if lent { 0 } else { idle_ticks + 1 };
+            std::thread::park_timeout(TICK);
+        } else {
+            std::thread::park();
+            idle_ticks = 0;
         }
     }
+}
+
+/// Takes what is lent for a moment, and sends its output if it was there at the last look too.
+fn look(shared: &Shared, seen: &mut usize) -> bool {
+    let Some(mut connection) = shared.lent.take() else { return false };
+    let address = std::ptr::from_ref(&*connection).addr();
+    if std::mem::replace(seen, address) == address {
+        let Connection { output, socket, .. } = &mut *connection;
+        // An error shows again when the loop sends the rest.
+        let _ = output.flush(socket.as_fd());
+    }
+    shared.lent.store(Some(connection));
+    true
 }

@@ -59,6 +59,7 @@ struct Seen {
     /// The last value of each known field.
     values: [Option<Py<PyString>>; Known::COUNT],
     addresses: HashMap<IpAddr, Py<PyString>>,
+    last_address: Option<(IpAddr, Py<PyString>)>,
 }
 
 /// The key under which an application finds a field, or `None` when it must not.
@@ -125,7 +126,7 @@ impl Environs {
             template.set_item(intern!(py, "SERVER_PROTOCOL"), "HTTP/1.1")?;
             templates.push(template.unbind());
         }
-        let seen = Seen { names: HashMap::new(), values: [const { None }; Known::COUNT], addresses: HashMap::new() };
+        let seen = Seen { names: HashMap::new(), values: [const { None }; Known::COUNT], addresses: HashMap::new(), last_address: None };
         Ok(Self { templates, keys: Keys::new(py), merge_slashes, seen: Mutex::new(seen) })
     }
 
@@ -173,17 +174,27 @@ impl Seen {
         let py = environ.py();
         // An IPv4 client on an IPv6 listener is still an IPv4 client.
         let address = peer.ip().to_canonical();
-        if let Some(text) = self.addresses.get(&address) {
-            put(environ, &keys.address, text.bind(py))?;
-        } else {
-            let text = PyString::new(py, &address.to_string());
-            put(environ, &keys.address, &text)?;
-            if self.addresses.len() < ADDRESSES_MAX {
-                self.addresses.insert(address, text.unbind());
+        match &self.last_address {
+            Some((last, text)) if *last == address => put(environ, &keys.address, text.bind(py))?,
+            _ => {
+                let text = self.address(py, address);
+                put(environ, &keys.address, text.bind(py))?;
+                self.last_address = Some((address, text));
             }
         }
         let mut digits = itoa::Buffer::new();
         put(environ, &keys.port, &latin1(py, digits.format(peer.port()).as_bytes())?)
+    }
+
+    fn address(&mut self, py: Python<'_>, address: IpAddr) -> Py<PyString> {
+        if let Some(text) = self.addresses.get(&address) {
+            return text.clone_ref(py);
+        }
+        let text = PyString::new(py, &address.to_string()).unbind();
+        if self.addresses.len() < ADDRESSES_MAX {
+            self.addresses.insert(address, text.clone_ref(py));
+        }
+        text
     }
 
     fn set_field(

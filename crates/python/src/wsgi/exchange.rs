@@ -9,7 +9,6 @@ use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::ThreadId;
 
 use adyton_http1::{Asked, BadResponse, BodySize, HeadFacts, ResponseHead};
 use adyton_server::Reply;
@@ -24,7 +23,16 @@ use crate::text::{latin1_bytes, type_name};
 /// The answer to the request that is being served, for as long as the application may touch it.
 struct Access {
     reply: *mut Reply<'static>,
-    thread: ThreadId,
+    thread: usize,
+}
+
+thread_local! {
+    /// Its address tells threads apart; `std::thread::current` counts references for that.
+    static MARK: u8 = const { 0 };
+}
+
+fn this_thread() -> usize {
+    MARK.with(|mark| std::ptr::from_ref(mark).addr())
 }
 
 // SAFETY: `reply` is only used on the thread that is named beside it.
@@ -122,42 +130,41 @@ impl Exchange {
         self.lock().over = true;
     }
 
-    fn start(&self, status: &Bound<'_, PyAny>, headers: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn start(
+        &self,
+        status: &Bound<'_, PyAny>,
+        headers: &Bound<'_, PyAny>,
+        exc_info: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
         let (code, reason) = status_of(status)?;
         let headers = headers.cast_exact::<PyList>().map_err(|_| {
             PyTypeError::new_err(format!("headers must be a list (PEP 3333), not {}", type_name(headers)))
         })?;
         let mut state = self.lock();
-        state.facts = None;
-        let (asked, mut out) = (state.asked, std::mem::take(&mut state.head));
-        drop(state);
-        out.clear();
-        let rendered = render(&mut out, asked, (code, reason), headers);
-        let mut state = self.lock();
-        state.head = out;
-        state.facts = Some(rendered?);
-        Ok(())
-    }
-
-    /// Checks that `start_response` may be called now.
-    fn admit(&self, exc_info: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let state = self.lock();
         if state.over {
             return Err(PyRuntimeError::new_err("start_response was called after its request was over"));
         }
-        let begun = state.begun;
-        drop(state);
-        let Some(exc_info) = exc_info else {
-            return if begun {
-                Err(PyRuntimeError::new_err("start_response was called again after the answer had begun (PEP 3333)"))
-            } else {
+        if state.begun || exc_info.is_some() {
+            let begun = state.begun;
+            drop(state);
+            admit_again(begun, exc_info)?;
+            state = self.lock();
+        }
+        state.facts = None;
+        state.head.clear();
+        let asked = state.asked;
+        // Rendering runs no Python code, so that holding the lock is safe; what describes an error may.
+        let rendered = render(&mut state.head, asked, (code, reason), headers);
+        match rendered {
+            Ok(facts) => {
+                state.facts = Some(facts);
                 Ok(())
-            };
-        };
-        let tuple = exc_info.cast::<PyTuple>().map_err(|_| {
-            PyTypeError::new_err(format!("exc_info must be a tuple or None (PEP 3333), not {}", type_name(exc_info)))
-        })?;
-        if begun { Err(PyErr::from_value(tuple.get_item(1)?)) } else { Ok(()) }
+            }
+            Err(unfit) => {
+                drop(state);
+                Err(unfit.into())
+            }
+        }
     }
 
     /// What `write` does: the head if it was not sent, the data, and all of it now.
@@ -166,7 +173,7 @@ impl Exchange {
             return Err(PyTypeError::new_err(format!("write() takes bytes (PEP 3333), not {}", type_name(data))));
         };
         let state = self.lock();
-        let access = state.access.as_ref().filter(|access| access.thread == std::thread::current().id());
+        let access = state.access.as_ref().filter(|access| access.thread == this_thread());
         let Some(reply) = access.map(|access| access.reply) else {
             return Err(PyRuntimeError::new_err("write() was called outside its request"));
         };
@@ -202,7 +209,7 @@ impl Door for Exchange {
     }
 
     unsafe fn enter(&self, reply: *mut Reply<'_>) {
-        self.lock().access = Some(Access { reply: reply.cast(), thread: std::thread::current().id() });
+        self.lock().access = Some(Access { reply: reply.cast(), thread: this_thread() });
     }
 
     fn leave(&self) {
@@ -222,54 +229,71 @@ impl Detached<'_, '_> {
     }
 }
 
-/// Why a head could not be rendered.
-enum Unfit {
-    Response(BadResponse),
-    Python(PyErr),
+/// Whether `start_response` may replace what it was told before.
+fn admit_again(begun: bool, exc_info: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let Some(exc_info) = exc_info else {
+        return Err(PyRuntimeError::new_err(
+            "start_response was called again after the answer had begun (PEP 3333)",
+        ));
+    };
+    let tuple = exc_info.cast::<PyTuple>().map_err(|_| {
+        PyTypeError::new_err(format!("exc_info must be a tuple or None (PEP 3333), not {}", type_name(exc_info)))
+    })?;
+    if begun { Err(PyErr::from_value(tuple.get_item(1)?)) } else { Ok(()) }
 }
 
-impl From<BadResponse> for Unfit {
+/// Why a head could not be rendered.
+enum Unfit<'py> {
+    Response(BadResponse),
+    Python(PyErr),
+    /// This is no pair of `str`.
+    Pair(Bound<'py, PyAny>),
+}
+
+impl From<BadResponse> for Unfit<'_> {
     fn from(bad: BadResponse) -> Self {
         Self::Response(bad)
     }
 }
 
-impl From<PyErr> for Unfit {
+impl From<PyErr> for Unfit<'_> {
     fn from(error: PyErr) -> Self {
         Self::Python(error)
     }
 }
 
-fn render(
+impl From<Unfit<'_>> for PyErr {
+    fn from(unfit: Unfit<'_>) -> Self {
+        match unfit {
+            Unfit::Response(bad) => PyValueError::new_err(bad.to_string()),
+            Unfit::Python(error) => error,
+            Unfit::Pair(header) => {
+                let shown = header.repr().map_or_else(|_| type_name(&header), |text| text.to_string());
+                PyTypeError::new_err(format!("each header must be a tuple of two str (PEP 3333), not {shown}"))
+            }
+        }
+    }
+}
+
+fn render<'py>(
     out: &mut Vec<u8>,
     asked: Asked,
     (code, reason): (u16, &[u8]),
-    headers: &Bound<'_, PyList>,
-) -> PyResult<HeadFacts> {
-    let mut fill = || -> Result<HeadFacts, Unfit> {
-        let mut head = ResponseHead::begin(out, asked, code, reason)?;
-        for header in headers {
-            let Ok(pair) = header.cast_exact::<PyTuple>() else { return Err(no_pair(&header).into()) };
-            if pair.len() != 2 {
-                return Err(no_pair(&header).into());
-            }
-            let (name, value) = (pair.get_borrowed_item(0)?, pair.get_borrowed_item(1)?);
-            let (Ok(name), Ok(value)) = (name.cast::<PyString>(), value.cast::<PyString>()) else {
-                return Err(no_pair(&header).into());
-            };
-            head.field(latin1_bytes(&name, "a header name")?, latin1_bytes(&value, "a header value")?)?;
+    headers: &Bound<'py, PyList>,
+) -> Result<HeadFacts, Unfit<'py>> {
+    let mut head = ResponseHead::begin(out, asked, code, reason)?;
+    for header in headers {
+        let Ok(pair) = header.cast_exact::<PyTuple>() else { return Err(Unfit::Pair(header)) };
+        if pair.len() != 2 {
+            return Err(Unfit::Pair(header));
         }
-        Ok(head.pause())
-    };
-    fill().map_err(|unfit| match unfit {
-        Unfit::Response(bad) => PyValueError::new_err(bad.to_string()),
-        Unfit::Python(error) => error,
-    })
-}
-
-fn no_pair(header: &Bound<'_, PyAny>) -> PyErr {
-    let shown = header.repr().map_or_else(|_| type_name(header), |text| text.to_string());
-    PyTypeError::new_err(format!("each header must be a tuple of two str (PEP 3333), not {shown}"))
+        let (name, value) = (pair.get_borrowed_item(0)?, pair.get_borrowed_item(1)?);
+        let (Ok(name), Ok(value)) = (name.cast::<PyString>(), value.cast::<PyString>()) else {
+            return Err(Unfit::Pair(header));
+        };
+        head.field(latin1_bytes(&name, "a header name")?, latin1_bytes(&value, "a header value")?)?;
+    }
+    Ok(head.pause())
 }
 
 /// `"404 Not Found"` as number and phrase.
@@ -325,8 +349,7 @@ unsafe extern "C" fn start_response(
             return Err(PyTypeError::new_err("start_response takes (status, headers, exc_info=None)"));
         }
         let exc_info = (given == 3).then(|| argument(2)).filter(|info| !info.is_none());
-        exchange.admit(exc_info.as_ref())?;
-        exchange.start(&argument(0), &argument(1))?;
+        exchange.start(&argument(0), &argument(1), exc_info.as_ref())?;
         Ok(both.get_item(1)?.unbind())
     })
 }
