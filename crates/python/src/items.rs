@@ -38,7 +38,12 @@ pub(crate) trait Door {
 }
 
 /// A list of `bytes` is a whole body: its length is known, and it leaves with the head.
-pub(crate) fn write_list(py: Python<'_>, door: &impl Door, list: &Bound<'_, PyList>, reply: &mut Reply<'_>) -> PyResult<()> {
+pub(crate) fn write_list(
+    py: Python<'_>,
+    door: &impl Door,
+    list: &Bound<'_, PyList>,
+    reply: &mut Reply<'_>,
+) -> PyResult<()> {
     let length = |item: Bound<'_, PyAny>| exact_bytes(&item).map_or(0, |bytes| bytes.as_bytes().len() as u64);
     let bytes = if list.len() == 1 { length(list.get_item(0)?) } else { list.iter().map(length).sum() };
     door.begin(py, reply, BodySize::Known(bytes))?;
@@ -62,11 +67,16 @@ pub(crate) fn put(bytes: &Bound<'_, PyBytes>, reply: &mut Reply<'_>) {
 /// PEP 3333: the body should have exactly the bytes that Content-Length says.
 fn warn_if_unequal(reply: &Reply<'_>) {
     if reply.overran() {
-        log::write(Level::Warning, format_args!("an application's body was longer than its Content-Length; cut there"));
+        log::write(
+            Level::Warning,
+            format_args!("an application's body was longer than its Content-Length; cut there"),
+        );
     } else if let Some(left) = reply.left_bytes().filter(|&left| left > 0) {
         log::write(
             Level::Warning,
-            format_args!("an application's body was {left} bytes shorter than its Content-Length; connection closed"),
+            format_args!(
+                "an application's body was {left} bytes shorter than its Content-Length; connection closed"
+            ),
         );
     }
 }
@@ -84,8 +94,14 @@ impl Items {
     }
 
     /// Sends a `FileWrapper`'s file by the kernel, if that can be done; `false` if not.
-    pub(crate) fn send_file(&self, py: Python<'_>, door: &impl Door, reply: &mut Reply<'_>) -> PyResult<bool> {
-        let Some(Ok(wrapper)) = self.body.as_ref().map(|body| body.bind(py).cast_exact::<FileWrapper>()) else {
+    pub(crate) fn send_file(
+        &self,
+        py: Python<'_>,
+        door: &impl Door,
+        reply: &mut Reply<'_>,
+    ) -> PyResult<bool> {
+        let Some(Ok(wrapper)) = self.body.as_ref().map(|body| body.bind(py).cast_exact::<FileWrapper>())
+        else {
             return Ok(false);
         };
         if reply.has_begun() {
@@ -102,7 +118,12 @@ impl Items {
     }
 
     /// Writes items until there are no more, or the client should take some first.
-    pub(crate) fn advance(&mut self, py: Python<'_>, door: &impl Door, reply: &mut Reply<'_>) -> PyResult<Pull> {
+    pub(crate) fn advance(
+        &mut self,
+        py: Python<'_>,
+        door: &impl Door,
+        reply: &mut Reply<'_>,
+    ) -> PyResult<Pull> {
         loop {
             if reply.has_begun() && !reply.wants_body() {
                 return Ok(Pull::End);

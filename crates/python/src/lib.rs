@@ -38,7 +38,9 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
             Ok(())
         }
         Ok(Command::Serve(settings)) => serving::serve(py, &settings),
-        Ok(Command::Check(settings)) => serving::check(py, &settings).map(|found| println!("adyton: {found}")),
+        Ok(Command::Check(settings)) => {
+            serving::check(py, &settings).map(|found| println!("adyton: {found}"))
+        }
         Err(failure) => Err(Failure::Said(failure.message, failure.status)),
     };
     match done {

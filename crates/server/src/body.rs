@@ -58,7 +58,8 @@ impl Decoder {
     }
 }
 
-pub(crate) const TOO_LARGE: Refusal = Refusal { status: 413, reason: "the request body is larger than the limit" };
+pub(crate) const TOO_LARGE: Refusal =
+    Refusal { status: 413, reason: "the request body is larger than the limit" };
 pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };
 
 /// A body on its way in: in memory, then in a file.
@@ -238,7 +239,9 @@ impl Live {
         let received = self.wait_and_receive();
         self.raw.truncate(*received.as_ref().unwrap_or(&0));
         match received? {
-            0 => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client ended inside the request body")),
+            0 => {
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client ended inside the request body"))
+            }
             _ => Ok(()),
         }
     }
@@ -251,7 +254,10 @@ impl Live {
             let age_ms = clock::monotonic_ms() - self.since_ms;
             let slow = age_ms > self.rate_grace_ms && self.bytes * 1000 < self.rate * age_ms;
             if slow || !socket::wait(&self.socket, socket::Until::Readable, self.idle_timeout_ms)? {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "the client sends the request body too slowly"));
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "the client sends the request body too slowly",
+                ));
             }
         }
     }

@@ -70,9 +70,8 @@ pub struct Mount {
 impl Mount {
     /// Whether `path` is the prefix or lies beneath it: `/app` does not serve `/apple`.
     pub(crate) fn matches(&self, path: &[u8]) -> bool {
-        path.strip_prefix(&*self.prefix).is_some_and(|rest| {
-            rest.first().is_none_or(|&byte| byte == b'/') || self.prefix.is_empty()
-        })
+        path.strip_prefix(&*self.prefix)
+            .is_some_and(|rest| rest.first().is_none_or(|&byte| byte == b'/') || self.prefix.is_empty())
     }
 }
 

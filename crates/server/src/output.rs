@@ -71,7 +71,10 @@ pub(crate) enum Flushed {
 #[derive(Default)]
 pub(crate) struct Output {
     /// Sent before `tail`.
-    #[expect(clippy::box_collection, reason = "almost no connection has a queue, and each pays for its place")]
+    #[expect(
+        clippy::box_collection,
+        reason = "almost no connection has a queue, and each pays for its place"
+    )]
     queue: Option<Box<VecDeque<Segment>>>,
     /// The open end, where answers are written.
     tail: Vec<u8>,

@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adyton_http1::{
-    Asked, BadResponse, BodyFraming, BodySize, CHUNK_END, Framed, HeadFacts, Identity, LAST_CHUNK, ResponseHead,
-    write_chunk_head,
+    Asked, BadResponse, BodyFraming, BodySize, CHUNK_END, Framed, HeadFacts, Identity, LAST_CHUNK,
+    ResponseHead, write_chunk_head,
 };
 use adyton_sys::{clock, socket};
 
@@ -157,10 +157,11 @@ impl<'c> Reply<'c> {
         let (asked, room) = (self.answer.asked, self.room);
         let tail = self.output().tail();
         let mark = tail.len();
-        let written = ResponseHead::begin(tail, asked, status, reason).map_err(E::from).and_then(|mut head| {
-            fill(&mut head)?;
-            Ok(head.finish(&room.identity(), size))
-        });
+        let written =
+            ResponseHead::begin(tail, asked, status, reason).map_err(E::from).and_then(|mut head| {
+                fill(&mut head)?;
+                Ok(head.finish(&room.identity(), size))
+            });
         match written {
             Ok(framed) => {
                 self.answer.commit(status, framed);
@@ -360,7 +361,10 @@ impl<'c> Reply<'c> {
             }
             let left_ms = deadline_ms.saturating_sub(now_ms);
             if left_ms == 0 || !socket::wait(&*socket, socket::Until::Writable, left_ms)? {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes nothing of the answer"));
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "the client takes nothing of the answer",
+                ));
             }
         }
     }

@@ -19,7 +19,12 @@ pub(crate) const TOO_SLOW: Refusal = Refusal { status: 408, reason: "the request
 
 impl<A: App> Loop<A> {
     /// Receives, and answers every request that is whole.
-    pub(crate) fn receive_head(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
+    pub(crate) fn receive_head(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+    ) -> Step {
         let carried = connection.carry.len();
         desk.buffer[..carried].copy_from_slice(&connection.carry);
         let mut filled = carried;
@@ -102,7 +107,9 @@ impl<A: App> Loop<A> {
         if matches!(head.framing(), Framing::Length(length) if length > self.config.body_bytes_max) {
             return self.refuse(key, connection, desk, TOO_LARGE);
         }
-        if self.app.is_none() || self.mount_of(head.path().of(bytes)).is_some_and(|mount| !mount.falls_through) {
+        if self.app.is_none()
+            || self.mount_of(head.path().of(bytes)).is_some_and(|mount| !mount.falls_through)
+        {
             connection.keep(early, true);
             let request = Request { head, bytes, body: Body::Empty, unread: true };
             let (connection, verdict) = self.answer(connection, request);
@@ -113,7 +120,8 @@ impl<A: App> Loop<A> {
                 return self.refuse(key, connection, desk, NO_ROOM);
             };
             let live = Live::new(socket, head.framing(), &self.config);
-            let request = Request { head, bytes, body: Body::Live(Arc::new(Mutex::new(live))), unread: false };
+            let request =
+                Request { head, bytes, body: Body::Live(Arc::new(Mutex::new(live))), unread: false };
             let (connection, verdict) = self.answer(connection, request);
             return self.conclude(key, connection, desk, verdict);
         }
@@ -133,7 +141,12 @@ impl<A: App> Loop<A> {
     }
 
     /// Answers a request whose body has come in.
-    pub(crate) fn answer_upload(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
+    pub(crate) fn answer_upload(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+    ) -> Step {
         let Phase::Upload(mut upload) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
         };
@@ -148,7 +161,13 @@ impl<A: App> Loop<A> {
         self.conclude(key, connection, desk, verdict)
     }
 
-    fn conclude(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk, verdict: Verdict) -> Step {
+    fn conclude(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+        verdict: Verdict,
+    ) -> Step {
         match verdict {
             // Closing over bytes that were not read resets the connection.
             Verdict::Answered(After::Close) if connection.unparsed || connection.more => {
@@ -198,9 +217,10 @@ fn has_underscore(head: &Head, bytes: &[u8]) -> bool {
 fn body_end(framing: Framing, body_at: usize, filled: usize) -> Option<usize> {
     match framing {
         Framing::None => Some(body_at),
-        Framing::Length(bytes) => {
-            usize::try_from(bytes).ok().filter(|&bytes| bytes <= filled - body_at).map(|bytes| body_at + bytes)
-        }
+        Framing::Length(bytes) => usize::try_from(bytes)
+            .ok()
+            .filter(|&bytes| bytes <= filled - body_at)
+            .map(|bytes| body_at + bytes),
         Framing::Chunked => None,
     }
 }

@@ -114,7 +114,13 @@ mod tests {
     use super::*;
 
     /// Runs time forward in steps of `step_ms` and returns when each key fired.
-    fn run(wheel: &mut Wheel, timers: &mut [Timer], from_ms: u64, until_ms: u64, step_ms: u64) -> Vec<(u64, usize)> {
+    fn run(
+        wheel: &mut Wheel,
+        timers: &mut [Timer],
+        from_ms: u64,
+        until_ms: u64,
+        step_ms: u64,
+    ) -> Vec<(u64, usize)> {
         let mut fired = Vec::new();
         let mut due = Vec::new();
         for now_ms in (from_ms..=until_ms).step_by(usize_of(step_ms)) {

@@ -116,7 +116,8 @@ impl<A: App> Loop<A> {
                 let deadline_ms = self.now_ms + self.config.linger_timeout_ms;
                 self.timers.set(key, &mut connection.timer, deadline_ms);
                 connection.carry = Vec::new();
-                connection.phase = Phase::Linger(Box::new(Linger { bytes_left: self.config.drain_bytes_max }));
+                connection.phase =
+                    Phase::Linger(Box::new(Linger { bytes_left: self.config.drain_bytes_max }));
                 (connection, Next::Continue)
             }
             After::Next => {
@@ -212,7 +213,8 @@ impl<A: App> Loop<A> {
         respond.sent_bytes += respond.pending_bytes.saturating_sub(pending_bytes);
         respond.pending_bytes = pending_bytes;
         let age_ms = self.now_ms.saturating_sub(since_ms);
-        age_ms > self.config.write_rate_grace_ms && respond.sent_bytes * 1000 < self.config.write_rate * age_ms
+        age_ms > self.config.write_rate_grace_ms
+            && respond.sent_bytes * 1000 < self.config.write_rate * age_ms
     }
 
     /// Reads on in a request body.
@@ -243,7 +245,9 @@ impl<A: App> Loop<A> {
                 return self.answer_upload(key, connection, desk);
             }
             let age_ms = self.now_ms.saturating_sub(upload.since_ms);
-            if age_ms > self.config.body_rate_grace_ms && upload.bytes() * 1000 < self.config.body_rate * age_ms {
+            if age_ms > self.config.body_rate_grace_ms
+                && upload.bytes() * 1000 < self.config.body_rate * age_ms
+            {
                 return self.refuse(key, connection, desk, crate::serve::TOO_SLOW);
             }
             let deadline_ms = self.now_ms + self.config.body_idle_timeout_ms;

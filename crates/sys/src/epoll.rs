@@ -114,10 +114,8 @@ impl Epoll {
     ///
     /// None that a correct program sees.
     pub fn wait(&self, events: &mut Events, timeout_ms: Option<u32>) -> io::Result<()> {
-        let timeout = timeout_ms.map(|ms| Timespec {
-            tv_sec: i64::from(ms / 1000),
-            tv_nsec: i64::from(ms % 1000) * 1_000_000,
-        });
+        let timeout = timeout_ms
+            .map(|ms| Timespec { tv_sec: i64::from(ms / 1000), tv_nsec: i64::from(ms % 1000) * 1_000_000 });
         events.list.clear();
         match epoll::wait(&self.fd, spare_capacity(&mut events.list), timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),

@@ -52,7 +52,11 @@ impl Handler {
 }
 
 /// `handler(request)` by vectorcall (PEP 590).
-fn call_one<'py>(py: Python<'py>, function: &Py<PyAny>, request: &Py<Request>) -> PyResult<Bound<'py, PyAny>> {
+fn call_one<'py>(
+    py: Python<'py>,
+    function: &Py<PyAny>,
+    request: &Py<Request>,
+) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: attached; both are live references, which the call borrows.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyObject_CallOneArg(function.as_ptr(), request.as_ptr())) }
 }

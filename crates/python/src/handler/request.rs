@@ -130,7 +130,8 @@ impl Request {
         for pair in query.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()) {
             let at = memchr::memchr(b'=', pair).unwrap_or(pair.len());
             let decode = |part: &[u8]| {
-                let spaced: Vec<u8> = part.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
+                let spaced: Vec<u8> =
+                    part.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
                 utf8(py, &percent_decode(&spaced).collect::<Vec<u8>>())
             };
             pairs.append((decode(&pair[..at]), decode(pair.get(at + 1..).unwrap_or_default())))?;
@@ -142,7 +143,8 @@ impl Request {
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let pairs: Vec<(Vec<u8>, Vec<u8>)> = self.with(|head, bytes| {
-            let pair = |field: &adyton_http1::Field| (field.name.of(bytes).to_vec(), field.value.of(bytes).to_vec());
+            let pair =
+                |field: &adyton_http1::Field| (field.name.of(bytes).to_vec(), field.value.of(bytes).to_vec());
             head.fields().iter().map(pair).collect()
         });
         let list = PyList::empty(py);
@@ -155,8 +157,8 @@ impl Request {
     /// The cookies by name (RFC 6265 section 5.4); the first of a name counts.
     #[getter]
     fn cookies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let fields: Vec<Vec<u8>> = self
-            .with(|head, bytes| head.all(Known::Cookie).map(|value| value.of(bytes).to_vec()).collect());
+        let fields: Vec<Vec<u8>> =
+            self.with(|head, bytes| head.all(Known::Cookie).map(|value| value.of(bytes).to_vec()).collect());
         make(py, "parse_cookies", latin1(py, &fields.join(&b"; "[..]))?.into_any())
     }
 

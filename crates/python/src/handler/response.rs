@@ -90,7 +90,8 @@ impl Responses {
         if value.is_instance(self.response.bind(py))? {
             return answer_response(py, &value, call);
         }
-        let nonsense = value.is_instance_of::<PyDict>() || value.is_instance_of::<PyTuple>() || value.is_none();
+        let nonsense =
+            value.is_instance_of::<PyDict>() || value.is_instance_of::<PyTuple>() || value.is_none();
         if nonsense || value.getattr_opt(intern!(py, "__iter__"))?.is_none() {
             return Err(PyTypeError::new_err(format!(
                 "a handler must return str, bytes, adyton.Response or an iterable of bytes, not {}{}",
@@ -117,9 +118,8 @@ impl Responses {
 
 /// The head of an answer that is one piece of `length` bytes.
 fn plain(reply: &mut Reply<'_>, content_type: &[u8], length: usize) -> PyResult<()> {
-    let written = reply.head(200, b"OK", BodySize::Known(length as u64), |head| {
-        head.field(b"Content-Type", content_type)
-    });
+    let written = reply
+        .head(200, b"OK", BodySize::Known(length as u64), |head| head.field(b"Content-Type", content_type));
     written.map_err(|error: BadResponse| PyValueError::new_err(error.to_string()))
 }
 
@@ -178,11 +178,15 @@ fn stream(py: Python<'_>, body: Bound<'_, PyAny>, door: Door, reply: &mut Reply<
 }
 
 fn fields_of(headers: &Bound<'_, PyAny>) -> PyResult<Vec<Field>> {
-    let list = headers.cast::<PyList>().map_err(|_| PyTypeError::new_err("Response.headers must be a list"))?;
+    let list =
+        headers.cast::<PyList>().map_err(|_| PyTypeError::new_err("Response.headers must be a list"))?;
     let mut fields = Vec::with_capacity(list.len() + 1);
     for pair in list {
         let (name, value): (Bound<'_, PyString>, Bound<'_, PyString>) = pair.extract().map_err(|_| {
-            PyTypeError::new_err(format!("each of Response.headers must be a pair of str, not {}", type_name(&pair)))
+            PyTypeError::new_err(format!(
+                "each of Response.headers must be a pair of str, not {}",
+                type_name(&pair)
+            ))
         })?;
         let name = latin1_bytes(&name, "a header name")?.to_vec();
         fields.push((name, latin1_bytes(&value, "a header value")?.to_vec()));

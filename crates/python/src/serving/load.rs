@@ -33,7 +33,9 @@ pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Option<Appl
     let (place, attribute, is_file) = match &settings.located {
         None | Some(Target::Folder(_)) => return Ok(None),
         Some(Target::Module { module, attribute }) => (module.clone(), attribute.clone(), false),
-        Some(Target::File { path, attribute }) => (path.to_string_lossy().into_owned(), attribute.clone(), true),
+        Some(Target::File { path, attribute }) => {
+            (path.to_string_lossy().into_owned(), attribute.clone(), true)
+        }
     };
     let loaded = module.call_method1("load", (place, attribute, is_file, settings.factory));
     let (object, name) = loaded

@@ -84,7 +84,9 @@ pub(crate) fn serve_application(
     let listeners = listening.into_iter().map(|listening| listening.socket).collect();
     let parts = Parts { config, listeners, mounts, access_log, wake, stop };
     match application {
-        Some(Application { object, kind: Kind::Handler, .. }) => drive(py, parts, Some(Handler::new(py, object)?)),
+        Some(Application { object, kind: Kind::Handler, .. }) => {
+            drive(py, parts, Some(Handler::new(py, object)?))
+        }
         Some(Application { object, kind: Kind::Wsgi, .. }) => {
             drive(py, parts, Some(Wsgi::new(py, object, &names, settings.merge_slashes)?))
         }
@@ -143,7 +145,9 @@ fn mounts(settings: &Settings) -> Result<Vec<Mount>, Failure> {
         let falls_through = options.fall_through;
         match Site::open(options) {
             Ok(site) => Ok(Mount { prefix: prefix.into_bytes(), site, falls_through }),
-            Err(error) => Err(Failure::Said(format!("the folder {} cannot be served: {error}", folder.display()), 2)),
+            Err(error) => {
+                Err(Failure::Said(format!("the folder {} cannot be served: {error}", folder.display()), 2))
+            }
         }
     };
     folders.into_iter().map(open).collect()

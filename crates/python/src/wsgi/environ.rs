@@ -19,6 +19,9 @@ const NAMES_MAX: usize = 256;
 /// Client addresses remembered: a proxy has few, the open internet has many and gains nothing.
 const ADDRESSES_MAX: usize = 64;
 
+/// Client ports remembered: a busy process has some hundred connections, not thousands.
+const PORTS: usize = 1024;
+
 /// Values longer than this are not worth keeping: comparing them costs what making them does.
 const VALUE_BYTES_MAX: usize = 256;
 
@@ -60,6 +63,8 @@ struct Seen {
     values: [Option<Py<PyString>>; Known::COUNT],
     addresses: HashMap<IpAddr, Py<PyString>>,
     last_address: Option<(IpAddr, Py<PyString>)>,
+    /// Client ports of connections in use, by their last bits.
+    ports: Box<[Option<(u16, Py<PyString>)>; PORTS]>,
 }
 
 /// The key under which an application finds a field, or `None` when it must not.
@@ -120,13 +125,21 @@ impl Environs {
             template.set_item(intern!(py, "SERVER_PORT"), &listener.port)?;
             // What nearly every request sets has its place already: setting it moves nothing.
             template.set_item(intern!(py, "REQUEST_METHOD"), "GET")?;
-            for key in ["SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "REQUEST_URI", "REMOTE_ADDR", "REMOTE_PORT"] {
+            for key in
+                ["SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "REQUEST_URI", "REMOTE_ADDR", "REMOTE_PORT"]
+            {
                 template.set_item(PyString::intern(py, key), "")?;
             }
             template.set_item(intern!(py, "SERVER_PROTOCOL"), "HTTP/1.1")?;
             templates.push(template.unbind());
         }
-        let seen = Seen { names: HashMap::new(), values: [const { None }; Known::COUNT], addresses: HashMap::new(), last_address: None };
+        let seen = Seen {
+            names: HashMap::new(),
+            values: [const { None }; Known::COUNT],
+            addresses: HashMap::new(),
+            last_address: None,
+            ports: Box::new([const { None }; PORTS]),
+        };
         Ok(Self { templates, keys: Keys::new(py), merge_slashes, seen: Mutex::new(seen) })
     }
 
@@ -136,9 +149,11 @@ impl Environs {
         let environ = self.templates[call.listener].bind(py).copy()?;
         let keys = &self.keys;
         self.set_method(&environ, head, bytes)?;
+        let target = head.target().of(bytes);
         let path = decoded_path(head.path().of(bytes), self.merge_slashes);
-        put(&environ, &keys.path, &latin1(py, &path)?)?;
-        put(&environ, &keys.uri, &latin1(py, head.target().of(bytes))?)?;
+        let uri = latin1(py, target)?;
+        put(&environ, &keys.uri, &uri)?;
+        put(&environ, &keys.path, &if *path == *target { uri } else { latin1(py, &path)? })?;
         if !head.query().is_empty() {
             put(&environ, &keys.query, &latin1(py, head.query().of(bytes))?)?;
         }
@@ -182,8 +197,16 @@ impl Seen {
                 self.last_address = Some((address, text));
             }
         }
-        let mut digits = itoa::Buffer::new();
-        put(environ, &keys.port, &latin1(py, digits.format(peer.port()).as_bytes())?)
+        let slot = &mut self.ports[usize::from(peer.port()) % PORTS];
+        if let Some((port, text)) = slot
+            && *port == peer.port()
+        {
+            return put(environ, &keys.port, text.bind(py));
+        }
+        let text = latin1(py, itoa::Buffer::new().format(peer.port()).as_bytes())?;
+        put(environ, &keys.port, &text)?;
+        *slot = Some((peer.port(), text.unbind()));
+        Ok(())
     }
 
     fn address(&mut self, py: Python<'_>, address: IpAddr) -> Py<PyString> {

@@ -5,9 +5,10 @@
 //! cycle keeps a request's objects alive. When the application has kept neither, the three serve
 //! the next request as well.
 
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_http1::{Asked, BadResponse, BodySize, HeadFacts, ResponseHead};
@@ -20,30 +21,16 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use crate::items::Door;
 use crate::text::{latin1_bytes, type_name};
 
-/// The answer to the request that is being served, for as long as the application may touch it.
-struct Access {
-    reply: *mut Reply<'static>,
-    thread: usize,
-}
-
 thread_local! {
-    /// Its address tells threads apart; `std::thread::current` counts references for that.
-    static MARK: u8 = const { 0 };
+    /// The exchange whose application this thread is in, and its answer: what `write` writes to.
+    static CURRENT: Cell<(*const Exchange, *mut Reply<'static>)> = const { Cell::new((null(), null_mut())) };
 }
-
-fn this_thread() -> usize {
-    MARK.with(|mark| std::ptr::from_ref(mark).addr())
-}
-
-// SAFETY: `reply` is only used on the thread that is named beside it.
-unsafe impl Send for Access {}
 
 struct State {
     /// What `start_response` was told, rendered: checked when it is called, so that the error is raised there.
     head: Vec<u8>,
     facts: Option<HeadFacts>,
     asked: Asked,
-    access: Option<Access>,
     begun: bool,
     over: bool,
 }
@@ -86,8 +73,7 @@ static WRITE: Definition = Definition(ffi::PyMethodDef {
 
 impl Callables {
     pub(crate) fn new(py: Python<'_>, asked: Asked) -> PyResult<Self> {
-        let state =
-            State { head: Vec::new(), facts: None, asked, access: None, begun: false, over: false };
+        let state = State { head: Vec::new(), facts: None, asked, begun: false, over: false };
         let exchange = Py::new(py, Exchange { state: Mutex::new(state) })?;
         let write = function(py, &WRITE, exchange.bind(py).as_any())?;
         let both = PyTuple::new(py, [exchange.bind(py).as_any(), write.bind(py)])?;
@@ -108,7 +94,8 @@ impl Callables {
 fn function(py: Python<'_>, definition: &'static Definition, this: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     // SAFETY: attached; the definition is static, as the function object needs, and never written to.
     unsafe {
-        let function = ffi::PyCFunction_NewEx((&raw const definition.0).cast_mut(), this.as_ptr(), null_mut());
+        let function =
+            ffi::PyCFunction_NewEx((&raw const definition.0).cast_mut(), this.as_ptr(), null_mut());
         Ok(Bound::from_owned_ptr_or_err(py, function)?.unbind())
     }
 }
@@ -170,15 +157,16 @@ impl Exchange {
     /// What `write` does: the head if it was not sent, the data, and all of it now.
     fn write(&self, py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<()> {
         let Ok(data) = data.cast_exact::<PyBytes>() else {
-            return Err(PyTypeError::new_err(format!("write() takes bytes (PEP 3333), not {}", type_name(data))));
+            return Err(PyTypeError::new_err(format!(
+                "write() takes bytes (PEP 3333), not {}",
+                type_name(data)
+            )));
         };
-        let state = self.lock();
-        let access = state.access.as_ref().filter(|access| access.thread == this_thread());
-        let Some(reply) = access.map(|access| access.reply) else {
+        let (exchange, reply) = CURRENT.get();
+        if !std::ptr::eq(exchange, self) {
             return Err(PyRuntimeError::new_err("write() was called outside its request"));
-        };
-        let begun = state.begun;
-        drop(state);
+        }
+        let begun = self.lock().begun;
         // SAFETY: between `enter` and `leave` the pointer is valid, and this is the thread that entered:
         // it is inside the application now and so does not use the reply itself.
         let reply: &mut Reply<'_> = unsafe { &mut *reply };
@@ -209,11 +197,11 @@ impl Door for Exchange {
     }
 
     unsafe fn enter(&self, reply: *mut Reply<'_>) {
-        self.lock().access = Some(Access { reply: reply.cast(), thread: this_thread() });
+        CURRENT.set((self, reply.cast()));
     }
 
     fn leave(&self) {
-        self.lock().access = None;
+        CURRENT.set((null(), null_mut()));
     }
 }
 
@@ -237,7 +225,10 @@ fn admit_again(begun: bool, exc_info: Option<&Bound<'_, PyAny>>) -> PyResult<()>
         ));
     };
     let tuple = exc_info.cast::<PyTuple>().map_err(|_| {
-        PyTypeError::new_err(format!("exc_info must be a tuple or None (PEP 3333), not {}", type_name(exc_info)))
+        PyTypeError::new_err(format!(
+            "exc_info must be a tuple or None (PEP 3333), not {}",
+            type_name(exc_info)
+        ))
     })?;
     if begun { Err(PyErr::from_value(tuple.get_item(1)?)) } else { Ok(()) }
 }
@@ -269,7 +260,9 @@ impl From<Unfit<'_>> for PyErr {
             Unfit::Python(error) => error,
             Unfit::Pair(header) => {
                 let shown = header.repr().map_or_else(|_| type_name(&header), |text| text.to_string());
-                PyTypeError::new_err(format!("each header must be a tuple of two str (PEP 3333), not {shown}"))
+                PyTypeError::new_err(format!(
+                    "each header must be a tuple of two str (PEP 3333), not {shown}"
+                ))
             }
         }
     }
@@ -299,7 +292,10 @@ fn render<'py>(
 /// `"404 Not Found"` as number and phrase.
 fn status_of<'s>(status: &'s Bound<'_, PyAny>) -> PyResult<(u16, &'s [u8])> {
     let Ok(text) = status.cast::<PyString>() else {
-        return Err(PyTypeError::new_err(format!("status must be a str (PEP 3333), not {}", type_name(status))));
+        return Err(PyTypeError::new_err(format!(
+            "status must be a str (PEP 3333), not {}",
+            type_name(status)
+        )));
     };
     let bytes = latin1_bytes(text, "the status")?;
     let (code, reason) = bytes.split_at(bytes.len().min(3));
@@ -313,8 +309,9 @@ fn status_of<'s>(status: &'s Bound<'_, PyAny>) -> PyResult<(u16, &'s [u8])> {
 
 /// Runs `body` and turns its error, or its panic, into a raised exception.
 fn guarded(py: Python<'_>, body: impl FnOnce() -> PyResult<Py<PyAny>>) -> *mut ffi::PyObject {
-    let result = catch_unwind(AssertUnwindSafe(body))
-        .unwrap_or_else(|_| Err(PyRuntimeError::new_err("the server itself failed; its message is in the log")));
+    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        Err(PyRuntimeError::new_err("the server itself failed; its message is in the log"))
+    });
     match result {
         Ok(object) => object.into_ptr(),
         Err(error) => {
@@ -366,7 +363,8 @@ unsafe extern "C" fn write(this: *mut ffi::PyObject, data: *mut ffi::PyObject) -
     guarded(py, || {
         // SAFETY: `this` is the exchange that `Callables::new` gave, `data` the argument; both live
         // during the call.
-        let (this, data) = unsafe { (Bound::from_borrowed_ptr(py, this), Bound::from_borrowed_ptr(py, data)) };
+        let (this, data) =
+            unsafe { (Bound::from_borrowed_ptr(py, this), Bound::from_borrowed_ptr(py, data)) };
         this.cast::<Exchange>()?.get().write(py, &data)?;
         Ok(py.None())
     })

@@ -6,9 +6,8 @@ mod exchange;
 mod file_wrapper;
 mod input;
 
-use std::sync::{Mutex, PoisonError};
-
 use adyton_server::{App, Body, Call, Outcome, Pull, Reply, Stream};
+use crossbeam_utils::atomic::AtomicCell;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use pyo3::{ffi, intern};
@@ -20,21 +19,19 @@ pub(crate) use self::input::Input;
 
 use self::environ::Environs;
 use self::exchange::Callables;
-use crate::items::{Door, Items, write_list};
 use crate::failure;
 use crate::interpreter;
+use crate::items::{Door, Items, write_list};
 use crate::payload;
 use crate::text::exact_bytes;
-
-/// Callables kept for later requests: as many as can be in the application at once, and few.
-const CALLABLES_MAX: usize = 64;
 
 /// A WSGI application and what its requests share.
 pub(crate) struct Wsgi {
     application: Py<PyAny>,
     environs: Environs,
     input_key: Py<PyAny>,
-    spare: Mutex<Vec<Callables>>,
+    /// The last request's, for the next one.
+    spare: AtomicCell<Option<Box<Callables>>>,
 }
 
 impl Wsgi {
@@ -64,30 +61,26 @@ impl Wsgi {
             application,
             environs: Environs::new(py, &shared, listeners, merge_slashes)?,
             input_key: intern!(py, "wsgi.input").clone().into_any().unbind(),
-            spare: Mutex::new(Vec::new()),
+            spare: AtomicCell::new(None),
         })
     }
 
-    fn callables(&self, py: Python<'_>, reply: &Reply<'_>) -> PyResult<Callables> {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        match spare {
+    fn callables(&self, py: Python<'_>, reply: &Reply<'_>) -> PyResult<Box<Callables>> {
+        match self.spare.take() {
             Some(callables) => {
                 callables.exchange().renew(reply.asked());
                 Ok(callables)
             }
-            None => Callables::new(py, reply.asked()),
+            None => Callables::new(py, reply.asked()).map(Box::new),
         }
     }
 
-    fn release(&self, py: Python<'_>, callables: Callables) {
+    fn release(&self, py: Python<'_>, callables: Box<Callables>) {
         if callables.is_unshared(py) {
-            let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-            if spare.len() < CALLABLES_MAX {
-                spare.push(callables);
-                return;
-            }
+            self.spare.store(Some(callables));
+        } else {
+            callables.exchange().end();
         }
-        callables.exchange().end();
     }
 
     fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Answered> {
@@ -156,7 +149,7 @@ impl App for Wsgi {
 
 /// What one request holds while the application works on it.
 struct Request {
-    callables: Callables,
+    callables: Box<Callables>,
     input: Option<Py<Input>>,
 }
 
@@ -183,9 +176,10 @@ impl Request {
             return write_list(py, exchange, list, reply).map(|()| None);
         }
         let mut items = Items::new(body);
-        match items.send_file(py, exchange, reply).and_then(|sent| {
-            if sent { Ok(Pull::End) } else { items.advance(py, exchange, reply) }
-        }) {
+        match items
+            .send_file(py, exchange, reply)
+            .and_then(|sent| if sent { Ok(Pull::End) } else { items.advance(py, exchange, reply) })
+        {
             Ok(Pull::More) => Ok(Some(items)),
             Ok(_) => {
                 items.close(py);
@@ -258,4 +252,3 @@ impl Drop for Streamed {
         self.finish(py);
     }
 }
-

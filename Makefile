@@ -1,0 +1,29 @@
+# `make serve` and `make test` do all the set-up that they need; `make help` lists the rest.
+
+PYTHON ?= python3
+PYTHONS ?= 3.11 3.12 3.13
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml') Cargo.lock pyproject.toml
+
+.PHONY: help serve test bench clean
+help:
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+serve: $(VENV)/.installed ## build, install into .venv, serve the example site at http://127.0.0.1:8000/
+	$(BIN)/adyton serve examples/site/app.py --static /static=examples/site/static
+
+test: ## set up what the tests need, and run all of them
+	PYTHONS="$(PYTHONS)" tests/run
+
+bench: $(VENV)/.installed ## measure against the peers, and record it (keep the machine quiet)
+	$(BIN)/python -m pip install --quiet -r benchmarks/peers/requirements.txt
+	$(BIN)/python benchmarks/run.py
+
+$(VENV)/.installed: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check .
+	@touch $@
+
+clean: ## remove what was built
+	rm -rf $(VENV) .cache target
