@@ -110,6 +110,17 @@ impl Chunked {
         Ok(Decoded { consumed: at, data: at..at })
     }
 
+    /// Bytes of data that the present chunk has announced and that have not come yet: a limit can be kept before
+    /// they do.
+    #[inline]
+    pub fn announced_bytes(&self) -> u64 {
+        match self.state {
+            State::Data { left } => left,
+            State::SizeEnd { size } | State::Extension { size, .. } => size,
+            _ => 0,
+        }
+    }
+
     /// Whether the last chunk and its trailers have been read. A stream that ends before is incomplete.
     #[inline]
     pub fn is_done(&self) -> bool {

@@ -58,7 +58,7 @@ pub(crate) fn write_list(
 
 pub(crate) fn put(bytes: &Bound<'_, PyBytes>, reply: &mut Reply<'_>) {
     if bytes.as_bytes().len() >= SHARE_BYTES_MIN {
-        reply.share(Borrowed::new(bytes));
+        reply.share(Box::new(Borrowed::new(bytes)));
     } else {
         reply.write(bytes.as_bytes());
     }

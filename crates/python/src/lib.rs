@@ -31,6 +31,7 @@ mod _core {
 /// Runs the command line and returns its exit status: 0 after a clean stop, 1 when the operating
 /// system refused something, 2 for a wrong setting, 3 when the application could not be loaded.
 #[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "what Python gives is ours")]
 fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
     let done = match adyton_cli::parse(&args, &environment(), color) {
         Ok(Command::Done(text)) => {

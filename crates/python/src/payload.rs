@@ -27,9 +27,9 @@ pub(crate) struct Borrowed {
 unsafe impl Send for Borrowed {}
 
 impl Borrowed {
-    pub(crate) fn new(object: &Bound<'_, PyBytes>) -> Box<Self> {
+    pub(crate) fn new(object: &Bound<'_, PyBytes>) -> Self {
         let bytes = object.as_bytes();
-        Box::new(Self { data: bytes.as_ptr(), length: bytes.len(), object: Some(object.clone().unbind()) })
+        Self { data: bytes.as_ptr(), length: bytes.len(), object: Some(object.clone().unbind()) }
     }
 }
 

@@ -38,6 +38,14 @@ impl Decoder {
         }
     }
 
+    /// Bytes that are known to follow.
+    fn announced_bytes(&self) -> u64 {
+        match self {
+            Self::Length(left) => *left,
+            Self::Chunked(chunked) => chunked.announced_bytes(),
+        }
+    }
+
     fn is_done(&self) -> bool {
         match self {
             Self::Length(left) => *left == 0,
@@ -102,6 +110,9 @@ impl Upload {
             let (consumed, data) = self.decoder.step(&input[used..])?;
             self.store(&input[used..][data], config)?;
             used += consumed;
+            if self.bytes.saturating_add(self.decoder.announced_bytes()) > config.body_bytes_max {
+                return Err(TOO_LARGE);
+            }
         }
         Ok(used)
     }
@@ -219,7 +230,7 @@ impl Live {
             let piece = self.raw[self.at..][data].to_vec();
             self.at += consumed;
             self.bytes += piece.len() as u64;
-            if self.bytes > self.bytes_max {
+            if self.bytes.saturating_add(self.decoder.announced_bytes()) > self.bytes_max {
                 return Err(refused(TOO_LARGE));
             }
             if !piece.is_empty() {

@@ -41,6 +41,9 @@ const ACCEPTS_PER_TURN: u32 = 64;
 /// again, and keep a CPU busy with it.
 const ACCEPT_PAUSE_MS: u64 = 100;
 
+/// How long the log hears nothing more of it: a full disk is no help.
+const ACCEPT_COMPLAINT_MS: u64 = 10_000;
+
 /// What a driver needs for one connection at a time; lent by the loop.
 pub(crate) struct Desk {
     pub(crate) buffer: Box<[u8]>,
@@ -112,6 +115,8 @@ pub struct Loop<A> {
     listeners: Vec<OwnedFd>,
     /// When accepting goes on; set while there were too few descriptors.
     accept_paused_ms: Option<u64>,
+    /// When the log may hear of it again.
+    accept_complaint_ms: u64,
     /// Whether the listeners are watched.
     accepting: bool,
     /// `None` inside marks a connection that is being worked on.
@@ -157,6 +162,7 @@ impl<A: App> Loop<A> {
             next_event: 0,
             listeners: parts.listeners,
             accept_paused_ms: None,
+            accept_complaint_ms: 0,
             accepting: false,
             connections: Slab::new(),
             due: Vec::new(),
@@ -362,13 +368,16 @@ impl<A: App> Loop<A> {
     }
 
     fn pause_accepting(&mut self, error: &io::Error) {
-        log::write(
-            Level::Error,
-            format_args!(
-                "a connection cannot be accepted: {error}; trying again in {ACCEPT_PAUSE_MS} ms \
-                 (the limit of open files, `ulimit -n`, may be too low)"
-            ),
-        );
+        if self.now_ms >= self.accept_complaint_ms {
+            self.accept_complaint_ms = self.now_ms + ACCEPT_COMPLAINT_MS;
+            log::write(
+                Level::Error,
+                format_args!(
+                    "connections cannot be accepted: {error}; trying again every {ACCEPT_PAUSE_MS} ms \
+                     (the limit of open files, `ulimit -n`, may be too low)"
+                ),
+            );
+        }
         self.accept_paused_ms = Some(self.now_ms + ACCEPT_PAUSE_MS);
     }
 

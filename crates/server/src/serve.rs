@@ -69,17 +69,22 @@ impl<A: App> Loop<A> {
                     connection.keep(&buffer[at..filled], false);
                     break;
                 }
-                Err(refusal) => return self.refuse(key, connection, desk, refusal),
+                Err(refusal) => {
+                    let start = start_of(&buffer[at..filled]);
+                    return self.refuse(key, connection, desk, refusal, &start);
+                }
             }
             if self.config.refuse_underscores && has_underscore(head, &buffer[at..filled]) {
-                return self.refuse(key, connection, desk, UNDERSCORE);
+                let start = start_of(&buffer[at..filled]);
+                return self.refuse(key, connection, desk, UNDERSCORE, &start);
             }
             let body_at = at + head.bytes();
             let Some(end) = body_end(head.framing(), body_at, filled) else {
                 return self.begin_body(key, connection, desk, at..filled);
             };
             if (end - body_at) as u64 > self.config.body_bytes_max {
-                return self.refuse(key, connection, desk, TOO_LARGE);
+                let start = start_of(&buffer[at..filled]);
+                return self.refuse(key, connection, desk, TOO_LARGE, &start);
             }
             let body = if end == body_at { Body::Empty } else { Body::Bytes(&buffer[body_at..end]) };
             let request = Request { head, bytes: &buffer[at..body_at], body, unread: false };
@@ -103,9 +108,10 @@ impl<A: App> Loop<A> {
         request: std::ops::Range<usize>,
     ) -> Step {
         let Desk { buffer, head, .. } = desk;
-        let (bytes, early) = buffer[request].split_at(head.bytes());
+        let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
         if matches!(head.framing(), Framing::Length(length) if length > self.config.body_bytes_max) {
-            return self.refuse(key, connection, desk, TOO_LARGE);
+            let start = start_of(bytes);
+            return self.refuse(key, connection, desk, TOO_LARGE, &start);
         }
         if self.app.is_none()
             || self.mount_of(head.path().of(bytes)).is_some_and(|mount| !mount.falls_through)
@@ -116,8 +122,14 @@ impl<A: App> Loop<A> {
             return self.conclude(key, connection, desk, verdict);
         }
         if head.expects_continue() && early.is_empty() {
+            if !connection.output.is_empty() {
+                // `100 Continue` must not overtake the answers to earlier requests: they are sent first.
+                connection.keep(&buffer[request], true);
+                return self.settle(key, connection, desk, After::Next);
+            }
             let Ok(socket) = connection.socket.try_clone() else {
-                return self.refuse(key, connection, desk, NO_ROOM);
+                let start = start_of(bytes);
+                return self.refuse(key, connection, desk, NO_ROOM, &start);
             };
             let live = Live::new(socket, head.framing(), &self.config);
             let request =
@@ -154,7 +166,8 @@ impl<A: App> Loop<A> {
         let bytes = std::mem::take(&mut upload.head);
         let parsed = desk.head.parse(&bytes, &self.config.head);
         let (Ok(Parsed::Complete), Ok(body)) = (parsed, upload.body()) else {
-            return self.refuse(key, connection, desk, NO_ROOM);
+            let start = start_of(&bytes);
+            return self.refuse(key, connection, desk, NO_ROOM, &start);
         };
         let request = Request { head: &desk.head, bytes: &bytes, body, unread: false };
         let (connection, verdict) = self.answer(connection, request);
@@ -183,28 +196,38 @@ impl<A: App> Loop<A> {
         }
     }
 
-    /// Refuses what cannot be served: the answer, then a close that lets the client read it.
+    /// Refuses what cannot be served: the answer, then a close that lets the client read it. `start` is how the
+    /// request begins, for the log and to know a HEAD.
     pub(crate) fn refuse(
         &mut self,
         key: usize,
         mut connection: Box<Connection>,
         desk: &mut Desk,
         refusal: Refusal,
+        start: &[u8],
     ) -> Step {
         log::write(Level::Debug, format_args!("refused with {}: {}", refusal.status, refusal.reason));
         connection.phase = Phase::Head;
         connection.output.lend(&mut desk.spare);
         let (peer, started_us) = (connection.peer, self.start_us());
-        let mut reply = Reply::new(connection, Answer::new(REFUSED), &self.room, None);
+        let asked =
+            Asked { version: Version::Http11, is_head: start.starts_with(b"HEAD "), keep_alive: false };
+        let mut reply = Reply::new(connection, Answer::new(asked), &self.room, None);
         reply.fail(refusal.status, refusal.reason);
         let (connection, answer, _) = reply.into_parts();
-        self.log_answer(peer, None, &[], &answer, started_us);
+        self.log_answer(peer, None, start, &answer, started_us);
         self.settle(key, connection, desk, After::Linger)
     }
 }
 
-/// What a request that was not understood can expect of the answer's form.
-const REFUSED: Asked = Asked { version: Version::Http11, is_head: false, keep_alive: false };
+/// How much of a refused request is looked at and logged.
+const START_BYTES: usize = 256;
+
+/// The beginning of a request, without the empty line that may precede it.
+pub(crate) fn start_of(bytes: &[u8]) -> Vec<u8> {
+    let bytes = bytes.strip_prefix(b"\r\n").unwrap_or(bytes);
+    bytes[..bytes.len().min(START_BYTES)].to_vec()
+}
 
 const UNDERSCORE: Refusal = Refusal { status: 400, reason: "a field name has an underscore" };
 

@@ -12,6 +12,7 @@ use crate::event_loop::{Desk, Loop};
 use crate::log::{self, Level};
 use crate::output::Flushed;
 use crate::reply::Reply;
+use crate::serve::{TOO_SLOW, start_of};
 
 /// Pulls from one stream before the other connections get their turn.
 const PULLS_PER_TURN: u32 = 16;
@@ -237,7 +238,10 @@ impl<A: App> Loop<A> {
             };
             let used = match upload.feed(&desk.buffer[..filled], &self.config) {
                 Ok(used) => used,
-                Err(refusal) => return self.refuse(key, connection, desk, refusal),
+                Err(refusal) => {
+                    let start = start_of(&upload.head);
+                    return self.refuse(key, connection, desk, refusal, &start);
+                }
             };
             if upload.is_done() {
                 connection.keep(&desk.buffer[used..filled], true);
@@ -248,7 +252,8 @@ impl<A: App> Loop<A> {
             if age_ms > self.config.body_rate_grace_ms
                 && upload.bytes() * 1000 < self.config.body_rate * age_ms
             {
-                return self.refuse(key, connection, desk, crate::serve::TOO_SLOW);
+                let start = start_of(&upload.head);
+                return self.refuse(key, connection, desk, TOO_SLOW, &start);
             }
             let deadline_ms = self.now_ms + self.config.body_idle_timeout_ms;
             self.timers.set(key, &mut connection.timer, deadline_ms);
@@ -263,16 +268,16 @@ impl<A: App> Loop<A> {
         connection: Box<Connection>,
         desk: &mut Desk,
     ) -> Option<Box<Connection>> {
-        let late = match connection.phase {
-            Phase::Head => !connection.carry.is_empty(),
-            Phase::Upload(_) => true,
-            Phase::Respond(_) | Phase::Linger(_) => false,
+        let start = match &connection.phase {
+            Phase::Head => start_of(&connection.carry),
+            Phase::Upload(upload) => start_of(&upload.head),
+            Phase::Respond(_) | Phase::Linger(_) => Vec::new(),
         };
-        if !late {
+        if start.is_empty() {
             self.close(connection);
             return None;
         }
-        let (connection, next) = self.refuse(key, connection, desk, crate::serve::TOO_SLOW);
+        let (connection, next) = self.refuse(key, connection, desk, TOO_SLOW, &start);
         match next {
             Next::Close => {
                 self.close(connection);
@@ -283,16 +288,23 @@ impl<A: App> Loop<A> {
     }
 }
 
-/// Reads and forgets until the client has closed, or enough is enough.
+/// Reads and forgets until the client has closed.
+///
+/// Past the limit nothing more is read, which makes the client stop sending, and the deadline ends it: closing
+/// at once would reset the connection before the client has looked for its answer.
 fn linger(mut connection: Box<Connection>, desk: &mut Desk) -> Step {
     loop {
+        let Phase::Linger(linger) = &connection.phase else { return (connection, Next::Close) };
+        if linger.bytes_left == 0 {
+            return (connection, Next::Wait);
+        }
         let received = socket::recv(&*connection, &mut desk.buffer);
         let Phase::Linger(linger) = &mut connection.phase else { return (connection, Next::Close) };
         match received {
-            Ok(None) => return (connection, Next::Wait),
-            Ok(Some(bytes)) if bytes > 0 && linger.bytes_left >= bytes as u64 => {
-                linger.bytes_left -= bytes as u64;
+            Ok(Some(bytes)) if bytes > 0 => {
+                linger.bytes_left = linger.bytes_left.saturating_sub(bytes as u64);
             }
+            Ok(None) => return (connection, Next::Wait),
             _ => return (connection, Next::Close),
         }
     }

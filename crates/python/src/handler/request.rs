@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use adyton_http1::{Head, Known, Version};
 use adyton_server::{Body, Call};
 use percent_encoding::percent_decode;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
@@ -182,10 +182,18 @@ impl Request {
         py.import("adyton._request")?.call_method1("decode", (body, content_type))
     }
 
-    /// The body, read as JSON (RFC 8259). Raises `ValueError` when it is none.
+    /// The body, read as JSON (RFC 8259). One that is none ends the request with a 400.
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let body = self.body(py)?;
-        py.import("json")?.call_method1("loads", (body,))
+        py.import("json")?.call_method1("loads", (body,)).map_err(|error| {
+            if !error.is_instance_of::<PyValueError>(py) {
+                return error;
+            }
+            let abort = py
+                .import("adyton")
+                .and_then(|module| module.call_method1("abort", (400, "The body is no JSON.")));
+            abort.err().unwrap_or(error)
+        })
     }
 
     /// The body as a file to read, for bodies that are too large for `body`.
@@ -213,6 +221,7 @@ impl Request {
 
     /// `http`.
     #[getter]
+    #[expect(clippy::unused_self, reason = "Python's attributes belong to an object")]
     fn scheme(&self) -> &'static str {
         "http"
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use adyton_files::{Ask, answer_file, mime_type};
 use adyton_http1::{BadResponse, BodySize, reason_phrase};
-use adyton_server::{Call, Pull, Reply, SHARE_BYTES_MIN};
+use adyton_server::{Call, Pull, Reply};
 use adyton_sys::fs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -14,7 +14,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 
 use crate::items::{self, Items, put};
-use crate::payload::Borrowed;
 use crate::text::{latin1_bytes, type_name};
 
 const HTML: &[u8] = b"text/html; charset=utf-8";
@@ -151,11 +150,7 @@ fn answer_response(py: Python<'_>, value: &Bound<'_, PyAny>, call: &mut Call<'_>
             default_type(BYTES);
         }
         write_head(&mut call.reply, status, &fields, BodySize::Known(length as u64))?;
-        if length >= SHARE_BYTES_MIN {
-            call.reply.share(Borrowed::new(bytes));
-        } else {
-            call.reply.write(bytes.as_bytes());
-        }
+        put(bytes, &mut call.reply);
         return Ok(Answered::Whole);
     }
     default_type(BYTES);

@@ -40,8 +40,8 @@ pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Option<Appl
     let loaded = module.call_method1("load", (place, attribute, is_file, settings.factory));
     let (object, name) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
-        .map_err(|error| report(py, &module, error))?;
-    examine(py, object, &name, settings.interface).map(Some).map_err(|error| report(py, &module, error))
+        .map_err(|error| report(py, &module, &error))?;
+    examine(py, object, &name, settings.interface).map(Some).map_err(|error| report(py, &module, &error))
 }
 
 /// Says what kind of application an object is.
@@ -63,7 +63,7 @@ pub(crate) fn examine(
 }
 
 /// Prints the application's own traceback.
-fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: PyErr) -> Failure {
+fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: &PyErr) -> Failure {
     match module.call_method1("report", (error.value(py),)) {
         Ok(_) => Failure::Application,
         Err(second) => Failure::from(second),

@@ -55,6 +55,9 @@ struct Keys {
     http10: Py<PyString>,
 }
 
+/// A client's port, as a number and as text.
+type Port = (u16, Py<PyString>);
+
 /// What requests repeat: the same objects serve them all.
 struct Seen {
     /// Keys of other fields, by the name as it was sent.
@@ -64,12 +67,12 @@ struct Seen {
     addresses: HashMap<IpAddr, Py<PyString>>,
     last_address: Option<(IpAddr, Py<PyString>)>,
     /// Client ports of connections in use, by their last bits.
-    ports: Box<[Option<(u16, Py<PyString>)>; PORTS]>,
+    ports: Box<[Option<Port>; PORTS]>,
 }
 
 /// The key under which an application finds a field, or `None` when it must not.
 ///
-/// `Proxy` would become HTTP_PROXY, which HTTP clients inside the application obey ("httpoxy").
+/// `Proxy` would become `HTTP_PROXY`, which HTTP clients inside the application obey ("httpoxy").
 /// The credentials for a proxy are not the application's.
 fn key_of(name: &str) -> Option<String> {
     match name {

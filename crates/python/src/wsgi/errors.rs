@@ -10,6 +10,7 @@ use pyo3::types::PyString;
 pub(crate) struct Errors;
 
 #[pymethods]
+#[expect(clippy::unused_self, reason = "Python's methods belong to an object")]
 impl Errors {
     /// Writes text; what cannot be encoded is escaped. Says how many characters there were.
     fn write(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<usize> {

@@ -1,4 +1,4 @@
-//! `start_response` and the `write` that it returns (PEP 3333, "The start_response() Callable").
+//! `start_response` and the `write` that it returns (PEP 3333, "The `start_response()` Callable").
 //!
 //! Both are plain C functions: a call of them makes no argument tuple. `start_response` carries
 //! `(exchange, write)` as its self, `write` carries the exchange, and nothing points back, so no

@@ -1,0 +1,99 @@
+//! What must hold of every line in the access log, whatever a client sent.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek};
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+
+use adyton_http1::{Head, Limits, Parsed};
+use adyton_server::{AccessLog, Record};
+
+/// Panics unless each format makes one whole line of `bytes`, a request or what came in its place.
+pub fn check(bytes: &[u8], peer: Option<SocketAddr>) {
+    let mut head = Head::new();
+    let parsed = head.parse(bytes, &Limits::default());
+    let record = Record {
+        peer,
+        head: (parsed == Ok(Parsed::Complete)).then_some(&head),
+        bytes,
+        status: 200,
+        body_bytes: bytes.len() as u64,
+        duration_us: 17,
+    };
+    for (format, quotes) in [("common", 2), ("combined", 6), (ATOMS, 0)] {
+        let line = line_of(&record, format);
+        let line = one_line(&line);
+        assert!(line.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{line}");
+        assert_eq!(quotes, outside_quotes(line).1, "{line}");
+    }
+    check_json(one_line(&line_of(&record, "json")));
+}
+
+/// Panics when a format is taken that cannot be opened or written with.
+pub fn check_format(format: &str, bytes: &[u8]) {
+    match AccessLog::check_format(format) {
+        Ok(()) => {
+            let record = Record { peer: None, head: None, bytes, status: 400, body_bytes: 0, duration_us: 0 };
+            assert!(line_of(&record, format).ends_with(b"\n"), "{format}");
+        }
+        Err(sentence) => assert!(!sentence.chars().any(char::is_control), "{sentence:?}"),
+    }
+}
+
+/// Atoms without a quote around them.
+const ATOMS: &str = "%a %t %m %U %q %H %s %b %B %D %T %P %{Host}i %{X-Other}i %%";
+
+/// Through a file that has no name, so that none is left behind.
+fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
+    thread_local! {
+        static FILE: File = open_unnamed();
+    }
+    FILE.with(|mut file| {
+        let mut log = AccessLog::open(&format!("/proc/self/fd/{}", file.as_raw_fd()), format)
+            .expect("a format that was checked");
+        log.record(record);
+        drop(log);
+        let mut line = Vec::new();
+        file.rewind().and_then(|()| file.read_to_end(&mut line)).expect("a file of our own");
+        file.set_len(0).expect("a file of our own");
+        line
+    })
+}
+
+fn open_unnamed() -> File {
+    let path = std::env::temp_dir().join(format!("adyton-fuzz-{}", std::process::id()));
+    let file = File::options().read(true).write(true).create_new(true).open(&path);
+    fs::remove_file(&path).expect("the file that was just made");
+    file.expect("a folder for temporary files")
+}
+
+/// The text before the one line end.
+fn one_line(line: &[u8]) -> &str {
+    let text = str::from_utf8(line).expect("UTF-8").strip_suffix('\n').expect("an end");
+    assert!(!text.contains(char::is_control), "{text:?}");
+    text
+}
+
+/// What stands outside of quotes, and how many quotes there are.
+fn outside_quotes(line: &str) -> (String, usize) {
+    let (mut outside, mut quotes, mut characters) = (String::new(), 0, line.chars());
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => drop(characters.next()),
+            '"' => quotes += 1,
+            _ if quotes % 2 == 0 => outside.push(character),
+            _ => {}
+        }
+    }
+    (outside, quotes)
+}
+
+/// Always the same members: strings or `null`, and numbers.
+fn check_json(line: &str) {
+    let (outside, quotes) = outside_quotes(line);
+    assert_eq!(0, quotes % 2, "{line}");
+    let skeleton = outside.replace("null", "").replace(|c: char| c.is_ascii_digit(), "");
+    assert_eq!("{:,:,:,:,:,:,:,:,:,:,:,:}", skeleton, "{line}");
+    let escapes = line.split('\\').skip(1).filter(|rest| !rest.is_empty());
+    assert!(escapes.clone().all(|rest| rest.starts_with(['u', '"'])), "{line}");
+}

@@ -1,0 +1,74 @@
+//! The slow twin of the way from URL path to file name, on a stack of whole segments, and what must hold of every name.
+
+use std::path::{Component, Path};
+
+use adyton_files::path::FilePath;
+
+/// Panics unless `raw` names the same file as by the twin, and one beneath the root.
+pub fn check(raw: &[u8]) {
+    let found = FilePath::parse(raw).ok();
+    let twin = naive(raw);
+    let ours = found.as_ref().map(|path| (path.relative().to_vec(), path.names_folder()));
+    assert_eq!(twin, ours, "{}", crate::show(raw));
+    let Some(path) = found else { return };
+    let name = str::from_utf8(path.relative()).expect("UTF-8");
+    let is_beneath = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    assert!(is_beneath && !name.contains(|c: char| c.is_ascii_control() || c == '\\'), "{name:?}");
+    let expected = if name.is_empty() { "." } else { name };
+    assert_eq!(expected.as_bytes(), path.to_c().as_bytes(), "the kernel gets what was judged");
+    // Escaped, the name means itself: a second round of decoding anywhere would show.
+    let escaped: String =
+        name.bytes().map(|b| if b == b'/' { "/".into() } else { format!("%{b:02X}") }).collect();
+    let again = FilePath::parse(format!("/{escaped}").as_bytes()).expect("a name that was taken before");
+    assert_eq!(name.as_bytes(), again.relative());
+}
+
+/// The name and whether it can only be a folder's.
+fn naive(raw: &[u8]) -> Option<(Vec<u8>, bool)> {
+    let mut stack = Vec::new();
+    let mut names_folder = false;
+    for segment in raw.split(|&byte| byte == b'/') {
+        let name = decode(segment)?;
+        names_folder = !raw.is_empty() && ["", ".", ".."].contains(&name.as_str());
+        match name.as_str() {
+            "" | "." => {}
+            ".." => drop(stack.pop()?),
+            _ => stack.push(name),
+        }
+    }
+    let is_fine =
+        |(depth, name): (usize, &String)| is_published(name) || (depth == 0 && name == ".well-known");
+    stack.iter().enumerate().all(is_fine).then(|| (stack.join("/").into_bytes(), names_folder))
+}
+
+/// A segment without its escapes; `None` when no file can be called so.
+fn decode(segment: &[u8]) -> Option<String> {
+    let mut name = Vec::new();
+    let mut rest = segment;
+    while let [byte, more @ ..] = rest {
+        let (decoded, behind) = match (byte, more) {
+            (b'%', [a, b, more @ ..]) if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => {
+                (u8::from_str_radix(str::from_utf8(&[*a, *b]).ok()?, 16).ok()?, more)
+            }
+            (b'%', _) => return None,
+            _ => (*byte, more),
+        };
+        name.push(decoded);
+        rest = behind;
+    }
+    String::from_utf8(name)
+        .ok()
+        .filter(|name| !name.contains(|c: char| c.is_ascii_control() || "/\\".contains(c)))
+}
+
+/// Rule 44.
+fn is_published(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let ends = ".py .pyc .pyi .pyo .pyw .pyx .wsgi ~ .bak .orig .rej .save .swn .swo .swp";
+    let names = "__pycache__ _darcs cvs rcs sccs";
+    let is_autosave = name.len() > 1 && name.starts_with('#') && name.ends_with('#');
+    !name.starts_with('.')
+        && !is_autosave
+        && !ends.split(' ').any(|end| name.ends_with(end))
+        && !names.split(' ').any(|other| name == other)
+}

@@ -1,0 +1,33 @@
+"""Fixtures for all black-box tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.server import Servers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Servers]:
+    """Start servers for one test."""
+    servers = Servers(tmp_path)
+    try:
+        yield servers
+    finally:
+        servers.close()
+
+
+@pytest.fixture(scope="session")
+def serve_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
+    """Start servers that many tests share."""
+    servers = Servers(tmp_path_factory.mktemp("cwd"))
+    try:
+        yield servers
+    finally:
+        servers.close()

@@ -1,0 +1,87 @@
+"""The real applications as running servers, and a browser to use them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from real.browser import Browser
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.server import Server, Servers
+
+APPS = Path(__file__).resolve().parent.parent / "apps"
+ROOT = APPS.parent.parent
+PASSWORD = "only for this test"  # noqa: S105 - of an account that lives as long as the test
+
+
+@pytest.fixture(scope="session")
+def django_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """Serve the Django site with its database filled, an admin, and static files collected."""
+    data = tmp_path_factory.mktemp("django")
+    env = {
+        "SITE_DATA": str(data),
+        "DJANGO_SUPERUSER_USERNAME": "pythia",
+        "DJANGO_SUPERUSER_EMAIL": "pythia@example.org",
+        "DJANGO_SUPERUSER_PASSWORD": PASSWORD,
+    }
+    cover = data / "media" / "covers" / "pattern.svg"
+    cover.parent.mkdir(parents=True)
+    cover.write_bytes((ROOT / "examples/site/static/gallery/meander.svg").read_bytes())
+    for command in (
+        ("migrate",),
+        ("loaddata", "books"),
+        ("createsuperuser", "--noinput"),
+        ("collectstatic", "--noinput"),
+    ):
+        subprocess.run(
+            [sys.executable, "manage.py", *command, "--verbosity", "0"],
+            cwd=APPS / "django_site",
+            env=os.environ | env,
+            check=True,
+        )
+    return serve_session(
+        "shelf.wsgi:application",
+        *("--static", f"/static={data / 'static'}", "--static", f"/media={data / 'media'}"),
+        cwd=APPS / "django_site",
+        env=env,
+    )
+
+
+@pytest.fixture(scope="session")
+def flask_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """Serve the Flask site."""
+    env = {"SITE_DATA": str(tmp_path_factory.mktemp("flask"))}
+    return serve_session(APPS / "flask_site" / "app.py", env=env)
+
+
+@pytest.fixture(scope="session")
+def falcon_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """Serve the Falcon service."""
+    env = {"SITE_DATA": str(tmp_path_factory.mktemp("falcon"))}
+    return serve_session(APPS / "falcon_site" / "app.py", env=env)
+
+
+@pytest.fixture(scope="session")
+def example_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """Serve the example site as `make serve` does, with a guestbook of its own."""
+    env = {"SITE_DATA": str(tmp_path_factory.mktemp("site"))}
+    target, static = "examples/site/app.py", "/static=examples/site/static"
+    return serve_session(target, "--static", static, cwd=ROOT, env=env)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Start Chromium with a profile of its own."""
+    browser = Browser(tmp_path_factory.mktemp("chromium"))
+    try:
+        yield browser
+    finally:
+        browser.close()

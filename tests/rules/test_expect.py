@@ -1,0 +1,161 @@
+"""Rule 30: `100 Continue` is sent when the application reads, and only then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import Asked, chunked, request
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Server, Servers
+
+EXPECT = ("Expect", "100-continue")
+SMUGGLED = request("/smuggled")
+
+
+def head(target: str = "/", *fields: tuple[str, str], length: int = 5, version: str = "1.1") -> bytes:
+    """Return a POST that announces a body and waits."""
+    framed = [("Content-Length", str(length))] if length >= 0 else []
+    return request(target, method="POST", fields=[EXPECT, *framed, *fields], version=version)
+
+
+@pytest.mark.parametrize("value", ["100-continue", "100-Continue", "100-CONTINUE"])
+def test_sent_when_the_application_reads(server: Server, value: str) -> None:
+    """The client waits, the application reads, the client is told to go on."""
+    with server.connect() as connection:
+        data = head().replace(b"100-continue", value.encode())
+        connection.send(data)
+
+        assert 100 == connection.reader.interim()
+
+        connection.send(b"hello")
+        response = connection.receive(Asked.of(data))
+
+        assert [] == response.interim
+        assert "hello" == response.json()["body"]
+        assert 200 == connection.get().status
+
+
+def test_chunked(server: Server) -> None:
+    """It works for a body of unknown length."""
+    with server.connect() as connection:
+        connection.send(head("/", ("Transfer-Encoding", "chunked"), length=-1))
+
+        assert 100 == connection.reader.interim()
+
+        connection.send(chunked(b"hel", b"lo"))
+
+        assert "hello" == connection.receive().json()["body"]
+
+
+def test_not_sent_when_nobody_reads(server: Server) -> None:
+    """An application that does not read answers at once, without `100`."""
+    with server.connect() as connection:
+        connection.send(head("/unread"))
+        response = connection.receive()
+
+        assert 200 == response.status
+        assert [] == response.interim
+
+
+def test_body_after_a_final_answer(server: Server) -> None:
+    """A client may send the body although it got the final answer: it is no request."""
+    server.fetch("/seen")
+    with server.connect() as connection:
+        connection.send(head("/unread", length=len(SMUGGLED)))
+
+        assert [] == connection.receive().interim
+
+        try:
+            connection.send(SMUGGLED + request("/tail"))
+            again = [] if connection.at_end() else [connection.receive().json()["path"]]
+        except (BrokenPipeError, ConnectionResetError):
+            again = []
+
+        assert again in ([], ["/tail"])
+    assert "GET /smuggled" not in server.fetch("/seen").json()
+
+
+def test_client_that_does_not_wait(server: Server) -> None:
+    """Body and head together: one answer, with or without `100` before it."""
+    with server.connect() as connection:
+        connection.send(head() + b"hello" + request("/tail"))
+        first, second = connection.receive("POST"), connection.receive()
+
+        assert first.interim in ([], [100])
+        assert "hello" == first.json()["body"]
+        assert [] == second.interim
+        assert "/tail" == second.json()["path"]
+
+
+def test_only_after_earlier_answers(server: Server) -> None:
+    """`100` keeps its place in the pipeline."""
+    with server.connect() as connection:
+        connection.send(request("/a") + head())
+        first = connection.receive()
+
+        assert [] == first.interim
+        assert "/a" == first.json()["path"]
+        assert 100 == connection.reader.interim()
+
+        connection.send(b"hello")
+
+        assert "hello" == connection.receive("POST").json()["body"]
+
+
+def test_never_after_the_answer_has_begun(server: Server) -> None:
+    """An application that reads after it has sent something gets its body without a `100`."""
+    with server.connect() as connection:
+        connection.send(head("/first") + b"hello")
+        response = connection.receive("POST")
+
+        assert response.interim in ([], [100])
+        assert b"started\n5\n" == response.body
+
+
+def test_not_for_1_0(server: Server) -> None:
+    """HTTP/1.0 knows no 1xx."""
+    with server.connect() as connection:
+        connection.send(head(version="1.0") + b"hello")
+        response = connection.receive("POST")
+
+        assert [] == response.interim
+        assert "hello" == response.json()["body"]
+
+
+def test_not_without_a_body(server: Server) -> None:
+    """There is nothing to wait for when there is no body."""
+    with server.connect() as connection:
+        response = connection.ask(head(length=0))
+
+        assert [] == response.interim
+        assert "" == response.json()["body"]
+
+
+@pytest.mark.parametrize("value", ["nothing", "200-ok", "100-continue, more", "100", ""])
+def test_other_expectations(server: Server, value: str) -> None:
+    """What cannot be met gets 417, and the application is not asked."""
+    server.fetch("/seen")
+    with server.connect() as connection:
+        response = connection.get("/", method="GET", fields=[("Expect", value)])
+
+        assert 417 == response.status
+    assert [] == server.fetch("/seen").json()
+
+
+@pytest.mark.parametrize("target", ["/", "/unread"])
+def test_too_large(serve: Servers, application: Path, target: str) -> None:
+    """A body above the limit gets 413 instead of `100` (rule 31)."""
+    server = serve(application, "--body-bytes-max", "1k")
+    with server.connect() as connection:
+        connection.send(head(target, length=1025))
+        response = connection.receive("POST")
+
+        assert 413 == response.status
+        assert [] == response.interim
+        assert connection.at_end()
+    assert [] == server.fetch("/seen").json()

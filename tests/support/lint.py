@@ -1,0 +1,67 @@
+"""Sends each kind of response that the tests see through httplint, once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from httplint import HttpRequestLinter, HttpResponseLinter, levels
+
+if TYPE_CHECKING:
+    from support.client import Asked
+    from support.http import Response
+
+BODY_BYTES_MAX = 1 << 20
+"""Longer bodies are not linted: they differ from short ones in nothing but time."""
+
+CHANGING = {"date", "last-modified", "expires", "etag", "content-length", "location"}
+"""Fields whose value differs between responses of one kind."""
+
+BLAMES_THE_REQUEST = {"STATUS_URI_TOO_LONG", "STATUS_VERSION_NOT_SUPPORTED"}
+"""Notes that say what the status says: that the request was wrong."""
+
+_seen: set[tuple[object, ...]] = set()
+"""Shapes of responses that were found good; thousands of responses have some hundred shapes."""
+
+
+def bad_notes(response: Response, asked: Asked) -> list[str]:
+    """Return what httplint calls bad in `response`; empty when it is fine."""
+    if len(response.body) > BODY_BYTES_MAX or not response.complete or 101 in response.interim:
+        return []
+    shape = (
+        asked.method,
+        bool(asked.fields),
+        response.status,
+        *(value for name, value in response.fields if name.lower() not in CHANGING),
+        *(name for name, _ in response.fields),
+    )
+    if shape in _seen:
+        return []
+    linter = HttpResponseLinter()
+    linter.request = _request(asked)
+    linter.is_head_response = asked.method == "HEAD"
+    linter.process_response_topline(
+        b"1.1", str(response.status).encode(), response.reason.encode("latin-1")
+    )
+    linter.process_headers(
+        [(name.encode(), value.encode("latin-1")) for name, value in response.fields]
+    )
+    linter.feed_content(response.body)
+    linter.finish_content(complete=True)
+    bad = [
+        f"{note.subject}: {note.summary}"
+        for note in linter.notes
+        if note.level is levels.BAD and type(note).__name__ not in BLAMES_THE_REQUEST
+    ]
+    if not bad:
+        _seen.add(shape)
+    return bad
+
+
+def _request(asked: Asked) -> HttpRequestLinter:
+    request = HttpRequestLinter()
+    request.process_request_topline(asked.method.encode(), asked.target.encode("latin-1"), b"1.1")
+    request.process_headers(
+        [(name.encode("latin-1"), value.encode("latin-1")) for name, value in asked.fields]
+    )
+    request.finish_content(complete=True)
+    return request

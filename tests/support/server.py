@@ -1,0 +1,289 @@
+"""Starts, watches and stops the server under test."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from support import client
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from support.client import Address
+    from support.http import Response
+
+START_TIMEOUT_S = 20.0
+STOP_TIMEOUT_S = 40.0
+"""Above the default graceful timeout of 30 s, so that a forced end shows as such."""
+
+LISTENING = re.compile(r"^adyton: listening on (\S+)$", re.MULTILINE)
+PANIC = re.compile(r"panicked at|fatal runtime error|RUST_BACKTRACE|Segmentation fault")
+OUR_FRAME = re.compile(r'^\s+File "[^"]*(site-packages|python)/adyton/[^"]*", line', re.MULTILINE)
+
+SETTINGS_PREFIXES = ("ADYTON_", "PORT")
+"""Variables of the tests' own environment that must not reach the server."""
+
+
+class Log:
+    """What a process writes to stderr, line by line, to be waited for."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Read `descriptor` until its end."""
+        self._text = ""
+        self._ended = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._read, args=(descriptor,), daemon=True)
+        self._thread.start()
+
+    def _read(self, descriptor: int) -> None:
+        with os.fdopen(descriptor, "rb", buffering=0) as stream:
+            while data := stream.read(65536):
+                with self._changed:
+                    self._text += data.decode("utf-8", "backslashreplace")
+                    self._changed.notify_all()
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+
+    def text(self) -> str:
+        """Return all that was written until now."""
+        with self._changed:
+            return self._text
+
+    def wait_for(self, pattern: str, count: int = 1, timeout_s: float = START_TIMEOUT_S) -> str:
+        """Wait until `pattern` is found `count` times; return the whole text."""
+        expression = re.compile(pattern, re.MULTILINE)
+        with self._changed:
+            found = self._changed.wait_for(
+                lambda: len(expression.findall(self._text)) >= count or self._ended, timeout_s
+            )
+            if not found or len(expression.findall(self._text)) < count:
+                raise AssertionError(f"no {pattern!r} x {count} in the log:\n{self._text}")
+            return self._text
+
+    def join(self, timeout_s: float) -> str:
+        """Wait for the end of the stream; return the whole text."""
+        self._thread.join(timeout_s)
+        return self.text()
+
+
+class Server:
+    """A running `python -m adyton serve`, or another program that serves in the same way."""
+
+    def __init__(
+        self,
+        command: Sequence[str | Path],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        listeners: int = 1,
+        pass_fds: Iterable[int] = (),
+    ) -> None:
+        """Start `command` and wait until it says that it listens."""
+        read_end, write_end = os.pipe()
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            env=environment(env),
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=write_end,
+            stderr=write_end,
+            pass_fds=tuple(pass_fds),
+        )
+        os.close(write_end)
+        self._log = Log(read_end)
+        try:
+            text = self._log.wait_for(LISTENING.pattern, listeners)
+        except AssertionError:
+            self.process.kill()
+            self.process.wait()
+            raise
+        self.addresses = [parse_address(found) for found in LISTENING.findall(text)]
+
+    @property
+    def address(self) -> Address:
+        """Where the first listener is."""
+        return self.addresses[0]
+
+    @property
+    def port(self) -> int:
+        """The port of the first listener."""
+        assert not isinstance(self.address, str)
+        return self.address[1]
+
+    def log(self) -> str:
+        """Return what the server has logged until now."""
+        return self._log.text()
+
+    def wait_for_log(self, pattern: str, count: int = 1) -> str:
+        """Wait until the log has `pattern` `count` times; return the whole log."""
+        return self._log.wait_for(pattern, count)
+
+    def rss(self) -> int:
+        """Return the resident memory in bytes."""
+        statm = Path(f"/proc/{self.process.pid}/statm").read_text(encoding="ascii")
+        return int(statm.split()[1]) * os.sysconf("SC_PAGESIZE")
+
+    def fds(self) -> int:
+        """Return the number of open descriptors."""
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    def wait(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
+        """Wait for the end; return the exit status."""
+        status = self.process.wait(timeout_s)
+        self._log.join(timeout_s)
+        return status
+
+    def stop(self) -> None:
+        """End with SIGTERM, and check that it ended as it should and logged nothing of ours."""
+        if self.process.poll() is None:
+            self.signal(signal.SIGTERM)
+        status = self.wait()
+
+        assert 0 == status, self.log()
+
+        self.check_log()
+
+    def check_log(self) -> None:
+        """Check that neither a panic nor a frame of ours is in the log."""
+        assert not PANIC.search(self.log()), self.log()
+        assert not OUR_FRAME.search(self.log()), self.log()
+
+    def kill(self) -> None:
+        """End at once, whatever happens."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def connect(self, *, lint_answers: bool = True, receive_buffer_bytes: int = 0) -> client.Connection:
+        """Open a connection to the first listener."""
+        return client.Connection(
+            self.address, lint_answers=lint_answers, receive_buffer_bytes=receive_buffer_bytes
+        )
+
+    def fetch(
+        self,
+        target: str = "/",
+        *,
+        method: str = "GET",
+        fields: Iterable[tuple[str, str]] = (),
+        body: bytes | None = None,
+        lint_answers: bool = True,
+    ) -> Response:
+        """Send one request over a connection of its own; the response is complete."""
+        return client.fetch(
+            self.address,
+            target,
+            method=method,
+            fields=fields,
+            body=body,
+            lint_answers=lint_answers,
+        )
+
+
+class Servers:
+    """Starts servers and, at the end, stops those that still run."""
+
+    def __init__(self, default_cwd: Path) -> None:
+        """Start with none."""
+        self._default_cwd = default_cwd
+        self._running: list[Server] = []
+
+    def __call__(
+        self,
+        target: str | Path,
+        *flags: str,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        bind: str | None = "127.0.0.1:0",
+        listeners: int = 1,
+        pass_fds: Iterable[int] = (),
+    ) -> Server:
+        """Start `adyton serve target flags...`; `bind=None` leaves `--bind` to the flags."""
+        bound = [] if bind is None else ["--bind", bind]
+        command = [*adyton("serve"), str(target), *bound, *flags]
+        return self.start(command, env=env, cwd=cwd, listeners=listeners, pass_fds=pass_fds)
+
+    def start(
+        self,
+        command: Sequence[str | Path],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        listeners: int = 1,
+        pass_fds: Iterable[int] = (),
+    ) -> Server:
+        """Start a program that becomes a server."""
+        server = Server(
+            command,
+            env=env,
+            cwd=cwd or self._default_cwd,
+            listeners=listeners,
+            pass_fds=pass_fds,
+        )
+        self._running.append(server)
+        return server
+
+    def close(self) -> None:
+        """Stop all of them; a test that ended a server itself has waited for it."""
+        running, self._running = self._running, []
+        try:
+            for server in running:
+                if server.process.returncode is None:
+                    server.stop()
+                else:
+                    server.check_log()
+        finally:
+            for server in running:
+                server.kill()
+
+
+def adyton(*arguments: str) -> list[str]:
+    """Return the command line of `adyton arguments...`."""
+    return [sys.executable, "-m", "adyton", *arguments]
+
+
+def run(
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    timeout_s: float = START_TIMEOUT_S,
+) -> subprocess.CompletedProcess[str]:
+    """Run `adyton arguments...` to its end and return what it wrote."""
+    return subprocess.run(
+        adyton(*arguments),
+        env=environment(env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the tests' environment without what would change the server, plus `extra`."""
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(SETTINGS_PREFIXES)
+    }
+    return kept | dict(extra or {})
+
+
+def parse_address(text: str) -> Address:
+    """Read what the banner says after `listening on`."""
+    if text.startswith("unix:"):
+        return text.removeprefix("unix:")
+    host, _, port = text.removeprefix("http://").rstrip("/").rpartition(":")
+    return host.strip("[]"), int(port)
