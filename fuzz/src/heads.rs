@@ -137,7 +137,9 @@ fn naive_version(version: &[u8]) -> Option<Version> {
 }
 
 /// Path, query and authority.
-fn naive_target<'t>(method: &[u8], target: &'t [u8]) -> Option<(&'t [u8], &'t [u8], Option<&'t [u8]>)> {
+type TargetParts<'t> = (&'t [u8], &'t [u8], Option<&'t [u8]>);
+
+fn naive_target<'t>(method: &[u8], target: &'t [u8]) -> Option<TargetParts<'t>> {
     if target.is_empty() || !target.iter().all(|&byte| byte.is_ascii_graphic() && byte != b'#') {
         return None;
     }
