@@ -4,12 +4,14 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use adyton_http1::{Chunked, Framing, Refusal};
 use adyton_sys::{clock, socket, temp};
 
 use crate::config::Config;
+use crate::log::{self, Level};
 
 /// The body of one request, as the application gets it.
 pub enum Body<'c> {
@@ -18,9 +20,58 @@ pub enum Body<'c> {
     /// All of it, in memory.
     Bytes(&'c [u8]),
     /// All of it, in an unlinked file that stands at its beginning.
-    File(File, u64),
+    File(Stored),
     /// To be read from the connection, which blocks.
     Live(Arc<Mutex<Live>>),
+}
+
+/// Disk space that bodies share.
+#[derive(Debug)]
+pub struct Quota {
+    bytes_left: AtomicU64,
+}
+
+impl Quota {
+    /// So many bytes for all bodies that are in files at one time.
+    pub fn new(bytes: u64) -> Arc<Self> {
+        Arc::new(Self { bytes_left: AtomicU64::new(bytes) })
+    }
+
+    fn take(&self, bytes: u64) -> bool {
+        let subtract = |left: u64| left.checked_sub(bytes);
+        self.bytes_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract).is_ok()
+    }
+}
+
+/// A body in an unlinked file; its disk space is free again when this is dropped.
+pub struct Stored {
+    file: File,
+    bytes: u64,
+    quota: Arc<Quota>,
+}
+
+impl Stored {
+    /// Bytes of the body.
+    pub fn len(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether the body has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+}
+
+impl io::Read for Stored {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.file.read(buffer)
+    }
+}
+
+impl Drop for Stored {
+    fn drop(&mut self) {
+        self.quota.bytes_left.fetch_add(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// Takes body bytes out of what arrives.
@@ -70,6 +121,9 @@ pub(crate) const TOO_LARGE: Refusal =
     Refusal { status: 413, reason: "the request body is larger than the limit" };
 pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };
 
+/// All the disk space for bodies is taken.
+const NO_DISK: Refusal = Refusal { status: 503, reason: "too many large request bodies at once" };
+
 /// A body on its way in: in memory, then in a file.
 pub(crate) struct Upload {
     /// The request's head, kept because the loop's buffer is lent to others meanwhile.
@@ -78,7 +132,7 @@ pub(crate) struct Upload {
     pub(crate) since_ms: u64,
     decoder: Decoder,
     memory: Vec<u8>,
-    file: Option<File>,
+    file: Option<Stored>,
     bytes: u64,
 }
 
@@ -126,31 +180,44 @@ impl Upload {
             self.memory.extend_from_slice(data);
             return Ok(());
         }
-        self.spool(data, config).map_err(|error| {
+        if self.file.is_none() {
+            let memory = std::mem::take(&mut self.memory);
+            self.spool(&memory, config)?;
+        }
+        self.spool(data, config)
+    }
+
+    /// Adds to the file, which is made with the first bytes.
+    fn spool(&mut self, data: &[u8], config: &Config) -> Result<(), Refusal> {
+        let complain = |error: io::Error| {
             let folder = config.temp_dir.display();
-            crate::log::write(
-                crate::log::Level::Error,
+            log::write(
+                Level::Error,
                 format_args!("a request body cannot be stored in {folder} (setting --temp-dir): {error}"),
             );
             NO_ROOM
-        })
-    }
-
-    fn spool(&mut self, data: &[u8], config: &Config) -> io::Result<()> {
-        if self.file.is_none() {
-            let mut file = temp::unlinked(&config.temp_dir)?;
-            file.write_all(&std::mem::take(&mut self.memory))?;
-            self.file = Some(file);
+        };
+        let stored = match &mut self.file {
+            Some(stored) => stored,
+            None => self.file.insert(Stored {
+                file: temp::unlinked(&config.temp_dir).map_err(complain)?,
+                bytes: 0,
+                quota: Arc::clone(&config.body_files),
+            }),
+        };
+        if !config.body_files.take(data.len() as u64) {
+            return Err(NO_DISK);
         }
-        self.file.as_mut().map_or(Ok(()), |file| file.write_all(data))
+        stored.bytes += data.len() as u64;
+        stored.file.write_all(data).map_err(complain)
     }
 
     /// The whole body, once it is done.
     pub(crate) fn body(&mut self) -> io::Result<Body<'_>> {
         match self.file.take() {
-            Some(mut file) => {
-                file.seek(SeekFrom::Start(0))?;
-                Ok(Body::File(file, self.bytes))
+            Some(mut stored) => {
+                stored.file.seek(SeekFrom::Start(0))?;
+                Ok(Body::File(stored))
             }
             None if self.memory.is_empty() => Ok(Body::Empty),
             None => Ok(Body::Bytes(&self.memory)),

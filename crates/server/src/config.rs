@@ -1,8 +1,11 @@
 //! The limits and timeouts that the loop keeps; the settings that fill them have their reasons.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use adyton_http1::Limits;
+
+use crate::body::Quota;
 
 /// What the loop allows. Bytes are bytes, `_ms` are milliseconds, `_rate` is bytes per second.
 #[derive(Clone, Debug)]
@@ -15,6 +18,8 @@ pub struct Config {
     pub body_bytes_max: u64,
     /// A body up to this size stays in memory, a larger one goes to an unlinked file.
     pub body_memory_bytes_max: u64,
+    /// Disk space for all bodies in files together; more is a 503.
+    pub body_files: Arc<Quota>,
     /// Where the unlinked files are made.
     pub temp_dir: PathBuf,
     /// From accept to the first byte.

@@ -21,7 +21,7 @@ mod watch;
 
 pub use access_log::{AccessLog, AccessLogError, Record};
 pub use app::{App, Call, Outcome, Pull, Stream};
-pub use body::{Body, Live};
+pub use body::{Body, Live, Quota, Stored};
 pub use config::Config;
 pub use event_loop::{Loop, Mount, Parts};
 pub use output::Payload;

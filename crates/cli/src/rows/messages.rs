@@ -70,6 +70,15 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "body-files-bytes-max",
+        kind: bytes(0, 1 << 50, |settings, number| settings.body_files_bytes_max = number),
+        default: "4g",
+        example: "20g",
+        help: "disk space for all large bodies together",
+        detail: "A request whose body would need more gets a 503, so that clients who upload cannot fill the disk.",
+        ..GROUP
+    },
+    Row {
         name: "temp-dir",
         kind: Kind::Path { shape: "DIR", set: |settings, path| settings.temp_dir = path },
         default: "/tmp",

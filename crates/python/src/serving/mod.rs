@@ -11,7 +11,7 @@ use adyton_cli::{AccessLog as LogTarget, LogLevel, Settings, Target, UnderscoreH
 use adyton_files::{Options, Site};
 use adyton_http1::Limits;
 use adyton_server::log::{self, Level};
-use adyton_server::{AccessLog, App, Config, Loop, Mount, Parts};
+use adyton_server::{AccessLog, App, Config, Loop, Mount, Parts, Quota};
 use adyton_sys::process;
 use adyton_sys::signal::Stop;
 use adyton_sys::wake::Wake;
@@ -169,6 +169,7 @@ fn config(settings: &Settings, descriptors_max: u64) -> Config {
         refuse_underscores: settings.underscore_headers == UnderscoreHeaders::Refuse,
         body_bytes_max: settings.body_bytes_max,
         body_memory_bytes_max: settings.body_memory_bytes_max,
+        body_files: Quota::new(settings.body_files_bytes_max),
         temp_dir: settings.temp_dir.clone(),
         first_byte_timeout_ms: settings.first_byte_timeout_ms,
         head_timeout_ms: settings.header_timeout_ms,

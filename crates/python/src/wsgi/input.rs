@@ -1,10 +1,9 @@
 //! `wsgi.input` (PEP 3333, "Input and Error Streams"): the request body as a file to read.
 
-use std::fs::File;
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use adyton_server::{Body, Live};
+use adyton_server::{Body, Live, Stored};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
@@ -16,8 +15,8 @@ const READ_AHEAD_BYTES: usize = 64 << 10;
 enum Source {
     /// Everything is in the buffer.
     Memory,
-    /// So many more in an unlinked file.
-    File(File, u64),
+    /// More in an unlinked file.
+    File(Stored),
     /// More on the connection, which only a blocking read brings.
     Live(Arc<Mutex<Live>>),
     /// The request is over.
@@ -47,7 +46,7 @@ impl Input {
         match body {
             Body::Empty => Self::empty(),
             Body::Bytes(bytes) => Self::of(Source::Memory, bytes.to_vec()),
-            Body::File(file, bytes) => Self::of(Source::File(file, bytes), Vec::new()),
+            Body::File(stored) => Self::of(Source::File(stored), Vec::new()),
             Body::Live(live) => Self::of(Source::Live(live), Vec::new()),
         }
     }
@@ -96,12 +95,9 @@ impl State {
         }
         match &mut self.source {
             Source::Memory | Source::Over => Ok(false),
-            Source::File(file, left) => {
-                let share = u64::try_from(bytes).unwrap_or(u64::MAX).min(*left);
-                let before = self.buffer.len();
-                file.take(share).read_to_end(&mut self.buffer)?;
-                *left -= (self.buffer.len() - before) as u64;
-                Ok(self.buffer.len() > before)
+            Source::File(stored) => {
+                let share = u64::try_from(bytes).unwrap_or(u64::MAX);
+                Ok(stored.take(share).read_to_end(&mut self.buffer)? > 0)
             }
             Source::Live(live) => {
                 let piece = live.lock().unwrap_or_else(PoisonError::into_inner).read()?;
