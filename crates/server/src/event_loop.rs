@@ -14,7 +14,6 @@ use std::time::SystemTime;
 use adyton_files::Site;
 use adyton_http1::Head;
 use adyton_sys::epoll::{Epoll, Events, Interest};
-use adyton_sys::signal::Stop;
 use adyton_sys::wake::Wake;
 use adyton_sys::{clock, socket};
 use slab::Slab;
@@ -90,8 +89,8 @@ pub struct Parts {
     pub access_log: Option<AccessLog>,
     /// Wakes the loop, from signal handlers too.
     pub wake: Arc<Wake>,
-    /// Whether a clean stop was asked for.
-    pub stop: Stop,
+    /// Whether a clean stop was asked for; looked at when `wake` was woken.
+    pub stop: Box<dyn Fn() -> bool + Send>,
 }
 
 /// An event loop over connections.
@@ -126,7 +125,7 @@ pub struct Loop<A> {
     attached: bool,
     date_due_ms: u64,
     wake: Arc<Wake>,
-    stop: Stop,
+    stop: Box<dyn Fn() -> bool + Send>,
 }
 
 impl<A: App> Loop<A> {
@@ -181,7 +180,21 @@ impl<A: App> Loop<A> {
     ///
     /// The kernel refuses to wait, which no correct program sees.
     pub fn drive(&mut self) -> io::Result<()> {
+        self.drive_while(|| true).map(|_| ())
+    }
+
+    /// Serves for as long as `wanted` says so, which is asked between two waits for the kernel, or until
+    /// the end, as [`Loop::drive`] does; `true` at the end. After a `false`, any thread may drive on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Loop::drive`].
+    pub fn drive_while(&mut self, wanted: impl Fn() -> bool) -> io::Result<bool> {
         while !self.is_finished() {
+            if !wanted() {
+                self.detach();
+                return Ok(false);
+            }
             self.wait()?;
             self.look_at_events();
             self.look_at_timers();
@@ -191,7 +204,7 @@ impl<A: App> Loop<A> {
         if let Some(log) = &mut self.access_log {
             log.flush();
         }
-        Ok(())
+        Ok(true)
     }
 
     fn is_finished(&mut self) -> bool {
@@ -265,7 +278,7 @@ impl<A: App> Loop<A> {
 
     fn look_at_wake(&mut self) {
         self.wake.clear();
-        if self.stop.asked() && self.stopping_ms.is_none() {
+        if (self.stop)() && self.stopping_ms.is_none() {
             self.begin_stop();
         }
     }

@@ -82,6 +82,7 @@ pub(crate) fn serve_application(
     banner::print(py, settings, application.as_ref(), &config, &listening)?;
     let names: Vec<Listener> = listening.iter().map(Listening::listener).collect();
     let listeners = listening.into_iter().map(|listening| listening.socket).collect();
+    let stop = Box::new(move || stop.asked());
     let parts = Parts { config, listeners, mounts, access_log, wake, stop };
     match application {
         Some(Application { object, kind: Kind::Handler, .. }) => {

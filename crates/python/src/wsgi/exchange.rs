@@ -2,8 +2,8 @@
 //!
 //! Both are plain C functions: a call of them makes no argument tuple. `start_response` carries
 //! `(exchange, write)` as its self, `write` carries the exchange, and nothing points back, so no
-//! cycle keeps a request's objects alive. When the application has kept neither, the three serve
-//! the next request as well.
+//! cycle keeps a request's objects alive. When the application has kept none of them, and not its input
+//! either, they serve the next request as well.
 
 use std::cell::Cell;
 use std::ffi::CStr;
@@ -13,6 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_http1::{Asked, BadResponse, BodySize, HeadFacts, ResponseHead};
 use adyton_server::Reply;
+use adyton_server::log::{self, Level};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -20,6 +21,7 @@ use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
 use crate::items::Door;
 use crate::text::{latin1_bytes, type_name};
+use crate::wsgi::Input;
 
 thread_local! {
     /// The exchange whose application this thread is in, and its answer: what `write` writes to.
@@ -41,9 +43,10 @@ pub(crate) struct Exchange {
     state: Mutex<State>,
 }
 
-/// The three objects of a request.
-pub(crate) struct Callables {
+/// What a request lends to the application, and gets back unless the application keeps it.
+pub(crate) struct Lent {
     exchange: Py<Exchange>,
+    pub(crate) input: Py<Input>,
     pub(crate) start_response: Py<PyAny>,
     write: Py<PyAny>,
 }
@@ -71,14 +74,14 @@ static WRITE: Definition = Definition(ffi::PyMethodDef {
     ml_doc: c"write(data)\n\nSends a piece of the body at once (PEP 3333); for applications of old.".as_ptr(),
 });
 
-impl Callables {
+impl Lent {
     pub(crate) fn new(py: Python<'_>, asked: Asked) -> PyResult<Self> {
         let state = State { head: Vec::new(), facts: None, asked, begun: false, over: false };
         let exchange = Py::new(py, Exchange { state: Mutex::new(state) })?;
         let write = function(py, &WRITE, exchange.bind(py).as_any())?;
         let both = PyTuple::new(py, [exchange.bind(py).as_any(), write.bind(py)])?;
         let start_response = function(py, &START_RESPONSE, both.as_any())?;
-        Ok(Self { exchange, start_response, write })
+        Ok(Self { exchange, input: Py::new(py, Input::empty())?, start_response, write })
     }
 
     pub(crate) fn exchange(&self) -> &Exchange {
@@ -87,7 +90,15 @@ impl Callables {
 
     /// Whether nobody but us holds them: `write` is held by us and by `start_response`'s self.
     pub(crate) fn is_unshared(&self, py: Python<'_>) -> bool {
-        self.start_response.get_refcnt(py) == 1 && self.write.get_refcnt(py) == 2
+        self.start_response.get_refcnt(py) == 1
+            && self.write.get_refcnt(py) == 2
+            && self.input.get_refcnt(py) == 1
+    }
+
+    /// The request is over: what the application has kept is of no use any more.
+    pub(crate) fn end(&self) {
+        self.exchange().lock().over = true;
+        self.input.get().end();
     }
 }
 
@@ -110,11 +121,6 @@ impl Exchange {
         let mut state = self.lock();
         state.head.clear();
         (state.facts, state.asked, state.begun, state.over) = (None, asked, false, false);
-    }
-
-    /// The request is over; calls from now on are errors.
-    pub(crate) fn end(&self) {
-        self.lock().over = true;
     }
 
     fn start(
@@ -188,6 +194,14 @@ impl Door for Exchange {
             ));
         };
         state.begun = true;
+        if facts.dropped() {
+            log::write(
+                Level::Warning,
+                format_args!(
+                    "an application's Connection, Transfer-Encoding or other field of the connection was dropped (PEP 3333)"
+                ),
+            );
+        }
         reply.head_from(&state.head, facts, size);
         Ok(())
     }
@@ -330,7 +344,7 @@ unsafe extern "C" fn start_response(
     // SAFETY: the interpreter calls C functions attached.
     let py = unsafe { Python::assume_attached() };
     guarded(py, || {
-        // SAFETY: `this` is the tuple that `Callables::new` made, alive during the call.
+        // SAFETY: `this` is the tuple that `Lent::new` made, alive during the call.
         let both = unsafe { Bound::from_borrowed_ptr(py, this).cast_into_unchecked::<PyTuple>() };
         let exchange = both.get_borrowed_item(0)?;
         let exchange = exchange.cast::<Exchange>()?;
@@ -361,7 +375,7 @@ unsafe extern "C" fn write(this: *mut ffi::PyObject, data: *mut ffi::PyObject) -
     // SAFETY: the interpreter calls C functions attached.
     let py = unsafe { Python::assume_attached() };
     guarded(py, || {
-        // SAFETY: `this` is the exchange that `Callables::new` gave, `data` the argument; both live
+        // SAFETY: `this` is the exchange that `Lent::new` gave, `data` the argument; both live
         // during the call.
         let (this, data) =
             unsafe { (Bound::from_borrowed_ptr(py, this), Bound::from_borrowed_ptr(py, data)) };

@@ -51,6 +51,12 @@ impl Input {
         }
     }
 
+    /// Makes it the input of another request.
+    pub(crate) fn begin(&self, body: Body<'_>) {
+        let state = Self::new(body).state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
     fn of(source: Source, buffer: Vec<u8>) -> Self {
         Self { state: Mutex::new(State { source, buffer, at: 0 }) }
     }

@@ -18,7 +18,7 @@ pub(crate) use self::file_wrapper::FileWrapper;
 pub(crate) use self::input::Input;
 
 use self::environ::Environs;
-use self::exchange::Callables;
+use self::exchange::Lent;
 use crate::failure;
 use crate::interpreter;
 use crate::items::{Door, Items, write_list};
@@ -31,7 +31,7 @@ pub(crate) struct Wsgi {
     environs: Environs,
     input_key: Py<PyAny>,
     /// The last request's, for the next one.
-    spare: AtomicCell<Option<Box<Callables>>>,
+    spare: AtomicCell<Option<Box<Lent>>>,
 }
 
 impl Wsgi {
@@ -47,7 +47,7 @@ impl Wsgi {
         let shared = PyDict::new(py);
         shared.set_item("wsgi.version", (1, 0))?;
         shared.set_item("wsgi.url_scheme", "http")?;
-        shared.set_item("wsgi.input", Py::new(py, Input::empty())?)?;
+        shared.set_item("wsgi.input", py.None())?;
         shared.set_item("wsgi.errors", Py::new(py, Errors)?)?;
         shared.set_item("wsgi.multithread", false)?;
         shared.set_item("wsgi.multiprocess", false)?;
@@ -57,6 +57,7 @@ impl Wsgi {
         shared.set_item("SERVER_SOFTWARE", concat!("adyton/", env!("CARGO_PKG_VERSION")))?;
         shared.set_item("REQUEST_SCHEME", "http")?;
         shared.set_item("GATEWAY_INTERFACE", "CGI/1.1")?;
+        shared.set_item("adyton.version", env!("CARGO_PKG_VERSION"))?;
         Ok(Self {
             application,
             environs: Environs::new(py, &shared, listeners, merge_slashes)?,
@@ -65,56 +66,43 @@ impl Wsgi {
         })
     }
 
-    fn callables(&self, py: Python<'_>, reply: &Reply<'_>) -> PyResult<Box<Callables>> {
+    fn lend(&self, py: Python<'_>, reply: &Reply<'_>) -> PyResult<Box<Lent>> {
         match self.spare.take() {
-            Some(callables) => {
-                callables.exchange().renew(reply.asked());
-                Ok(callables)
+            Some(lent) => {
+                lent.exchange().renew(reply.asked());
+                Ok(lent)
             }
-            None => Callables::new(py, reply.asked()).map(Box::new),
+            None => Lent::new(py, reply.asked()).map(Box::new),
         }
     }
 
-    fn release(&self, py: Python<'_>, callables: Box<Callables>) {
-        if callables.is_unshared(py) {
-            self.spare.store(Some(callables));
+    fn release(&self, py: Python<'_>, lent: Box<Lent>) {
+        if lent.is_unshared(py) {
+            self.spare.store(Some(lent));
         } else {
-            callables.exchange().end();
+            lent.end();
         }
     }
 
     fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Answered> {
         let environ = self.environs.make(py, call)?;
-        let body = std::mem::replace(&mut call.body, Body::Empty);
-        let input = match body {
-            Body::Empty => None,
-            body => {
-                let input = Py::new(py, Input::new(body))?;
-                environ.set_item(&self.input_key, &input)?;
-                Some(input)
-            }
-        };
-        let callables = self.callables(py, &call.reply)?;
-        let mut request = Request { callables, input };
-        let answered = request.ask(py, &self.application, environ.as_any(), &mut call.reply);
+        let lent = self.lend(py, &call.reply)?;
+        lent.input.get().begin(std::mem::replace(&mut call.body, Body::Empty));
+        environ.set_item(&self.input_key, &lent.input)?;
+        let answered = ask(py, &self.application, environ.as_any(), &lent, &mut call.reply);
+        // The environ holds the input: without it, it shows whether the application has kept that.
+        drop(environ);
         match answered {
-            Ok(Some(items)) => Ok(Answered::Partly(Streamed { request: Some(request), items })),
+            Ok(Some(items)) => Ok(Answered::Partly(Streamed { lent, items })),
             Ok(None) => {
-                self.finish(py, request);
+                self.release(py, lent);
                 Ok(Answered::Whole)
             }
             Err(error) => {
-                self.finish(py, request);
+                self.release(py, lent);
                 Err(error)
             }
         }
-    }
-
-    fn finish(&self, py: Python<'_>, request: Request) {
-        if let Some(input) = &request.input {
-            input.get().end();
-        }
-        self.release(py, request.callables);
     }
 }
 
@@ -147,48 +135,40 @@ impl App for Wsgi {
     }
 }
 
-/// What one request holds while the application works on it.
-struct Request {
-    callables: Box<Callables>,
-    input: Option<Py<Input>>,
-}
-
-impl Request {
-    /// Calls the application and writes what it returns; gives back what it has not said yet.
-    fn ask(
-        &mut self,
-        py: Python<'_>,
-        application: &Py<PyAny>,
-        environ: &Bound<'_, PyAny>,
-        reply: &mut Reply<'_>,
-    ) -> PyResult<Option<Items>> {
-        let exchange = self.callables.exchange();
-        // SAFETY: `reply` outlives this function, which leaves before it returns and before it
-        // touches the reply itself.
-        unsafe { exchange.enter(reply) };
-        let returned = call_two(py, application, environ, self.callables.start_response.bind(py));
-        exchange.leave();
-        let body = returned?;
-        if let Ok(list) = body.cast_exact::<PyList>()
-            && !reply.has_begun()
-            && list.iter().all(|item| exact_bytes(&item).is_some())
-        {
-            return write_list(py, exchange, list, reply).map(|()| None);
+/// Calls the application and writes what it returns; gives back what it has not said yet.
+fn ask(
+    py: Python<'_>,
+    application: &Py<PyAny>,
+    environ: &Bound<'_, PyAny>,
+    lent: &Lent,
+    reply: &mut Reply<'_>,
+) -> PyResult<Option<Items>> {
+    let exchange = lent.exchange();
+    // SAFETY: `reply` outlives this function, which leaves before it returns and before it
+    // touches the reply itself.
+    unsafe { exchange.enter(reply) };
+    let returned = call_two(py, application, environ, lent.start_response.bind(py));
+    exchange.leave();
+    let body = returned?;
+    if let Ok(list) = body.cast_exact::<PyList>()
+        && !reply.has_begun()
+        && list.iter().all(|item| exact_bytes(&item).is_some())
+    {
+        return write_list(py, exchange, list, reply).map(|()| None);
+    }
+    let mut items = Items::new(body);
+    match items
+        .send_file(py, exchange, reply)
+        .and_then(|sent| if sent { Ok(Pull::End) } else { items.advance(py, exchange, reply) })
+    {
+        Ok(Pull::More) => Ok(Some(items)),
+        Ok(_) => {
+            items.close(py);
+            Ok(None)
         }
-        let mut items = Items::new(body);
-        match items
-            .send_file(py, exchange, reply)
-            .and_then(|sent| if sent { Ok(Pull::End) } else { items.advance(py, exchange, reply) })
-        {
-            Ok(Pull::More) => Ok(Some(items)),
-            Ok(_) => {
-                items.close(py);
-                Ok(None)
-            }
-            Err(error) => {
-                items.close(py);
-                Err(error)
-            }
+        Err(error) => {
+            items.close(py);
+            Err(error)
         }
     }
 }
@@ -211,20 +191,14 @@ fn call_two<'py>(
 
 /// An answer whose items are pulled as the client takes them.
 struct Streamed {
-    /// `None` once it is over.
-    request: Option<Request>,
+    lent: Box<Lent>,
     items: Items,
 }
 
 impl Streamed {
     fn finish(&mut self, py: Python<'_>) {
         self.items.close(py);
-        if let Some(request) = self.request.take() {
-            if let Some(input) = &request.input {
-                input.get().end();
-            }
-            request.callables.exchange().end();
-        }
+        self.lent.end();
     }
 }
 
@@ -233,8 +207,7 @@ impl Stream for Streamed {
         // SAFETY: the loop pulls between `attach` and `detach`.
         let py = unsafe { Python::assume_attached() };
         payload::give_back(py);
-        let Some(request) = &self.request else { return Pull::End };
-        let pulled = self.items.advance(py, request.callables.exchange(), reply).unwrap_or_else(|error| {
+        let pulled = self.items.advance(py, self.lent.exchange(), reply).unwrap_or_else(|error| {
             failure::log(py, &error, "an answer that had begun");
             Pull::Failed
         });
