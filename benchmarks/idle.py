@@ -31,7 +31,7 @@ SPECS = (
     servers.ADYTON_STATIC,
     servers.NGINX_SMALL,
     servers.BJOERN,
-    servers.GRANIAN_WSGI,
+    servers.GRANIAN_IDLE,
     servers.FASTPYSGI,
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import servers
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rows import Case, Column, Row, Run
+    from targets import Verdict
 
 Results = list[tuple["Case", list["Row"]]]
 
@@ -58,13 +60,17 @@ def to_json(facts: dict[str, str], run: Run, results: Results) -> str:
         }
         for case, rows in results
     }
-    whole = {"machine": facts, "rounds": run.rounds, "secs": run.secs, "cases": cases}
+    targets = [asdict(verdict) for verdict in verdicts(results)]
+    whole = {"machine": facts, "rounds": run.rounds, "secs": run.secs, "targets": targets, "cases": cases}
     return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
 
 
 def markdown(facts: dict[str, str], run: Run, results: Results) -> str:
     """Returns the tables: what must hold first, then each case, then how each server was started."""
-    parts = [f"# Benchmarks, {facts['date']}", f"{run.rounds} rounds of {run.secs} s; medians. {NOTE}"]
+    parts = [
+        f"# Benchmarks, {facts['date']}",
+        f"Rounds: {run.rounds}, of {run.secs} s for each server; medians. {NOTE}",
+    ]
     parts += [table(("", ""), ((name, value) for name, value in facts.items() if name != "date"))]
     parts += ["## Targets", target_table(results)]
     for case, rows in results:
@@ -74,11 +80,15 @@ def markdown(facts: dict[str, str], run: Run, results: Results) -> str:
 
 
 def target_table(results: Results) -> str:
-    """Returns the verdicts on the cases that were run."""
-    measured = {case.name: rows for case, rows in results}
-    verdicts = [judge(target, measured[target.case]) for target in TARGETS if target.case in measured]
+    """Returns what must hold beside what was measured."""
     head = ("what", "must", "aim", "measured", "verdict")
-    return table(head, ((v.what, v.must, v.aim, v.measured, v.verdict) for v in verdicts))
+    return table(head, ((v.what, v.must, v.aim, v.measured, v.verdict) for v in verdicts(results)))
+
+
+def verdicts(results: Results) -> list[Verdict]:
+    """Judges the cases that were run."""
+    measured = {case.name: rows for case, rows in results}
+    return [judge(target, measured[target.case]) for target in TARGETS if target.case in measured]
 
 
 def case_table(case: Case, rows: list[Row]) -> str:

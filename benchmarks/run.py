@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 CASES = {case.name: case for case in (*load.CASES, idle.CASE, start.CASE)}
+STOPS = (signal.SIGINT, signal.SIGTERM)
 TOOLS = ("cc", "nginx", "taskset", "wrk")
 
 
@@ -41,7 +42,8 @@ def main() -> int:
     if not {cost.SERVER_CPU, cost.LOAD_CPU} <= os.sched_getaffinity(0):
         sys.exit("two CPUs are needed: one for the servers, one for the load")
     os.sched_setaffinity(0, {cost.LOAD_CPU})
-    signal.signal(signal.SIGTERM, end)
+    for number in STOPS:
+        signal.signal(number, end)
     facts = machine.facts()
     print(f"load before: {facts['load before']}", file=sys.stderr)
     results: report.Results = []
@@ -87,7 +89,9 @@ def positive(text: str) -> int:
 
 
 def end(number: int, _frame: FrameType | None) -> NoReturn:
-    """Leaves through every `finally` on SIGTERM, as on SIGINT."""
+    """Leaves through every `finally`; a second signal must not stop the stopping."""
+    for other in STOPS:
+        signal.signal(other, signal.SIG_IGN)
     sys.exit(128 + number)
 
 

@@ -45,12 +45,14 @@ class Spec:
     expected: client.Expected
     nginx: tuple[tuple[str, str], ...] = ()
     """What replaces the words in peers/nginx.conf; empty for other servers."""
+    closes: bool = False
+    """It ends every connection after one answer, asked for or not."""
 
     @property
     def shown(self) -> str:
         """The command line as a record shows it: nothing of this machine in it."""
         words = " ".join(f"{word}={value}" for word, value in self.nginx)
-        return self.command.format(port="PORT", work="WORK") + (f"  ({words})" if words else "")
+        return self.command.format(port="PORT", work="WORK") + (f" ({words})" if words else "")
 
 
 HELLO = client.Expected("/", b"Hello World!")
@@ -71,7 +73,7 @@ GRANIAN = (
 )
 
 FLOOR = Spec("floor", "{work}/floor {port}", HELLO)
-FLOOR_CLOSE = Spec("floor", "{work}/floor {port} close", HELLO)
+FLOOR_CLOSE = Spec("floor", "{work}/floor {port} close", HELLO, closes=True)
 ADYTON_WSGI = Spec(
     "adyton, WSGI", "adyton serve benchmarks/apps/hello_wsgi.py --bind 127.0.0.1:{port}", expected=WSGI
 )
@@ -93,6 +95,8 @@ BJOERN = Spec("bjoern, WSGI", "python benchmarks/peers/run_bjoern.py {port}", ex
 FASTPYSGI = Spec("FastPySGI, WSGI", "python benchmarks/peers/run_fastpysgi.py {port}", expected=WSGI)
 FASTPYSGI_NODELAY = Spec("FastPySGI, WSGI", f"{FASTPYSGI.command} nodelay", expected=WSGI)
 GRANIAN_WSGI = Spec("granian, WSGI", GRANIAN, expected=WSGI)
+# A connection counts as one of its requests under way, idle or not; the default would stop at 4,096.
+GRANIAN_IDLE = Spec("granian, WSGI", f"{GRANIAN} --backpressure 9000", expected=WSGI)
 GRANIAN_PIPELINE = Spec("granian, WSGI", f"{GRANIAN} --http1-pipeline-flush", expected=WSGI)
 
 
@@ -114,7 +118,7 @@ class Server:
         deadline = time.monotonic() + READY_S
         while True:
             try:
-                client.check(self.port, self.spec.expected)
+                client.check(self.port, self.spec.expected, close=self.spec.closes)
             except (OSError, client.WrongAnswerError) as error:
                 if self.process.poll() is not None:
                     log = log_of(work, self.port).read_text("utf-8", "replace").strip().splitlines()
@@ -211,8 +215,8 @@ def log_of(work: Path, port: int) -> Path:
 
 def is_alive(pid: int) -> bool:
     """Tells whether a process is there; it may be waiting for its parent to look after it (a zombie)."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8") as stat:  # noqa: PTH123
-        return stat.read().rpartition(")")[2].split()[0] != "Z"
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
     return False
 
 

@@ -25,26 +25,25 @@ pub fn check(raw: &[u8]) {
 
 /// The name and whether it can only be a folder's.
 fn naive(raw: &[u8]) -> Option<(Vec<u8>, bool)> {
-    let mut stack = Vec::new();
-    let mut names_folder = false;
+    let (mut stack, mut names_folder) = (Vec::new(), false);
     for segment in raw.split(|&byte| byte == b'/') {
         let name = decode(segment)?;
-        names_folder = !raw.is_empty() && ["", ".", ".."].contains(&name.as_str());
-        match name.as_str() {
-            "" | "." => {}
-            ".." => drop(stack.pop()?),
+        names_folder = !raw.is_empty() && [&b""[..], b".", b".."].contains(&name.as_slice());
+        match name.as_slice() {
+            b"" | b"." => {}
+            b".." => drop(stack.pop()?),
             _ => stack.push(name),
         }
     }
-    let is_fine =
-        |(depth, name): (usize, &String)| is_published(name) || (depth == 0 && name == ".well-known");
-    stack.iter().enumerate().all(is_fine).then(|| (stack.join("/").into_bytes(), names_folder))
+    let name = String::from_utf8(stack.join(&b'/')).ok()?;
+    let is_fine = |(depth, name)| is_published(name) || (depth == 0 && name == ".well-known");
+    let is_fine = stack.is_empty() || name.split('/').enumerate().all(is_fine);
+    is_fine.then(|| (name.into_bytes(), names_folder))
 }
 
-/// A segment without its escapes; `None` when no file can be called so.
-fn decode(segment: &[u8]) -> Option<String> {
-    let mut name = Vec::new();
-    let mut rest = segment;
+/// A segment without its escapes; `None` when one is broken, or hides what no file should be called.
+fn decode(segment: &[u8]) -> Option<Vec<u8>> {
+    let (mut name, mut rest) = (Vec::new(), segment);
     while let [byte, more @ ..] = rest {
         let (decoded, behind) = match (byte, more) {
             (b'%', [a, b, more @ ..]) if a.is_ascii_hexdigit() && b.is_ascii_hexdigit() => {
@@ -56,9 +55,8 @@ fn decode(segment: &[u8]) -> Option<String> {
         name.push(decoded);
         rest = behind;
     }
-    String::from_utf8(name)
-        .ok()
-        .filter(|name| !name.contains(|c: char| c.is_ascii_control() || "/\\".contains(c)))
+    let is_fine = |byte: &u8| !byte.is_ascii_control() && !b"/\\".contains(byte);
+    name.iter().all(is_fine).then_some(name)
 }
 
 /// Rule 44.

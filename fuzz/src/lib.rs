@@ -10,6 +10,7 @@ pub mod answers;
 pub mod chunks;
 pub mod feed;
 pub mod file_names;
+pub mod folders;
 pub mod heads;
 pub mod range_lists;
 mod text;

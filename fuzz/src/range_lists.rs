@@ -45,14 +45,12 @@ fn naive_range(spec: &[u8], bytes: u128) -> Option<Range<u128>> {
     (is_whole || start < end).then_some(start.min(bytes)..end.min(bytes))
 }
 
-/// A number of any length; those that no file reaches become one of them.
+/// A number of any length; those of more than 64 bits, which no file reaches, are all alike.
 fn naive_number(digits: &[u8]) -> Option<u128> {
-    const HUGE: u128 = 1 << 100;
     let text = str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
     match text.trim_start_matches('0') {
         "" => (!text.is_empty()).then_some(0),
-        digits if digits.len() > 24 => Some(HUGE),
-        digits => digits.parse().ok(),
+        digits => Some(digits.parse::<u64>().unwrap_or(u64::MAX).into()),
     }
 }
 

@@ -68,13 +68,13 @@ def parse_cookies(field: str) -> dict[str, str]:
 def decode(body: bytes, content_type: str) -> str:
     """``body`` as text in the charset that ``content_type`` names (RFC 9110 section 8.3.2), else UTF-8.
 
-    What is not valid in it becomes U+FFFD; so does everything in a charset that Python does not know.
+    What is not valid becomes U+FFFD. A charset that Python does not know counts as UTF-8.
     """
     for parameter in content_type.split(";")[1:]:
         name, _, value = parameter.strip().partition("=")
         if name.lower() == "charset":
             try:
                 return body.decode(value.strip('"'), "replace")
-            except LookupError:
+            except (LookupError, UnicodeError):
                 break
     return body.decode("utf-8", "replace")

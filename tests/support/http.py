@@ -32,7 +32,7 @@ SINGLETONS = frozenset(
 )
 
 STATUS_LINE = re.compile(rb"HTTP/1\.1 ([1-9][0-9]{2}) ([\t\x20-\x7e\x80-\xff]*)")
-FIELD_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ([\x21-\x7e\x80-\xff][\t\x20-\xff]*)?")
+FIELD_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):(?: ([\x21-\x7e\x80-\xff][\t\x20-\xff]*)| ?)")
 CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,16}")
 IMF_FIXDATE = re.compile(
     r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d "
@@ -197,7 +197,7 @@ class Reader:
 
 def _field(line: bytes) -> tuple[str, str]:
     match = FIELD_LINE.fullmatch(line)
-    if not match or b"\x7f" in line or line.endswith((b" ", b"\t")):
+    if not match or b"\x7f" in line or (match[2] or b"").endswith((b" ", b"\t")):
         raise MalformedError(f"field line {line!r}")
     return match[1].decode(), (match[2] or b"").decode("latin-1")
 

@@ -8,24 +8,29 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from support import client
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from support.client import Address
     from support.http import Response
 
 START_TIMEOUT_S = 20.0
+LOG_TIMEOUT_S = 5.0
 STOP_TIMEOUT_S = 40.0
 """Above the default graceful timeout of 30 s, so that a forced end shows as such."""
 
 LISTENING = re.compile(r"^adyton: listening on (\S+)$", re.MULTILINE)
 PANIC = re.compile(r"panicked at|fatal runtime error|RUST_BACKTRACE|Segmentation fault")
-OUR_FRAME = re.compile(r'^\s+File "[^"]*(site-packages|python)/adyton/[^"]*", line', re.MULTILINE)
+OUR_TRACEBACK = re.compile(
+    r"""Traceback \(most recent call last\):\n\s+File "[^"]*(site-packages|python)/adyton/"""
+)
+"""A traceback that begins in our package; one that passes through it began in an application."""
 
 SETTINGS_PREFIXES = ("ADYTON_", "PORT")
 """Variables of the tests' own environment that must not reach the server."""
@@ -57,16 +62,20 @@ class Log:
         with self._changed:
             return self._text
 
-    def wait_for(self, pattern: str, count: int = 1, timeout_s: float = START_TIMEOUT_S) -> str:
-        """Wait until `pattern` is found `count` times; return the whole text."""
+    def wait_for(
+        self, pattern: str, *, count: int = 1, since: int = 0, timeout_s: float = START_TIMEOUT_S
+    ) -> str:
+        """Wait until `pattern` is there `count` times after `since`; return the text after it."""
         expression = re.compile(pattern, re.MULTILINE)
+
+        def found() -> bool:
+            return len(expression.findall(self._text, since)) >= count
+
         with self._changed:
-            found = self._changed.wait_for(
-                lambda: len(expression.findall(self._text)) >= count or self._ended, timeout_s
-            )
-            if not found or len(expression.findall(self._text)) < count:
-                raise AssertionError(f"no {pattern!r} x {count} in the log:\n{self._text}")
-            return self._text
+            self._changed.wait_for(lambda: found() or self._ended, timeout_s)
+            if not found():
+                raise AssertionError(f"no {pattern!r} x {count} in the log:\n{self._text[since:]}")
+            return self._text[since:]
 
     def join(self, timeout_s: float) -> str:
         """Wait for the end of the stream; return the whole text."""
@@ -100,7 +109,7 @@ class Server:
         os.close(write_end)
         self._log = Log(read_end)
         try:
-            text = self._log.wait_for(LISTENING.pattern, listeners)
+            text = self._log.wait_for(LISTENING.pattern, count=listeners)
         except AssertionError:
             self.process.kill()
             self.process.wait()
@@ -122,9 +131,19 @@ class Server:
         """Return what the server has logged until now."""
         return self._log.text()
 
-    def wait_for_log(self, pattern: str, count: int = 1) -> str:
-        """Wait until the log has `pattern` `count` times; return the whole log."""
-        return self._log.wait_for(pattern, count)
+    def mark(self) -> int:
+        """Return the present length of the log, for `wait_for_log`."""
+        return len(self.log())
+
+    def wait_for_log(
+        self, pattern: str, *, count: int = 1, since: int = 0, timeout_s: float = LOG_TIMEOUT_S
+    ) -> str:
+        """Wait until the log after `since` has `pattern` `count` times; return that part."""
+        return self._log.wait_for(pattern, count=count, since=since, timeout_s=timeout_s)
+
+    def settles_at_fds(self, count: int) -> bool:
+        """Tell whether the open descriptors become `count` or fewer within a short time."""
+        return until(lambda: self.fds() <= count)
 
     def rss(self) -> int:
         """Return the resident memory in bytes."""
@@ -156,9 +175,9 @@ class Server:
         self.check_log()
 
     def check_log(self) -> None:
-        """Check that neither a panic nor a frame of ours is in the log."""
+        """Check that neither a panic nor a traceback of ours is in the log."""
         assert not PANIC.search(self.log()), self.log()
-        assert not OUR_FRAME.search(self.log()), self.log()
+        assert not OUR_TRACEBACK.search(self.log()), self.log()
 
     def kill(self) -> None:
         """End at once, whatever happens."""
@@ -279,6 +298,16 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
         name: value for name, value in os.environ.items() if not name.startswith(SETTINGS_PREFIXES)
     }
     return kept | dict(extra or {})
+
+
+def until(condition: Callable[[], bool], timeout_s: float = LOG_TIMEOUT_S) -> bool:
+    """Ask again and again until `condition` holds; tell whether it did in time."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)
+    return True
 
 
 def parse_address(text: str) -> Address:

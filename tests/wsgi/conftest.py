@@ -36,3 +36,12 @@ def site(request: pytest.FixtureRequest) -> Server:
 def applications() -> Path:
     """Return the file of the applications, to be served with other settings."""
     return APPLICATIONS
+
+
+@pytest.fixture(autouse=True)
+def _forget(request: pytest.FixtureRequest) -> None:
+    """Forget which iterables were closed, and what was noted, before each test."""
+    for name in {"plain", "validated", "site"} & set(request.fixturenames):
+        server: Server = request.getfixturevalue(name)
+        server.fetch("/closed")
+        server.fetch("/noted")

@@ -87,11 +87,16 @@ impl Wsgi {
     fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Answered> {
         let environ = self.environs.make(py, call)?;
         let lent = self.lend(py, &call.reply)?;
-        lent.input.get().begin(std::mem::replace(&mut call.body, Body::Empty));
+        let body = std::mem::replace(&mut call.body, Body::Empty);
+        let has_body = !matches!(body, Body::Empty);
+        lent.input.get().begin(body);
         environ.set_item(&self.input_key, &lent.input)?;
         let answered = ask(py, &self.application, environ.as_any(), &lent, &mut call.reply);
         // The environ holds the input: without it, it shows whether the application has kept that.
         drop(environ);
+        if has_body && !matches!(answered, Ok(Some(_))) {
+            lent.input.get().end();
+        }
         match answered {
             Ok(Some(items)) => Ok(Answered::Partly(Streamed { lent, items })),
             Ok(None) => {

@@ -1,0 +1,94 @@
+//! An application made of a closure. It notes when the loop breaks its promises to an [`App`].
+
+use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
+
+use adyton_http1::{BadResponse, BodySize};
+use adyton_server::{App, Call, Outcome, Pull, Reply, Stream};
+
+thread_local! {
+    /// Whether this thread is between `attach` and `detach`.
+    static ATTACHED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What any loop of this process did wrong: the loop would take a panic on its thread for a failed request.
+static FAULTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn note_unless(right: bool, what: &str) {
+    if !right {
+        FAULTS.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
+    }
+}
+
+/// Fails when a loop of this process broke a promise.
+pub(crate) fn assert_no_faults() {
+    assert_eq!(Vec::<String>::new(), *FAULTS.lock().unwrap_or_else(PoisonError::into_inner));
+}
+
+/// An application that answers with `answer`.
+pub(crate) struct Closure<F> {
+    pub(crate) answer: F,
+}
+
+impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F> {
+    fn attach(&self) {
+        note_unless(!ATTACHED.replace(true), "attached twice");
+    }
+
+    fn detach(&self) {
+        note_unless(ATTACHED.replace(false), "detached twice, or on another thread");
+    }
+
+    fn call(&self, call: &mut Call<'_>) -> Outcome {
+        note_unless(ATTACHED.get(), "called while detached");
+        (self.answer)(call)
+    }
+}
+
+/// The rest of an answer, made by a closure.
+struct Pulled<F: FnMut(&mut Reply<'_>) -> Pull + Send> {
+    /// Taken while the thread is known to be attached, as an object of an interpreter would be.
+    pull: F,
+}
+
+impl<F: FnMut(&mut Reply<'_>) -> Pull + Send> Stream for Pulled<F> {
+    fn pull(&mut self, reply: &mut Reply<'_>) -> Pull {
+        note_unless(ATTACHED.get(), "pulled while detached");
+        (self.pull)(reply)
+    }
+}
+
+impl<F: FnMut(&mut Reply<'_>) -> Pull + Send> Drop for Pulled<F> {
+    fn drop(&mut self) {
+        note_unless(ATTACHED.get(), "a stream was dropped while detached");
+    }
+}
+
+/// Answers with the head of a chunked body, which `pull` makes.
+pub(crate) fn stream(
+    reply: &mut Reply<'_>,
+    pull: impl FnMut(&mut Reply<'_>) -> Pull + Send + 'static,
+) -> Outcome {
+    begin(reply, BodySize::Unknown);
+    Outcome::Stream(Box::new(Pulled { pull }))
+}
+
+/// Answers with a short text.
+pub(crate) fn text(reply: &mut Reply<'_>, text: &str) -> Outcome {
+    begin(reply, BodySize::Known(text.len() as u64));
+    reply.write(text.as_bytes());
+    Outcome::Done
+}
+
+/// Writes the head of a 200.
+pub(crate) fn begin(reply: &mut Reply<'_>, size: BodySize) {
+    let written: Result<(), BadResponse> = reply.head(200, b"OK", size, |_| Ok(()));
+    written.expect("nothing in this head can be wrong");
+}
+
+/// A piece of a large body that says where it stands in it.
+pub(crate) fn piece(number: usize, bytes: usize) -> Vec<u8> {
+    let mut piece = format!("{number:08}").into_bytes();
+    piece.resize(bytes, b'.');
+    piece
+}

@@ -1,0 +1,32 @@
+//! What the tests share: a server on a thread, an application made of a closure, and a strict client.
+
+mod application;
+mod client;
+mod server;
+
+use std::time::{Duration, Instant};
+
+pub(crate) use application::{Closure, piece, stream, text};
+pub(crate) use client::{Client, End};
+pub(crate) use server::{Server, config};
+
+/// How long anything may take that must happen: a failing test ends too.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long something that must not happen is given to happen.
+pub(crate) const A_MOMENT: Duration = Duration::from_millis(150);
+
+/// A short timeout in ms, for tests that wait for it: three ticks of the timer wheel.
+pub(crate) const SHORT_MS: u64 = 300;
+
+/// Far above [`SHORT_MS`], far below the other timeouts of [`config`]: a busy machine may be late by this much.
+const LATE: Duration = Duration::from_secs(8);
+
+/// Asserts that a deadline of `timeout_ms` that began at `since` has come now: not early, and not with another.
+pub(crate) fn assert_timed(since: Instant, timeout_ms: u64) {
+    let (waited, timeout) = (since.elapsed(), Duration::from_millis(timeout_ms));
+
+    // The loop's clock counts whole milliseconds, and both ends of the span are cut.
+    assert!(waited + Duration::from_millis(2) >= timeout, "after {waited:?}, before {timeout:?}");
+    assert!(waited < timeout + LATE, "after {waited:?}, long after {timeout:?}");
+}

@@ -1,0 +1,289 @@
+"""What is sent is what is on the disk, cache or not; and what is sent is all of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import request
+from support.server import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Server, Servers
+
+MEBIBYTE = 1 << 20
+LARGE_BYTES = 50 * MEBIBYTE
+NEIGHBOUR_LOOK_S = 3.0
+"""New neighbours may be noticed a second late (ARCHITECTURE: the cache)."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder of this test's own, with files old enough for any cache."""
+    for name, content in [("page.txt", b"first"), ("large.txt", b"first" * 40_000)]:
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "index.html").write_bytes(b"index")
+    time.sleep(0.05)  # longer than two ticks of the file system's clock: now it may be cached
+    return tmp_path
+
+
+@pytest.fixture
+def server(serve: Servers, folder: Path) -> Server:
+    """Serve that folder, and have its files in all caches."""
+    server = serve(folder)
+    for name in ("page.txt", "large.txt", "sub/"):
+        for _ in range(5):
+            assert 200 == server.fetch(f"/{name}").status
+    return server
+
+
+@pytest.mark.parametrize("name", ["page.txt", "large.txt"])
+def test_changes(server: Server, folder: Path, name: str) -> None:
+    """Every kind of change is seen by the very next request, on the same connection."""
+    file = folder / name
+    size = file.stat().st_size
+    with server.connect() as connection:
+
+        def now() -> bytes:
+            response = connection.get(f"/{name}")
+            tags.append(response["ETag"])
+            return response.body
+
+        tags: list[str] = []
+
+        assert file.read_bytes() == now()
+
+        file.write_bytes(b"longer" * size)
+
+        assert b"longer" * size == now()
+
+        file.write_bytes(b"s" * size)
+
+        assert b"s" * size == now()
+
+        before = file.stat()
+        file.write_bytes(b"t" * size)
+        os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+        assert b"t" * size == now()
+
+        other = folder / "other"
+        other.write_bytes(b"u" * size)
+        os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+        other.rename(file)
+
+        assert b"u" * size == now()
+
+        with file.open("r+b") as stream:
+            stream.truncate(1)
+
+        assert b"u" == now()
+
+        with file.open("ab") as stream:
+            stream.write(b"v")
+
+        assert b"uv" == now()
+
+        file.unlink()
+
+        assert 404 == connection.get(f"/{name}").status
+
+        file.write_bytes(b"again")
+
+        assert b"again" == now()
+    assert len(set(tags)) == len(tags)
+
+
+def test_many_quick_changes(server: Server, folder: Path) -> None:
+    """Changes within one tick of the clock, of equal length, are seen one by one."""
+    file = folder / "page.txt"
+    with server.connect() as connection:
+        for number in range(300):
+            content = b"%05d" % number
+            file.write_bytes(content)
+
+            assert content == connection.get("/page.txt").body
+
+
+def test_file_becomes_folder(server: Server, folder: Path) -> None:
+    """A file that became a folder is a redirect; a folder that became a file is a file."""
+    (folder / "page.txt").unlink()
+    (folder / "page.txt").mkdir()
+
+    assert server.fetch("/page.txt").status in {301, 308}
+
+    (folder / "sub" / "index.html").unlink()
+
+    assert 404 == server.fetch("/sub/").status
+
+    (folder / "sub").rmdir()
+    (folder / "sub").write_bytes(b"a file")
+
+    assert b"a file" == server.fetch("/sub").body
+
+
+def test_file_becomes_link(server: Server, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A cached file that is replaced by a link to the outside is not found any more."""
+    outside = tmp_path_factory.mktemp("outside") / "secret.txt"
+    outside.write_bytes(b"first")
+    (folder / "page.txt").unlink()
+    (folder / "page.txt").symlink_to(outside)
+
+    assert 404 == server.fetch("/page.txt").status
+
+
+def test_file_becomes_unreadable(server: Server, folder: Path) -> None:
+    """A file that is taken away and put back under another name moves with its name."""
+    (folder / "page.txt").rename(folder / "moved.txt")
+
+    assert 404 == server.fetch("/page.txt").status
+    assert b"first" == server.fetch("/moved.txt").body
+
+
+def test_new_neighbour(server: Server, folder: Path) -> None:
+    """A precompressed neighbour that appears is used within a moment; when it goes, at once."""
+    gzip = ("Accept-Encoding", "br")
+    neighbour = folder / "page.txt.br"
+    neighbour.write_bytes(b"brotli")
+
+    def used() -> bool:
+        with server.connect(lint_answers=False) as connection:
+            return connection.get("/page.txt", fields=[gzip]).body == b"brotli"
+
+    assert until(used, NEIGHBOUR_LOOK_S)
+
+    neighbour.unlink()
+    with server.connect(lint_answers=False) as connection:
+        assert b"first" == connection.get("/page.txt", fields=[gzip]).body
+
+    neighbour.write_bytes(b"brotli")
+
+    assert until(used, NEIGHBOUR_LOOK_S)
+
+    os.utime(neighbour, (1, 1))
+    with server.connect(lint_answers=False) as connection:
+        assert b"first" == connection.get("/page.txt", fields=[gzip]).body
+
+
+def test_pipelined_requests_see_one_state(server: Server) -> None:
+    """Many requests for a cached file in one go are all answered."""
+    with server.connect() as connection:
+        connection.send(request("/page.txt") * 200)
+
+        assert [b"first"] * 200 == [connection.receive().body for _ in range(200)]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a file of 50 MB that is nowhere like itself."""
+    folder = tmp_path_factory.mktemp("large")
+    with (folder / "large.bin").open("wb") as stream:
+        for number in range(LARGE_BYTES // 32):
+            stream.write(hashlib.sha256(b"%d" % number).digest())
+    return folder
+
+
+def digest(data: bytes) -> str:
+    """Return a hash that fits in a message."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_large_file(serve: Servers, large: Path) -> None:
+    """50 MB come whole, and cost the server no memory."""
+    server = serve(large)
+    server.fetch("/missing")
+    before = server.rss()
+    content = (large / "large.bin").read_bytes()
+    with server.connect() as connection:
+        for _ in range(2):
+            assert digest(content) == digest(connection.get("/large.bin").body)
+        middle = [("Range", f"bytes={LARGE_BYTES // 2}-{LARGE_BYTES // 2 + 9_999_999}")]
+        expected = content[LARGE_BYTES // 2 :][:10_000_000]
+
+        assert digest(expected) == digest(connection.get("/large.bin", fields=middle).body)
+    assert 4 * MEBIBYTE > server.rss() - before
+
+
+def test_slow_readers(serve: Servers, large: Path) -> None:
+    """Twenty clients that read slowly hold up nobody, cost little, and get it all."""
+    server = serve(large)
+    before = server.rss()
+    readers = [server.connect(receive_buffer_bytes=8192) for _ in range(20)]
+    for reader in readers:
+        reader.send(request("/large.bin"))
+    for reader in readers:
+        while not reader.reader.buffer:
+            assert reader.reader.fill()
+
+    assert 404 == server.fetch("/missing").status
+    assert 8 * MEBIBYTE > server.rss() - before
+
+    content = digest((large / "large.bin").read_bytes())
+    for reader in readers[:2]:
+        assert content == digest(reader.receive().body)
+    for reader in readers:
+        reader.abort()
+
+
+def test_file_that_shrinks(serve: Servers, tmp_path: Path) -> None:
+    """A file that becomes shorter while it is sent ends in a cut, never in padding (rule 49)."""
+    file = tmp_path / "large.bin"
+    file.write_bytes(b"x" * LARGE_BYTES)
+    server = serve(tmp_path)
+    with server.connect(receive_buffer_bytes=8192) as connection:
+        connection.send(request("/large.bin"))
+        while b"\r\n\r\n" not in connection.reader.buffer:
+            assert connection.reader.fill()
+        os.truncate(file, 10 * MEBIBYTE)
+        response = connection.receive()
+
+        assert 200 == response.status
+        assert not response.complete
+        assert 10 * MEBIBYTE <= len(response.body) < LARGE_BYTES
+        assert b"\0" not in response.body
+    assert 404 == server.fetch("/missing").status
+
+
+def test_descriptors_are_bounded(serve: Servers, tmp_path: Path) -> None:
+    """Files of any number leave a bounded number of descriptors open, and none when they went."""
+    for number in range(400):
+        (tmp_path / f"{number}.bin").write_bytes(b"%05d" % number * 20_000)
+    server = serve(tmp_path)
+    server.fetch("/missing")
+    before = server.fds()
+    with server.connect() as connection:
+        for number in range(400):
+            assert b"%05d" % number * 20_000 == connection.get(f"/{number}.bin").body
+
+    assert server.settles_at_fds(before + 300)
+
+
+def test_cache_is_bounded(serve: Servers, tmp_path: Path) -> None:
+    """The cache of contents keeps to its size, and is right when it is far too small."""
+    for number in range(300):
+        (tmp_path / f"{number}.bin").write_bytes(b"%05d" % number * 10_000)
+    time.sleep(0.05)  # old enough for the cache
+    server = serve(tmp_path, "--static-cache-bytes-max", "1m")
+    server.fetch("/missing")
+    before = server.rss()
+    with server.connect() as connection:
+        for _ in range(3):
+            for number in range(300):
+                assert b"%05d" % number * 10_000 == connection.get(f"/{number}.bin").body
+
+    assert 6 * MEBIBYTE > server.rss() - before
+
+
+def test_no_cache(serve: Servers, tmp_path: Path) -> None:
+    """It works without the cache, too."""
+    (tmp_path / "page.txt").write_bytes(b"page")
+    server = serve(tmp_path, "--static-cache-bytes-max", "0")
+    with server.connect() as connection:
+        assert [b"page"] * 5 == [connection.get("/page.txt").body for _ in range(5)]

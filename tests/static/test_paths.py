@@ -1,0 +1,192 @@
+"""Rules 43 and 44: no path leads out of the folder, or to what nobody meant to publish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from static.conftest import DIGITS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Server, Servers
+
+OUTSIDE = [
+    "/../outside.txt",
+    "/..%2foutside.txt",
+    "/%2e%2e/outside.txt",
+    "/%2e%2e%2foutside.txt",
+    "/%2E%2E/outside.txt",
+    "/.%2e/outside.txt",
+    "/%252e%252e/outside.txt",
+    "/%252e%252e%252foutside.txt",
+    "/sub/../../outside.txt",
+    "/sub/%2e%2e/%2e%2e/outside.txt",
+    "/sub/..%2f..%2foutside.txt",
+    "/./../outside.txt",
+    "/sub//../../outside.txt",
+    "/..\\outside.txt",
+    "/..%5coutside.txt",
+    "/%5c..%5coutside.txt",
+    "/sub/..\\..\\outside.txt",
+    "/%c0%ae%c0%ae/outside.txt",
+    "/%c0%ae%c0%ae%c0%afoutside.txt",
+    "/%uff0e%uff0e/outside.txt",
+    "/..;/outside.txt",
+    "/.../outside.txt",
+    "//../outside.txt",
+    "/../site/../outside.txt",
+    "/..%00/outside.txt",
+    "/../outside.txt%00.html",
+    "/link-out.txt",
+    "/link-absolute.txt",
+    "/link-folder/outside.txt",
+    "//etc/passwd",
+    "/%2fetc/passwd",
+    "/../../../../../../../../../../etc/passwd",
+    "/" + "../" * 200 + "etc/passwd",
+    "/" + "%2e%2e/" * 200 + "etc/passwd",
+]
+
+DENIED = [
+    "/.env",
+    "/%2eenv",
+    "/.hidden.txt",
+    "/.git/config",
+    "/.git/",
+    "/.git",
+    "/%2egit/config",
+    "/./.env",
+    "/sub/../.env",
+    "/source.py",
+    "/source%2epy",
+    "/source.pyc",
+    "/SOURCE.PY",
+    "/backup.txt~",
+    "/backup.txt%7E",
+    "/edited.swp",
+    "/__pycache__/source.cpython-311.pyc",
+    "/listed/.hidden",
+    "/listed/source.py",
+]
+
+ODD = [
+    "/note.txt%00",
+    "/note.txt%00.html",
+    "/%00",
+    "/note%0A.txt",
+    "/note.txt%0d%0a",
+    "/note.txt%20",
+    "/note.txt.",
+    "/note.txt::$DATA",
+    "/note.txt%2f",
+    "/NOTE.TXT",
+    "/%ff.txt",
+    "/%ed%a0%80.txt",
+    "/%",
+    "/%zz",
+    "/note.txt%2",
+    "/fifo.txt",
+    "/socket.txt",
+    "/device.txt",
+    "/sub%2finner.txt",
+    "/" + "a" * 300,
+    "/" + "a/" * 2000,
+]
+
+
+def test_outside_exists(root: Path) -> None:
+    """The paths below would lead somewhere, were they followed."""
+    assert b"outside" == (root / "link-out.txt").read_bytes()
+    assert b"outside" == (root / "link-folder" / "outside.txt").read_bytes()
+
+
+@pytest.mark.parametrize("target", OUTSIDE)
+def test_outside(site: Server, target: str) -> None:
+    """Nothing outside of the folder is ever sent, and the connection stays usable or ends."""
+    with site.connect() as connection:
+        response = connection.get(target)
+
+        assert response.status in {400, 404}
+        assert b"outside" not in response.body
+        assert b"root:" not in response.body
+        if not response.closing:
+            assert DIGITS == connection.get("/note.txt").body
+
+
+@pytest.mark.parametrize("target", DENIED)
+def test_denied(site: Server, target: str) -> None:
+    """Hidden files, sources and leftovers look as if they did not exist."""
+    response = site.fetch(target)
+
+    assert 404 == response.status
+    assert b"SECRET" not in response.body
+    assert site.fetch("/missing").body == response.body
+
+
+@pytest.mark.parametrize("target", ODD)
+def test_odd(site: Server, target: str) -> None:
+    """Odd names are errors of the client, at once, also those of pipes and devices."""
+    with site.connect() as connection:
+        response = connection.get(target)
+
+        assert response.status in {400, 403, 404}
+        if not response.closing:
+            assert DIGITS == connection.get("/note.txt").body
+
+
+@pytest.mark.parametrize(
+    ("target", "body"),
+    [
+        ("/./note.txt", DIGITS),
+        ("/sub/../note.txt", DIGITS),
+        ("/sub/./inner.txt", b"inner"),
+        ("/sub/%2e/inner.txt", b"inner"),
+        ("/sub/%2e%2e/note.txt", DIGITS),
+        ("//note.txt", DIGITS),
+        ("/sub//inner.txt", b"inner"),
+        ("/missing/../note.txt", DIGITS),
+    ],
+)
+def test_not_in_normal_form(site: Server, target: str, body: bytes) -> None:
+    """Dots and double slashes inside the folder are resolved, or refused; nothing in between."""
+    for _ in range(2):
+        response = site.fetch(target)
+
+        assert response.status in {200, 301, 308, 400, 404}
+        if response.status == 200:
+            assert body == response.body
+
+
+def test_links(serve: Servers, site: Server, root: Path) -> None:
+    """Links are not followed unless asked for, and then only beneath the folder."""
+    assert 404 == site.fetch("/link-in.txt").status
+
+    follows = serve(root, "--static-symlinks=on")
+
+    assert DIGITS == follows.fetch("/link-in.txt").body
+    for target in ("/link-out.txt", "/link-absolute.txt", "/link-folder/outside.txt", "/device.txt"):
+        assert 404 == follows.fetch(target).status
+
+
+def test_folder_that_is_a_link(serve: Servers, root: Path, tmp_path: Path) -> None:
+    """The folder itself may be a link: that is how sites are deployed."""
+    (tmp_path / "current").symlink_to(root)
+
+    assert DIGITS == serve(tmp_path / "current").fetch("/note.txt").body
+
+
+def test_mount_needs_its_whole_name(serve: Servers, root: Path, application: Path) -> None:
+    """`/static` does not match `/statics`, and dots do not lead from one into the other."""
+    server = serve(application, "--static", f"/static={root}")
+
+    assert b"application: GET |/statics/note.txt" == server.fetch("/statics/note.txt").body
+    assert b"application: GET |/staticnote.txt" == server.fetch("/staticnote.txt").body
+    for target in ("/static/../outside.txt", "/static/..%2foutside.txt", "/static../outside.txt"):
+        assert b"outside" != server.fetch(target).body
+    assert 404 == server.fetch("/static/.env").status
+    assert b"SECRET" not in server.fetch("/x/../static/.env").body
+    assert b"SECRET" not in server.fetch("/%73tatic/.env").body
+    assert b"SECRET" not in server.fetch("//static/.env").body

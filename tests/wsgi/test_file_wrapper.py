@@ -1,0 +1,100 @@
+"""`wsgi.file_wrapper`: real files by the kernel, others piece by piece, the same bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import request
+
+if TYPE_CHECKING:
+    from support.server import Server
+
+DATA = bytes(range(256)) * 4096
+SIZE = len(DATA)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 1000, SIZE - 1, SIZE])
+@pytest.mark.parametrize("kind", ["file", "memory"])
+def test_offset(site: Server, kind: str, offset: int) -> None:
+    """Sending starts where the file stands."""
+    with site.connect() as connection:
+        assert DATA[offset:] == connection.get(f"/{kind}?{offset}").body
+        assert b"hello, world" == connection.get("/").body
+
+
+def test_length_is_known(plain: Server) -> None:
+    """For a real file the length is that of the rest."""
+    assert str(SIZE - 10) == plain.fetch("/file?10")["Content-Length"]
+
+
+@pytest.mark.parametrize(("offset", "length"), [(0, SIZE), (0, 10), (100, 1000), (SIZE - 10, 10)])
+def test_own_length(site: Server, offset: int, length: int) -> None:
+    """A Content-Length up to the rest of the file is kept to."""
+    with site.connect() as connection:
+        response = connection.get(f"/file?{offset},{length}")
+
+        assert DATA[offset : offset + length] == response.body
+        assert str(length) == response["Content-Length"]
+        if not response.closing:
+            assert b"hello, world" == connection.get("/").body
+
+
+def test_own_length_of_zero(plain: Server) -> None:
+    """Nothing is sent when nothing was promised."""
+    assert b"" == plain.fetch("/file?0,0").body
+
+
+def test_own_length_beyond_the_end(plain: Server) -> None:
+    """A Content-Length beyond the end of the file cuts the connection: nothing is made up."""
+    with plain.connect() as connection:
+        response = connection.get("/file-longer")
+
+        assert DATA == response.body
+        assert not response.complete
+    assert 1 == plain.fetch("/closed").json().count("file")
+
+
+def test_head(plain: Server) -> None:
+    """HEAD tells the length and sends nothing."""
+    with plain.connect() as connection:
+        response = connection.get("/file?10", method="HEAD")
+
+        assert str(SIZE - 10) == response["Content-Length"]
+        assert b"hello, world" == connection.get("/").body
+
+
+def test_on_1_0(plain: Server) -> None:
+    """It works on HTTP/1.0, where a file without a descriptor ends with the connection."""
+    for kind in ("file", "memory"):
+        with plain.connect() as connection:
+            response = connection.ask(request(f"/{kind}?5", version="1.0"))
+
+            assert DATA[5:] == response.body
+            assert response.complete
+
+
+def test_pipelined(plain: Server) -> None:
+    """Files keep their place among other answers."""
+    with plain.connect() as connection:
+        connection.send(b"".join(request(f"/file?{offset}") + request("/") for offset in range(5)))
+        for offset in range(5):
+            assert DATA[offset:] == connection.receive().body
+            assert b"hello, world" == connection.receive().body
+
+
+def test_descriptors_are_given_back(plain: Server) -> None:
+    """After many files no more descriptors are open than before."""
+    plain.fetch("/file?0")
+    before = plain.fds()
+    with plain.connect() as connection:
+        for _ in range(30):
+            connection.get("/file?0")
+    for _ in range(10):
+        with plain.connect() as connection:
+            connection.send(request("/file?0"))
+            connection.abort()
+
+    assert b"hello, world" == plain.fetch("/").body
+    assert plain.settles_at_fds(before)

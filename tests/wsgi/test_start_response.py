@@ -1,0 +1,104 @@
+"""`start_response` and `write`: what they take, what they refuse, and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from wsgi.applications import _wrong_calls
+
+if TYPE_CHECKING:
+    from support.server import Server
+
+WRONG = sorted(_wrong_calls(None))
+AT_SEND = {name for name in WRONG if name.startswith("length-")}
+"""What may also be found when the head is written: then the answer is a 500."""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_call(plain: Server, name: str) -> None:
+    """A wrong argument is an exception in the application, or a 500: it never gets out."""
+    with plain.connect() as connection:
+        response = connection.get(f"/start?{name}")
+
+        assert "X-Evil" not in response
+        assert "X-Evil" not in str(response.fields)
+        if response.status == 200:
+            assert b"refused" == response.body
+        else:
+            assert 500 == response.status
+        if not response.closing:
+            assert b"hello, world" == connection.get("/").body
+    noted = plain.fetch("/noted").json()
+    if name not in AT_SEND:
+        assert 1 == len(noted)
+        assert noted[0].split(": ")[1] in {
+            "TypeError",
+            "ValueError",
+            "UnicodeEncodeError",
+            "AssertionError",
+        }
+
+
+def test_second_call_replaces(plain: Server) -> None:
+    """Without output so far, a second call replaces the first (or is an error)."""
+    response = plain.fetch("/start-twice")
+
+    assert response.status in {202, 500}
+    assert "X-First" not in response
+    if response.status == 202:
+        assert "yes" == response["X-Second"]
+        assert b"twice" == response.body
+
+
+def test_exc_info_before_output(site: Server) -> None:
+    """With exc_info and nothing sent, the new status and fields replace the old ones."""
+    response = site.fetch("/replaces")
+
+    assert 503 == response.status
+    assert "X-First" not in response
+    assert "yes" == response["X-Second"]
+    assert b"replaced" == response.body
+
+
+def test_second_call_after_output(plain: Server) -> None:
+    """After output, without exc_info, it is an error in the application."""
+    with plain.connect() as connection:
+        response = connection.get("/start-after-data")
+
+        assert 200 == response.status
+        assert b"data" == response.body
+        assert not response.complete
+    assert 1 == len(plain.fetch("/noted").json())
+
+
+def test_exc_info_after_output(plain: Server) -> None:
+    """After output, exc_info is raised again: the client sees a cut answer."""
+    with plain.connect() as connection:
+        response = connection.get("/reraises")
+
+        assert b"data" == response.body
+        assert not response.complete
+    assert ["LookupError: to-be-raised-again"] == plain.fetch("/noted").json()
+    plain.wait_for_log("LookupError: to-be-raised-again")
+
+
+@pytest.mark.parametrize("target", ["/never-starts", "/never-starts-empty"])
+def test_output_without_start(plain: Server, target: str) -> None:
+    """Data without start_response is a 500, and the log says why."""
+    mark = plain.mark()
+
+    assert 500 == plain.fetch(target).status
+    plain.wait_for_log("start_response", since=mark)
+
+
+def test_after_the_request(plain: Server) -> None:
+    """What an application keeps of a request is useless afterwards, and harmless."""
+    assert b"kept" == plain.fetch("/start-after-request").body
+
+    told = plain.fetch("/start-after-request?use").json()
+
+    assert ["RuntimeError", "RuntimeError"] == told[:2]
+    assert told[2] in {"RuntimeError", "ValueError"}
+    assert b"hello, world" == plain.fetch("/").body
