@@ -22,7 +22,7 @@ LONG_AGO = 1_600_000_000
 
 def make_site(root: Path) -> None:
     """Fill `root`; beside it is a file that must never be seen."""
-    folders = ["sub", "plain", "listed/inner", ".git", ".well-known", "__pycache__", "sp ace"]
+    folders = ["sub", "plain", "listed/inner", ".git", ".well-known", "__pycache__", "sp ace/f\u00e9"]
     for folder in folders:
         (root / folder).mkdir(parents=True)
     (root.parent / "outside.txt").write_bytes(b"outside")
@@ -60,6 +60,7 @@ def make_site(root: Path) -> None:
         "listed/.hidden": b"hidden",
         "listed/source.py": b"source",
         "sp ace/in.txt": b"in",
+        "sp ace/f\u00e9/index.html": b"<!doctype html><title>deep</title>",
         ".env": b"SECRET",
         ".hidden.txt": b"SECRET",
         ".git/config": b"SECRET",

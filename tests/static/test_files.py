@@ -149,9 +149,8 @@ def test_options(site: Server, target: str) -> None:
     [
         ("/sub", "/sub/"),
         ("/sub?a=b&c", "/sub/?a=b&c"),
-        ("/plain", "/plain/"),
-        ("/sp%20ace", "/sp%20ace/"),
-        ("/listed/inner?x", "/listed/inner/?x"),
+        ("/./sub", "/sub/"),
+        ("/sp%20ace/f%C3%A9", "/sp%20ace/f%C3%A9/"),
     ],
 )
 def test_folder_without_slash(site: Server, target: str, location: str) -> None:
@@ -177,10 +176,11 @@ def test_no_open_redirect(site: Server, target: str) -> None:
         assert location.startswith("/")
 
 
-@pytest.mark.parametrize("target", ["/plain/", "/listed/"])
+@pytest.mark.parametrize("target", ["/plain", "/listed"])
 def test_folder_without_index(site: Server, target: str) -> None:
-    """Without an index, and without listing, a folder is not found."""
-    assert 404 == site.fetch(target).status
+    """Without an index, and without listing, a folder is not found, with or without its slash."""
+    assert 404 == site.fetch(f"{target}/").status
+    assert site.fetch(target).status in {301, 308, 404}
 
 
 @pytest.mark.parametrize("target", ["/missing", "/missing.txt", "/sub/missing", "/note.txt/", "/note.txt/a"])

@@ -359,15 +359,7 @@ impl<A: App> Loop<A> {
             match socket::accept(listener) {
                 Ok(Some((socket, peer))) => {
                     let listener = u16::try_from(index).unwrap_or(u16::MAX);
-                    let mut connection = Connection::new(socket, peer, listener, self.now_ms);
-                    let key = self.connections.vacant_key();
-                    if let Err(error) = self.epoll.add(&*connection, key as u64, Interest::Edge) {
-                        self.pause_accepting(&error);
-                        return;
-                    }
-                    let deadline_ms = self.now_ms + self.config.first_byte_timeout_ms;
-                    self.timers.set(key, &mut connection.timer, deadline_ms);
-                    self.connections.insert(Some(connection));
+                    self.welcome(Connection::new(socket, peer, listener, self.now_ms));
                 }
                 Ok(None) => return,
                 // The client was gone before we came; the next one may wait.
@@ -377,6 +369,23 @@ impl<A: App> Loop<A> {
                     return;
                 }
             }
+        }
+    }
+
+    /// Takes a new connection in. Its first request has often arrived already; when that is the only one, the
+    /// connection is answered and closed without ever being watched.
+    fn welcome(&mut self, mut connection: Box<Connection>) {
+        let key = self.connections.vacant_key();
+        let deadline_ms = self.now_ms + self.config.first_byte_timeout_ms;
+        self.timers.set(key, &mut connection.timer, deadline_ms);
+        self.connections.insert(Some(connection));
+        self.turn(key, false);
+        // What comes from here on makes an event; what has come since the turn makes one at once.
+        if let Some(Some(connection)) = self.connections.get(key)
+            && let Err(error) = self.epoll.add(&**connection, key as u64, Interest::Edge)
+        {
+            self.connections.remove(key);
+            self.pause_accepting(&error);
         }
     }
 

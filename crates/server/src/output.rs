@@ -80,6 +80,8 @@ pub(crate) struct Output {
     tail: Vec<u8>,
     /// Bytes already sent: of the queue's first segment, or of `tail` when the queue is empty.
     sent: usize,
+    /// Packets are held back until they are full: a file is on its way.
+    corked: bool,
 }
 
 impl Output {
@@ -141,6 +143,10 @@ impl Output {
     /// The connection is gone; or `UnexpectedEof` when a file became shorter than the answer promised.
     pub(crate) fn flush(&mut self, fd: BorrowedFd<'_>) -> io::Result<Flushed> {
         while let Some(queue) = self.queue.as_mut() {
+            if !self.corked && queue.iter().any(|segment| matches!(segment, Segment::File { .. })) {
+                socket::cork(fd, true);
+                self.corked = true;
+            }
             let step = match queue.front() {
                 Some(Segment::File { .. }) => send_file(fd, queue, &mut self.sent)?,
                 Some(_) => send_memory(fd, queue, &self.tail, &mut self.sent)?,
@@ -158,6 +164,9 @@ impl Output {
                 Some(bytes) => self.sent += bytes,
                 None => return Ok(Flushed::Blocked),
             }
+        }
+        if std::mem::take(&mut self.corked) {
+            socket::cork(fd, false);
         }
         self.sent = 0;
         self.tail.clear();

@@ -1,5 +1,6 @@
 //! A connection's turn: it goes from phase to phase until it has to wait for its client.
 
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use adyton_http1::{Head, Parsed};
@@ -71,10 +72,13 @@ impl<A: App> Loop<A> {
     }
 
     fn close(&mut self, connection: Box<Connection>) {
-        if matches!(&connection.phase, Phase::Respond(respond) if respond.stream.is_some()) {
-            self.attach();
+        let mut connection = connection;
+        if let Phase::Respond(respond) = std::mem::replace(&mut connection.phase, Phase::Head) {
+            if respond.stream.is_some() {
+                self.attach();
+            }
+            self.log_streamed(connection.peer, &respond);
         }
-        drop(connection);
     }
 
     /// Sends what the answers have so far, and decides what follows them.
@@ -156,7 +160,7 @@ impl<A: App> Loop<A> {
             };
             if respond.stream.is_none() {
                 connection.output.give_back(&mut desk.spare);
-                let after = self.finish(&mut connection, *respond, desk);
+                let after = self.finish(&mut connection, *respond);
                 // What came while nobody was reading made its event then.
                 connection.more = true;
                 return self.after_answer(key, connection, after);
@@ -190,13 +194,9 @@ impl<A: App> Loop<A> {
     }
 
     /// The answer is sent: says what follows it, and logs it if it was streamed.
-    fn finish(&mut self, connection: &mut Connection, mut respond: Respond, desk: &mut Desk) -> After {
+    fn finish(&mut self, connection: &mut Connection, mut respond: Respond) -> After {
+        self.log_streamed(connection.peer, &respond);
         let Some(answer) = respond.answer.take() else { return respond.after };
-        if !respond.head.is_empty()
-            && matches!(desk.head.parse(&respond.head, &self.config.head), Ok(Parsed::Complete))
-        {
-            self.log_answer(connection.peer, Some(&desk.head), &respond.head, &answer, respond.started_us);
-        }
         if answer.is_cut() {
             cut(connection, &answer);
             return After::Close;
@@ -205,6 +205,15 @@ impl<A: App> Loop<A> {
             (After::Next, Some(live)) => after_live(connection, &live),
             (After::Close, _) if connection.unparsed || connection.more => After::Linger,
             (after, _) => after,
+        }
+    }
+
+    /// Logs a streamed answer, whole or not: what the client got of it counts.
+    fn log_streamed(&mut self, peer: Option<SocketAddr>, respond: &Respond) {
+        let Some(answer) = respond.answer.as_ref().filter(|_| !respond.head.is_empty()) else { return };
+        let mut head = Head::new();
+        if matches!(head.parse(&respond.head, &self.config.head), Ok(Parsed::Complete)) {
+            self.log_answer(peer, Some(&head), &respond.head, answer, respond.started_us);
         }
     }
 

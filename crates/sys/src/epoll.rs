@@ -34,6 +34,10 @@ pub struct Events {
     list: Vec<epoll::Event>,
 }
 
+// SAFETY: an event's data may hold a pointer, which is why it is not `Send` by itself; ours hold numbers only,
+// as `Epoll::add` takes nothing else.
+unsafe impl Send for Events {}
+
 impl Events {
     /// Room for [`EVENTS_MAX`] events.
     pub fn new() -> Self {

@@ -180,6 +180,13 @@ pub fn shutdown_write(socket: impl AsFd) {
     let _ = rustix::net::shutdown(socket, Shutdown::Write);
 }
 
+/// Holds back what fills no packet until told otherwise (`TCP_CORK`, tcp(7)), so that a head and the file behind it
+/// leave in full packets.
+pub fn cork(socket: impl AsFd, on: bool) {
+    // A unix socket has no packets to fill, and a connection that is gone no use for them.
+    let _ = sockopt::set_tcp_cork(socket, on);
+}
+
 /// Makes the later close a reset: the peer learns that what it has is not all.
 pub fn reset_on_close(socket: impl AsFd) {
     // The connection may be gone already, which is the same to the peer.

@@ -6,8 +6,8 @@ mod server;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use application::{Closure, piece, stream, text};
-pub(crate) use client::{Client, End};
+pub(crate) use application::{Closure, begin, piece, stream, text};
+pub(crate) use client::{Client, End, get};
 pub(crate) use server::{Server, config};
 
 /// How long anything may take that must happen: a failing test ends too.

@@ -52,8 +52,11 @@ pub(crate) struct Server<A: App> {
     /// Where it listens besides: the kernel's buffers of a unix socket have a fixed size.
     pub(crate) path: PathBuf,
     asked: Arc<Asked>,
-    driver: Option<JoinHandle<io::Result<(Loop<A>, bool)>>>,
+    driver: Option<Driver<A>>,
 }
+
+/// The thread that drives; it ends with the loop, and whether that has ended.
+type Driver<A> = JoinHandle<io::Result<(Loop<A>, bool)>>;
 
 /// What the driver is asked for from outside.
 struct Asked {
@@ -144,7 +147,7 @@ impl<A: App> Drop for Server<A> {
     }
 }
 
-fn drive<A: App>(mut event_loop: Loop<A>, asked: Arc<Asked>) -> JoinHandle<io::Result<(Loop<A>, bool)>> {
+fn drive<A: App>(mut event_loop: Loop<A>, asked: Arc<Asked>) -> Driver<A> {
     std::thread::spawn(move || {
         let finished = event_loop.drive_while(|| !asked.change.load(Ordering::SeqCst))?;
         Ok((event_loop, finished))
