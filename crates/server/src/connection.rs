@@ -8,7 +8,6 @@ use crate::app::Stream;
 use crate::body::{Live, Upload};
 use crate::output::Output;
 use crate::reply::Answer;
-use crate::timer::Timer;
 
 /// A connection. The loop holds it, or the thread that answers one of its requests: never both.
 ///
@@ -29,7 +28,6 @@ pub(crate) struct Connection {
     /// Received bytes that no request has used: the beginning of a head, or pipelined requests.
     pub(crate) carry: Vec<u8>,
     pub(crate) output: Output,
-    pub(crate) timer: Timer,
     /// When the phase began, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
 }
@@ -46,7 +44,6 @@ impl Connection {
             phase: Phase::Head,
             carry: Vec::new(),
             output: Output::default(),
-            timer: Timer::default(),
             since_ms: now_ms,
         })
     }

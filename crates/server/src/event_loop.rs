@@ -287,9 +287,7 @@ impl<A: App> Loop<A> {
         let mut due = std::mem::take(&mut self.due);
         self.timers.take_due(self.now_ms, &mut due);
         for (key, tick) in due.drain(..) {
-            if let Some(Some(connection)) = self.connections.get_mut(key)
-                && self.timers.fired(key, &mut connection.timer, tick, self.now_ms)
-            {
+            if self.timers.fired(key, tick, self.now_ms) {
                 self.time_out(key);
             }
         }
@@ -327,8 +325,13 @@ impl<A: App> Loop<A> {
         if kept.is_some() {
             self.connections[key] = kept;
         } else {
-            self.connections.remove(key);
+            self.forget(key);
         }
+    }
+
+    fn forget(&mut self, key: usize) {
+        self.connections.remove(key);
+        self.timers.clear(key);
     }
 
     /// Takes the interpreter, or whatever calls of the application need.
@@ -374,17 +377,17 @@ impl<A: App> Loop<A> {
 
     /// Takes a new connection in. Its first request has often arrived already; when that is the only one, the
     /// connection is answered and closed without ever being watched.
-    fn welcome(&mut self, mut connection: Box<Connection>) {
+    fn welcome(&mut self, connection: Box<Connection>) {
         let key = self.connections.vacant_key();
         let deadline_ms = self.now_ms + self.config.first_byte_timeout_ms;
-        self.timers.set(key, &mut connection.timer, deadline_ms);
+        self.timers.set(key, deadline_ms);
         self.connections.insert(Some(connection));
         self.turn(key, false);
         // What comes from here on makes an event; what has come since the turn makes one at once.
         if let Some(Some(connection)) = self.connections.get(key)
             && let Err(error) = self.epoll.add(&**connection, key as u64, Interest::Edge)
         {
-            self.connections.remove(key);
+            self.forget(key);
             self.pause_accepting(&error);
         }
     }
@@ -439,7 +442,7 @@ impl<A: App> Loop<A> {
             self.turn(key, false);
             let idle = |held: &Option<Box<Connection>>| held.as_ref().is_some_and(|held| held.is_idle());
             if self.connections.get(key).is_some_and(idle) {
-                self.connections.remove(key);
+                self.forget(key);
             }
         }
     }

@@ -140,7 +140,7 @@ impl<A: App> Loop<A> {
         connection.phase = Phase::Upload(Box::new(Upload::new(bytes, head.framing(), self.now_ms)));
         connection.keep(early, true);
         let deadline_ms = self.now_ms + self.config.body_idle_timeout_ms;
-        self.timers.set(key, &mut connection.timer, deadline_ms);
+        self.timers.set(key, deadline_ms);
         // Answers to earlier requests do not wait for this one's body.
         let Connection { output, socket, .. } = &mut *connection;
         if output.flush(std::os::fd::AsFd::as_fd(socket)).is_err() {

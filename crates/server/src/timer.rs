@@ -12,16 +12,24 @@ const TICK_MS: u64 = 100;
 const SLOTS: u64 = 512;
 
 /// A connection's place in time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Timer {
-    /// When the connection has waited long enough, in ms of the monotonic clock.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    /// When the connection has waited long enough, in ms of the monotonic clock; [`NEVER`] when it has gone.
     deadline_ms: u64,
     /// The tick of the entry that counts; 0 when there is none.
     tick: u64,
 }
 
+const NEVER: u64 = u64::MAX;
+
+const UNSET: Timer = Timer { deadline_ms: NEVER, tick: 0 };
+
 /// Timers of connections, known by their keys.
+///
+/// A key has one entry that counts at most, also when connections come and go under it: the next one takes over
+/// the entry of the one before.
 pub(crate) struct Wheel {
+    timers: Vec<Timer>,
     slots: Vec<Vec<(usize, u64)>>,
     /// A bit for each slot that has entries.
     filled: [u64; (SLOTS / 64) as usize],
@@ -34,23 +42,35 @@ impl Wheel {
     pub(crate) fn new(now_ms: u64) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(usize_of(SLOTS), Vec::new);
-        Self { slots, filled: [0; (SLOTS / 64) as usize], now_tick: now_ms / TICK_MS }
+        let filled = [0; (SLOTS / 64) as usize];
+        Self { timers: Vec::new(), slots, filled, now_tick: now_ms / TICK_MS }
     }
 
     /// Sets a connection's deadline.
     #[inline]
-    pub(crate) fn set(&mut self, key: usize, timer: &mut Timer, deadline_ms: u64) {
+    pub(crate) fn set(&mut self, key: usize, deadline_ms: u64) {
+        if key >= self.timers.len() {
+            self.timers.resize(key + 1, UNSET);
+        }
+        let timer = &mut self.timers[key];
         timer.deadline_ms = deadline_ms;
         // Rounded up: a deadline is never early.
         let tick = deadline_ms / TICK_MS + 1;
         if timer.tick == 0 || tick < timer.tick {
-            self.insert(key, timer, tick);
+            self.insert(key, tick);
         }
     }
 
-    fn insert(&mut self, key: usize, timer: &mut Timer, tick: u64) {
+    /// The connection has gone.
+    pub(crate) fn clear(&mut self, key: usize) {
+        if let Some(timer) = self.timers.get_mut(key) {
+            timer.deadline_ms = NEVER;
+        }
+    }
+
+    fn insert(&mut self, key: usize, tick: u64) {
         let tick = tick.clamp(self.now_tick, self.now_tick + SLOTS - 1);
-        timer.tick = tick;
+        self.timers[key].tick = tick;
         let slot = usize_of(tick % SLOTS);
         self.slots[slot].push((key, tick));
         self.filled[slot / 64] |= 1 << (slot % 64);
@@ -92,7 +112,8 @@ impl Wheel {
 
     /// Says what a fired entry of `tick` means for its connection: `true` when its deadline has
     /// come. A deadline that has moved on is put where it is now.
-    pub(crate) fn fired(&mut self, key: usize, timer: &mut Timer, tick: u64, now_ms: u64) -> bool {
+    pub(crate) fn fired(&mut self, key: usize, tick: u64, now_ms: u64) -> bool {
+        let timer = &mut self.timers[key];
         if timer.tick != tick {
             return false;
         }
@@ -100,7 +121,10 @@ impl Wheel {
         if timer.deadline_ms <= now_ms {
             return true;
         }
-        self.insert(key, timer, timer.deadline_ms / TICK_MS + 1);
+        if timer.deadline_ms != NEVER {
+            let tick = timer.deadline_ms / TICK_MS + 1;
+            self.insert(key, tick);
+        }
         false
     }
 }
@@ -114,19 +138,13 @@ mod tests {
     use super::*;
 
     /// Runs time forward in steps of `step_ms` and returns when each key fired.
-    fn run(
-        wheel: &mut Wheel,
-        timers: &mut [Timer],
-        from_ms: u64,
-        until_ms: u64,
-        step_ms: u64,
-    ) -> Vec<(u64, usize)> {
+    fn run(wheel: &mut Wheel, from_ms: u64, until_ms: u64, step_ms: u64) -> Vec<(u64, usize)> {
         let mut fired = Vec::new();
         let mut due = Vec::new();
         for now_ms in (from_ms..=until_ms).step_by(usize_of(step_ms)) {
             wheel.take_due(now_ms, &mut due);
             for (key, tick) in due.drain(..) {
-                if wheel.fired(key, &mut timers[key], tick, now_ms) {
+                if wheel.fired(key, tick, now_ms) {
                     fired.push((now_ms, key));
                 }
             }
@@ -139,12 +157,11 @@ mod tests {
     fn fires_once_and_in_time() {
         let deadlines = [0, 50, 100, 1_000, 51_100, 51_200, 60_000, 200_000];
         let mut wheel = Wheel::new(5_000);
-        let mut timers = vec![Timer::default(); deadlines.len()];
         for (key, after) in deadlines.into_iter().enumerate() {
-            wheel.set(key, &mut timers[key], 5_000 + after);
+            wheel.set(key, 5_000 + after);
         }
 
-        let fired = run(&mut wheel, &mut timers, 5_000, 300_000, 10);
+        let fired = run(&mut wheel, 5_000, 300_000, 10);
 
         assert_eq!(fired.len(), deadlines.len());
         for (at_ms, key) in fired {
@@ -157,15 +174,14 @@ mod tests {
     #[test]
     fn moves_both_ways() {
         let mut wheel = Wheel::new(0);
-        let mut timers = vec![Timer::default(); 2];
-        wheel.set(0, &mut timers[0], 1_000);
+        wheel.set(0, 1_000);
         for later in (1_000..90_000).step_by(7) {
-            wheel.set(0, &mut timers[0], later);
+            wheel.set(0, later);
         }
-        wheel.set(1, &mut timers[1], 80_000);
-        wheel.set(1, &mut timers[1], 500);
+        wheel.set(1, 80_000);
+        wheel.set(1, 500);
 
-        let fired = run(&mut wheel, &mut timers, 0, 100_000, 100);
+        let fired = run(&mut wheel, 0, 100_000, 100);
 
         assert_eq!(fired.len(), 2);
         assert_eq!(fired[0].1, 1);
@@ -180,15 +196,13 @@ mod tests {
         assert_eq!(wheel.next_ms(0), None);
         for after in (0..51_000).step_by(137) {
             let mut wheel = Wheel::new(123_456);
-            let mut timer = Timer::default();
-            wheel.set(0, &mut timer, 123_456 + after);
+            wheel.set(0, 123_456 + after);
 
             let wait = wheel.next_ms(123_456).unwrap_or(u64::MAX);
 
             assert!(wait <= after + 2 * TICK_MS, "waits {wait} for {after}");
         }
-        let mut timer = Timer::default();
-        wheel.set(0, &mut timer, 10_000);
+        wheel.set(0, 10_000);
         assert!(wheel.next_ms(0).is_some());
     }
 
@@ -196,13 +210,27 @@ mod tests {
     #[test]
     fn survives_a_long_sleep() {
         let mut wheel = Wheel::new(0);
-        let mut timers = vec![Timer::default(); 100];
-        for (key, timer) in timers.iter_mut().enumerate() {
-            wheel.set(key, timer, key as u64 * 500);
+        for key in 0..100 {
+            wheel.set(key, key as u64 * 500);
         }
 
-        let fired = run(&mut wheel, &mut timers, 1_000_000, 1_000_000, 1);
+        let fired = run(&mut wheel, 1_000_000, 1_000_000, 1);
 
         assert_eq!(fired.len(), 100);
+    }
+
+    /// A connection that has gone fires nothing, and however many come and go under a key, it has one entry.
+    #[test]
+    fn keys_are_reused() {
+        let mut wheel = Wheel::new(0);
+        for now_ms in 0..10_000 {
+            wheel.set(7, now_ms + 10_000);
+            wheel.clear(7);
+        }
+        assert_eq!(wheel.slots.iter().map(Vec::len).sum::<usize>(), 1);
+        assert!(run(&mut wheel, 0, 60_000, 100).is_empty());
+
+        wheel.set(7, 70_000);
+        assert_eq!(run(&mut wheel, 60_000, 80_000, 100).len(), 1);
     }
 }

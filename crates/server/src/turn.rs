@@ -106,9 +106,9 @@ impl<A: App> Loop<A> {
         }
     }
 
-    fn wait_for_reader(&mut self, key: usize, mut connection: Box<Connection>, flushed: Flushed) -> Step {
+    fn wait_for_reader(&mut self, key: usize, connection: Box<Connection>, flushed: Flushed) -> Step {
         let deadline_ms = self.now_ms + self.config.write_idle_timeout_ms;
-        self.timers.set(key, &mut connection.timer, deadline_ms);
+        self.timers.set(key, deadline_ms);
         (connection, if flushed == Flushed::Turn { Next::Again } else { Next::Wait })
     }
 
@@ -119,7 +119,7 @@ impl<A: App> Loop<A> {
             After::Linger => {
                 socket::shutdown_write(&*connection);
                 let deadline_ms = self.now_ms + self.config.linger_timeout_ms;
-                self.timers.set(key, &mut connection.timer, deadline_ms);
+                self.timers.set(key, deadline_ms);
                 connection.carry = Vec::new();
                 connection.phase =
                     Phase::Linger(Box::new(Linger { bytes_left: self.config.drain_bytes_max }));
@@ -133,7 +133,7 @@ impl<A: App> Loop<A> {
                     // Nothing of a head may have been answered: its time goes on.
                     connection.since_ms + self.config.head_timeout_ms
                 };
-                self.timers.set(key, &mut connection.timer, deadline_ms);
+                self.timers.set(key, deadline_ms);
                 let more = std::mem::take(&mut connection.more) || connection.unparsed;
                 (connection, if more { Next::Continue } else { Next::Wait })
             }
@@ -265,7 +265,7 @@ impl<A: App> Loop<A> {
                 return self.refuse(key, connection, desk, TOO_SLOW, &start);
             }
             let deadline_ms = self.now_ms + self.config.body_idle_timeout_ms;
-            self.timers.set(key, &mut connection.timer, deadline_ms);
+            self.timers.set(key, deadline_ms);
         }
         (connection, Next::Again)
     }

@@ -1,0 +1,148 @@
+//! A clean stop: nothing new is taken, what runs may finish, and not for ever.
+
+use std::net::TcpStream;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use adyton_server::{Call, Config, Outcome, Pull};
+
+use crate::support::{A_MOMENT, PATIENCE, SHORT_MS, Server, assert_timed, config, get, stream, text};
+
+fn hello(call: &mut Call<'_>) -> Outcome {
+    text(&mut call.reply, "hello")
+}
+
+/// Waits until nobody listens any more, which is when the stop has begun.
+fn wait_for_refusal(address: std::net::SocketAddr) {
+    let since = Instant::now();
+    while TcpStream::connect(address).is_ok() {
+        assert!(since.elapsed() < PATIENCE, "new connections are still taken");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Idle connections are closed at once, and then there is nothing to wait for.
+#[test]
+fn idle_connections_are_closed() {
+    let server = Server::start(config(), hello);
+    let mut clients: Vec<_> = (0..10).map(|_| server.client()).collect();
+    for client in &mut clients {
+        client.get("/");
+    }
+    // And some that never asked for anything.
+    clients.extend((0..10).map(|_| server.client()));
+
+    assert!(server.stop() < PATIENCE / 2);
+
+    clients.into_iter().for_each(crate::support::Client::expect_end);
+}
+
+/// A stream that runs goes on to its end, which is also that of its connection.
+#[test]
+fn a_running_stream_finishes() {
+    let (go_on, told) = mpsc::channel();
+    let told = Arc::new(Mutex::new(told));
+    let server = Server::start(config(), move |call| {
+        let told = Arc::clone(&told);
+        let mut number = 0;
+        stream(&mut call.reply, move |reply| {
+            if number > 0 {
+                reply.before_wait();
+                told.lock().unwrap().recv_timeout(PATIENCE).expect("the client has the last piece");
+            }
+            number += 1;
+            reply.write(format!("piece {number};").as_bytes());
+            if number == 5 { Pull::End } else { Pull::More }
+        })
+    });
+    let mut client = server.client();
+    client.send(get("/"));
+    client.read_until("piece 1;");
+    server.ask_stop();
+    go_on.send(()).unwrap();
+    client.read_until("piece 2;");
+    (0..3).for_each(|_| go_on.send(()).unwrap());
+
+    let (rest, _end) = client.rest();
+
+    let rest = String::from_utf8(rest).unwrap();
+    assert!(rest.contains("piece 5;") && rest.ends_with("\r\n0\r\n\r\n"), "{rest}");
+    server.stop();
+}
+
+/// A stream that its client does not take ends with the time for the stop, and is dropped as it must be.
+#[test]
+fn a_stuck_stream_is_given_up() {
+    let server = Server::start(Config { graceful_timeout_ms: SHORT_MS, ..config() }, |call| {
+        stream(&mut call.reply, |reply| {
+            reply.write(&[b'.'; 16 << 10]);
+            Pull::More
+        })
+    });
+    let mut client = server.client();
+    client.send(get("/"));
+    client.read_until("\r\n\r\n");
+    std::thread::sleep(A_MOMENT);
+    let since = Instant::now();
+
+    server.stop();
+
+    assert_timed(since, SHORT_MS);
+}
+
+/// A request that is half here may come to its end; it is the last one, and says so.
+#[test]
+fn a_request_that_has_begun_is_answered() {
+    let server = Server::start(config(), hello);
+    let (mut head, mut body) = (server.client(), server.client());
+    head.send("GET / HTTP/1.1\r\nHost:");
+    body.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n12345");
+    // Its answer shows that the loop has seen the others.
+    server.client().get("/");
+    server.ask_stop();
+    wait_for_refusal(server.address);
+    head.send(" test\r\n\r\n");
+    body.send("67890");
+
+    for mut client in [head, body] {
+        let answer = client.answer();
+
+        assert_eq!("hello", answer.text());
+        assert_eq!(Some("close"), answer.field("Connection"));
+        client.expect_end();
+    }
+    server.stop();
+}
+
+/// What the kernel has taken for us before the stop is ours: requests that wait there are answered.
+#[test]
+fn waiting_connections_are_answered() {
+    let (entered, inside) = mpsc::channel();
+    let (go_on, told) = mpsc::channel();
+    let (entered, told) = (Mutex::new(entered), Mutex::new(told));
+    let server = Server::start(config(), move |call| {
+        if call.head.path().of(call.bytes) == b"/slow" {
+            entered.lock().unwrap().send(()).unwrap();
+            told.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        }
+        hello(call)
+    });
+    let mut slow = server.client();
+    slow.send(get("/slow"));
+    inside.recv_timeout(PATIENCE).unwrap();
+    // The loop is inside the application: these are not even accepted.
+    let mut waiting: Vec<_> = (0..10).map(|_| server.client()).collect();
+    for client in &mut waiting {
+        client.send(get("/"));
+    }
+    server.ask_stop();
+    go_on.send(()).unwrap();
+
+    assert_eq!("hello", slow.answer().text());
+    for client in &mut waiting {
+        assert_eq!("hello", client.answer().text());
+    }
+    drop((slow, waiting));
+    server.stop();
+}

@@ -1,0 +1,81 @@
+"""When descriptors run out, connections wait: nothing crashes, spins or gets stuck."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import request
+from support.server import adyton
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Server, Servers
+
+FILES_MAX = 48
+CLIENTS = 90
+
+
+def cpu_seconds(server: Server) -> float:
+    """Return the processor time that the server has used."""
+    fields = (f"/proc/{server.process.pid}/stat", "rb")
+    with open(*fields) as stream:  # noqa: PTH123 (a file of the kernel's)
+        values = stream.read().rpartition(b")")[2].split()
+    return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.fixture
+def short(serve: Servers, application: Path) -> Server:
+    """Start a server that may open only a few files, and thinks that it may open more."""
+    code = (
+        "import os, resource, sys\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({FILES_MAX}, {FILES_MAX}))\n"
+        "os.execv(sys.executable, sys.argv[1:])\n"
+    )
+    command = [*adyton("serve"), str(application), "--bind", "127.0.0.1:0"]
+    return serve.start([sys.executable, "-c", code, *command])
+
+
+def test_more_clients_than_files(short: Server) -> None:
+    """Each client is answered in the end, as earlier ones leave."""
+    clients = [short.connect() for _ in range(CLIENTS)]
+    for client in clients:
+        client.send(request())
+    before = cpu_seconds(short)
+
+    assert clients[-1].is_silent(0.5) or clients[-1].receive().body == b"hello"
+    assert 0.3 > cpu_seconds(short) - before
+
+    for client in clients:
+        if not (client is clients[-1] and client.reader.buffer):
+            assert b"hello" == client.receive().body
+        client.socket.close()
+    assert b"hello" == short.fetch().body
+
+
+def test_idle_connections_make_room(short: Server) -> None:
+    """Idle connections do not keep others out for as long as they like."""
+    clients = [short.connect() for _ in range(CLIENTS)]
+    try:
+        for client in clients:
+            assert b"hello" == client.get().body
+    finally:
+        for client in clients:
+            client.socket.close()
+    assert b"hello" == short.fetch().body
+
+
+def test_connection_limit(serve: Servers, application: Path) -> None:
+    """Beyond `--connections-max` connections wait for a place."""
+    server = serve(application, "--connections-max", "5")
+    clients = [server.connect() for _ in range(20)]
+    for client in clients:
+        client.send(request(fields=[("Connection", "close")]))
+    for client in clients:
+        assert b"hello" == client.receive().body
+        client.socket.close()
+    assert b"hello" == server.fetch().body

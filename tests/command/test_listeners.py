@@ -1,0 +1,157 @@
+"""Where a server can listen: ports, both families, unix sockets, sockets that were left open."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import Connection, fetch
+from support.server import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Servers
+
+
+def test_several(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """`--bind` can be repeated; each has its line in the banner."""
+    path = tmp_path / "socket"
+    server = serve(application, "--bind", "127.0.0.1:0", "--bind", f"unix:{path}", listeners=3)
+
+    assert 3 == len({str(address) for address in server.addresses})
+    assert str(path) == server.addresses[2]
+    assert [b"hello"] * 3 == [fetch(address).body for address in server.addresses]
+
+
+def test_ipv6(serve: Servers, application: Path) -> None:
+    """An IPv6 address is written in brackets, in the setting and in the banner."""
+    if not socket.has_ipv6 or not os.path.exists("/proc/net/if_inet6"):
+        done = run("serve", str(application), "--bind", "[::1]:0")
+
+        assert "[::1]:0" in done.stderr
+        return
+    server = serve(application, bind="[::1]:0")
+
+    assert "::1" == server.address[0]
+    assert f"http://[::1]:{server.port}" in server.log()
+    with server.connect() as connection:
+        told = connection.get("/where", fields=[("Host", f"[::1]:{server.port}")])
+
+        assert 200 == told.status
+
+
+def test_port_only(serve: Servers, application: Path) -> None:
+    """`:PORT` is every IPv4 address."""
+    server = serve(application, bind=":0")
+
+    assert "0.0.0.0" == server.address[0]
+    assert b"hello" == fetch(("127.0.0.1", server.port)).body
+
+
+def test_unix(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """A unix socket serves like a port, and is gone afterwards."""
+    path = tmp_path / "socket"
+    server = serve(application, bind=f"unix:{path}")
+
+    assert str(path) == server.address
+    assert stat.S_ISSOCK(path.stat().st_mode)
+    with server.connect() as connection:
+        for _ in range(3):
+            assert b"hello" == connection.get().body
+
+    server.stop()
+
+    assert not path.exists()
+
+
+def test_unix_leftover(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """A socket that a crashed server left behind is replaced."""
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as leftover:
+        leftover.bind(str(path))
+
+    assert b"hello" == serve(application, bind=f"unix:{path}").fetch().body
+
+
+def test_unix_in_use(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """A socket that somebody serves is not taken away, nor a file that is no socket."""
+    path = tmp_path / "socket"
+    server = serve(application, bind=f"unix:{path}")
+    second = run("serve", str(application), "--bind", f"unix:{path}")
+
+    assert 0 != second.returncode
+    assert str(path) in second.stderr
+    assert b"hello" == server.fetch().body
+
+    file = tmp_path / "file"
+    file.write_text("precious", encoding="utf-8")
+    third = run("serve", str(application), "--bind", f"unix:{file}")
+
+    assert 0 != third.returncode
+    assert "precious" == file.read_text(encoding="utf-8")
+
+
+def test_port_in_use(serve: Servers, application: Path) -> None:
+    """A port that is taken is one sentence, and no traceback."""
+    server = serve(application)
+    second = run("serve", str(application), "--bind", f"127.0.0.1:{server.port}")
+
+    assert second.returncode not in {0, 3}
+    assert str(server.port) in second.stderr
+    assert "Traceback" not in second.stderr
+    assert b"hello" == server.fetch().body
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX])
+def test_inherited(serve: Servers, application: Path, tmp_path: Path, family: int) -> None:
+    """`fd://N` is a listening socket that somebody has left open for us."""
+    with socket.socket(family) as listener:
+        listener.bind(str(tmp_path / "socket") if family == socket.AF_UNIX else ("127.0.0.1", 0))
+        listener.listen()
+        number = listener.fileno()
+        server = serve(application, bind=f"fd://{number}", pass_fds=[number])
+        address = listener.getsockname()
+        with Connection(address) as connection:
+            assert b"hello" == connection.get().body
+
+        server.stop()
+    if family == socket.AF_UNIX:
+        assert (tmp_path / "socket").exists()
+
+
+def test_connections_before_the_start(serve: Servers, application: Path) -> None:
+    """What waits in an inherited socket is served: nothing is lost at a start."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        with Connection(listener.getsockname()) as early:
+            early.send(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            serve(application, bind=f"fd://{listener.fileno()}", pass_fds=[listener.fileno()])
+
+            assert b"hello" == early.receive().body
+
+
+@pytest.mark.parametrize("number", ["999", "0", "x"])
+def test_wrong_descriptor(application: Path, number: str) -> None:
+    """A descriptor that is no listening socket is said so."""
+    done = run("serve", str(application), "--bind", f"fd://{number}")
+
+    assert done.returncode in {1, 2}
+    assert "fd://" in done.stderr
+    assert "panicked" not in done.stderr
+
+
+def test_fast_restart(serve: Servers, application: Path) -> None:
+    """The port can be taken again at once, although connections were open."""
+    first = serve(application)
+    with first.connect() as connection:
+        connection.get()
+        first.stop()
+    second = serve(application, bind=f"127.0.0.1:{first.port}")
+
+    assert b"hello" == second.fetch().body

@@ -1,0 +1,189 @@
+"""Settings: a wrong one gets one clear sentence; each can be a flag or a variable."""
+
+from __future__ import annotations
+
+import re
+import socket
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import fetch
+from support.server import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Servers
+
+WRONG = [
+    (["--keep-alive-tiemout", "5s"], "--keep-alive-timeout"),
+    (["--bidn", ":0"], "--bind"),
+    (["--acess-log=-"], "--access-log"),
+    (["--backlog", "many"], "--backlog"),
+    (["--backlog", "0"], "--backlog"),
+    (["--backlog", "-1"], "--backlog"),
+    (["--bind", "nonsense"], "HOST:PORT"),
+    (["--bind", "127.0.0.1:65536"], "65535"),
+    (["--bind", "127.0.0.1:http"], "--bind"),
+    (["--port", "x"], "--port"),
+    (["--port", "80", "--bind", ":81"], "--port"),
+    (["--threads", "2"], "--threads"),
+    (["--interface", "asgi"], "wsgi"),
+    (["--keep-alive-timeout", "5 fortnights"], "--keep-alive-timeout"),
+    (["--keep-alive-timeout", "-5s"], "--keep-alive-timeout"),
+    (["--body-bytes-max", "5 apples"], "--body-bytes-max"),
+    (["--static", "/static"], "PREFIX=DIR"),
+    (["--static", "static=."], "--static"),
+    (["--env", "NOVALUE"], "--env"),
+    (["--env", "=x"], "--env"),
+    (["--log-level", "loud"], "warning"),
+    (["--access-log=-", "--access-log-format", "%y"], "%y"),
+    (["--access-log-format", "%y"], "%y"),
+    (["--access-log=-", "--access-log-format", "%{Cookie}i"], "Cookie"),
+    (["--chdir", "no/such/folder"], "no/such/folder"),
+    (["--factory=perhaps"], "--factory"),
+    (["--server-header", "a\r\nX-Evil: b"], "--server-header"),
+    (["--static-cache-control", "a\nb"], "--static-cache-control"),
+    (["one too many"], "one too many"),
+]
+
+
+@pytest.mark.parametrize(("flags", "said"), WRONG, ids=lambda value: " ".join(value))
+def test_wrong_flag(application: Path, flags: list[str], said: str) -> None:
+    """Exit status 2, and one sentence with what is right."""
+    done = run("serve", str(application), *flags)
+
+    assert 2 == done.returncode, done.stderr
+    assert said in done.stderr
+    assert done.stderr.startswith("adyton: ")
+    assert 1 == len(done.stderr.strip().splitlines())
+    assert "" == done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("ADYTON_BAKCLOG", "5", "ADYTON_BACKLOG"),
+        ("ADYTON_BACKLOG", "many", "ADYTON_BACKLOG"),
+        ("ADYTON_BIND", "nonsense", "ADYTON_BIND"),
+        ("ADYTON_THREADS", "2", "ADYTON_THREADS"),
+        ("PORT", "x", "PORT"),
+    ],
+)
+def test_wrong_variable(application: Path, name: str, value: str, said: str) -> None:
+    """A variable is named as it was given."""
+    done = run("serve", str(application), env={name: value})
+
+    assert 2 == done.returncode, done.stderr
+    assert said in done.stderr
+    assert 1 == len(done.stderr.strip().splitlines())
+
+
+@pytest.mark.parametrize("arguments", [["serv", "x"], ["seve"], ["--bind", ":0"]])
+def test_wrong_command(arguments: list[str]) -> None:
+    """A command that does not exist is a wrong setting, too."""
+    assert 2 == run(*arguments).returncode
+
+
+def test_nothing_to_serve() -> None:
+    """Without a target there is nothing to serve."""
+    done = run("serve")
+
+    assert 2 == done.returncode
+    assert "nothing to serve" in done.stderr
+
+
+def test_help() -> None:
+    """Help is on the output, names all settings, and is no error."""
+    for arguments in (["serve", "--help"], ["help", "serve"]):
+        done = run(*arguments)
+
+        assert 0 == done.returncode
+        assert "" == done.stderr
+        for name in ("--bind", "--static", "--access-log-format", "--graceful-timeout"):
+            assert name in done.stdout
+        assert "\x1b" not in done.stdout
+    assert 0 == run("-h").returncode
+    assert "adyton serve" in run().stdout
+
+
+def test_reference_names_each_variable() -> None:
+    """The reference has every setting of the help, with its variable."""
+    flags = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", run("serve", "--help").stdout))
+    reference = run("reference").stdout
+
+    for flag in flags - {"--help", "--version"}:
+        assert flag in reference
+        assert "ADYTON_" + flag[2:].replace("-", "_").upper() in reference
+
+
+def test_variables(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """Variables set what flags set; a flag counts more."""
+    server = serve(
+        application,
+        "--server-header",
+        "by flag",
+        bind=None,
+        env={
+            "ADYTON_BIND": "127.0.0.1:0",
+            "ADYTON_SERVER_HEADER": "by variable",
+            "ADYTON_BODY_BYTES_MAX": "10",
+            "ADYTON_STATIC": f"/files={tmp_path}",
+        },
+    )
+    (tmp_path / "file.txt").write_bytes(b"file")
+
+    assert "by flag" == server.fetch()["Server"]
+    assert b"file" == server.fetch("/files/file.txt").body
+    assert 413 == server.fetch("/", method="POST", body=b"x" * 11).status
+
+
+def free_port() -> int:
+    """Return a port that was free a moment ago."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def test_port_variable(serve: Servers, application: Path) -> None:
+    """`$PORT` is honoured, and then it is open to the outside, as platforms expect."""
+    port = free_port()
+    server = serve(application, bind=None, env={"PORT": str(port)})
+
+    assert [("0.0.0.0", port)] == server.addresses
+    assert b"hello" == fetch(("127.0.0.1", port)).body
+
+
+def test_host_and_port(serve: Servers, application: Path) -> None:
+    """`--host` and `--port` count more than `$PORT`."""
+    port = free_port()
+    server = serve(
+        application, "--host", "127.0.0.1", "--port", str(port), bind=None, env={"PORT": "1"}
+    )
+
+    assert [("127.0.0.1", port)] == server.addresses
+    assert b"hello" == server.fetch().body
+
+
+def test_environment_of_the_application(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """`--env` and `--chdir` are what the application sees."""
+    server = serve(application, "--env", "TOLD=a=b", "--chdir", str(tmp_path))
+    told = server.fetch("/where").json()
+
+    assert "a=b" == told["env"]
+    assert str(tmp_path) == told["cwd"]
+
+
+def test_banner(serve: Servers, application: Path) -> None:
+    """The banner says what is served, where, by which Python, with which limits."""
+    import platform  # noqa: PLC0415 (only here)
+
+    log = serve(application, "--body-bytes-max", "7m").log()
+
+    assert f"CPython {platform.python_version()}" in log
+    assert "application.py:application" in log
+    assert "WSGI" in log
+    assert "7 MiB" in log
+    assert "\x1b" not in log

@@ -1,0 +1,206 @@
+"""A clean stop: running requests finish, idle connections end, nobody waits for ever."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import request
+from support.server import until
+
+if TYPE_CHECKING:
+    from support.server import Servers
+
+PROMPT_S = 3.0
+"""A stop with nothing to wait for takes less, on a busy machine as well."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_idle(serve: Servers, application: Path, number: signal.Signals) -> None:
+    """With idle connections the end is prompt, clean, and has exit status 0."""
+    server = serve(application)
+    with server.connect() as used, server.connect() as unused:
+        used.get()
+        start = time.monotonic()
+        server.signal(number)
+
+        assert used.at_end()
+        assert unused.at_end()
+        assert not used.was_reset
+        assert 0 == server.wait()
+        assert PROMPT_S > time.monotonic() - start
+
+
+def test_running_request_finishes(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """A request in the application gets its answer, with `Connection: close`."""
+    flag = tmp_path / "flag"
+    server = serve(application)
+    with server.connect() as connection:
+        connection.send(request(f"/wait?{flag}"))
+        assert until(Path(f"{flag}.started").exists)
+        server.signal(signal.SIGTERM)
+        flag.touch()
+        response = connection.receive()
+
+        assert b"waited" == response.body
+        assert response.closing
+        assert connection.at_end()
+    assert 0 == server.wait()
+
+
+def test_running_stream_finishes(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """A stream that has begun comes to its end."""
+    flag = tmp_path / "flag"
+    server = serve(application)
+    with server.connect() as connection:
+        connection.send(request(f"/wait-midway?{flag}"))
+        assert until(Path(f"{flag}.started").exists)
+        server.signal(signal.SIGTERM)
+        flag.touch()
+        response = connection.receive()
+
+        assert b"first second" == response.body
+        assert response.complete
+    assert 0 == server.wait()
+
+
+def test_download_finishes(serve: Servers, application: Path) -> None:
+    """What a client is still reading is sent to its end."""
+    server = serve(application)
+    with server.connect(receive_buffer_bytes=8192) as connection:
+        connection.send(request("/pour?300"))
+        while not connection.reader.buffer:
+            assert connection.reader.fill()
+        server.signal(signal.SIGTERM)
+        response = connection.receive()
+
+        assert b"x" * 65536 * 300 == response.body
+        assert response.complete
+    assert 0 == server.wait()
+
+
+def test_upload_finishes(serve: Servers, application: Path) -> None:
+    """A request whose body is on its way is answered."""
+    server = serve(application)
+    with server.connect() as connection:
+        connection.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
+        assert b"hello" == server.fetch().body
+        server.signal(signal.SIGTERM)
+        with server_gone(server):
+            connection.send(b"hello")
+            response = connection.receive()
+
+            assert b"hello" == response.body
+            assert response.closing
+
+
+class server_gone:  # noqa: N801 (used as a statement)
+    """At the end of the `with`, wait until the server has ended with status 0."""
+
+    def __init__(self, server: object) -> None:
+        """Remember the server."""
+        self._server = server
+
+    def __enter__(self) -> None:
+        """Do nothing."""
+
+    def __exit__(self, *_: object) -> None:
+        """Wait."""
+        assert 0 == self._server.wait()  # type: ignore[attr-defined]
+
+
+def test_no_new_connections(serve: Servers, application: Path) -> None:
+    """While the last requests finish, no new connection is taken."""
+    server = serve(application)
+    with server.connect() as connection:
+        connection.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
+        assert b"hello" == server.fetch().body
+        server.signal(signal.SIGTERM)
+
+        def refused() -> bool:
+            try:
+                server.connect().socket.close()
+            except ConnectionRefusedError:
+                return True
+            return False
+
+        assert until(refused)
+
+        connection.send(b"hello")
+
+        assert b"hello" == connection.receive().body
+    assert 0 == server.wait()
+
+
+def test_graceful_timeout(serve: Servers, application: Path) -> None:
+    """What does not finish in the set time is cut."""
+    server = serve(application, "--graceful-timeout", "500ms")
+    with server.connect() as connection:
+        connection.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
+        assert b"hello" == server.fetch().body
+        start = time.monotonic()
+        server.signal(signal.SIGTERM)
+
+        assert 0 == server.wait()
+        assert 0.4 < time.monotonic() - start < PROMPT_S
+
+
+@pytest.mark.parametrize("numbers", [(signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGINT)])
+def test_second_signal(
+    serve: Servers, application: Path, numbers: tuple[signal.Signals, signal.Signals]
+) -> None:
+    """A second signal ends at once, whoever is still connected."""
+    server = serve(application)
+    with server.connect() as connection:
+        connection.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
+        assert b"hello" == server.fetch().body
+        server.signal(numbers[0])
+        assert until(lambda: cannot_connect(server.port))
+        start = time.monotonic()
+        server.signal(numbers[1])
+        server.wait()
+
+        assert PROMPT_S > time.monotonic() - start
+
+
+def cannot_connect(port: int) -> bool:
+    """Tell whether the port is closed."""
+    import socket  # noqa: PLC0415 (only here)
+
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_second_signal_in_the_application(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """It ends an application that does not come back, too."""
+    flag = tmp_path / "flag"
+    server = serve(application)
+    with server.connect() as connection:
+        connection.send(request(f"/wait?{flag}"))
+        assert until(Path(f"{flag}.started").exists)
+        server.signal(signal.SIGTERM)
+        time.sleep(0.2)  # two signals at the same moment are one
+        start = time.monotonic()
+        server.signal(signal.SIGTERM)
+        server.wait()
+
+        assert PROMPT_S > time.monotonic() - start
+
+
+def test_atexit_runs(serve: Servers, tmp_path: Path) -> None:
+    """The interpreter ends as usual: what the application registered is run."""
+    done = tmp_path / "done"
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import atexit, pathlib\natexit.register(pathlib.Path({str(done)!r}).touch)\n"
+        "def handler(request):\n    return 'ok'\n",
+        encoding="utf-8",
+    )
+    server = serve(program)
+    server.stop()
+
+    assert done.exists()

@@ -1,0 +1,172 @@
+"""What can be served, and what is said when it cannot: imports, exit statuses, tracebacks."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.server import run
+
+if TYPE_CHECKING:
+    from support.server import Servers
+
+TARGETS = [
+    ("package.wsgi:application", b"package.wsgi:application"),
+    ("package.wsgi", b"package.wsgi:application"),
+    ("package.nested:Holder.app", b"nested"),
+    ("package/wsgi.py", b"package.wsgi:application"),
+    ("./package/wsgi.py:application", b"package.wsgi:application"),
+    ("all_three", b"application"),
+    ("all_three.py", b"application"),
+    ("all_three.py:app", b"app"),
+    ("all_three.py:handler", b"handler"),
+    ("app_only.py", b"app"),
+    ("handler_only.py", b"handler"),
+    ("dashed-name.py", b"dashed"),
+    ("json.py", b"shadows"),
+]
+
+
+@pytest.mark.parametrize(("target", "body"), TARGETS)
+def test_target(serve: Servers, project: Path, target: str, body: bytes) -> None:
+    """Modules, attributes, files and names of files, in the current folder."""
+    assert body == serve(target, cwd=project).fetch().body
+
+
+@pytest.mark.parametrize("target", [target for target, _ in TARGETS])
+def test_check(project: Path, target: str) -> None:
+    """`check` imports it, says what it found, and serves nothing."""
+    done = run("check", target, cwd=project)
+
+    assert 0 == done.returncode, done.stderr
+    said = done.stdout + done.stderr
+    assert ("handler" if "handler" in target else "WSGI") in said
+    assert "listening" not in said
+
+
+def test_check_folder(project: Path) -> None:
+    """A folder can be checked as well."""
+    assert 0 == run("check", "package", cwd=project).returncode
+    assert 0 == run("check", ".", cwd=project).returncode
+
+
+def test_absolute_file(serve: Servers, project: Path) -> None:
+    """A file elsewhere finds the modules beside it."""
+    (project / "uses.py").write_text("from app_only import app\n", encoding="utf-8")
+
+    assert b"app" == serve(project / "uses.py").fetch().body
+
+
+def test_factory(serve: Servers, project: Path) -> None:
+    """`--factory` calls the target first."""
+    assert b"made" == serve("made:create_app", "--factory", cwd=project).fetch().body
+
+
+def test_chdir_and_python_path(serve: Servers, project: Path, tmp_path: Path) -> None:
+    """`--chdir` comes first, `--python-path` goes before all."""
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "extra.py").write_text("VALUE = b'from the library'\n", encoding="utf-8")
+    (project / "uses_extra.py").write_text(
+        "import extra\n"
+        "def application(environ, start_response):\n"
+        "    start_response('200 OK', [('Content-Type', 'text/plain')])\n"
+        "    return [extra.VALUE]\n",
+        encoding="utf-8",
+    )
+    server = serve(
+        "uses_extra", "--chdir", str(project), "--python-path", "library", cwd=Path("/")
+    )
+
+    assert b"from the library" == server.fetch().body
+
+
+FAILURES = [
+    ("raises.py", "RuntimeError: at import", "raises.py"),
+    ("raises", "RuntimeError: at import", "raises.py"),
+    ("raises:application", "RuntimeError: at import", "raises.py"),
+    ("imports", "No module named 'no_such_module_of_ours'", "imports.py"),
+    ("imports_raises", "RuntimeError: at import", "imports_raises.py"),
+    ("syntax.py", "SyntaxError", "syntax.py"),
+    ("syntax", "SyntaxError", "syntax.py"),
+    ("no_such_module", "No module named 'no_such_module'", ""),
+    ("package.missing", "No module named 'package.missing'", ""),
+    ("exits.py", "not today", ""),
+]
+
+
+@pytest.mark.parametrize("command", ["serve", "check"])
+@pytest.mark.parametrize(("target", "said", "file"), FAILURES)
+def test_failing_import(project: Path, command: str, target: str, said: str, file: str) -> None:
+    """Exit status 3, and the application's own traceback without our frames."""
+    done = run(command, target, cwd=project)
+
+    assert 3 == done.returncode, done.stderr
+    assert said in done.stderr
+    assert file in done.stderr
+    for ours in ("adyton/_load.py", "adyton/__main__.py", "_core", "runpy", "importlib", "panicked"):
+        assert ours not in done.stderr
+    if said.startswith("RuntimeError"):
+        assert done.stderr.startswith("Traceback (most recent call last):\n")
+        assert "in fail" in done.stderr
+    assert "" == done.stdout
+
+
+def test_exit_at_import(project: Path) -> None:
+    """A module that exits without a message still says why nothing is served."""
+    done = run("serve", "exits_zero.py", cwd=project)
+
+    assert 3 == done.returncode
+    assert done.stderr.strip()
+
+
+def test_failing_factory(project: Path) -> None:
+    """A factory that fails is a failing import."""
+    done = run("serve", "factory_raises:create_app", "--factory", cwd=project)
+
+    assert 3 == done.returncode
+    assert "LookupError: in the factory" in done.stderr
+    assert "adyton/_load.py" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("none_at_all.py", "handler"),
+        ("none_at_all", "application"),
+        ("not_callable.py", "int"),
+        ("package.wsgi:aplication", "did you mean application"),
+        ("package.nested:Holder.ap", "app"),
+        ("app_only.py:nothing_like_it", "nothing_like_it"),
+    ],
+)
+def test_not_in_the_module(project: Path, target: str, said: str) -> None:
+    """A module without the application gets one sentence, exit status 3."""
+    done = run("serve", target, cwd=project)
+
+    assert 3 == done.returncode
+    assert said in done.stderr
+    assert 1 == len(done.stderr.strip().splitlines())
+    assert done.stderr.startswith("adyton: ")
+
+
+@pytest.mark.parametrize("target", ["missing.py", "missing.py:app", "./missing", "missing/folder/"])
+def test_missing_target(project: Path, target: str) -> None:
+    """A file or folder that does not exist is a wrong setting."""
+    done = run("serve", target, cwd=project)
+
+    assert 2 == done.returncode
+    assert "missing" in done.stderr
+    assert 1 == len(done.stderr.strip().splitlines())
+
+
+def test_script() -> None:
+    """The command `adyton` is there beside `python -m adyton`."""
+    assert (Path(sysconfig.get_path("scripts")) / "adyton").exists()
+    done = run("--version")
+
+    assert 0 == done.returncode
+    assert done.stdout.startswith("adyton ")
