@@ -1,4 +1,4 @@
-//! Any bytes as a request head: taken exactly when the twin takes them, with default limits and with tight ones.
+//! Any bytes as a request head: taken exactly when the twin takes them, also with an end behind them.
 #![no_main]
 
 use adyton_fuzz::heads;
@@ -6,6 +6,9 @@ use adyton_http1::Limits;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let tight = Limits { line_bytes_max: 40, field_bytes_max: 30, head_bytes_max: 120, fields_max: 4 };
-    heads::check(data, &Limits::default());
-    heads::check(data, &tight);
+    for end in [&b""[..], b"\r\n\r\n", b" HTTP/1.0\r\n\r\n"] {
+        let input = [data, end].concat();
+        heads::check(&input, &Limits::default());
+        heads::check(&input, &tight);
+    }
 });

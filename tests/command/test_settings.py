@@ -22,7 +22,7 @@ WRONG = [
     (["--acess-log=-"], "--access-log"),
     (["--backlog", "many"], "--backlog"),
     (["--backlog", "0"], "--backlog"),
-    (["--backlog", "-1"], "--backlog"),
+    (["--backlog=-1"], "--backlog"),
     (["--bind", "nonsense"], "HOST:PORT"),
     (["--bind", "127.0.0.1:65536"], "65535"),
     (["--bind", "127.0.0.1:http"], "--bind"),
@@ -31,7 +31,7 @@ WRONG = [
     (["--threads", "2"], "--threads"),
     (["--interface", "asgi"], "wsgi"),
     (["--keep-alive-timeout", "5 fortnights"], "--keep-alive-timeout"),
-    (["--keep-alive-timeout", "-5s"], "--keep-alive-timeout"),
+    (["--keep-alive-timeout=-5s"], "--keep-alive-timeout"),
     (["--body-bytes-max", "5 apples"], "--body-bytes-max"),
     (["--static", "/static"], "PREFIX=DIR"),
     (["--static", "static=."], "--static"),
@@ -49,7 +49,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("flags", "said"), WRONG, ids=lambda value: " ".join(value))
+@pytest.mark.parametrize(("flags", "said"), WRONG, ids=repr)
 def test_wrong_flag(application: Path, flags: list[str], said: str) -> None:
     """Exit status 2, and one sentence with what is right."""
     done = run("serve", str(application), *flags)

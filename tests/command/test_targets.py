@@ -49,8 +49,10 @@ def test_check(project: Path, target: str) -> None:
 
 def test_check_folder(project: Path) -> None:
     """A folder can be checked as well."""
-    assert 0 == run("check", "package", cwd=project).returncode
-    assert 0 == run("check", ".", cwd=project).returncode
+    (project / "public").mkdir()
+
+    for folder in ("public", "./public/", "."):
+        assert 0 == run("check", folder, cwd=project).returncode
 
 
 def test_absolute_file(serve: Servers, project: Path) -> None:

@@ -31,12 +31,9 @@ LARGE_BODY = b"line\n" * 60_000
 def start(serve: Servers, folder: Path, target: str) -> Server:
     """Serve an application and a folder under memcheck, with all that can be switched on."""
     (folder / "static").mkdir()
-    for name, size in {
-        "static/small.txt": 100,
-        "static/large.bin": 300_000,
-        "large.bin": 300_000,
-    }.items():
-        (folder / name).write_bytes(b"s" * size)
+    (folder / "static/small.txt").write_bytes(b"small")
+    for name in ("static/large.bin", "large.bin"):
+        (folder / name).write_bytes(b"large" * 60_000)
     flags = [
         "--static=/static=static",
         "--static-listing",
@@ -51,8 +48,9 @@ def start(serve: Servers, folder: Path, target: str) -> Server:
 def stop_and_judge(server: Server, folder: Path) -> None:
     """Stop the server; what memcheck has to say must be nothing about us."""
     server.stop()
+    faults = memcheck.faults(folder / "memcheck.xml", ROUNDS)
 
-    assert [] == memcheck.faults(folder / "memcheck.xml", ROUNDS)
+    assert not faults, "\n\n".join(faults)
 
 
 def ask(server: Server, target: str, **how: object) -> Response:
@@ -131,13 +129,10 @@ def test_handlers(serve: Servers, tmp_path: Path) -> None:
         for way in ("str", "bytes", "stream", "cookies", "file", "input", "keep"):
             for body in (None, BODY, LARGE_BODY):
                 method = "GET" if body is None else "POST"
-                answer = ask(
-                    server, f"/{way}?a=1&a=%C3%A9&b", method=method, fields=FORM, body=body
-                )
-                assert (201 if way == "cookies" else 200, True) == (
-                    answer.status,
-                    answer.complete,
-                ), way
+                target = f"/{way}?a=1&a=%C3%A9&b"
+                answer = ask(server, target, method=method, fields=FORM, body=body)
+                status = 201 if way == "cookies" else 200
+                assert (status, True) == (answer.status, answer.complete), way
         ends = {"/kept": 200, "/redirect": 302, "/abort": 418, "/nothing": 500, "/failure": 500}
         assert ends == {target: ask(server, target).status for target in ends}
         assert 206 == ask(server, "/file", fields=RANGE).status

@@ -175,11 +175,15 @@ impl Entry {
     /// The coding that the client takes; `None` when it takes none.
     #[inline]
     pub(crate) fn choose(&self, ask: &Ask<'_>) -> Option<Coding> {
-        if self.coded.is_empty() || !ask.head.has(Known::AcceptEncoding) {
+        if !ask.head.has(Known::AcceptEncoding) {
             return Some(Coding::Identity);
         }
-        let lines = ask.head.all(Known::AcceptEncoding).map(|span| span.of(ask.bytes));
-        let lines: Vec<&[u8]> = lines.collect();
+        let lines = || ask.head.all(Known::AcceptEncoding).map(|span| span.of(ask.bytes));
+        // A file in one form is sent in it, unless the request refuses that with a weight of 0.
+        if self.coded.is_empty() && !lines().any(|line| line.windows(2).any(|pair| pair == b"=0")) {
+            return Some(Coding::Identity);
+        }
+        let lines: Vec<&[u8]> = lines().collect();
         choose_coding(&lines, |coding| self.coded.iter().any(|form| form.coding == coding))
     }
 

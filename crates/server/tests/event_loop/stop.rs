@@ -132,7 +132,7 @@ fn waiting_connections_are_answered() {
     slow.send(get("/slow"));
     inside.recv_timeout(PATIENCE).unwrap();
     // The loop is inside the application: these are not even accepted.
-    let mut waiting: Vec<_> = (0..10).map(|_| server.client()).collect();
+    let mut waiting: Vec<_> = (0..300).map(|_| server.client()).collect();
     for client in &mut waiting {
         client.send(get("/"));
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,9 @@ use adyton_sys::wake::Wake;
 use super::application::assert_no_faults;
 use super::client::Client;
 use super::{Closure, PATIENCE};
+
+/// Connections that wait in the kernel: more than a test makes.
+const BACKLOG: u32 = 1024;
 
 /// Limits that no test meets by accident; each test sets those that it is about.
 pub(crate) fn config() -> Config {
@@ -63,6 +66,8 @@ struct Asked {
     wake: Arc<Wake>,
     stop: AtomicBool,
     change: AtomicBool,
+    /// Counts how often the driver was about to wait for the kernel.
+    waits: AtomicUsize,
 }
 
 impl Asked {
@@ -78,15 +83,16 @@ impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> Server<Closure<F>>
         static SERVERS: AtomicU32 = AtomicU32::new(0);
 
         log::set_level(Level::Error);
-        let tcp = socket::listen_tcp(SocketAddr::from(([127, 0, 0, 1], 0)), 64).unwrap();
+        let tcp = socket::listen_tcp(SocketAddr::from(([127, 0, 0, 1], 0)), BACKLOG).unwrap();
         let address = socket::local_address(&tcp).unwrap().unwrap();
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("adyton-{}-{number}", std::process::id()));
-        let unix = socket::listen_unix(&path, 64).unwrap();
+        let unix = socket::listen_unix(&path, BACKLOG).unwrap();
         let asked = Arc::new(Asked {
             wake: Arc::new(Wake::new().unwrap()),
             stop: AtomicBool::new(false),
             change: AtomicBool::new(false),
+            waits: AtomicUsize::new(0),
         });
         let to_stop = Arc::clone(&asked);
         let parts = Parts {
@@ -107,6 +113,11 @@ impl<A: App> Server<A> {
     /// A new connection.
     pub(crate) fn client(&self) -> Client {
         Client::connect(self.address)
+    }
+
+    /// How often the loop has waited for the kernel: a loop that spins does so all the time.
+    pub(crate) fn waits(&self) -> usize {
+        self.asked.waits.load(Ordering::SeqCst)
     }
 
     /// The loop stops between two turns, and another thread drives on.
@@ -149,7 +160,10 @@ impl<A: App> Drop for Server<A> {
 
 fn drive<A: App>(mut event_loop: Loop<A>, asked: Arc<Asked>) -> Driver<A> {
     std::thread::spawn(move || {
-        let finished = event_loop.drive_while(|| !asked.change.load(Ordering::SeqCst))?;
+        let finished = event_loop.drive_while(|| {
+            asked.waits.fetch_add(1, Ordering::SeqCst);
+            !asked.change.load(Ordering::SeqCst)
+        })?;
         Ok((event_loop, finished))
     })
 }

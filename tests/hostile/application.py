@@ -1,0 +1,19 @@
+"""What hostile clients attack: an application that reads, streams and counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+
+def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Pour so many pieces, leave the body alone, or echo it."""
+    start_response("200 OK", [("Content-Type", "application/octet-stream")])
+    if environ["PATH_INFO"] == "/pour":
+        return (b"x" * 65536 for _ in range(int(environ["QUERY_STRING"])))
+    if environ["PATH_INFO"] == "/unread":
+        return [b"unread"]
+    return [environ["wsgi.input"].read()]

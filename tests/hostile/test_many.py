@@ -1,0 +1,56 @@
+"""A hundred thousand hostile connections leave no memory behind."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import socket
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hostile.attacks import GOOD, garbage, mutants
+from support.client import request
+
+if TYPE_CHECKING:
+    from support.server import Server
+
+CONNECTIONS = 100_000
+WARM_UP = 10_000
+GROWTH_BYTES_MAX = 2 << 20
+RESET = struct.pack("ii", 1, 0)
+
+
+def attack(server: Server, number: int, data: bytes) -> None:
+    """Open a connection, send `data`, and leave in one of several ways."""
+    with socket.socket() as client, contextlib.suppress(ConnectionResetError, BrokenPipeError):
+        # Every so often another address of our own, so that the ports do not run out.
+        client.bind((f"127.0.{number // 10_000}.1", 0))
+        client.settimeout(10)
+        client.connect(("127.0.0.1", server.port))
+        client.send(data)
+        how = number % 4
+        if how == 0:
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(65536):
+                pass
+        elif how == 1:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        elif how == 2:
+            client.shutdown(socket.SHUT_WR)
+
+
+@pytest.mark.long
+def test_memory_stays(server: Server) -> None:
+    """Resident memory after 100,000 hostile connections is what it was after 10,000."""
+    pool = [*GOOD.values(), *(data[: len(data) // 2] for data in GOOD.values())]
+    pool += [*mutants(1, 500), *garbage(1, 100), b"", request("/pour?50"), request("/files/large.bin")]
+    cases = itertools.cycle(pool)
+    after_warm_up = 0
+    for number in range(CONNECTIONS):
+        if number == WARM_UP:
+            after_warm_up = server.rss()
+        attack(server, number, next(cases))
+
+    assert GROWTH_BYTES_MAX > server.rss() - after_warm_up
