@@ -31,7 +31,11 @@ def shared(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> 
     (folder / "large.bin").write_bytes(b"x" * (20 << 20))
     (folder / "small.txt").write_bytes(b"small")
     application = Path(__file__).with_name("application.py")
-    return serve_session(application, f"--static=/files={folder}", *IMPATIENT)
+    server = serve_session(application, f"--static=/files={folder}", *IMPATIENT)
+    for name in ("small.txt", "large.bin"):
+        # The server may keep the descriptors of files: that is no leak.
+        server.fetch(f"/files/{name}")
+    return server
 
 
 @pytest.fixture

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 PATIENCE_S = 4.0
 """The set timeouts are below a second; more than this is stuck."""
 BETWEEN_BYTES_S = 0.05
+WRITE_IDLE_S = 0.6
+"""As in conftest."""
 
 
 def trickle(connection: Connection, data: bytes, pause_s: float = BETWEEN_BYTES_S) -> float:
@@ -134,6 +136,20 @@ def test_slow_reader_above_the_rate(server: Server) -> None:
             total += len(connection.socket.recv(1 << 20))
 
         assert total > 20 << 20
+
+
+def test_slow_reader_is_not_idle(server: Server) -> None:
+    """Who takes some bytes all the time is not idle, however much the kernel still holds for it."""
+    before = server.fds()
+    with server.connect(receive_buffer_bytes=4096) as connection:
+        connection.send(request("/files/large.bin"))
+        start = time.monotonic()
+        while time.monotonic() - start < 3 * WRITE_IDLE_S:
+            assert connection.socket.recv(1000)
+            time.sleep(0.02)
+
+        assert before < server.fds()
+        connection.abort()
 
 
 def test_reader_below_the_rate(serve: Servers, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ LARGE_BODY = b"line\n" * 60_000
 def start(serve: Servers, folder: Path, target: str) -> Server:
     """Serve an application and a folder under memcheck, with all that can be switched on."""
     (folder / "static").mkdir()
-    (folder / "static/small.txt").write_bytes(b"small")
+    (folder / "static/small.txt").write_bytes(b"small" * 20)
     for name in ("static/large.bin", "large.bin"):
         (folder / name).write_bytes(b"large" * 60_000)
     flags = [

@@ -48,7 +48,7 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
         Ok(()) => 0,
         Err(Failure::Application) => 3,
         Err(Failure::Said(message, status)) => {
-            eprintln!("adyton: {message}");
+            eprintln!("adyton: {}", one_line(&message));
             status
         }
     }
@@ -79,6 +79,13 @@ fn examine(py: Python<'_>, object: Py<PyAny>, interface: Interface) -> PyResult<
     let name = object.getattr(py, "__name__").and_then(|name| name.extract::<String>(py));
     let name = name.unwrap_or_else(|_| text::type_name(object.bind(py)));
     serving::examine(py, object, &name, interface)
+}
+
+/// A message on one line, whatever was typed: a value may hold control characters.
+fn one_line(message: &str) -> String {
+    let escape =
+        |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
+    message.chars().map(escape).collect()
 }
 
 fn environment() -> Vec<(String, String)> {

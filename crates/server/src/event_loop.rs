@@ -112,7 +112,7 @@ pub struct Loop<A> {
     events: Events,
     next_event: usize,
     listeners: Vec<OwnedFd>,
-    /// When accepting goes on; set while there were too few descriptors.
+    /// When accepting goes on; set while there were too few descriptors, or no place.
     accept_paused_ms: Option<u64>,
     /// When the log may hear of it again.
     accept_complaint_ms: u64,
@@ -125,7 +125,6 @@ pub struct Loop<A> {
     attached: bool,
     date_due_ms: u64,
     wake: Arc<Wake>,
-    stop: Box<dyn Fn() -> bool + Send>,
 }
 
 impl<A: App> Loop<A> {
@@ -145,6 +144,7 @@ impl<A: App> Loop<A> {
             server: parts.config.server.clone(),
             watch: Watch::start()?,
             write_idle_timeout_ms: parts.config.write_idle_timeout_ms,
+            stop: parts.stop,
         };
         Ok(Self {
             app,
@@ -170,7 +170,6 @@ impl<A: App> Loop<A> {
             date_due_ms: 0,
             config: parts.config,
             wake: parts.wake,
-            stop: parts.stop,
         })
     }
 
@@ -270,7 +269,9 @@ impl<A: App> Loop<A> {
             self.next_event += 1;
             match ready.token {
                 WAKE => self.look_at_wake(),
-                token if token >= LISTENERS => self.accept(token - LISTENERS),
+                token if token >= LISTENERS => {
+                    self.accept(token - LISTENERS);
+                }
                 token => self.turn(usize::try_from(token).unwrap_or(usize::MAX), ready.ending),
             }
         }
@@ -278,7 +279,7 @@ impl<A: App> Loop<A> {
 
     fn look_at_wake(&mut self) {
         self.wake.clear();
-        if (self.stop)() && self.stopping_ms.is_none() {
+        if (self.room.stop)() && self.stopping_ms.is_none() {
             self.begin_stop();
         }
     }
@@ -332,6 +333,8 @@ impl<A: App> Loop<A> {
     fn forget(&mut self, key: usize) {
         self.connections.remove(key);
         self.timers.clear(key);
+        // There is a descriptor again, and a place.
+        self.accept_paused_ms = None;
     }
 
     /// Takes the interpreter, or whatever calls of the application need.
@@ -352,27 +355,58 @@ impl<A: App> Loop<A> {
         }
     }
 
-    fn accept(&mut self, index: u64) {
+    /// Takes the connections that wait at a listener, up to a share; `true` when there may be more.
+    fn accept(&mut self, index: u64) -> bool {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         for _ in 0..ACCEPTS_PER_TURN {
-            let Some(listener) = self.listeners.get(index) else { return };
-            if self.connections.len() >= self.config.connections_max {
-                return;
+            if self.connections.len() >= self.config.connections_max && !self.shed() {
+                self.accept_paused_ms = Some(self.now_ms + ACCEPT_PAUSE_MS);
+                return false;
             }
+            let Some(listener) = self.listeners.get(index) else { return false };
             match socket::accept(listener) {
                 Ok(Some((socket, peer))) => {
                     let listener = u16::try_from(index).unwrap_or(u16::MAX);
                     self.welcome(Connection::new(socket, peer, listener, self.now_ms));
                 }
-                Ok(None) => return,
+                Ok(None) => return false,
                 // The client was gone before we came; the next one may wait.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
-                    self.pause_accepting(&error);
-                    return;
+                    let room = self.shed();
+                    if !room {
+                        self.pause_accepting(&error);
+                    }
+                    return room;
                 }
             }
         }
+        true
+    }
+
+    /// Makes room: closes the eighth of the idle connections that has idled longest, as their clients must expect
+    /// (RFC 9112 section 9.5). `false` when none is idle.
+    fn shed(&mut self) -> bool {
+        let is_idle = |held: &Option<Box<Connection>>| {
+            held.as_ref().is_some_and(|held| held.requests > 0 && held.is_idle())
+        };
+        let idle = self.connections.iter().filter(|(_, held)| is_idle(held));
+        let mut keys: Vec<(u64, usize)> = idle.map(|(key, _)| (self.timers.deadline_ms(key), key)).collect();
+        if keys.is_empty() {
+            return false;
+        }
+        let count = keys.len().div_ceil(8);
+        keys.select_nth_unstable(count - 1);
+        let mut closed = false;
+        for (_, key) in keys.drain(..count) {
+            // A request that has just arrived is answered rather than lost.
+            self.turn(key, false);
+            if self.connections.get(key).is_some_and(is_idle) {
+                self.forget(key);
+                closed = true;
+            }
+        }
+        closed
     }
 
     /// Takes a new connection in. Its first request has often arrived already; when that is the only one, the
@@ -411,7 +445,7 @@ impl<A: App> Loop<A> {
         if self.accept_paused_ms.is_some_and(|until_ms| until_ms <= self.now_ms) {
             self.accept_paused_ms = None;
         }
-        let wanted = self.accept_paused_ms.is_none() && self.connections.len() < self.config.connections_max;
+        let wanted = self.accept_paused_ms.is_none();
         if wanted == self.accepting {
             return;
         }
@@ -433,7 +467,7 @@ impl<A: App> Loop<A> {
         self.stopping_ms = Some(self.now_ms + self.config.graceful_timeout_ms);
         // What the kernel has accepted for us is ours: a client in the queue would see a reset.
         for index in 0..self.listeners.len() {
-            self.accept(index as u64);
+            while self.accept(index as u64) {}
         }
         self.listeners.clear();
         let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();

@@ -28,6 +28,8 @@ pub(crate) struct Room {
     pub(crate) server: Vec<u8>,
     pub(crate) watch: Watch,
     pub(crate) write_idle_timeout_ms: u64,
+    /// Whether a clean stop was asked for.
+    pub(crate) stop: Box<dyn Fn() -> bool + Send>,
 }
 
 impl Room {
@@ -153,7 +155,7 @@ impl<'c> Reply<'c> {
         fill: impl FnOnce(&mut ResponseHead<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         debug_assert!(!self.has_begun());
-        self.stop_awaiting_body();
+        self.settle_connection();
         let (asked, room) = (self.answer.asked, self.room);
         let tail = self.output().tail();
         let mark = tail.len();
@@ -177,7 +179,7 @@ impl<'c> Reply<'c> {
     /// Writes a head that was rendered before and paused.
     pub fn head_from(&mut self, rendered: &[u8], facts: HeadFacts, size: BodySize) {
         debug_assert!(!self.has_begun());
-        self.stop_awaiting_body();
+        self.settle_connection();
         let (keep_alive, room) = (self.answer.asked.keep_alive, self.room);
         let tail = self.output().tail();
         tail.extend_from_slice(rendered);
@@ -190,8 +192,10 @@ impl<'c> Reply<'c> {
         self.answer.framed.is_some_and(|framed| framed.framing != BodyFraming::None)
     }
 
-    /// A body that the client still holds back would be taken for the next request.
-    fn stop_awaiting_body(&mut self) {
+    /// Decides at the last moment whether the connection may live on: not when the server is to stop, and not when
+    /// the client still holds back a body that would be taken for the next request.
+    fn settle_connection(&mut self) {
+        self.answer.asked.keep_alive &= !(self.room.stop)();
         if let Some(live) = &self.live {
             let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
             self.answer.asked.keep_alive &= live.is_done();
@@ -201,7 +205,7 @@ impl<'c> Reply<'c> {
 
     /// Hands `write` the output and the form of the answer, for a head and body rendered elsewhere.
     pub fn render<R>(&mut self, write: impl FnOnce(&mut Vec<u8>, Asked, Identity<'_>) -> R) -> R {
-        self.stop_awaiting_body();
+        self.settle_connection();
         let (asked, room) = (self.answer.asked, self.room);
         write(self.output().tail(), asked, room.identity())
     }

@@ -61,6 +61,11 @@ impl Wheel {
         }
     }
 
+    /// When a connection's deadline is, in ms of the monotonic clock.
+    pub(crate) fn deadline_ms(&self, key: usize) -> u64 {
+        self.timers.get(key).map_or(NEVER, |timer| timer.deadline_ms)
+    }
+
     /// The connection has gone.
     pub(crate) fn clear(&mut self, key: usize) {
         if let Some(timer) = self.timers.get_mut(key) {

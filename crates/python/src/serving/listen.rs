@@ -2,6 +2,7 @@
 
 use std::net::ToSocketAddrs;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use adyton_cli::{Bind, Settings};
 use adyton_sys::socket;
@@ -14,6 +15,8 @@ pub(crate) struct Listening {
     pub(crate) socket: OwnedFd,
     /// The host and port that it is bound to; `None` for a unix socket.
     address: Option<std::net::SocketAddr>,
+    /// The file of a unix socket that we made.
+    pub(crate) path: Option<PathBuf>,
     /// As a user would write it.
     pub(crate) shown: String,
 }
@@ -26,7 +29,7 @@ impl Listening {
             None => socket::local_path(&socket)
                 .map_or_else(|| "a unix socket".to_owned(), |path| format!("unix:{}", path.display())),
         };
-        Ok(Self { socket, address, shown })
+        Ok(Self { socket, address, path: None, shown })
     }
 
     /// What applications learn of it.
@@ -51,7 +54,10 @@ pub(crate) fn open(settings: &Settings) -> Result<Vec<Listening>, Failure> {
 
 fn open_one(bind: &Bind, backlog: u32, all: &mut Vec<Listening>) -> std::io::Result<()> {
     match bind {
-        Bind::Unix(path) => all.push(Listening::new(socket::listen_unix(path, backlog)?)?),
+        Bind::Unix(path) => {
+            let listening = Listening::new(socket::listen_unix(path, backlog)?)?;
+            all.push(Listening { path: Some(path.clone()), ..listening });
+        }
         Bind::Fd(number) => all.push(Listening::new(socket::adopt(*number)?)?),
         // A name may stand for several addresses: `localhost` is one of each kind.
         Bind::Tcp { host, port } => {

@@ -75,33 +75,43 @@ pub(crate) fn serve_application(
     let descriptors_max = process::raise_descriptors_max();
     let access_log = access_log(settings)?;
     let mounts = mounts(settings)?;
+    if application.is_none() && mounts.is_empty() {
+        let hint = "name an application, or a folder with --static PREFIX=DIR";
+        return Err(Failure::Said(format!("there is nothing to serve: {hint}"), 2));
+    }
     let listening = listen::open(settings)?;
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
     let stop = Stop::install(Arc::clone(&wake)).map_err(Failure::system)?;
     let config = config(settings, descriptors_max);
     banner::print(py, settings, application.as_ref(), &config, &listening)?;
     let names: Vec<Listener> = listening.iter().map(Listening::listener).collect();
+    let paths = listening.iter().filter_map(|listening| listening.path.clone()).collect();
     let listeners = listening.into_iter().map(|listening| listening.socket).collect();
     let stop = Box::new(move || stop.asked());
     let parts = Parts { config, listeners, mounts, access_log, wake, stop };
     match application {
         Some(Application { object, kind: Kind::Handler, .. }) => {
-            drive(py, parts, Some(Handler::new(py, object)?))
+            drive(py, parts, Some(Handler::new(py, object)?), paths)
         }
         Some(Application { object, kind: Kind::Wsgi, .. }) => {
-            drive(py, parts, Some(Wsgi::new(py, object, &names, settings.merge_slashes)?))
+            drive(py, parts, Some(Wsgi::new(py, object, &names, settings.merge_slashes)?), paths)
         }
-        None => drive::<Wsgi>(py, parts, None),
+        None => drive::<Wsgi>(py, parts, None, paths),
     }
 }
 
-fn drive<A: App>(_py: Python<'_>, parts: Parts, app: Option<A>) -> Result<(), Failure> {
+/// Drives a loop to its end. `paths` are the unix sockets that go with it.
+fn drive<A: App>(_py: Python<'_>, parts: Parts, app: Option<A>, paths: Vec<PathBuf>) -> Result<(), Failure> {
     let mut event_loop = Loop::new(parts, app.map(Arc::new)).map_err(Failure::system)?;
     interpreter::detach();
     let driven = event_loop.drive();
     interpreter::attach();
     // Attached again: what the loop still holds of the application is given back here.
     drop(event_loop);
+    for path in paths {
+        // Somebody may have removed it already, which is the same to us.
+        let _ = std::fs::remove_file(path);
+    }
     driven.map_err(Failure::system)
 }
 
@@ -115,12 +125,13 @@ fn level(level: LogLevel) -> Level {
 }
 
 fn access_log(settings: &Settings) -> Result<Option<AccessLog>, Failure> {
+    let format = settings.access_log_format.atoms().unwrap_or("json");
+    AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
     let target = match &settings.access_log {
         LogTarget::Off => return Ok(None),
         LogTarget::Stdout => "-".to_owned(),
         LogTarget::File(path) => path.to_string_lossy().into_owned(),
     };
-    let format = settings.access_log_format.atoms().unwrap_or("json");
     AccessLog::open(&target, format).map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
 }
 
