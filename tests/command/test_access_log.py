@@ -26,9 +26,7 @@ def logged(serve: Servers, application: Path, tmp_path: Path) -> Callable[..., l
 
     def lines(log_format: str, ask: Callable[[Server], object], *flags: str) -> list[str]:
         file = tmp_path / "access.log"
-        server = serve(
-            application, "--access-log", str(file), "--access-log-format", log_format, *flags
-        )
+        server = serve(application, "--access-log", str(file), "--access-log-format", log_format, *flags)
         ask(server)
         server.stop()
         return file.read_text(encoding="utf-8").splitlines()
@@ -50,9 +48,7 @@ def test_common(logged: Callable[..., list[str]]) -> None:
     lines = logged("common", asks)
 
     assert 4 == len(lines)
-    assert re.fullmatch(
-        rf'127\.0\.0\.1 - - {STAMP} "GET /path\?query HTTP/1\.1" 200 5', lines[0]
-    )
+    assert re.fullmatch(rf'127\.0\.0\.1 - - {STAMP} "GET /path\?query HTTP/1\.1" 200 5', lines[0])
     assert re.fullmatch(rf'127\.0\.0\.1 - - {STAMP} "POST /post HTTP/1\.1" 200 5', lines[1])
     assert re.fullmatch(rf'127\.0\.0\.1 - - {STAMP} "HEAD /head HTTP/1\.1" 200 -', lines[2])
     assert re.fullmatch(rf'127\.0\.0\.1 - - {STAMP} ".*" 400 \d+', lines[3])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import stat
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +13,6 @@ from support.client import Connection, fetch
 from support.server import run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from support.server import Servers
 
 
@@ -30,7 +28,7 @@ def test_several(serve: Servers, application: Path, tmp_path: Path) -> None:
 
 def test_ipv6(serve: Servers, application: Path) -> None:
     """An IPv6 address is written in brackets, in the setting and in the banner."""
-    if not socket.has_ipv6 or not os.path.exists("/proc/net/if_inet6"):
+    if not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists():
         done = run("serve", str(application), "--bind", "[::1]:0")
 
         assert "[::1]:0" in done.stderr

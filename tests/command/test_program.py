@@ -57,7 +57,8 @@ def test_handler_and_static(serve: Servers, program: Path, tmp_path: Path) -> No
     (tmp_path / "file.txt").write_bytes(b"file")
     program.write_text(
         "import adyton\n"
-        f"adyton.serve(lambda request: request.path, bind='127.0.0.1:0', static={{'/s': {str(tmp_path)!r}}})\n",
+        f"files = {{'/s': {str(tmp_path)!r}}}\n"
+        "adyton.serve(lambda request: request.path, bind='127.0.0.1:0', static=files)\n",
         encoding="utf-8",
     )
     server = serve.start([sys.executable, program])

@@ -159,9 +159,7 @@ def test_port_variable(serve: Servers, application: Path) -> None:
 def test_host_and_port(serve: Servers, application: Path) -> None:
     """`--host` and `--port` count more than `$PORT`."""
     port = free_port()
-    server = serve(
-        application, "--host", "127.0.0.1", "--port", str(port), bind=None, env={"PORT": "1"}
-    )
+    server = serve(application, "--host", "127.0.0.1", "--port", str(port), bind=None, env={"PORT": "1"})
 
     assert [("127.0.0.1", port)] == server.addresses
     assert b"hello" == server.fetch().body

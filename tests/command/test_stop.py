@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -90,27 +91,13 @@ def test_upload_finishes(serve: Servers, application: Path) -> None:
         connection.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
         assert b"hello" == server.fetch().body
         server.signal(signal.SIGTERM)
-        with server_gone(server):
-            connection.send(b"hello")
-            response = connection.receive()
+        assert until(lambda: cannot_connect(server.port))
+        connection.send(b"hello")
+        response = connection.receive()
 
-            assert b"hello" == response.body
-            assert response.closing
-
-
-class server_gone:  # noqa: N801 (used as a statement)
-    """At the end of the `with`, wait until the server has ended with status 0."""
-
-    def __init__(self, server: object) -> None:
-        """Remember the server."""
-        self._server = server
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, *_: object) -> None:
-        """Wait."""
-        assert 0 == self._server.wait()  # type: ignore[attr-defined]
+        assert b"hello" == response.body
+        assert response.closing
+    assert 0 == server.wait()
 
 
 def test_no_new_connections(serve: Servers, application: Path) -> None:
@@ -120,15 +107,7 @@ def test_no_new_connections(serve: Servers, application: Path) -> None:
         connection.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello")
         assert b"hello" == server.fetch().body
         server.signal(signal.SIGTERM)
-
-        def refused() -> bool:
-            try:
-                server.connect().socket.close()
-            except ConnectionRefusedError:
-                return True
-            return False
-
-        assert until(refused)
+        assert until(lambda: cannot_connect(server.port))
 
         connection.send(b"hello")
 
@@ -169,8 +148,6 @@ def test_second_signal(
 
 def cannot_connect(port: int) -> bool:
     """Tell whether the port is closed."""
-    import socket  # noqa: PLC0415 (only here)
-
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) != 0
 

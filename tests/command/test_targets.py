@@ -79,9 +79,7 @@ def test_chdir_and_python_path(serve: Servers, project: Path, tmp_path: Path) ->
         "    return [extra.VALUE]\n",
         encoding="utf-8",
     )
-    server = serve(
-        "uses_extra", "--chdir", str(project), "--python-path", "library", cwd=Path("/")
-    )
+    server = serve("uses_extra", "--chdir", str(project), "--python-path", "library", cwd=Path("/"))
 
     assert b"from the library" == server.fetch().body
 
@@ -109,7 +107,14 @@ def test_failing_import(project: Path, command: str, target: str, said: str, fil
     assert 3 == done.returncode, done.stderr
     assert said in done.stderr
     assert file in done.stderr
-    for ours in ("adyton/_load.py", "adyton/__main__.py", "_core", "runpy", "importlib", "panicked"):
+    for ours in (
+        "adyton/_load.py",
+        "adyton/__main__.py",
+        "_core",
+        "runpy",
+        "importlib",
+        "panicked",
+    ):
         assert ours not in done.stderr
     if said.startswith("RuntimeError"):
         assert done.stderr.startswith("Traceback (most recent call last):\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -106,7 +106,13 @@ def answer_mappings(request: adyton.Request) -> adyton.Response:
             "all": headers.getall("x-two"),
             "none": [headers.get("X-None"), headers.getall("X-None"), "X-None" in headers],
             "length": len(headers) == len(list(headers)),
-            "query": [query["a"], query.getall("a"), query.get("z"), query.getall("z"), "b" in query],
+            "query": [
+                query["a"],
+                query.getall("a"),
+                query.get("z"),
+                query.getall("z"),
+                "b" in query,
+            ],
             "query length": [len(query), sorted(query), dict(query)["a"]],
             "raises": [_raised(lambda: headers["X-None"]), _raised(lambda: query["z"])],
         }
@@ -116,7 +122,7 @@ def answer_mappings(request: adyton.Request) -> adyton.Response:
 def _raised(call: Callable[[], object]) -> str:
     try:
         call()
-    except Exception as error:  # noqa: BLE001 (which one it is is the question)
+    except Exception as error:
         return type(error).__name__
     return "nothing"
 
@@ -222,7 +228,7 @@ def answer_wrong(request: adyton.Request) -> adyton.Response:
         "name": lambda: adyton.Response("x", headers={"X-A: b\r\nX-Evil": "yes"}),
         "nul": lambda: adyton.Response("x", headers={"X-A": "\0"}),
         "euro": lambda: adyton.Response("x", headers={"X-A": "\u20ac"}),
-        "int value": lambda: adyton.Response("x", headers={"X-A": 1}),  # type: ignore[dict-item]
+        "int value": lambda: adyton.Response("x", headers={"X-A": 1}),  # type: ignore[arg-type]
         "no pair": lambda: adyton.Response("x", headers=["X-A"]),  # type: ignore[list-item]
         "status 99": lambda: adyton.Response("x", status=99),
         "status 100": lambda: adyton.Response("x", status=100),
@@ -247,7 +253,7 @@ def answer_cookies(request: adyton.Request) -> adyton.Response:
         "full",
         "2",
         max_age=60,
-        expires=datetime.datetime(2030, 1, 2, 3, 4, 5, tzinfo=datetime.UTC),
+        expires=dt.datetime(2030, 1, 2, 3, 4, 5, tzinfo=dt.UTC),
         path="/a",
         domain="example.org",
         secure=True,

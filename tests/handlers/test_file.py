@@ -31,7 +31,11 @@ def test_plain(site: Server) -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("a.png", "image/png"), ("a.css", "text/css; charset=utf-8"), ("a", "application/octet-stream")],
+    [
+        ("a.png", "image/png"),
+        ("a.css", "text/css; charset=utf-8"),
+        ("a", "application/octet-stream"),
+    ],
 )
 def test_type_by_name(site: Server, name: str, kind: str) -> None:
     """The type is found by the name."""

@@ -48,7 +48,17 @@ def test_attributes(site: Server) -> None:
 
 def test_types(site: Server) -> None:
     """Attributes have the types that are promised."""
-    text = ["method", "target", "path", "query_string", "text", "remote", "scheme", "host", "version"]
+    text = [
+        "method",
+        "target",
+        "path",
+        "query_string",
+        "text",
+        "remote",
+        "scheme",
+        "host",
+        "version",
+    ]
 
     assert dict.fromkeys(text, "str") | {
         "body": "bytes",
@@ -163,7 +173,9 @@ def test_text(site: Server, kind: str, body: bytes, text: str) -> None:
     assert body.decode("latin-1") == seen["body"]
 
 
-@pytest.mark.parametrize("charset", ["idna", "rot13", "base64", "zlib", "unicode_escape", "punycode", "x" * 5000, ""])
+@pytest.mark.parametrize(
+    "charset", ["idna", "rot13", "base64", "zlib", "unicode_escape", "punycode", "x" * 5000, ""]
+)
 def test_odd_charsets(site: Server, charset: str) -> None:
     """A client cannot break a handler by the name of a charset."""
     fields = [("Content-Type", f"text/plain; charset={charset}")]

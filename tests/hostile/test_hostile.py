@@ -86,7 +86,17 @@ def test_garbage(server: Server) -> None:
         b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1;a=b\r\nx\r\n" * 20_000,
         b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"X: y\r\n" * 100_000,
     ],
-    ids=["fields", "target", "method", "empty lines", "zeros", "field", "chunks", "extensions", "trailers"],
+    ids=[
+        "fields",
+        "target",
+        "method",
+        "empty lines",
+        "zeros",
+        "field",
+        "chunks",
+        "extensions",
+        "trailers",
+    ],
 )
 def test_oversized(server: Server, data: bytes) -> None:
     """Endless things are refused early and cost no memory."""

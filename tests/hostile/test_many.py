@@ -45,7 +45,13 @@ def attack(server: Server, number: int, data: bytes) -> None:
 def test_memory_stays(server: Server) -> None:
     """Resident memory after 100,000 hostile connections is what it was after 10,000."""
     pool = [*GOOD.values(), *(data[: len(data) // 2] for data in GOOD.values())]
-    pool += [*mutants(1, 500), *garbage(1, 100), b"", request("/pour?50"), request("/files/large.bin")]
+    pool += [
+        *mutants(1, 500),
+        *garbage(1, 100),
+        b"",
+        request("/pour?50"),
+        request("/files/large.bin"),
+    ]
     cases = itertools.cycle(pool)
     after_warm_up = 0
     for number in range(CONNECTIONS):

@@ -29,9 +29,7 @@ def counts() -> bytes:
     """Return the numbers of objects and of blocks of memory, as JSON."""
     gc.collect()
     gc.collect()
-    return json.dumps(
-        {"objects": len(gc.get_objects()), "blocks": sys.getallocatedblocks()}
-    ).encode()
+    return json.dumps({"objects": len(gc.get_objects()), "blocks": sys.getallocatedblocks()}).encode()
 
 
 def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -56,7 +54,7 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
         write(b"written")
         return []
     if path == "/file":
-        return environ["wsgi.file_wrapper"](open(__file__, "rb"))  # type: ignore[no-any-return] # noqa: PTH123, SIM115
+        return environ["wsgi.file_wrapper"](open(__file__, "rb"))  # type: ignore[no-any-return] # noqa: PTH123
     if path == "/failing":
         return Failing()
     return [b"Hello World!"]

@@ -46,9 +46,7 @@ def _told(environ: WSGIEnvironment, body: bytes) -> dict[str, object]:
 
 def _answer(start_response: StartResponse, said: str) -> Iterable[bytes]:
     body = said.encode()
-    start_response(
-        "200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))]
-    )
+    start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
     return [body]
 
 

@@ -53,9 +53,7 @@ NAMES: list[Case] = [
     refused(11, "DEL", with_lines(b"X\x7fA: b")),
     refused(11, "latin-1", with_lines(b"X-\xe9: b")),
     refused(11, "UTF-8", with_lines(b"X-\xc3\xa9: b")),
-    accepted(
-        11, "odd but legal", with_lines(b"X!#$%&'*+.^`|~: b", b"X-A: c"), fields={"HTTP_X_A": "c"}
-    ),
+    accepted(11, "odd but legal", with_lines(b"X!#$%&'*+.^`|~: b", b"X-A: c"), fields={"HTTP_X_A": "c"}),
     refused(12, "folded with a space", with_lines(b"X-A: b", b" c")),
     refused(12, "folded with a tab", with_lines(b"X-A: b", b"\tc")),
     refused(12, "folded with a field", with_lines(b"X-A: b", b" X-C: d")),
@@ -149,11 +147,11 @@ REPEATED: list[Case] = [
         (b"Transfer-Encoding", b"chunked"),
     ]
 ] + [
+    accepted(16, "lists are joined", with_lines(b"X-A: b", b"X-A: c"), fields={"HTTP_X_A": "b, c"}),
     accepted(
-        16, "lists are joined", with_lines(b"X-A: b", b"X-A: c"), fields={"HTTP_X_A": "b, c"}
-    ),
-    accepted(
-        16, "cookies are joined", with_lines(b"Cookie: a=b", b"Cookie: c=d"),
+        16,
+        "cookies are joined",
+        with_lines(b"Cookie: a=b", b"Cookie: c=d"),
         fields={"HTTP_COOKIE": "a=b; c=d"},
     ),
 ]
@@ -185,15 +183,22 @@ SHADOWS: list[Case] = [
     ),
     accepted(17, "httpoxy", with_lines(b"Proxy: evil"), fields={"HTTP_PROXY": None}),
     accepted(
-        17, "content type and length have no HTTP_",
+        17,
+        "content type and length have no HTTP_",
         with_lines(b"Content-Type: a/b", b"Content-Length: 0"),
         fields={"HTTP_CONTENT_TYPE": None, "HTTP_CONTENT_LENGTH": None},
     ),
     accepted(
-        17, "underscore length frames nothing", with_lines(b"Content_Length: 5"), body="",
+        17,
+        "underscore length frames nothing",
+        with_lines(b"Content_Length: 5"),
+        body="",
     ),
     accepted(
-        17, "underscore coding frames nothing", with_lines(b"Transfer_Encoding: chunked"), body="",
+        17,
+        "underscore coding frames nothing",
+        with_lines(b"Transfer_Encoding: chunked"),
+        body="",
     ),
 ]
 

@@ -34,12 +34,17 @@ BOTH: list[Case] = [
     refused(19, "length, then coding", post(b"Content-Length: 5", CHUNKED, body=b"0\r\n\r\n")),
     refused(19, "coding, then length", post(CHUNKED, b"Content-Length: 5", body=b"0\r\n\r\n")),
     refused(
-        19, "length covers the chunks",
+        19,
+        "length covers the chunks",
         post(b"Content-Length: 5", CHUNKED, body=b"0\r\n\r\n" + SMUGGLED),
     ),
     refused(19, "length 0", post(b"Content-Length: 0", CHUNKED, body=b"0\r\n\r\n")),
     refused(
-        19, "unknown coding and length", post(b"Transfer-Encoding: x", b"Content-Length: 5"), 400, 501
+        19,
+        "unknown coding and length",
+        post(b"Transfer-Encoding: x", b"Content-Length: 5"),
+        400,
+        501,
     ),
 ]
 
@@ -48,8 +53,12 @@ LENGTHS: list[Case] = [
     accepted(20, "zero", post(b"Content-Length: 0"), body=""),
     accepted(20, "leading zeros", length(b"0005"), body="hello"),
     accepted(20, "white space around", length(b" \t5\t "), body="hello"),
-    accepted(20, "body is not a request", post(b"Content-Length: %d" % len(SMUGGLED), body=SMUGGLED),
-             body=SMUGGLED.decode()),
+    accepted(
+        20,
+        "body is not a request",
+        post(b"Content-Length: %d" % len(SMUGGLED), body=SMUGGLED),
+        body=SMUGGLED.decode(),
+    ),
     refused(20, "plus", length(b"+5")),
     refused(20, "minus", length(b"-5")),
     refused(20, "minus zero", length(b"-0")),
@@ -102,12 +111,11 @@ CODINGS: list[Case] = [
     ),
     refused(21, "control before", coded(b"\x0bchunked")),
     refused(21, "two fields", post(CHUNKED, CHUNKED, body=chunked(b"hello")), 400, 501),
-    refused(
-        21, "identity, then chunked", post(b"Transfer-Encoding: identity", CHUNKED), 400, 501
-    ),
+    refused(21, "identity, then chunked", post(b"Transfer-Encoding: identity", CHUNKED), 400, 501),
     refused(21, "on HTTP/1.0", post(CHUNKED, start=b"POST / HTTP/1.0", body=chunked(b"hello"))),
     refused(
-        21, "on HTTP/1.0 with keep-alive",
+        21,
+        "on HTTP/1.0 with keep-alive",
         post(CHUNKED, b"Connection: keep-alive", start=b"POST / HTTP/1.0", body=chunked(b"hello")),
     ),
 ]
@@ -184,9 +192,7 @@ EXTENSIONS: list[Case] = [
             ("far too long", b";a=" + b"b" * 20000),
         ]
     ),
-    refused(
-        23, "too many in all", stream((b"1;a=" + b"b" * 240 + b"\r\nx\r\n") * 80 + b"0\r\n\r\n")
-    ),
+    refused(23, "too many in all", stream((b"1;a=" + b"b" * 240 + b"\r\nx\r\n") * 80 + b"0\r\n\r\n")),
     refused(23, "without an end", stream(b"5;a=" + b"b" * 5000)),
 ]
 
@@ -206,19 +212,26 @@ DATA: list[Case] = [
 
 TRAILERS: list[Case] = [
     accepted(
-        25, "dropped", stream(b"5\r\nhello\r\n0\r\nX-A: b\r\n\r\n"), body="hello",
+        25,
+        "dropped",
+        stream(b"5\r\nhello\r\n0\r\nX-A: b\r\n\r\n"),
+        body="hello",
         fields={"HTTP_X_A": None},
     ),
     accepted(
-        25, "do not join the header",
+        25,
+        "do not join the header",
         post(CHUNKED, b"X-A: b", body=b"5\r\nhello\r\n0\r\nX-A: c\r\n\r\n"),
         fields={"HTTP_X_A": "b"},
     ),
     *(
         Case(
-            25, f"forbidden {name.decode()}",
+            25,
+            f"forbidden {name.decode()}",
             stream(b"5\r\nhello\r\n0\r\n" + name + b": " + value + b"\r\n\r\n"),
-            frozenset({200, 400}), closes=None, told={"body": "hello", "host": "localhost"},
+            frozenset({200, 400}),
+            closes=None,
+            told={"body": "hello", "host": "localhost"},
             fields={"HTTP_COOKIE": None, "HTTP_AUTHORIZATION": None},
         )
         for name, value in [
@@ -254,21 +267,32 @@ NO_FRAMING: list[Case] = [
     accepted(26, "POST on 1.0 without framing", post(start=b"POST / HTTP/1.0"), body="", closes=True),
     *(
         accepted(
-            27, f"{method} with a body",
-            post(b"Content-Length: %d" % len(SMUGGLED), body=SMUGGLED, start=method.encode() + b" / HTTP/1.1"),
-            body=SMUGGLED.decode(), method=method,
+            27,
+            f"{method} with a body",
+            post(
+                b"Content-Length: %d" % len(SMUGGLED),
+                body=SMUGGLED,
+                start=method.encode() + b" / HTTP/1.1",
+            ),
+            body=SMUGGLED.decode(),
+            method=method,
         )
         for method in ["GET", "DELETE", "OPTIONS"]
     ),
     accepted(
-        27, "GET with chunks", post(CHUNKED, body=chunked(SMUGGLED), start=b"GET / HTTP/1.1"),
+        27,
+        "GET with chunks",
+        post(CHUNKED, body=chunked(SMUGGLED), start=b"GET / HTTP/1.1"),
         body=SMUGGLED.decode(),
     ),
     *(
         Case(
-            27, f"{name} that nobody reads",
+            27,
+            f"{name} that nobody reads",
             post(*lines, body=body, start=b"GET /unread HTTP/1.1"),
-            frozenset({200}), closes=None, told={"path": "/unread"},
+            frozenset({200}),
+            closes=None,
+            told={"path": "/unread"},
         )
         for name, lines, body in [
             ("body", [b"Content-Length: %d" % len(SMUGGLED)], SMUGGLED),
@@ -277,6 +301,4 @@ NO_FRAMING: list[Case] = [
     ),
 ]
 
-CASES = (
-    BOTH + LENGTHS + CODINGS + CHUNK_SIZES + EXTENSIONS + DATA + TRAILERS + NO_FRAMING
-)
+CASES = BOTH + LENGTHS + CODINGS + CHUNK_SIZES + EXTENSIONS + DATA + TRAILERS + NO_FRAMING

@@ -118,9 +118,7 @@ FORMS: list[Case] = [
     refused(5, "authority without CONNECT", get(b"localhost:80")),
     refused(5, "asterisk without OPTIONS", get(b"*")),
     refused(5, "asterisk and more", line(b"OPTIONS *a HTTP/1.1")),
-    Case(
-        5, "asterisk with OPTIONS", line(b"OPTIONS * HTTP/1.1"), frozenset({200, 204}), closes=None
-    ),
+    Case(5, "asterisk with OPTIONS", line(b"OPTIONS * HTTP/1.1"), frozenset({200, 204}), closes=None),
     Case(
         5,
         "CONNECT",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -67,6 +69,18 @@ def test_error_for_head_has_no_body(server: Server, data: bytes) -> None:
             assert connection.at_end()
         else:
             assert connection.is_silent(0.05)
+
+
+def test_date_is_now(server: Server) -> None:
+    """Date is the present second, also after a time in which nothing happened."""
+    with server.connect() as connection:
+        for _ in range(2):
+            before = int(time.time())
+            date = parsedate_to_datetime(connection.get()["Date"]).timestamp()
+
+            assert before <= date <= time.time()
+
+            time.sleep(1.3)  # longer than a second that a server may have remembered
 
 
 def test_server_field_says_little(server: Server) -> None:

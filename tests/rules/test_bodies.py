@@ -110,7 +110,12 @@ def test_body_limit_by_chunks(serve: Servers, application: Path, size: int) -> N
     server = serve(application, "--body-bytes-max", "1k")
     with server.connect() as connection:
         connection.send(
-            request("/", method="POST", fields=[CHUNKED], body=chunked(b"x" * 1000, b"y" * (size - 1000)))
+            request(
+                "/",
+                method="POST",
+                fields=[CHUNKED],
+                body=chunked(b"x" * 1000, b"y" * (size - 1000)),
+            )
         )
         if size > 1024:
             assert 413 == status_at_end(connection)

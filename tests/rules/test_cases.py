@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from rules import fields, framing, start_line
-from support.cases import Case
 from support.client import Feed, exchange, request
 
 if TYPE_CHECKING:
+    from support.cases import Case
     from support.http import Response
     from support.server import Server
 

@@ -113,9 +113,7 @@ def test_pipelined_in_order(server: Server, count: int) -> None:
     """Requests sent in one go are answered in their order, each with its own body."""
     with server.connect() as connection:
         connection.send(
-            b"".join(
-                request(f"/{number}", method="POST", body=b"x" * number) for number in range(count)
-            )
+            b"".join(request(f"/{number}", method="POST", body=b"x" * number) for number in range(count))
         )
         told = [connection.receive("POST").json() for _ in range(count)]
 

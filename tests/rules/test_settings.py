@@ -42,8 +42,14 @@ if TYPE_CHECKING:
     ],
     ids=["line", "field", "head", "count"],
 )
-def test_limit(  # noqa: PLR0913 (one row of a table)
-    serve: Servers, application: Path, flag: str, value: str, fine: bytes, too_much: bytes, status: int
+def test_limit(
+    serve: Servers,
+    application: Path,
+    flag: str,
+    value: str,
+    fine: bytes,
+    too_much: bytes,
+    status: int,
 ) -> None:
     """What keeps to the set limit is answered, what does not is refused."""
     server = serve(application, flag, value)

@@ -82,8 +82,8 @@ def test_changes(server: Server, folder: Path, name: str) -> None:
 
         assert b"u" == now()
 
-        with file.open("ab") as stream:
-            stream.write(b"v")
+        with file.open("ab") as end:
+            end.write(b"v")
 
         assert b"uv" == now()
 

@@ -167,7 +167,12 @@ def test_links(serve: Servers, site: Server, root: Path) -> None:
     follows = serve(root, "--static-symlinks=on")
 
     assert DIGITS == follows.fetch("/link-in.txt").body
-    for target in ("/link-out.txt", "/link-absolute.txt", "/link-folder/outside.txt", "/device.txt"):
+    for target in (
+        "/link-out.txt",
+        "/link-absolute.txt",
+        "/link-folder/outside.txt",
+        "/device.txt",
+    ):
         assert 404 == follows.fetch(target).status
 
 

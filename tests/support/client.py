@@ -108,9 +108,7 @@ def chunked(*pieces: bytes, last: bytes = b"0\r\n\r\n") -> bytes:
 class Connection:
     """One connection, closed at the end of its `with`."""
 
-    def __init__(
-        self, address: Address, *, lint_answers: bool = True, receive_buffer_bytes: int = 0
-    ) -> None:
+    def __init__(self, address: Address, *, lint_answers: bool = True, receive_buffer_bytes: int = 0) -> None:
         """Connect; `lint_answers=False` when the application sends oddities on purpose."""
         family = socket.AF_UNIX
         if not isinstance(address, str):

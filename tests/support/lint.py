@@ -42,12 +42,8 @@ def bad_notes(response: Response, asked: Asked) -> list[str]:
     linter = HttpResponseLinter()
     linter.request = _request(asked)
     linter.is_head_response = asked.method == "HEAD"
-    linter.process_response_topline(
-        b"1.1", str(response.status).encode(), response.reason.encode("latin-1")
-    )
-    linter.process_headers(
-        [(name.encode(), value.encode("latin-1")) for name, value in response.fields]
-    )
+    linter.process_response_topline(b"1.1", str(response.status).encode(), response.reason.encode("latin-1"))
+    linter.process_headers([(name.encode(), value.encode("latin-1")) for name, value in response.fields])
     linter.feed_content(response.body)
     linter.finish_content(complete=True)
     excused = set(BLAMES_THE_REQUEST)

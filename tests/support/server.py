@@ -152,7 +152,7 @@ class Server:
 
     def fds(self) -> int:
         """Return the number of open descriptors."""
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+        return sum(1 for _ in Path(f"/proc/{self.process.pid}/fd").iterdir())
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal."""
@@ -294,9 +294,7 @@ def run(
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the tests' environment without what would change the server, plus `extra`."""
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(SETTINGS_PREFIXES)
-    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS_PREFIXES)}
     return kept | dict(extra or {})
 
 

@@ -27,9 +27,7 @@ noted: list[str] = []
 """What applications want to tell later, until `/noted` is asked."""
 
 
-def add(
-    where: dict[str, WSGIApplication], name: str
-) -> Callable[[WSGIApplication], WSGIApplication]:
+def add(where: dict[str, WSGIApplication], name: str) -> Callable[[WSGIApplication], WSGIApplication]:
     """Register an application under `/name`."""
 
     def register(application: WSGIApplication) -> WSGIApplication:
@@ -303,9 +301,7 @@ def answer_fields(environ: WSGIEnvironment, start_response: StartResponse) -> It
 def answer_own(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """Set the fields that the server sets, too."""
     del environ
-    start_response(
-        "200 OK", [PLAIN, ("Date", "Thu, 01 Jan 2026 00:00:00 GMT"), ("Server", "mine")]
-    )
+    start_response("200 OK", [PLAIN, ("Date", "Thu, 01 Jan 2026 00:00:00 GMT"), ("Server", "mine")])
     return [b"own"]
 
 
@@ -544,7 +540,7 @@ def start(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[b
     name = environ["QUERY_STRING"]
     try:
         calls[name]()
-    except Exception as error:  # noqa: BLE001 (which one it is is the question)
+    except Exception as error:
         noted.append(f"{name}: {type(error).__name__}")
         start_response("200 OK", [PLAIN], sys.exc_info())
         return [b"refused"]
@@ -653,11 +649,11 @@ def start_after_request(environ: WSGIEnvironment, start_response: StartResponse)
         for attempt in (
             lambda: call("200 OK", [PLAIN]),
             lambda: write(b"x"),
-            lambda: stream.read(),
+            stream.read,
         ):
             try:
                 attempt()
-            except Exception as error:  # noqa: BLE001 (which one it is is the question)
+            except Exception as error:
                 told.append(type(error).__name__)
             else:
                 told.append("nothing")

@@ -93,7 +93,18 @@ def test_large_stream(site: Server) -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ["/", "/list", "/generator", "/empty", "/write", "/length", "/file?0", "/memory?0", "/fields", "/not"],
+    [
+        "/",
+        "/list",
+        "/generator",
+        "/empty",
+        "/write",
+        "/length",
+        "/file?0",
+        "/memory?0",
+        "/fields",
+        "/not",
+    ],
 )
 def test_head(site: Server, target: str) -> None:
     """HEAD has the status and fields of GET, apart from those that only a body shows."""

@@ -99,12 +99,14 @@ def test_small_bodies(site: Server, body: bytes, framing: str) -> None:
 
 def test_random_steps(plain: Server) -> None:
     """Any mixture of reads says what a file would say."""
-    chance = random.Random(2026)  # noqa: S311 (the same cases in each run)
+    chance = random.Random(2026)
     names = ["read", "readline", "readlines"]
     for _ in range(150):
         body = bytes(chance.choices(b"ab\n", k=chance.randrange(60)))
         steps = "&".join(
-            chance.choice(["iterate", "next", *names, *(f"{n}={chance.randrange(-2, 12)}" for n in names * 3)])
+            chance.choice(
+                ["iterate", "next", *names, *(f"{n}={chance.randrange(-2, 12)}" for n in names * 3)]
+            )
             for _ in range(chance.randrange(1, 8))
         )
 
@@ -129,7 +131,7 @@ def test_no_body(plain: Server, method: str) -> None:
 )
 def test_sizes(site: Server, size: int, framing: str) -> None:
     """Bodies around each border come whole."""
-    body = random.Random(size).randbytes(size)  # noqa: S311 (the same body in each run)
+    body = random.Random(size).randbytes(size)
     fields = []
     sent = body
     if framing == "chunked":
@@ -142,7 +144,7 @@ def test_sizes(site: Server, size: int, framing: str) -> None:
 
 def test_large_body(site: Server) -> None:
     """20 MiB come whole, through a file, without growing the process by as much."""
-    body = random.Random(20).randbytes(20 * MIB)  # noqa: S311 (the same body in each run)
+    body = random.Random(20).randbytes(20 * MIB)
     with site.connect() as connection:
         assert body == connection.get("/echo", method="POST", body=body).body
         assert b"hello, world" == connection.get("/").body
@@ -188,7 +190,9 @@ def test_body_does_not_leak_into_the_next(plain: Server) -> None:
 def test_body_in_two_parts(site: Server, pause: int) -> None:
     """A body that arrives after its head, or in parts, is read to its end."""
     with site.connect() as connection:
-        connection.send(b"POST /read?readline&readline&read=-1 HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\n")
+        connection.send(
+            b"POST /read?readline&readline&read=-1 HTTP/1.1\r\nHost: a\r\nContent-Length: 12\r\n\r\n"
+        )
         if pause:
             assert 200 == site.fetch("/").status
         connection.send(b"on")

@@ -1,4 +1,6 @@
-//! A process that runs out of descriptors serves on. In a file of its own: the limit is the process's.
+//! A process that runs out of descriptors serves on.
+//!
+//! In a file of its own: the limit is the process's.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 

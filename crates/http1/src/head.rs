@@ -86,6 +86,14 @@ impl Head {
             || memchr::memchr(b'\n', new_bytes).is_some()
     }
 
+    /// Whether the last, unfinished line of `input` is longer than its limit: time to parse, and to refuse.
+    pub fn passes_line_limit(input: &[u8], limits: &Limits) -> bool {
+        match memchr::memrchr(b'\n', input) {
+            Some(at) => input.len() - at - 1 > limits.field_bytes_max,
+            None => input.len() > limits.line_bytes_max,
+        }
+    }
+
     /// Length of the head in bytes, from the start of the input to behind the empty line.
     #[inline]
     pub fn bytes(&self) -> usize {
@@ -318,7 +326,7 @@ fn end_of_head(input: &[u8], at: usize) -> Result<usize, Stop> {
 const CRLF_BYTES: usize = 2;
 
 /// How often [`Head::worth_parsing`] looks at a line that does not end: 64 times in the longest head.
-const LOOK_EVERY_BYTES: usize = 128;
+const LOOK_EVERY_BYTES: usize = 1024;
 
 /// Up to this length a head is looked at whenever bytes come: some 50 µs for a client that sends one at a time.
 const LOOK_ALWAYS_BYTES: usize = 512;

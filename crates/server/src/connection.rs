@@ -4,8 +4,11 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
+use adyton_sys::socket;
+
 use crate::app::Stream;
 use crate::body::{Live, Upload};
+use crate::config::Config;
 use crate::output::Output;
 use crate::reply::Answer;
 
@@ -93,9 +96,8 @@ pub(crate) struct Respond {
     /// The request's head and time, for the access log.
     pub(crate) head: Vec<u8>,
     pub(crate) started_us: u64,
-    /// Bytes pending at the last look, and what was sent since the phase began: the reader's rate.
-    pub(crate) pending_bytes: u64,
-    pub(crate) sent_bytes: u64,
+    /// How fast the client reads.
+    pub(crate) reader: Reader,
 }
 
 impl Respond {
@@ -108,8 +110,7 @@ impl Respond {
             live: None,
             head: Vec::new(),
             started_us: 0,
-            pending_bytes: 0,
-            sent_bytes: 0,
+            reader: Reader::default(),
         }
     }
 }
@@ -129,4 +130,46 @@ pub(crate) enum After {
 /// Reads and forgets, within limits.
 pub(crate) struct Linger {
     pub(crate) bytes_left: u64,
+}
+
+/// How fast a client takes an answer, looked at from time to time.
+///
+/// The kernel says that it has room only when a third of a send buffer of megabytes is free: a client may read all
+/// the time and make no event for a minute. So the bytes that its side has taken are asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reader {
+    since_ms: u64,
+    since_bytes: u64,
+    taken_bytes: u64,
+    progress_ms: u64,
+}
+
+impl Reader {
+    pub(crate) fn new(connection: &Connection, now_ms: u64) -> Self {
+        let taken_bytes = taken_bytes(connection);
+        Self { since_ms: now_ms, since_bytes: taken_bytes, taken_bytes, progress_ms: now_ms }
+    }
+
+    /// Whether the client is too slow by now.
+    pub(crate) fn is_too_slow(&mut self, connection: &Connection, now_ms: u64, config: &Config) -> bool {
+        let taken_bytes = taken_bytes(connection);
+        if taken_bytes > self.taken_bytes {
+            self.taken_bytes = taken_bytes;
+            self.progress_ms = now_ms;
+        }
+        let age_ms = now_ms - self.since_ms;
+        let too_few = (taken_bytes - self.since_bytes) * 1000 < config.write_rate * age_ms;
+        now_ms - self.progress_ms >= config.write_idle_timeout_ms
+            || (age_ms >= config.write_rate_grace_ms && too_few)
+    }
+
+    /// When to look again: often enough for both limits.
+    pub(crate) fn look_again_ms(config: &Config) -> u64 {
+        let rate_ms = if config.write_rate > 0 { config.write_rate_grace_ms } else { u64::MAX };
+        config.write_idle_timeout_ms.min(rate_ms).div_ceil(2)
+    }
+}
+
+fn taken_bytes(connection: &Connection) -> u64 {
+    connection.output.total_bytes().saturating_sub(socket::untaken_bytes(connection))
 }

@@ -90,7 +90,7 @@ pub struct Parts {
     /// Wakes the loop, from signal handlers too.
     pub wake: Arc<Wake>,
     /// Whether a clean stop was asked for; looked at when `wake` was woken.
-    pub stop: Box<dyn Fn() -> bool + Send>,
+    pub stop: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// An event loop over connections.
@@ -359,9 +359,14 @@ impl<A: App> Loop<A> {
     fn accept(&mut self, index: u64) -> bool {
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         for _ in 0..ACCEPTS_PER_TURN {
-            if self.connections.len() >= self.config.connections_max && !self.shed() {
-                self.accept_paused_ms = Some(self.now_ms + ACCEPT_PAUSE_MS);
-                return false;
+            if self.connections.len() >= self.config.connections_max {
+                if !self.is_awaited(index) {
+                    return false;
+                }
+                if !self.shed() {
+                    self.accept_paused_ms = Some(self.now_ms + ACCEPT_PAUSE_MS);
+                    return false;
+                }
             }
             let Some(listener) = self.listeners.get(index) else { return false };
             match socket::accept(listener) {
@@ -373,6 +378,10 @@ impl<A: App> Loop<A> {
                 // The client was gone before we came; the next one may wait.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
+                    // With no descriptor left, accept(2) does not look whether anybody waits.
+                    if !self.is_awaited(index) {
+                        return false;
+                    }
                     let room = self.shed();
                     if !room {
                         self.pause_accepting(&error);
@@ -382,6 +391,13 @@ impl<A: App> Loop<A> {
             }
         }
         true
+    }
+
+    /// Whether a connection waits at a listener. The last one that did may be in already, and nobody is closed
+    /// to make room for nobody.
+    fn is_awaited(&self, index: usize) -> bool {
+        let listener = self.listeners.get(index);
+        listener.is_some_and(|listener| socket::wait(listener, socket::Until::Readable, 0).unwrap_or(true))
     }
 
     /// Makes room: closes the eighth of the idle connections that has idled longest, as their clients must expect

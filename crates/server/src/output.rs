@@ -80,6 +80,8 @@ pub(crate) struct Output {
     tail: Vec<u8>,
     /// Bytes already sent: of the queue's first segment, or of `tail` when the queue is empty.
     sent: usize,
+    /// Bytes given to the kernel since the connection began.
+    total_bytes: u64,
     /// Packets are held back until they are full: a file is on its way.
     corked: bool,
 }
@@ -94,6 +96,11 @@ impl Output {
     pub(crate) fn pending_bytes(&self) -> u64 {
         let queued = self.queue.as_ref().map_or(0, |queue| queue.iter().map(Segment::len).sum());
         queued + self.tail.len() as u64 - self.sent as u64
+    }
+
+    /// Bytes given to the kernel since the connection began.
+    pub(crate) fn total_bytes(&self) -> u64 {
+        self.total_bytes
     }
 
     /// Whether there is nothing to send.
@@ -148,8 +155,8 @@ impl Output {
                 self.corked = true;
             }
             let step = match queue.front() {
-                Some(Segment::File { .. }) => send_file(fd, queue, &mut self.sent)?,
-                Some(_) => send_memory(fd, queue, &self.tail, &mut self.sent)?,
+                Some(Segment::File { .. }) => send_file(fd, queue, &mut self.total_bytes)?,
+                Some(_) => send_memory(fd, queue, &self.tail, (&mut self.sent, &mut self.total_bytes))?,
                 None => Flushed::All,
             };
             if step != Flushed::All {
@@ -161,7 +168,10 @@ impl Output {
         }
         while self.sent < self.tail.len() {
             match socket::send(fd, &self.tail[self.sent..], false)? {
-                Some(bytes) => self.sent += bytes,
+                Some(bytes) => {
+                    self.sent += bytes;
+                    self.total_bytes += bytes as u64;
+                }
                 None => return Ok(Flushed::Blocked),
             }
         }
@@ -181,7 +191,7 @@ fn send_memory(
     fd: BorrowedFd<'_>,
     queue: &mut VecDeque<Segment>,
     tail: &[u8],
-    sent: &mut usize,
+    (sent, total_bytes): (&mut usize, &mut u64),
 ) -> io::Result<Flushed> {
     let mut slices: Vec<IoSlice<'_>> = Vec::with_capacity(SLICES_MAX);
     for bytes in queue.iter().map_while(Segment::memory).take(SLICES_MAX) {
@@ -192,6 +202,7 @@ fn send_memory(
     let Some(mut bytes) = socket::send_vectored(fd, &slices, more)? else {
         return Ok(Flushed::Blocked);
     };
+    *total_bytes += bytes as u64;
     bytes += *sent;
     *sent = 0;
     while let Some(length) = queue.front().and_then(Segment::memory).map(<[u8]>::len) {
@@ -206,8 +217,11 @@ fn send_memory(
 }
 
 /// Sends a share of the file at the queue's front.
-fn send_file(fd: BorrowedFd<'_>, queue: &mut VecDeque<Segment>, sent: &mut usize) -> io::Result<Flushed> {
-    debug_assert!(*sent == 0);
+fn send_file(
+    fd: BorrowedFd<'_>,
+    queue: &mut VecDeque<Segment>,
+    total_bytes: &mut u64,
+) -> io::Result<Flushed> {
     let Some(Segment::File { file, offset, bytes }) = queue.front_mut() else { return Ok(Flushed::All) };
     if *bytes > 0 {
         let share = usize::try_from((*bytes).min(FILE_BYTES_PER_CALL)).unwrap_or(usize::MAX);
@@ -217,6 +231,7 @@ fn send_file(fd: BorrowedFd<'_>, queue: &mut VecDeque<Segment>, sent: &mut usize
             Some(taken) => {
                 *offset += taken as u64;
                 *bytes -= taken as u64;
+                *total_bytes += taken as u64;
             }
         }
     }

@@ -29,7 +29,7 @@ pub(crate) struct Room {
     pub(crate) watch: Watch,
     pub(crate) write_idle_timeout_ms: u64,
     /// Whether a clean stop was asked for.
-    pub(crate) stop: Box<dyn Fn() -> bool + Send>,
+    pub(crate) stop: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Room {

@@ -8,7 +8,7 @@ use adyton_sys::socket;
 use crate::answer::{Request, Verdict};
 use crate::app::App;
 use crate::body::{Body, Live, NO_ROOM, TOO_LARGE, Upload};
-use crate::connection::{After, Connection, Phase};
+use crate::connection::{After, Connection, Phase, Reader};
 use crate::event_loop::{Desk, Loop};
 use crate::log::{self, Level};
 use crate::reply::{Answer, PENDING_BYTES_MAX, Reply};
@@ -188,8 +188,8 @@ impl<A: App> Loop<A> {
             }
             Verdict::Answered(after) => self.settle(key, connection, desk, after),
             Verdict::Streaming(mut respond) => {
-                respond.pending_bytes = connection.output.pending_bytes();
-                connection.since_ms = self.now_ms;
+                respond.reader = Reader::new(&connection, self.now_ms);
+                self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.config));
                 connection.phase = Phase::Respond(respond);
                 (connection, Next::Continue)
             }

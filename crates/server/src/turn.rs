@@ -8,7 +8,7 @@ use adyton_sys::socket;
 
 use crate::answer::cut;
 use crate::app::{App, Pull};
-use crate::connection::{After, Connection, Linger, Phase, Respond};
+use crate::connection::{After, Connection, Linger, Phase, Reader, Respond};
 use crate::event_loop::{Desk, Loop};
 use crate::log::{self, Level};
 use crate::output::Flushed;
@@ -97,19 +97,13 @@ impl<A: App> Loop<A> {
             }
             Ok(flushed) => {
                 let mut respond = Respond::new(after);
-                respond.pending_bytes = output.pending_bytes();
-                connection.since_ms = self.now_ms;
+                respond.reader = Reader::new(&connection, self.now_ms);
+                self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.config));
                 connection.phase = Phase::Respond(Box::new(respond));
-                self.wait_for_reader(key, connection, flushed)
+                wait_for_reader(connection, flushed)
             }
             Err(error) => (ended(connection, &error), Next::Close),
         }
-    }
-
-    fn wait_for_reader(&mut self, key: usize, connection: Box<Connection>, flushed: Flushed) -> Step {
-        let deadline_ms = self.now_ms + self.config.write_idle_timeout_ms;
-        self.timers.set(key, deadline_ms);
-        (connection, if flushed == Flushed::Turn { Next::Again } else { Next::Wait })
     }
 
     /// Everything is sent: the next request, a farewell, or the end.
@@ -146,13 +140,7 @@ impl<A: App> Loop<A> {
             let Connection { output, socket, .. } = &mut *connection;
             match output.flush(std::os::fd::AsFd::as_fd(socket)) {
                 Ok(Flushed::All) => {}
-                Ok(flushed) => {
-                    if self.reads_too_slowly(&mut connection) {
-                        log::write(Level::Debug, format_args!("a client reads too slowly; closed"));
-                        return (connection, Next::Close);
-                    }
-                    return self.wait_for_reader(key, connection, flushed);
-                }
+                Ok(flushed) => return wait_for_reader(connection, flushed),
                 Err(error) => return (ended(connection, &error), Next::Close),
             }
             let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
@@ -217,14 +205,20 @@ impl<A: App> Loop<A> {
         }
     }
 
-    fn reads_too_slowly(&self, connection: &mut Connection) -> bool {
-        let (pending_bytes, since_ms) = (connection.output.pending_bytes(), connection.since_ms);
-        let Phase::Respond(respond) = &mut connection.phase else { return false };
-        respond.sent_bytes += respond.pending_bytes.saturating_sub(pending_bytes);
-        respond.pending_bytes = pending_bytes;
-        let age_ms = self.now_ms.saturating_sub(since_ms);
-        age_ms > self.config.write_rate_grace_ms
-            && respond.sent_bytes * 1000 < self.config.write_rate * age_ms
+    /// The time has come to look at how fast the client reads.
+    fn look_at_reader(&mut self, key: usize, mut connection: Box<Connection>) -> Option<Box<Connection>> {
+        let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
+            unreachable!("only called in this phase")
+        };
+        let too_slow = respond.reader.is_too_slow(&connection, self.now_ms, &self.config);
+        connection.phase = Phase::Respond(respond);
+        if too_slow {
+            log::write(Level::Debug, format_args!("a client reads its answer too slowly; closed"));
+            self.close(connection);
+            return None;
+        }
+        self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.config));
+        Some(connection)
     }
 
     /// Reads on in a request body.
@@ -277,6 +271,9 @@ impl<A: App> Loop<A> {
         connection: Box<Connection>,
         desk: &mut Desk,
     ) -> Option<Box<Connection>> {
+        if matches!(connection.phase, Phase::Respond(_)) {
+            return self.look_at_reader(key, connection);
+        }
         let start = match &connection.phase {
             Phase::Head => start_of(&connection.carry),
             Phase::Upload(upload) => start_of(&upload.head),
@@ -295,6 +292,11 @@ impl<A: App> Loop<A> {
             _ => self.work(key, connection, desk, false),
         }
     }
+}
+
+/// The rest of an answer waits for an event, or for the next turn.
+fn wait_for_reader(connection: Box<Connection>, flushed: Flushed) -> Step {
+    (connection, if flushed == Flushed::Turn { Next::Again } else { Next::Wait })
 }
 
 /// Reads and forgets until the client has closed.
@@ -345,5 +347,7 @@ fn ended(connection: Box<Connection>, error: &std::io::Error) -> Box<Connection>
 
 /// Whether a head that has begun may be whole now; parsing again at every byte would be quadratic.
 pub(crate) fn worth_parsing(carried: usize, bytes: &[u8], limits: &adyton_http1::Limits) -> bool {
-    carried == 0 || Head::worth_parsing(&bytes[carried..], bytes.len(), limits)
+    carried == 0
+        || Head::worth_parsing(&bytes[carried..], bytes.len(), limits)
+        || Head::passes_line_limit(bytes, limits)
 }

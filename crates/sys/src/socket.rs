@@ -2,7 +2,8 @@
 
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -58,6 +59,10 @@ pub fn listen_unix(path: &Path, backlog: u32) -> io::Result<OwnedFd> {
 
 fn remove_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
     let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    // A connect to what is no socket is refused likewise, and that must not cost anybody a file.
+    if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something else than a socket"));
+    }
     match rustix::net::connect(&probe, address) {
         Err(Errno::CONNREFUSED) => std::fs::remove_file(path),
         _ => Err(io::ErrorKind::AddrInUse.into()),
@@ -191,6 +196,14 @@ pub fn cork(socket: impl AsFd, on: bool) {
 pub fn reset_on_close(socket: impl AsFd) {
     // The connection may be gone already, which is the same to the peer.
     let _ = sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO));
+}
+
+/// Bytes that were sent and that the peer's side has not taken yet (`SIOCOUTQ`, tcp(7)).
+pub fn untaken_bytes(socket: impl AsFd) -> u64 {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the descriptor is open while it is borrowed, and the request writes one `int` to `bytes`.
+    let status = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if status == 0 { u64::try_from(bytes).unwrap_or(0) } else { 0 }
 }
 
 /// Which change a thread waits for with [`wait`].

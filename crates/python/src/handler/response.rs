@@ -11,7 +11,7 @@ use adyton_sys::fs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString, PyTuple, PyType};
 
 use crate::items::{self, Items, put};
 use crate::text::{latin1_bytes, type_name};
@@ -93,7 +93,8 @@ impl Responses {
             || value.is_instance_of::<PyDict>()
             || value.is_instance_of::<PyTuple>()
             || value.is_instance_of::<PyByteArray>()
-            || value.is_instance_of::<PyMemoryView>();
+            || value.is_instance_of::<PyMemoryView>()
+            || value.is_instance_of::<PyType>();
         if nonsense || value.getattr_opt(intern!(py, "__iter__"))?.is_none() {
             return Err(PyTypeError::new_err(format!(
                 "a handler must return str, bytes, adyton.Response or an iterable of bytes, not {}{}",

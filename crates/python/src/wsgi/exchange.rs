@@ -335,6 +335,13 @@ fn guarded(py: Python<'_>, body: impl FnOnce() -> PyResult<Py<PyAny>>) -> *mut f
     }
 }
 
+/// `start_response(status, headers, exc_info=None)`.
+///
+/// # Safety
+///
+/// - The interpreter calls it, on an attached thread, as PEP 590 says: `args` holds `count` positional
+///   arguments and those of `names`, which is null or a tuple.
+/// - `this` is the tuple that [`Lent::new`] made.
 unsafe extern "C" fn start_response(
     this: *mut ffi::PyObject,
     args: *const *mut ffi::PyObject,
@@ -371,6 +378,12 @@ fn is_exc_info(py: Python<'_>, names: *mut ffi::PyObject) -> PyResult<bool> {
     names.get_item(0)?.eq("exc_info")
 }
 
+/// `write(data)`.
+///
+/// # Safety
+///
+/// - The interpreter calls it, on an attached thread, with one argument.
+/// - `this` is the exchange that [`Lent::new`] gave.
 unsafe extern "C" fn write(this: *mut ffi::PyObject, data: *mut ffi::PyObject) -> *mut ffi::PyObject {
     // SAFETY: the interpreter calls C functions attached.
     let py = unsafe { Python::assume_attached() };

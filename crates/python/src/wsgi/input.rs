@@ -28,6 +28,8 @@ struct State {
     /// Bytes read from the source and not yet given away, from `at`.
     buffer: Vec<u8>,
     at: usize,
+    /// The client broke off inside its body: what the application makes of it is not the application's fault.
+    broken: bool,
 }
 
 /// The request body. Reading past its end gives `b""` for ever; after the request it is an error.
@@ -58,13 +60,18 @@ impl Input {
     }
 
     fn of(source: Source, buffer: Vec<u8>) -> Self {
-        Self { state: Mutex::new(State { source, buffer, at: 0 }) }
+        Self { state: Mutex::new(State { source, buffer, at: 0, broken: false }) }
     }
 
     /// The request is over: what the application still holds must not read somebody else's bytes.
     pub(crate) fn end(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = State { source: Source::Over, buffer: Vec::new(), at: 0 };
+        *state = State { source: Source::Over, buffer: Vec::new(), at: 0, broken: state.broken };
+    }
+
+    /// Whether the client broke off inside its body.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).broken
     }
 
     /// Runs `read` on the state, detached: it may wait for a disk or a client.
@@ -77,7 +84,10 @@ impl Input {
             if matches!(state.source, Source::Over) {
                 return Err(PyRuntimeError::new_err("wsgi.input was used after its request was over"));
             }
-            read(&mut state).map_err(|error| PyOSError::new_err(error.to_string()))
+            read(&mut state).map_err(|error| {
+                state.broken = matches!(state.source, Source::Live(_));
+                PyOSError::new_err(error.to_string())
+            })
         };
         if let Ok(state) = self.state.try_lock()
             && matches!(state.source, Source::Memory | Source::Over)

@@ -6,8 +6,10 @@ mod exchange;
 mod file_wrapper;
 mod input;
 
+use adyton_server::log::{self, Level};
 use adyton_server::{App, Body, Call, Outcome, Pull, Reply, Stream};
 use crossbeam_utils::atomic::AtomicCell;
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use pyo3::{ffi, intern};
@@ -104,8 +106,14 @@ impl Wsgi {
                 Ok(Answered::Whole)
             }
             Err(error) => {
+                let broken = lent.input.get().is_broken() && error.is_instance_of::<PyOSError>(py);
                 self.release(py, lent);
-                Err(error)
+                if !broken || call.reply.has_begun() {
+                    return Err(error);
+                }
+                log::write(Level::Debug, format_args!("a request body broke off: {error}"));
+                call.reply.fail(400, "The request body broke off.");
+                Ok(Answered::Whole)
             }
         }
     }

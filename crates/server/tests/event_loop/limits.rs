@@ -1,34 +1,99 @@
 //! Limits of the loop: connections, requests of one connection, and what is read of a refused body.
 
 use std::io::{Read, Write};
+use std::sync::{Mutex, mpsc};
 use std::time::Instant;
 
 use adyton_server::{Call, Config, Outcome};
 
-use crate::support::{Client, SHORT_MS, Server, assert_timed, config, get, text};
+use crate::support::{Client, PATIENCE, SHORT_MS, Server, assert_timed, config, get, text};
 
 fn hello(call: &mut Call<'_>) -> Outcome {
     text(&mut call.reply, "hello")
 }
 
-/// Past the limit, connections wait in the kernel's queue until another ends.
+const HALF: &str = "GET / HTTP/1.1\r\nHo";
+const REST: &str = "st: test\r\n\r\n";
+
+/// Past the limit, connections wait in the kernel's queue while all others are busy.
 #[test]
 fn connections() {
-    let server = Server::start(Config { connections_max: 2, ..config() }, hello);
-    let mut first = server.client();
-    let mut second = server.client();
-    first.get("/");
-    second.get("/");
+    let config = Config { connections_max: 2, first_byte_timeout_ms: 10 * SHORT_MS, ..config() };
+    let server = Server::start(config, hello);
+    let (mut busy, mut fresh) = (server.client(), server.client());
+    busy.send(HALF);
     let mut third = server.client();
     third.send(get("/"));
 
     let waits = server.waits();
     third.expect_silence();
-    assert!(server.waits() - waits <= 3, "the loop spins");
-    assert_eq!("hello", first.get("/").text());
-    drop(second);
+    let waits = server.waits() - waits;
+    assert!(waits < 20, "the loop spins: it has waited {waits} times");
+    fresh.expect_silence();
+    busy.send(REST);
 
+    assert_eq!("hello", busy.answer().text());
+    // Between two requests, it makes room.
+    busy.expect_end();
     assert_eq!("hello", third.answer().text());
+    assert_eq!("hello", fresh.get("/").text());
+    server.stop();
+}
+
+/// The limit holds within one burst, too: more than it are never begun.
+#[test]
+fn connections_of_a_burst() {
+    let (entered, inside) = mpsc::channel();
+    let (go_on, told) = mpsc::channel();
+    let (entered, told) = (Mutex::new(entered), Mutex::new(told));
+    let server = Server::start(Config { connections_max: 2, ..config() }, move |call| {
+        if call.head.path().of(call.bytes) == b"/slow" {
+            entered.lock().unwrap().send(()).unwrap();
+            told.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+        }
+        hello(call)
+    });
+    let mut slow = server.client();
+    slow.send(get("/slow"));
+    inside.recv_timeout(PATIENCE).unwrap();
+    let mut burst: Vec<_> = (0..5).map(|_| server.client()).collect();
+    for client in &mut burst {
+        client.send(HALF);
+    }
+    go_on.send(()).unwrap();
+
+    assert_eq!("hello", slow.answer().text());
+    slow.expect_end();
+    for client in &mut burst[2..] {
+        client.send(REST);
+        client.expect_silence();
+    }
+    for client in &mut burst[..2] {
+        client.send(REST);
+    }
+    for client in &mut burst {
+        assert_eq!("hello", client.answer().text());
+    }
+    server.stop();
+}
+
+/// At the limit, the connections that have idled longest make room.
+#[test]
+fn idle_connections_make_room() {
+    let server = Server::start(Config { connections_max: 16, ..config() }, hello);
+    let mut idle: Vec<_> = (0..16).map(|_| server.client()).collect();
+    for client in &mut idle {
+        client.get("/");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+
+    assert_eq!("hello", server.client().get("/").text());
+
+    let kept = idle.split_off(2);
+    idle.into_iter().for_each(Client::expect_end);
+    for mut client in kept {
+        assert_eq!("hello", client.get("/").text());
+    }
     server.stop();
 }
 

@@ -1,4 +1,4 @@
-//! An application made of a closure. It notes when the loop breaks its promises to an [`App`].
+//! An application made of a closure, which notes when the loop breaks its promises to an [`App`].
 
 use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};

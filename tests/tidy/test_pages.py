@@ -1,0 +1,103 @@
+"""The pages agree with the program: reference, help, and an index that leads everywhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from tidy.sources import ROOT
+
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
+
+
+def adyton(*words: str) -> str:
+    """Run the command and return what it prints."""
+    command = (sys.executable, "-m", "adyton", *words)
+    return subprocess.run(command, capture_output=True, check=True, text=True, timeout=30).stdout
+
+
+def reference_rows(page: str) -> dict[str, str]:
+    """Return the long flag of every row, with the row's text."""
+    parts = re.split(r"^### (.*)$", page, flags=re.MULTILINE)
+    return {FLAG.findall(head)[0]: text for head, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def help_rows(text: str) -> list[str]:
+    """Return the long flag of every row of a help: those that begin an entry."""
+    return re.findall(r"^ +(?:-\w, )?(--[a-z][a-z0-9-]*)", text, re.MULTILINE)
+
+
+def differences(one: set[str], other: set[str]) -> list[str]:
+    """Return what only one of them has."""
+    return sorted(one ^ other)
+
+
+def unlinked(index: str, pages: set[str]) -> list[str]:
+    """Find pages that no link of the index leads to."""
+    linked = {target.partition("#")[0] for target in re.findall(r"\]\(([^)]+)\)", index)}
+    return sorted(pages - linked)
+
+
+def test_rows_are_read() -> None:
+    """A row is known by its heading, or by the line that begins its entry."""
+    page = "# S\n\n### `-b`, `--bind ADDRESS`\n\nNot with `--host`.\n\n### `--a-b`\n\nText.\n"
+    shown = "  -b, --bind ADDRESS\n      not --host\n      --a-b N\n      Text.\n"
+
+    assert {"--bind", "--a-b"} == set(reference_rows(page))
+    assert ["--bind", "--a-b"] == help_rows(shown)
+    assert ["--c"] == differences({"--bind", "--c"}, {"--bind"})
+
+
+def test_reference_is_the_program() -> None:
+    """The page in the repository is the one that the program prints."""
+    page = (ROOT / "docs/reference/settings.md").read_text()
+
+    assert page == adyton("reference")
+
+
+def test_help_has_every_row() -> None:
+    """Each setting of the reference is in both helps of `serve`, and the other way round."""
+    rows = set(reference_rows(adyton("reference")))
+    found = {
+        flag: differences(rows, set(help_rows(adyton("serve", flag))) - {"--help"})
+        for flag in ("-h", "--help")
+    }
+
+    assert len(rows) > 20
+    assert {"-h": [], "--help": []} == found
+
+
+def test_help_has_every_command() -> None:
+    """What `adyton help` names, there is: each command answers with its own help, or does its work."""
+    text = adyton("help")
+    commands = re.findall(r"^  adyton (\w+)", text, re.MULTILINE)
+
+    assert ["serve", "check", "help", "reference"] == commands
+    for command in ("serve", "check"):
+        assert adyton("help", command) == adyton(command, "--help")
+
+
+def test_rows_tell_every_spelling() -> None:
+    """Each row of the reference names its variable and its keyword, both made from the flag."""
+    wrong = []
+    for flag, text in reference_rows(adyton("reference")).items():
+        keyword = flag.removeprefix("--").replace("-", "_")
+        if f"`ADYTON_{keyword.upper()}`" not in text or f"keyword: `{keyword}`" not in text:
+            wrong.append(flag)
+
+    assert [] == wrong
+
+
+def test_missing_links_are_found() -> None:
+    """A page counts as linked by its path, with or without a heading behind it."""
+    assert ["c.md"] == unlinked("[A](a.md), [B](x/b.md#part), c.md", {"a.md", "x/b.md", "c.md"})
+
+
+def test_index_links_every_page() -> None:
+    """Each page of the documentation can be reached from the index."""
+    docs = ROOT / "docs"
+    pages = {str(page.relative_to(docs)) for page in docs.rglob("*.md")} - {"index.md"}
+    found = unlinked((docs / "index.md").read_text(), pages)
+
+    assert [] == found
