@@ -59,7 +59,9 @@ def kind_of(application: object, name: str, interface: str) -> str:
     A handler is called ``handler``, or takes exactly one positional argument. Anything else is WSGI.
     """
     if not callable(application):
-        message = f"{name} is no application: it is of type {type(application).__name__}, which cannot be called"
+        message = (
+            f"{name} is no application: it is of type {type(application).__name__}, which cannot be called"
+        )
         raise TypeError(message)
     if interface != "auto":
         return interface
@@ -72,7 +74,7 @@ def _takes_one(application: Any) -> bool:  # noqa: ANN401
     function = application if hasattr(application, "__code__") else getattr(application, "__func__", None)
     bound = hasattr(application, "__self__")
     if function is None and not isinstance(application, type):
-        function, bound = getattr(type(application), "__call__", None), True
+        function, bound = getattr(type(application), "__call__", None), True  # noqa: B004
     code: CodeType | None = getattr(function, "__code__", None)
     if code is None or code.co_flags & 0x04:  # *args
         return False
@@ -117,7 +119,8 @@ def _find(module: ModuleType, place: str, attribute: str | None) -> tuple[str, A
         for name in NAMES:
             if hasattr(module, name):
                 return f"{place}:{name}", getattr(module, name)
-        message = f"{place} has no {', '.join(NAMES[:-1])} or {NAMES[-1]}: name the application as {place}:NAME"
+        names = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
+        message = f"{place} has no {names}: name the application as {place}:NAME"
         raise NotFoundError(message)
     found: Any = module
     for part in attribute.split("."):

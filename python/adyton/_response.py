@@ -75,7 +75,7 @@ class Response:
         if not name or any(letter in _NO_NAME or not " " < letter < "\x7f" for letter in name):
             raise ValueError(f"{name!r} is no name for a cookie (RFC 6265 section 4.1.1)")
         if any(letter in _NO_VALUE or not " " < letter < "\x7f" for letter in value):
-            raise ValueError(f"the value of cookie {name} has a letter that no cookie may have: encode it first")
+            raise ValueError(f"the value of cookie {name} has a letter that no cookie may have: encode it")
         parts = [f"{name}={value}"]
         if max_age is not None:
             parts.append(f"Max-Age={max_age}")

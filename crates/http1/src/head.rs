@@ -80,7 +80,8 @@ impl Head {
     #[inline]
     pub fn worth_parsing(new_bytes: &[u8], total: usize, limits: &Limits) -> bool {
         let before = total.saturating_sub(new_bytes.len());
-        total <= LOOK_ALWAYS_BYTES
+        before == 0
+            || total <= LOOK_ALWAYS_BYTES
             || before / LOOK_EVERY_BYTES != total / LOOK_EVERY_BYTES
             || total >= limits.head_bytes()
             || memchr::memchr(b'\n', new_bytes).is_some()

@@ -1,12 +1,11 @@
 //! Limits of the loop: connections, requests of one connection, and what is read of a refused body.
 
 use std::io::{Read, Write};
-use std::sync::{Mutex, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use adyton_server::{Call, Config, Outcome};
 
-use crate::support::{Client, PATIENCE, SHORT_MS, Server, assert_timed, config, get, text};
+use crate::support::{Client, Gate, SHORT_MS, Server, assert_timed, config, get, text};
 
 fn hello(call: &mut Call<'_>) -> Outcome {
     text(&mut call.reply, "hello")
@@ -43,24 +42,16 @@ fn connections() {
 /// The limit holds within one burst, too: more than it are never begun.
 #[test]
 fn connections_of_a_burst() {
-    let (entered, inside) = mpsc::channel();
-    let (go_on, told) = mpsc::channel();
-    let (entered, told) = (Mutex::new(entered), Mutex::new(told));
-    let server = Server::start(Config { connections_max: 2, ..config() }, move |call| {
-        if call.head.path().of(call.bytes) == b"/slow" {
-            entered.lock().unwrap().send(()).unwrap();
-            told.lock().unwrap().recv_timeout(PATIENCE).unwrap();
-        }
-        hello(call)
-    });
+    let gate = Gate::closed();
+    let server = Server::start(Config { connections_max: 2, ..config() }, gate.application());
     let mut slow = server.client();
     slow.send(get("/slow"));
-    inside.recv_timeout(PATIENCE).unwrap();
+    gate.wait();
     let mut burst: Vec<_> = (0..5).map(|_| server.client()).collect();
     for client in &mut burst {
         client.send(HALF);
     }
-    go_on.send(()).unwrap();
+    gate.open();
 
     assert_eq!("hello", slow.answer().text());
     slow.expect_end();
@@ -77,14 +68,19 @@ fn connections_of_a_burst() {
     server.stop();
 }
 
-/// At the limit, the connections that have idled longest make room.
+/// At the limit, the connections that have idled longest make room, and only for somebody.
 #[test]
 fn idle_connections_make_room() {
     let server = Server::start(Config { connections_max: 16, ..config() }, hello);
-    let mut idle: Vec<_> = (0..16).map(|_| server.client()).collect();
+    let mut idle = Vec::new();
+    for _ in 0..16 {
+        idle.push(server.client());
+        idle.last_mut().unwrap().get("/");
+    }
     for client in &mut idle {
-        client.get("/");
-        std::thread::sleep(std::time::Duration::from_millis(2));
+        // In another millisecond than the last one.
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!("hello", client.get("/").text());
     }
 
     assert_eq!("hello", server.client().get("/").text());
@@ -94,6 +90,27 @@ fn idle_connections_make_room() {
     for mut client in kept {
         assert_eq!("hello", client.get("/").text());
     }
+    server.stop();
+}
+
+/// A connection on which a request has just begun is not idle, though nobody has looked at it.
+#[test]
+fn a_fresh_request_makes_no_room() {
+    let gate = Gate::closed();
+    let server = Server::start(Config { connections_max: 2, ..config() }, gate.application());
+    let (mut idle, mut slow) = (server.client(), server.client());
+    idle.get("/");
+    slow.send(get("/slow"));
+    gate.wait();
+    let mut third = server.client();
+    third.send(get("/"));
+    idle.send(HALF);
+    gate.open();
+
+    assert_eq!("hello", slow.answer().text());
+    assert_eq!("hello", third.answer().text());
+    idle.send(REST);
+    assert_eq!("hello", idle.answer().text());
     server.stop();
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use adyton_server::{Call, Config, Outcome, Pull};
 
-use crate::support::{A_MOMENT, PATIENCE, SHORT_MS, Server, assert_timed, config, get, stream, text};
+use crate::support::{A_MOMENT, Gate, PATIENCE, SHORT_MS, Server, assert_timed, config, get, stream, text};
 
 fn hello(call: &mut Call<'_>) -> Outcome {
     text(&mut call.reply, "hello")
@@ -115,34 +115,31 @@ fn a_request_that_has_begun_is_answered() {
     server.stop();
 }
 
-/// What the kernel has taken for us before the stop is ours: requests that wait there are answered.
+/// What the kernel has taken for us before the stop is ours, new connections and old ones: requests that wait
+/// there are answered.
 #[test]
-fn waiting_connections_are_answered() {
-    let (entered, inside) = mpsc::channel();
-    let (go_on, told) = mpsc::channel();
-    let (entered, told) = (Mutex::new(entered), Mutex::new(told));
-    let server = Server::start(config(), move |call| {
-        if call.head.path().of(call.bytes) == b"/slow" {
-            entered.lock().unwrap().send(()).unwrap();
-            told.lock().unwrap().recv_timeout(PATIENCE).unwrap();
-        }
-        hello(call)
-    });
+fn waiting_requests_are_answered() {
+    let gate = Gate::closed();
+    let server = Server::start(config(), gate.application());
+    let mut waiting: Vec<_> = (0..10).map(|_| server.client()).collect();
+    for client in &mut waiting {
+        client.get("/");
+    }
     let mut slow = server.client();
     slow.send(get("/slow"));
-    inside.recv_timeout(PATIENCE).unwrap();
-    // The loop is inside the application: these are not even accepted.
-    let mut waiting: Vec<_> = (0..300).map(|_| server.client()).collect();
+    gate.wait();
+    // The loop is inside the application: these are not even accepted. The stop is what it sees first.
+    server.ask_stop();
+    waiting.extend((0..300).map(|_| server.client()));
     for client in &mut waiting {
         client.send(get("/"));
     }
-    server.ask_stop();
-    go_on.send(()).unwrap();
+    gate.open();
 
-    assert_eq!("hello", slow.answer().text());
-    for client in &mut waiting {
+    waiting.push(slow);
+    for mut client in waiting {
         assert_eq!("hello", client.answer().text());
+        client.expect_end();
     }
-    drop((slow, waiting));
     server.stop();
 }

@@ -2,12 +2,14 @@
 
 mod application;
 mod client;
+mod gate;
 mod server;
 
 use std::time::{Duration, Instant};
 
 pub(crate) use application::{Closure, begin, piece, stream, text};
 pub(crate) use client::{Client, End, get};
+pub(crate) use gate::Gate;
 pub(crate) use server::{Server, config};
 
 /// How long anything may take that must happen: a failing test ends too.
