@@ -56,9 +56,7 @@ EXAMPLES = [
     Example("docs/handlers.md", "adyton serve shop.py", "/", b"<h1>Shop</h1>"),
     Example("docs/handlers.md", "adyton serve shop.py", "/prices", b'"lyre":'),
     Example("docs/flask.md", "adyton serve blog.py", "/", b"<h1>Blog</h1>"),
-    Example(
-        "docs/flask.md", "adyton serve blog:app --static /static=static", "/", b"<h1>Blog</h1>"
-    ),
+    Example("docs/flask.md", "adyton serve blog:app --static /static=static", "/", b"<h1>Blog</h1>"),
     Example("docs/flask.md", "adyton serve shop:create_app --factory", "/", b"<h1>Shop</h1>"),
     Example("docs/static.md", "adyton serve ./public", "/", b"<h1>Public</h1>"),
     Example(
@@ -87,11 +85,7 @@ def test_examples(serve: Servers, tmp_path: Path, example: Example) -> None:
 
 def without_bind(flags: list[str]) -> list[str]:
     """Leave out `--bind` and its value: the test chooses a free port."""
-    return [
-        flag
-        for before, flag in zip(["", *flags], flags, strict=False)
-        if "--bind" not in {before, flag}
-    ]
+    return [flag for before, flag in zip(["", *flags], flags, strict=False) if "--bind" not in {before, flag}]
 
 
 def write_files(folder: Path, page: str) -> None:
@@ -99,9 +93,7 @@ def write_files(folder: Path, page: str) -> None:
     (folder / "static").mkdir()
     (folder / "public").mkdir()
     (folder / "public" / "index.html").write_text("<h1>Public</h1>", encoding="utf-8")
-    (folder / "hello.py").write_text(
-        'def handler(request):\n    return "Hello World!"\n', encoding="utf-8"
-    )
+    (folder / "hello.py").write_text('def handler(request):\n    return "Hello World!"\n', encoding="utf-8")
     for name, text in FILE.findall(page):
         (folder / name).write_text(text, encoding="utf-8")
 

@@ -40,9 +40,7 @@ def test_add_and_delete(falcon_site: Server) -> None:
         ("GET", "/nothing", None, 404),
     ],
 )
-def test_errors(
-    falcon_site: Server, method: str, target: str, body: bytes | None, status: int
-) -> None:
+def test_errors(falcon_site: Server, method: str, target: str, body: bytes | None, status: int) -> None:
     """Errors of the framework reach the client as they are."""
     answer = falcon_site.fetch(target, method=method, fields=JSON, body=body, lint_answers=False)
 

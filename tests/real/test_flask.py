@@ -57,9 +57,7 @@ def test_upload_and_download(flask_site: Server, size: int) -> None:
     """Files of any size come back as they went, whole and in part."""
     data = (hashlib.sha256(str(size).encode()).digest() * (size // 32 + 1))[:size]
     fields, body = client_form(f"{size}.bin", data)
-    answer = flask_site.fetch(
-        "/upload", method="POST", fields=fields, body=body, lint_answers=False
-    )
+    answer = flask_site.fetch("/upload", method="POST", fields=fields, body=body, lint_answers=False)
 
     assert 303 == answer.status
 
@@ -68,9 +66,7 @@ def test_upload_and_download(flask_site: Server, size: int) -> None:
 
     assert data == answer.body
 
-    unchanged = flask_site.fetch(
-        target, fields=[("If-None-Match", answer["etag"])], lint_answers=False
-    )
+    unchanged = flask_site.fetch(target, fields=[("If-None-Match", answer["etag"])], lint_answers=False)
 
     assert 304 == unchanged.status
 
