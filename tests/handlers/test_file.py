@@ -118,7 +118,7 @@ def test_pipelined(site: Server) -> None:
 def test_descriptors_are_given_back(site: Server) -> None:
     """Sending files leaves none open for each request."""
     site.fetch("/file")
-    before = site.fds()
+    before = site.resting_fds()
     with site.connect() as connection:
         for _ in range(50):
             connection.get("/file")

@@ -103,7 +103,7 @@ def check(server: Server, kinds: dict[str, bytes], each: int) -> None:
     """Ask for all kinds twice; the second time must leave nothing more behind."""
     for data in kinds.values():
         pump(server, data, each // 4)
-    before, rss, fds = server.fetch("/counts").json(), server.rss(), server.fds()
+    before, rss, fds = server.fetch("/counts").json(), server.rss(), server.resting_fds()
     for data in kinds.values():
         pump(server, data, each)
     after = server.fetch("/counts").json()

@@ -265,7 +265,7 @@ def test_descriptors_are_bounded(serve: Servers, tmp_path: Path) -> None:
         (tmp_path / f"{number}.bin").write_bytes(b"%05d" % number * 20_000)
     server = serve(tmp_path)
     server.fetch("/missing")
-    before = server.fds()
+    before = server.resting_fds()
     with server.connect() as connection:
         for number in range(400):
             assert b"%05d" % number * 20_000 == connection.get(f"/{number}.bin").body

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 START_TIMEOUT_S = 20.0
 LOG_TIMEOUT_S = 5.0
+RESTING_S = 0.1
+"""A client's close is noticed sooner, on a busy machine as well."""
 STOP_TIMEOUT_S = 40.0
 """Above the default graceful timeout of 30 s, so that a forced end shows as such."""
 
@@ -140,6 +142,15 @@ class Server:
     ) -> str:
         """Wait until the log after `since` has `pattern` `count` times; return that part."""
         return self._log.wait_for(pattern, count=count, since=since, timeout_s=timeout_s)
+
+    def resting_fds(self) -> int:
+        """Return the number of open descriptors once it has stood still for a moment."""
+        count, since = self.fds(), time.monotonic()
+        while time.monotonic() - since < RESTING_S:
+            time.sleep(0.005)
+            if (now := self.fds()) != count:
+                count, since = now, time.monotonic()
+        return count
 
     def settles_at_fds(self, count: int) -> bool:
         """Tell whether the open descriptors become `count` or fewer within a short time."""

@@ -87,7 +87,7 @@ def test_pipelined(plain: Server) -> None:
 def test_descriptors_are_given_back(plain: Server) -> None:
     """After many files no more descriptors are open than before."""
     plain.fetch("/file?0")
-    before = plain.fds()
+    before = plain.resting_fds()
     with plain.connect() as connection:
         for _ in range(30):
             connection.get("/file?0")

@@ -164,7 +164,7 @@ def test_large_body_is_in_a_file_without_a_name(serve: Servers, applications: Pa
     folder.mkdir()
     server = serve(applications, "--body-memory-bytes-max", "1k", "--temp-dir", str(folder))
     server.fetch("/")
-    before = server.fds()
+    before = server.resting_fds()
     with server.connect() as connection:
         connection.send(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n" + b"x" * 90000)
 

@@ -158,7 +158,7 @@ impl Reader {
             self.progress_ms = now_ms;
         }
         let age_ms = now_ms - self.since_ms;
-        let too_few = (taken_bytes - self.since_bytes) * 1000 < config.write_rate * age_ms;
+        let too_few = taken_bytes.saturating_sub(self.since_bytes) * 1000 < config.write_rate * age_ms;
         now_ms - self.progress_ms >= config.write_idle_timeout_ms
             || (age_ms >= config.write_rate_grace_ms && too_few)
     }

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -305,21 +306,30 @@ impl<A: App> Loop<A> {
 
     /// Works on one connection for as long as that needs nobody else.
     fn turn(&mut self, key: usize, ending: bool) {
-        if let Some(connection) = self.connections.get_mut(key).and_then(Option::take) {
-            let mut desk = self.desk.take().unwrap_or_else(|| Desk::new(&self.config));
-            let kept = self.work(key, connection, &mut desk, ending);
-            self.desk = Some(desk);
-            self.put_back(key, kept);
-        }
+        self.with_desk(key, |this, connection, desk| this.work(key, connection, desk, ending));
     }
 
     fn time_out(&mut self, key: usize) {
-        if let Some(connection) = self.connections.get_mut(key).and_then(Option::take) {
-            let mut desk = self.desk.take().unwrap_or_else(|| Desk::new(&self.config));
-            let kept = self.expire(key, connection, &mut desk);
-            self.desk = Some(desk);
-            self.put_back(key, kept);
-        }
+        self.with_desk(key, |this, connection, desk| this.expire(key, connection, desk));
+    }
+
+    /// Takes a connection out of the table and lends it the desk. A fault of our own ends that connection and no more.
+    fn with_desk(
+        &mut self,
+        key: usize,
+        work: impl FnOnce(&mut Self, Box<Connection>, &mut Desk) -> Option<Box<Connection>>,
+    ) {
+        let Some(connection) = self.connections.get_mut(key).and_then(Option::take) else { return };
+        let mut desk = self.desk.take().unwrap_or_else(|| Desk::new(&self.config));
+        let kept =
+            catch_unwind(AssertUnwindSafe(|| work(self, connection, &mut desk))).unwrap_or_else(|_| {
+                // The panic's own message is in the log already.
+                log::write(Level::Error, format_args!("the server itself failed; one connection was closed"));
+                desk = Desk::new(&self.config);
+                None
+            });
+        self.desk = Some(desk);
+        self.put_back(key, kept);
     }
 
     fn put_back(&mut self, key: usize, kept: Option<Box<Connection>>) {

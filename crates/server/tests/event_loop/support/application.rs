@@ -45,9 +45,8 @@ impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F>
     }
 }
 
-/// The rest of an answer, made by a closure.
+/// The rest of an answer, made by a closure. As an object of an interpreter, it is touched by attached threads only.
 struct Pulled<F: FnMut(&mut Reply<'_>) -> Pull + Send> {
-    /// Taken while the thread is known to be attached, as an object of an interpreter would be.
     pull: F,
 }
 
