@@ -17,6 +17,8 @@ test: ## set up what the tests need, and run all of them
 	PYTHONS="$(PYTHONS)" tests/run
 
 bench: $(VENV)/.installed ## measure against the peers, and record it (keep the machine quiet)
+	@dpkg -s $$(cat benchmarks/peers/debian.txt) >/dev/null 2>&1 || \
+	  { echo "install as root first: apt-get install $$(tr '\n' ' ' < benchmarks/peers/debian.txt)"; exit 1; }
 	$(BIN)/python -m pip install --quiet -r benchmarks/peers/requirements.txt
 	$(BIN)/python benchmarks/run.py
 

@@ -214,6 +214,8 @@ impl<A: App> Loop<A> {
         connection.phase = Phase::Respond(respond);
         if too_slow {
             log::write(Level::Debug, format_args!("a client reads its answer too slowly; closed"));
+            // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
+            socket::reset_on_close(&connection.socket);
             self.close(connection);
             return None;
         }
