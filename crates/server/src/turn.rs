@@ -90,7 +90,9 @@ impl<A: App> Loop<A> {
         after: After,
     ) -> Step {
         let Connection { output, socket, .. } = &mut *connection;
-        match output.flush(std::os::fd::AsFd::as_fd(socket)) {
+        let fd = std::os::fd::AsFd::as_fd(socket);
+        let flushed = if after == After::Next { output.flush(fd) } else { output.flush_and_end(fd) };
+        match flushed {
             Ok(Flushed::All) => {
                 output.give_back(&mut desk.spare);
                 self.after_answer(key, connection, after)

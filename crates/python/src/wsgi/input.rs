@@ -23,6 +23,18 @@ enum Source {
     Over,
 }
 
+impl Source {
+    /// A body's source, and what of it is in memory already.
+    fn of(body: Body<'_>) -> (Self, Vec<u8>) {
+        match body {
+            Body::Empty => (Self::Memory, Vec::new()),
+            Body::Bytes(bytes) => (Self::Memory, bytes.to_vec()),
+            Body::File(stored) => (Self::File(stored), Vec::new()),
+            Body::Live(live) => (Self::Live(live), Vec::new()),
+        }
+    }
+}
+
 struct State {
     source: Source,
     /// Bytes read from the source and not yet given away, from `at`.
@@ -45,18 +57,15 @@ impl Input {
 
     /// Takes a body; its bytes are copied out of the loop's buffer, which others need.
     pub(crate) fn new(body: Body<'_>) -> Self {
-        match body {
-            Body::Empty => Self::empty(),
-            Body::Bytes(bytes) => Self::of(Source::Memory, bytes.to_vec()),
-            Body::File(stored) => Self::of(Source::File(stored), Vec::new()),
-            Body::Live(live) => Self::of(Source::Live(live), Vec::new()),
-        }
+        let (source, buffer) = Source::of(body);
+        Self::of(source, buffer)
     }
 
     /// Makes it the input of another request.
     pub(crate) fn begin(&self, body: Body<'_>) {
-        let state = Self::new(body).state.into_inner().unwrap_or_else(PoisonError::into_inner);
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+        let (source, buffer) = Source::of(body);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.source, state.buffer, state.at, state.broken) = (source, buffer, 0, false);
     }
 
     fn of(source: Source, buffer: Vec<u8>) -> Self {
