@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use adyton_files::{Ask, error_page};
 use adyton_http1::{BadResponse, BodySize, Head, Method};
-use adyton_sys::{clock, socket};
+use adyton_sys::clock;
 
 use crate::access_log::Record;
 use crate::app::{App, Call, Outcome};
@@ -141,8 +141,7 @@ impl<A: App> Loop<A> {
         let (mut connection, answer, live) = parts;
         self.log_answer(connection.peer, Some(head), bytes, &answer, started_us);
         let after = if answer.is_cut() {
-            cut(&connection, &answer);
-            After::Close
+            answer.after_cut()
         } else if unread {
             After::Linger
         } else if let Some(live) = live {
@@ -179,13 +178,6 @@ impl<A: App> Loop<A> {
         let duration_us = if log.wants_duration() { clock::monotonic_us() - started_us } else { 0 };
         let (status, body_bytes) = (answer.status, answer.body_bytes);
         log.record(&Record { peer, head, bytes, status, body_bytes, duration_us });
-    }
-}
-
-/// An answer that ends with its connection looks whole unless the connection is reset.
-pub(crate) fn cut(connection: &Connection, answer: &Answer) {
-    if answer.ends_with_connection() {
-        socket::reset_on_close(&connection.socket);
     }
 }
 

@@ -122,6 +122,8 @@ pub(crate) enum After {
     Next,
     /// The client has sent nothing that was not read: close.
     Close,
+    /// The answer was cut, and only a reset can tell the client so.
+    Reset,
     /// The client may still be sending: closing now would reset the connection, and the reset may
     /// overtake the answer (RFC 9112 section 9.6). Ours is shut down, the rest is read for a while.
     Linger,

@@ -11,7 +11,7 @@ use adyton_http1::{
 use adyton_sys::{clock, socket};
 
 use crate::body::Live;
-use crate::connection::Connection;
+use crate::connection::{After, Connection};
 use crate::output::{Flushed, Output, Payload, Segment};
 use crate::watch::Watch;
 
@@ -73,9 +73,13 @@ impl Answer {
         self.aborted || self.left > 0
     }
 
-    /// Whether the body ends where the connection does: only a reset tells that it was cut.
-    pub(crate) fn ends_with_connection(&self) -> bool {
-        self.framed.is_some_and(|framed| framed.framing == BodyFraming::UntilClose)
+    /// What follows an answer that was cut. One that ends with its connection looks whole unless that is reset.
+    pub(crate) fn after_cut(&self) -> After {
+        if self.framed.is_some_and(|framed| framed.framing == BodyFraming::UntilClose) {
+            After::Reset
+        } else {
+            After::Close
+        }
     }
 }
 

@@ -6,7 +6,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use adyton_http1::{Head, Parsed};
 use adyton_sys::socket;
 
-use crate::answer::cut;
 use crate::app::{App, Pull};
 use crate::connection::{After, Connection, Linger, Phase, Reader, Respond};
 use crate::event_loop::{Desk, Loop};
@@ -91,7 +90,8 @@ impl<A: App> Loop<A> {
     ) -> Step {
         let Connection { output, socket, .. } = &mut *connection;
         let fd = std::os::fd::AsFd::as_fd(socket);
-        let flushed = if after == After::Next { output.flush(fd) } else { output.flush_and_end(fd) };
+        let ends = matches!(after, After::Close | After::Linger);
+        let flushed = if ends { output.flush_and_end(fd) } else { output.flush(fd) };
         match flushed {
             Ok(Flushed::All) => {
                 output.give_back(&mut desk.spare);
@@ -112,6 +112,10 @@ impl<A: App> Loop<A> {
     fn after_answer(&mut self, key: usize, mut connection: Box<Connection>, after: After) -> Step {
         match after {
             After::Close => (connection, Next::Close),
+            After::Reset => {
+                socket::reset_on_close(&connection.socket);
+                (connection, Next::Close)
+            }
             After::Linger => {
                 socket::shutdown_write(&*connection);
                 let deadline_ms = self.now_ms + self.config.linger_timeout_ms;
@@ -188,8 +192,7 @@ impl<A: App> Loop<A> {
         self.log_streamed(connection.peer, &respond);
         let Some(answer) = respond.answer.take() else { return respond.after };
         if answer.is_cut() {
-            cut(connection, &answer);
-            return After::Close;
+            return answer.after_cut();
         }
         match (respond.after, respond.live.take()) {
             (After::Next, Some(live)) => after_live(connection, &live),
