@@ -11,8 +11,13 @@ from adyton import _core
 
 from tidy.sources import ending
 
-# What a class has without asking for it.
-INHERITED = {*vars(object), "__module__", "__dict__", "__weakref__"}
+
+class Empty:
+    """A class that asks for nothing."""
+
+
+# What a class has without asking for it; what that is depends on the interpreter.
+INHERITED = {*vars(object), *vars(Empty)}
 
 Shape = dict[str, str]
 
