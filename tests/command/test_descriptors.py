@@ -80,3 +80,19 @@ def test_connection_limit(serve: Servers, application: Path) -> None:
         assert b"hello" == client.receive().body
         client.socket.close()
     assert b"hello" == server.fetch().body
+
+
+def test_connections_of_one_address(serve: Servers, application: Path) -> None:
+    """One more than `--connections-per-address-max` is closed; when another ends there is a place again."""
+    server = serve(application, "--connections-per-address-max", "2")
+    clients = [server.connect() for _ in range(2)]
+    for client in clients:
+        assert b"hello" == client.get().body
+    refused = server.connect()
+    assert b"" == refused.socket.recv(1)
+    refused.socket.close()
+    clients[0].send(request(fields=[("Connection", "close")]))
+    assert b"hello" == clients[0].receive().body
+    clients[0].socket.close()
+    assert b"hello" == server.fetch().body
+    clients[1].socket.close()

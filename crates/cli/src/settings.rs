@@ -65,6 +65,8 @@ pub struct Settings {
     /// 0: as many as the limit of open files leaves room for.
     pub connections_max: u64,
     /// 0: no cap.
+    pub connections_per_address_max: u64,
+    /// 0: no cap.
     pub keep_alive_requests_max: u32,
     pub drain_bytes_max: u64,
 
@@ -190,6 +192,7 @@ impl Settings {
             merge_slashes: false,
             server_header: None,
             connections_max: 0,
+            connections_per_address_max: 0,
             keep_alive_requests_max: 0,
             drain_bytes_max: 0,
             first_byte_timeout_ms: 0,

@@ -44,6 +44,8 @@ pub struct Config {
     pub keep_alive_requests_max: u32,
     /// Connections at once; past it, new ones wait in the kernel's queue.
     pub connections_max: usize,
+    /// Connections of one client address at once; one more is closed. 0 is no limit.
+    pub connections_per_address_max: u32,
     /// How much of an unread body is read and thrown away to spare the client a reset.
     pub drain_bytes_max: u64,
     /// How long that may take.

@@ -20,6 +20,7 @@ use adyton_sys::{clock, socket};
 use slab::Slab;
 
 use crate::access_log::AccessLog;
+use crate::addresses::Addresses;
 use crate::app::App;
 use crate::config::Config;
 use crate::connection::Connection;
@@ -121,6 +122,7 @@ pub struct Loop<A> {
     accepting: bool,
     /// `None` inside marks a connection that is being worked on.
     connections: Slab<Option<Box<Connection>>>,
+    addresses: Addresses,
     due: Vec<(usize, u64)>,
     desk: Option<Box<Desk>>,
     attached: bool,
@@ -165,6 +167,7 @@ impl<A: App> Loop<A> {
             accept_complaint_ms: 0,
             accepting: false,
             connections: Slab::new(),
+            addresses: Addresses::new(parts.config.connections_per_address_max),
             due: Vec::new(),
             desk: Some(Desk::new(&parts.config)),
             attached: false,
@@ -342,6 +345,7 @@ impl<A: App> Loop<A> {
 
     fn forget(&mut self, key: usize) {
         self.connections.remove(key);
+        self.addresses.leave(key);
         self.timers.clear(key);
         // There is a descriptor again, and a place.
         self.accept_paused_ms = None;
@@ -439,6 +443,10 @@ impl<A: App> Loop<A> {
     /// connection is answered and closed without ever being watched.
     fn welcome(&mut self, connection: Box<Connection>) {
         let key = self.connections.vacant_key();
+        if !self.addresses.enter(key, connection.peer) {
+            log::write(Level::Debug, format_args!("a client has too many connections; one more was closed"));
+            return;
+        }
         let deadline_ms = self.now_ms + self.config.first_byte_timeout_ms;
         self.timers.set(key, deadline_ms);
         self.connections.insert(Some(connection));

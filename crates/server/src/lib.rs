@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod access_log;
+mod addresses;
 mod answer;
 mod app;
 mod body;

@@ -7,6 +7,21 @@ const GROUP: Row = Row { group: "Connections", ..ROW };
 
 pub(super) const ROWS: &[Row] = &[
     Row {
+        name: "connections-per-address-max",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 0,
+            most: 10_000_000,
+            set: |settings, number| settings.connections_per_address_max = number,
+        },
+        default: "0",
+        example: "200",
+        help: "most connections of one client; 0: no cap",
+        detail: "One more is closed at once, without an answer. Off by default: behind a proxy or a large network \
+                 many people share one address.",
+        ..GROUP
+    },
+    Row {
         name: "connections-max",
         kind: Kind::Number {
             unit: Unit::Count,

@@ -194,6 +194,7 @@ fn config(settings: &Settings, descriptors_max: u64) -> Config {
         keep_alive_timeout_ms: settings.keep_alive_timeout_ms,
         keep_alive_requests_max: settings.keep_alive_requests_max,
         connections_max: count(connections_max),
+        connections_per_address_max: u32::try_from(settings.connections_per_address_max).unwrap_or(u32::MAX),
         drain_bytes_max: settings.drain_bytes_max,
         linger_timeout_ms: settings.linger_timeout_ms,
         graceful_timeout_ms: settings.graceful_timeout_ms,

@@ -42,6 +42,7 @@ pub(crate) fn config() -> Config {
         keep_alive_timeout_ms: long_ms,
         keep_alive_requests_max: 0,
         connections_max: 10_000,
+        connections_per_address_max: 0,
         drain_bytes_max: 64 << 10,
         linger_timeout_ms: long_ms,
         graceful_timeout_ms: long_ms,
