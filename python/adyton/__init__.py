@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from adyton._core import Request, serve
-from adyton._response import Abort, Response
+from adyton._core import Request, counters, serve
+from adyton._response import Abort, RequestTimeout, Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     #: A plain handler.
     Handler = Callable[[Request], Answer]
 
-__all__ = ["Abort", "Request", "Response", "abort", "serve"]
+__all__ = ["Abort", "Request", "RequestTimeout", "Response", "abort", "counters", "serve"]
 
 
 def abort(status: int, message: str | None = None) -> NoReturn:

@@ -18,6 +18,14 @@ _NO_VALUE = frozenset(' ",;\\')
 _CLIENT_ERROR, _LAST_STATUS = 400, 599
 
 
+class RequestTimeout(BaseException):
+    """Raised inside a request that takes longer than `--request-timeout` allows.
+
+    No `Exception`, so that a handler of errors does not take it for one: `finally` and `with` clean up,
+    and the client gets a 504. A request may catch it and answer by itself.
+    """
+
+
 class Abort(Exception):  # noqa: N818
     """Ends a request with an error page; see :func:`adyton.abort`."""
 

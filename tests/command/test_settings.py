@@ -28,7 +28,7 @@ WRONG = [
     (["--bind", "127.0.0.1:http"], "--bind"),
     (["--port", "x"], "--port"),
     (["--port", "80", "--bind", ":81"], "--port"),
-    (["--threads", "2"], "--threads"),
+    (["--threads", "0"], "--threads"),
     (["--interface", "asgi"], "wsgi"),
     (["--keep-alive-timeout", "5 fortnights"], "--keep-alive-timeout"),
     (["--keep-alive-timeout=-5s"], "--keep-alive-timeout"),
@@ -67,7 +67,7 @@ def test_wrong_flag(application: Path, flags: list[str], said: str) -> None:
         ("ADYTON_BAKCLOG", "5", "ADYTON_BACKLOG"),
         ("ADYTON_BACKLOG", "many", "ADYTON_BACKLOG"),
         ("ADYTON_BIND", "nonsense", "ADYTON_BIND"),
-        ("ADYTON_THREADS", "2", "ADYTON_THREADS"),
+        ("ADYTON_THREADS", "0", "ADYTON_THREADS"),
         ("PORT", "x", "PORT"),
     ],
 )

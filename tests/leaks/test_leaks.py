@@ -164,7 +164,7 @@ def test_cut_answers(wsgi: Server) -> None:
             with wsgi.connect(lint_answers=False) as connection:
                 assert not connection.get("/failing").complete
 
-    cut(200)
+    cut(1_000)
     before = wsgi.fetch("/counts").json()
     cut(1_000)
     after = wsgi.fetch("/counts").json()

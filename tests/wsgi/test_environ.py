@@ -49,7 +49,7 @@ def test_variables(site: Server) -> None:
         "HTTP_HOST": "localhost",
         "wsgi.version": [1, 0],
         "wsgi.url_scheme": "http",
-        "wsgi.multithread": False,
+        "wsgi.multithread": os.environ.get("ADYTON_TEST_THREADS") != "1",
         "wsgi.multiprocess": False,
         "wsgi.run_once": False,
         "wsgi.input_terminated": True,

@@ -26,7 +26,7 @@ pub use resolve::{Failure, from_keywords};
 pub use row::{Kind, Row};
 pub use rows::ROWS;
 pub use settings::{
-    AccessLog, AccessLogFormat, Interface, LogLevel, Settings, StaticMount, UnderscoreHeaders,
+    AccessLog, AccessLogFormat, HandOver, Interface, LogLevel, Settings, StaticMount, UnderscoreHeaders,
 };
 pub use target::Target;
 pub use units::Unit;

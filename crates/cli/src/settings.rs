@@ -28,6 +28,13 @@ pub struct Settings {
     pub interface: Interface,
     pub factory: bool,
     pub threads: u32,
+    pub hand_over: HandOver,
+    pub queue_limit: u64,
+    pub queue_timeout_ms: u64,
+    /// 0: no limit.
+    pub request_timeout_ms: u64,
+    pub stream_body: bool,
+    pub output_bytes_max: u64,
     pub chdir: Option<PathBuf>,
     pub python_path: Vec<PathBuf>,
     pub env: Vec<(String, String)>,
@@ -94,6 +101,17 @@ pub enum Interface {
     Wsgi,
     /// `handler(request)`.
     Handler,
+}
+
+/// When a request loses its thread the event loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    /// When it takes long.
+    Auto,
+    /// Before it begins.
+    Always,
+    /// Not at all.
+    Never,
 }
 
 /// A folder of files under a prefix of the URL's path.
@@ -164,6 +182,12 @@ impl Settings {
             interface: Interface::Auto,
             factory: false,
             threads: 0,
+            hand_over: HandOver::Auto,
+            queue_limit: 0,
+            queue_timeout_ms: 0,
+            request_timeout_ms: 0,
+            stream_body: false,
+            output_bytes_max: 0,
             chdir: None,
             python_path: Vec::new(),
             env: Vec::new(),

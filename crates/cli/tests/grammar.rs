@@ -180,8 +180,8 @@ fn texts_are_checked_where_they_are_used_as_they_are() {
         (["--access-log-format", "combind"], "choose common, combined, json"),
         (["--access-log-format", "%h\n"], "choose common, combined, json"),
         (["--log-level", "warn"], "choose debug, info, warning or error"),
-        (["--threads", "2"], "must be 1"),
-        (["--threads", "0"], "whole number from 1"),
+        (["--threads", "0"], "from 1 to 4096"),
+        (["--hand-over", "sometimes"], "choose auto, always or never"),
         (["--chdir", ""], "write a path"),
         (["--access-log", ""], "write the path of a file"),
     ];

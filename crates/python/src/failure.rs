@@ -2,13 +2,26 @@
 
 use adyton_http1::Head;
 use adyton_server::log::{self, Level};
+use adyton_server::{Call, Outcome};
 use pyo3::prelude::*;
 use pyo3::types::PyTraceback;
+
+use crate::threads;
 
 /// Method and target of a request, escaped for the log.
 pub(crate) fn request_line(head: &Head, bytes: &[u8]) -> String {
     let (method, target) = (head.method_span().of(bytes), head.target().of(bytes));
     format!("{} {}", method.escape_ascii(), target.escape_ascii())
+}
+
+/// What an application's exception makes of its request; the log has it.
+pub(crate) fn outcome(py: Python<'_>, error: &PyErr, call: &Call<'_>) -> Outcome {
+    if threads::is_timeout(py, error) {
+        // Where it was is in the log already.
+        return Outcome::TimedOut;
+    }
+    log(py, error, &request_line(call.head, call.bytes));
+    Outcome::Failed
 }
 
 /// Logs an exception with its traceback; `what` says where it happened.

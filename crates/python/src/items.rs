@@ -1,5 +1,7 @@
 //! The body of an answer, as an application returns it: an iterable of `bytes`.
 
+use std::io;
+
 use adyton_http1::BodySize;
 use adyton_server::log::{self, Level};
 use adyton_server::{Pull, Reply, SHARE_BYTES_MIN};
@@ -81,6 +83,23 @@ fn warn_if_unequal(reply: &Reply<'_>) {
     }
 }
 
+/// The reply, used by the same thread while it is detached.
+pub(crate) struct Detached<'a, 'c>(pub(crate) &'a mut Reply<'c>);
+
+// SAFETY: `Python::detach` runs its closure on the calling thread; nothing is really sent.
+unsafe impl Send for Detached<'_, '_> {}
+
+impl<'c> Detached<'_, 'c> {
+    /// Runs `wait` detached.
+    pub(crate) fn run(self, py: Python<'_>, wait: fn(&mut Reply<'c>) -> io::Result<()>) -> io::Result<()> {
+        // The closure takes all of `self`, which may be sent, and not the reference in it.
+        py.detach(move || {
+            let this = self;
+            wait(this.0)
+        })
+    }
+}
+
 /// The body that an application returned, and how far it was read.
 pub(crate) struct Items {
     body: Option<Py<PyAny>>,
@@ -153,7 +172,14 @@ impl Items {
                 return Ok(Pull::End);
             }
             if reply.is_backed_up() {
-                return Ok(Pull::More);
+                if !reply.may_wait() {
+                    return Ok(Pull::More);
+                }
+                // A client that is gone shows below.
+                let _ = Detached(reply).run(py, Reply::wait_for_reader);
+            }
+            if reply.is_abandoned() {
+                return Ok(Pull::End);
             }
         }
     }

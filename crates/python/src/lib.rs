@@ -8,6 +8,7 @@ mod path;
 mod payload;
 mod serving;
 mod text;
+mod threads;
 mod wsgi;
 
 use adyton_cli::{Command, Interface};
@@ -25,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::wsgi::{Errors, FileWrapper, Input};
     #[pymodule_export]
-    use super::{main, serve};
+    use super::{counters, main, serve};
 }
 
 /// Runs the command line and returns its exit status: 0 after a clean stop, 1 when the operating
@@ -38,7 +39,11 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
             print!("{text}");
             Ok(())
         }
-        Ok(Command::Serve(settings)) => serving::serve(py, &settings),
+        Ok(Command::Serve(settings)) => serving::serve(py, &settings).map(|done| {
+            if !done {
+                threads::leave(py);
+            }
+        }),
         Ok(Command::Check(settings)) => {
             serving::check(py, &settings).map(|found| println!("adyton: {found}"))
         }
@@ -68,11 +73,32 @@ fn serve(py: Python<'_>, app: Option<Py<PyAny>>, settings: Option<&Bound<'_, PyD
         Some(object) => Some(examine(py, object, settings.interface)?),
         None => None,
     };
-    serving::serve_application(py, &settings, application).map_err(|failure| match failure {
+    serving::serve_application(py, &settings, application).map(|_| ()).map_err(|failure| match failure {
         Failure::Said(message, 2) => PyValueError::new_err(message),
         Failure::Said(message, _) => PyOSError::new_err(message),
         Failure::Application => PyValueError::new_err("the application could not be loaded"),
     })
+}
+
+/// What the server of this process has done so far; zeros without one.
+#[pyfunction]
+fn counters(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let counters = threads::running().map(|server| server.counters()).unwrap_or_default();
+    let named = [
+        ("inline", counters.inline),
+        ("handed_over", counters.handed_over),
+        ("queued", counters.queued),
+        ("turned_away", counters.turned_away),
+        ("departed", counters.departed),
+        ("timed_out", counters.timed_out),
+        ("stuck", counters.stuck),
+        ("threads", counters.threads),
+        ("threads_busy", counters.threads_busy),
+        ("queue_length", counters.queue_length),
+    ];
+    let dict = PyDict::new(py);
+    named.into_iter().try_for_each(|(name, number)| dict.set_item(name, number))?;
+    Ok(dict)
 }
 
 fn examine(py: Python<'_>, object: Py<PyAny>, interface: Interface) -> PyResult<serving::Application> {

@@ -1,32 +1,30 @@
 //! One request, answered: from a folder, by the application, or by the server itself.
 
 use std::net::SocketAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use adyton_files::{Ask, error_page};
+use adyton_files::{Ask as FileAsk, error_page};
 use adyton_http1::{BadResponse, BodySize, Head, Method};
 use adyton_sys::clock;
 
-use crate::access_log::Record;
-use crate::app::{App, Call, Outcome};
-use crate::body::{Body, Live};
+use crate::access_log::{AccessLog, Record};
+use crate::body::Live;
 use crate::connection::{After, Connection, Respond};
+use crate::driver::{AskLeft, Desk, Done};
+use crate::errand::{Errand, Place};
 use crate::event_loop::{Loop, Mount};
-use crate::log::{self, Level};
 use crate::reply::{Answer, Reply};
-use crate::turn::after_live;
+use crate::turn::{Step, after_live};
 
 /// What `OPTIONS *` answers for the server as a whole (RFC 9110 section 9.3.7).
 const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-/// A request with its body: what an answer needs.
-pub(crate) struct Request<'r> {
-    pub(crate) head: &'r Head,
-    pub(crate) bytes: &'r [u8],
-    pub(crate) body: Body<'r>,
-    /// There is a body that was not read and will not be.
-    pub(crate) unread: bool,
+/// How a request is answered.
+pub(crate) enum Answering {
+    /// The answer is written.
+    Done(Box<Connection>, After),
+    /// By the application: the answer's form, and when the request came.
+    Ask(Box<Connection>, Answer, u64),
 }
 
 /// What became of a request.
@@ -40,110 +38,109 @@ pub(crate) enum Verdict {
 /// A connection with its answer, on the way from the application back to the loop.
 type Parts = (Box<Connection>, Answer, Option<Arc<Mutex<Live>>>);
 
-impl<A: App> Loop<A> {
+impl Loop {
     /// The folder that is served at `path`, if there is one.
     pub(crate) fn mount_of(&self, path: &[u8]) -> Option<&Mount> {
         self.mounts.iter().find(|mount| mount.matches(path))
     }
 
-    /// Answers one request.
+    /// Answers one request, or says that the application has to. `unread`: it has a body that was not read.
     pub(crate) fn answer(
         &mut self,
         mut connection: Box<Connection>,
-        request: Request<'_>,
-    ) -> (Box<Connection>, Verdict) {
+        head: &Head,
+        bytes: &[u8],
+        unread: bool,
+    ) -> Answering {
         connection.requests += 1;
+        connection.begun = false;
         let started_us = self.start_us();
-        let mut asked = request.head.asked();
-        let requests_max = self.config.keep_alive_requests_max;
+        let mut asked = head.asked();
+        let requests_max = self.shared.config.keep_alive_requests_max;
         let last = requests_max != 0 && connection.requests >= requests_max;
-        asked.keep_alive &= !(last || request.unread || self.stopping_ms.is_some());
-        let (head, bytes, unread) = (request.head, request.bytes, request.unread);
+        asked.keep_alive &= !(last || self.stopping_ms.is_some());
         let path = head.path().of(bytes);
+        let mut own = asked;
+        own.keep_alive &= !unread;
         if let Some(index) = self.mounts.iter().position(|mount| mount.matches(path)) {
             let mount = &mut self.mounts[index];
             let fresh = self.receives;
-            let mut reply = Reply::new(connection, Answer::new(asked), &self.room, None);
+            let mut reply = Reply::new(connection, Answer::new(own), &self.shared, &self.date, None);
             let made = reply.render(|out, asked, identity| {
-                mount.site.answer(&Ask { head, bytes, prefix: &mount.prefix, asked, identity, fresh }, out)
+                let ask = FileAsk { head, bytes, prefix: &mount.prefix, asked, identity, fresh };
+                mount.site.answer(&ask, out)
             });
             let answered = reply.take(made);
             let parts = reply.into_parts();
             if answered {
-                return self.conclude_answer(parts, head, bytes, unread, started_us);
+                return self.done(parts, head, bytes, unread, started_us);
             }
             connection = parts.0;
         }
-        let special = self.app.is_none()
+        let special = self.shared.app.is_none()
             || matches!(head.method(), Method::Trace | Method::Connect)
             || head.target().of(bytes) == b"*";
         if special {
-            let mut reply = Reply::new(connection, Answer::new(asked), &self.room, None);
+            let mut reply = Reply::new(connection, Answer::new(own), &self.shared, &self.date, None);
             answer_ourselves(&mut reply, head.method(), head.target().of(bytes) == b"*");
-            return self.conclude_answer(reply.into_parts(), head, bytes, unread, started_us);
+            return self.done(reply.into_parts(), head, bytes, unread, started_us);
         }
-        self.ask_application(connection, Answer::new(asked), request, started_us)
+        Answering::Ask(connection, Answer::new(asked), started_us)
     }
 
-    fn ask_application(
-        &mut self,
-        connection: Box<Connection>,
-        answer: Answer,
-        request: Request<'_>,
-        started_us: u64,
-    ) -> (Box<Connection>, Verdict) {
-        self.attach();
-        let Request { head, bytes, body, unread } = request;
-        let Some(app) = &self.app else { unreachable!("`answer` has asked for one") };
-        let live = if let Body::Live(live) = &body { Some(Arc::clone(live)) } else { None };
-        let (listener, peer) = (usize::from(connection.listener), connection.peer);
-        let mut reply = Reply::new(connection, answer, &self.room, live);
-        reply.before_wait();
-        let mut call = Call { head, bytes, body, listener, peer, reply };
-        let outcome = catch_unwind(AssertUnwindSafe(|| app.call(&mut call))).unwrap_or_else(|_| {
-            // The panic's own message is in the log already.
-            let target = String::from_utf8_lossy(head.target().of(bytes)).escape_default().to_string();
-            log::write(Level::Error, format_args!("the server itself failed in a request for {target}"));
-            Outcome::Failed
-        });
-        let Call { mut reply, .. } = call;
-        let stream = match outcome {
-            Outcome::Done => None,
-            Outcome::Stream(stream) => Some(stream),
-            Outcome::Failed => {
-                reply.abort();
-                None
+    fn done(&mut self, parts: Parts, head: &Head, bytes: &[u8], unread: bool, started_us: u64) -> Answering {
+        let (connection, after) = self.conclude_answer(parts, head, bytes, started_us);
+        // What was not read cannot be told from the next request.
+        Answering::Done(connection, if unread && after != After::Reset { After::Linger } else { after })
+    }
+
+    /// The application has answered, and this loop's driver with it.
+    pub(crate) fn answered(&mut self, ask: AskLeft, done: Done, desk: &mut Desk) -> Option<Errand> {
+        let key = ask.key;
+        self.guarded(key, desk, |this, desk| {
+            let step = this.conclude_call(ask, done, desk);
+            this.work_on(key, step, desk)
+        })
+    }
+
+    fn conclude_call(&mut self, ask: AskLeft, done: Done, desk: &mut Desk) -> Step {
+        let AskLeft { key, started_us, place, .. } = ask;
+        let Done { connection, answer, live, stream } = done;
+        let bytes = place.head_bytes(&desk.buffer);
+        let (mut connection, verdict) = if stream.is_some() {
+            let mut respond = Respond::new(if answer.keeps_alive() { After::Next } else { After::Close });
+            (respond.answer, respond.live, respond.stream) = (Some(answer), live, stream);
+            if self.access_log.is_some() {
+                respond.head = bytes.to_vec();
+                respond.started_us = started_us;
             }
+            (connection, Verdict::Streaming(Box::new(respond)))
+        } else {
+            let parts = (connection, answer, live);
+            let (connection, after) = self.conclude_answer(parts, &desk.head, bytes, started_us);
+            (connection, Verdict::Answered(after))
         };
-        let Some(stream) = stream else {
-            reply.end();
-            return self.conclude_answer(reply.into_parts(), head, bytes, unread, started_us);
-        };
-        let (connection, answer, live) = reply.into_parts();
-        let mut respond = Respond::new(if answer.keeps_alive() { After::Next } else { After::Close });
-        (respond.answer, respond.live, respond.stream) = (Some(answer), live, Some(stream));
-        if self.access_log.is_some() {
-            respond.head = bytes.to_vec();
-            respond.started_us = started_us;
+        if let Place::Desk { end, filled, .. } = place {
+            if matches!(verdict, Verdict::Answered(After::Next)) {
+                return self.answer_buffered(key, connection, desk, end..filled);
+            }
+            connection.keep(&desk.buffer[end..filled], true);
         }
-        (connection, Verdict::Streaming(Box::new(respond)))
+        self.conclude(key, connection, desk, verdict)
     }
 
     /// What follows a whole answer.
-    fn conclude_answer(
+    pub(crate) fn conclude_answer(
         &mut self,
         parts: Parts,
         head: &Head,
         bytes: &[u8],
-        unread: bool,
         started_us: u64,
-    ) -> (Box<Connection>, Verdict) {
+    ) -> (Box<Connection>, After) {
         let (mut connection, answer, live) = parts;
         self.log_answer(connection.peer, Some(head), bytes, &answer, started_us);
         let after = if answer.is_cut() {
             answer.after_cut()
-        } else if unread {
-            After::Linger
         } else if let Some(live) = live {
             match after_live(&mut connection, &live) {
                 After::Next if !answer.keeps_alive() => After::Close,
@@ -154,12 +151,12 @@ impl<A: App> Loop<A> {
         } else {
             After::Close
         };
-        (connection, Verdict::Answered(after))
+        (connection, after)
     }
 
     /// The time, if the access log wants durations; the path of a request reads no clock otherwise.
     pub(crate) fn start_us(&self) -> u64 {
-        if self.access_log.as_ref().is_some_and(crate::access_log::AccessLog::wants_duration) {
+        if self.access_log.as_ref().is_some_and(AccessLog::wants_duration) {
             clock::monotonic_us()
         } else {
             0

@@ -1,4 +1,4 @@
-//! What the loop asks of an application; the loop knows nothing else about it.
+//! What the server asks of an application; it knows nothing else about it.
 
 use std::net::SocketAddr;
 
@@ -7,9 +7,9 @@ use adyton_http1::Head;
 use crate::body::Body;
 use crate::reply::Reply;
 
-/// An application, called on the thread that drives the loop.
+/// An application, called on any thread that runs [`crate::Server::work`].
 pub trait App: Send + Sync + 'static {
-    /// Takes what calls need (the interpreter). Once before a batch of calls.
+    /// Takes what calls need (the interpreter), for this thread. Once before a batch of calls.
     fn attach(&self);
 
     /// Gives it back. Always before the thread waits for the kernel.
@@ -17,6 +17,18 @@ pub trait App: Send + Sync + 'static {
 
     /// Answers one request, or says how it will be answered. Only between `attach` and `detach`.
     fn call(&self, call: &mut Call<'_>) -> Outcome;
+
+    /// Starts another thread that calls [`crate::Server::work`]: one of those that there are waits for its client.
+    /// Called while detached.
+    fn spawn(&self);
+
+    /// Ends the call that thread `thread` is in, as far as that can be done from outside, and logs where it is; `what`
+    /// is its request. `still` says whether it is in that call: it has to be asked while attached, and after a
+    /// `true` the call does not end before this returns. Called on a thread of its own, detached.
+    fn interrupt(&self, thread: u64, what: &str, still: &mut dyn FnMut() -> bool);
+
+    /// Takes back what [`App::interrupt`] has done to this thread: the call has ended by itself. Called while attached.
+    fn absolve(&self, thread: u64);
 }
 
 /// One request, and the place for its answer.
@@ -44,6 +56,8 @@ pub enum Outcome {
     /// It failed, and said why in the log. An answer that has not begun becomes a 500; one that has
     /// is cut, so that what the client has does not look complete.
     Failed,
+    /// It was interrupted because it took too long. An answer that has not begun becomes a 504.
+    TimedOut,
 }
 
 /// The rest of an answer.

@@ -11,6 +11,8 @@ use adyton_http1::{Chunked, Framing, Refusal};
 use adyton_sys::{clock, socket, temp};
 
 use crate::config::Config;
+use crate::driver::wait_for_client;
+use crate::errand::OwnedBody;
 use crate::log::{self, Level};
 
 /// The body of one request, as the application gets it.
@@ -213,14 +215,14 @@ impl Upload {
     }
 
     /// The whole body, once it is done.
-    pub(crate) fn body(&mut self) -> io::Result<Body<'_>> {
+    pub(crate) fn body(&mut self) -> io::Result<OwnedBody> {
         match self.file.take() {
             Some(mut stored) => {
                 stored.file.seek(SeekFrom::Start(0))?;
-                Ok(Body::File(stored))
+                Ok(OwnedBody::File(stored))
             }
-            None if self.memory.is_empty() => Ok(Body::Empty),
-            None => Ok(Body::Bytes(&self.memory)),
+            None if self.memory.is_empty() => Ok(OwnedBody::Empty),
+            None => Ok(OwnedBody::Bytes(std::mem::take(&mut self.memory))),
         }
     }
 }
@@ -251,14 +253,19 @@ pub struct Live {
 }
 
 impl Live {
-    /// Nothing of the body has arrived yet.
-    pub(crate) fn new(socket: OwnedFd, framing: Framing, config: &Config) -> Self {
+    /// A body of which `early` has arrived; `awaited` says whether its client waits to be told to go on.
+    pub(crate) fn new(
+        socket: OwnedFd,
+        framing: Framing,
+        config: &Config,
+        (early, awaited): (&[u8], bool),
+    ) -> Self {
         Self {
             socket,
             decoder: Decoder::new(framing),
-            raw: Vec::new(),
+            raw: early.to_vec(),
             at: 0,
-            awaited: true,
+            awaited,
             bytes: 0,
             bytes_max: config.body_bytes_max,
             idle_timeout_ms: config.body_idle_timeout_ms,
@@ -331,7 +338,8 @@ impl Live {
             }
             let age_ms = clock::monotonic_ms() - self.since_ms;
             let slow = age_ms > self.rate_grace_ms && self.bytes * 1000 < self.rate * age_ms;
-            if slow || !socket::wait(&self.socket, socket::Until::Readable, self.idle_timeout_ms)? {
+            let wait = || socket::wait(&self.socket, socket::Until::Readable, self.idle_timeout_ms);
+            if slow || !wait_for_client(wait)? {
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
                     "the client sends the request body too slowly",

@@ -7,6 +7,17 @@ use adyton_http1::Limits;
 
 use crate::body::Quota;
 
+/// When a loop changes hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    /// When a call takes too long.
+    Auto,
+    /// Before every call.
+    Always,
+    /// Only when a call waits for its client.
+    Never,
+}
+
 /// What the loop allows. Bytes are bytes, `_ms` are milliseconds, `_rate` is bytes per second.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -52,6 +63,20 @@ pub struct Config {
     pub linger_timeout_ms: u64,
     /// How long running requests may take once the server was asked to stop.
     pub graceful_timeout_ms: u64,
+    /// Threads inside the application at most, from 1 on.
+    pub threads: usize,
+    /// When a loop changes hands.
+    pub hand_over: HandOver,
+    /// Requests that may wait for a thread; more are a 503.
+    pub queue_max: usize,
+    /// How long each may wait; then it is a 503.
+    pub queue_timeout_ms: u64,
+    /// How long a call may take before it is interrupted; 0 is no limit.
+    pub request_timeout_ms: u64,
+    /// Whether the application reads bodies as they come.
+    pub stream_body: bool,
+    /// Bytes of answers that wait for their clients, together; past it each waits earlier.
+    pub output_bytes_max: u64,
     /// The `Server` field; empty for none.
     pub server: Vec<u8>,
 }

@@ -16,6 +16,7 @@ use crate::reply::Answer;
 ///
 /// An idle one costs this struct (some 160 bytes), its place in the loop's table, and an entry in
 /// the timer wheel: buffers are lent by the loop and go back to it.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Connection {
     pub(crate) socket: OwnedFd,
     /// The listener that accepted it.
@@ -24,6 +25,14 @@ pub(crate) struct Connection {
     pub(crate) unparsed: bool,
     /// The last receive filled its buffer: the kernel may have more, and no event will say so.
     pub(crate) more: bool,
+    /// Whether the loop's epoll instance knows it.
+    pub(crate) watched: bool,
+    /// The answer to the present request has begun.
+    pub(crate) begun: bool,
+    /// Sending has failed: the client is gone.
+    pub(crate) broken: bool,
+    /// The loop has answered in its place and given it up: whoever has it drops it.
+    pub(crate) disowned: bool,
     /// Requests so far.
     pub(crate) requests: u32,
     pub(crate) peer: Option<SocketAddr>,
@@ -42,6 +51,10 @@ impl Connection {
             listener,
             unparsed: false,
             more: false,
+            watched: false,
+            begun: false,
+            broken: false,
+            disowned: false,
             requests: 0,
             peer,
             phase: Phase::Head,
@@ -55,6 +68,34 @@ impl Connection {
     pub(crate) fn keep(&mut self, bytes: &[u8], unparsed: bool) {
         self.carry = bytes.to_vec();
         self.unparsed = unparsed && !bytes.is_empty();
+    }
+
+    /// Whether its client has gone. One that has only ended its own side may still read: `far` says whether to take
+    /// that for an end, too, as proxies do.
+    pub(crate) fn is_abandoned(&self, far: bool) -> bool {
+        match socket::peek(self) {
+            Ok(Some(0)) => far,
+            Ok(_) => false,
+            Err(_) => true,
+        }
+    }
+
+    /// Takes it from the thread that has it: a connection with the same client, if there can be one, and what the
+    /// thread keeps, which goes nowhere.
+    pub(crate) fn disown(mut self: Box<Self>, now_ms: u64) -> (Option<Box<Self>>, Box<Self>) {
+        self.disowned = true;
+        let Ok(nowhere) = std::fs::File::open("/dev/null") else { return (None, self) };
+        let socket = std::mem::replace(&mut self.socket, nowhere.into());
+        let mut taken = Self::new(socket, self.peer, self.listener, now_ms);
+        (taken.requests, taken.watched, taken.begun) = (self.requests, self.watched, self.begun);
+        taken.output = std::mem::take(&mut self.output);
+        (Some(taken), self)
+    }
+
+    /// Makes it end, with nothing more said.
+    pub(crate) fn leave(&mut self) {
+        self.output = Output::default();
+        self.phase = Phase::Respond(Box::new(Respond::new(After::Close)));
     }
 
     /// Whether it is between two requests, with nothing begun: what a stopping server may close.
@@ -96,6 +137,8 @@ pub(crate) struct Respond {
     /// The request's head and time, for the access log.
     pub(crate) head: Vec<u8>,
     pub(crate) started_us: u64,
+    /// Pulls since the others had their turn.
+    pub(crate) pulls: u32,
     /// How fast the client reads.
     pub(crate) reader: Reader,
 }
@@ -110,6 +153,7 @@ impl Respond {
             live: None,
             head: Vec::new(),
             started_us: 0,
+            pulls: 0,
             reader: Reader::default(),
         }
     }

@@ -2,18 +2,19 @@
 //!
 //! Everything that is begun and not done lives in here and not on the driver's stack: events taken
 //! from the kernel and not looked at, connections with more to do, timers, answers not yet sent.
-//! What a driver works with besides (its receive buffer, its scratch head) is the desk, which it
-//! takes out for the time of one connection. So another thread can go on wherever this one is.
+//! What a driver works with besides (its receive buffer, its scratch head) is its desk. So another
+//! thread can go on wherever this one is. The loop never calls the application: it says what is to be
+//! asked ([`Errand`]), and is told what came of it.
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use adyton_files::Site;
-use adyton_http1::Head;
 use adyton_sys::epoll::{Epoll, Events, Interest};
 use adyton_sys::wake::Wake;
 use adyton_sys::{clock, socket};
@@ -21,13 +22,16 @@ use slab::Slab;
 
 use crate::access_log::AccessLog;
 use crate::addresses::Addresses;
-use crate::app::App;
-use crate::config::Config;
+use crate::config::HandOver;
 use crate::connection::Connection;
+use crate::driver::Desk;
+use crate::endpoints::{Endpoint, Endpoints};
+use crate::errand::Errand;
 use crate::log::{self, Level};
-use crate::reply::Room;
+use crate::server::{Http, Job, Return, Shared, Task, What, count, lock};
 use crate::timer::Wheel;
-use crate::watch::Watch;
+use crate::turn::Worked;
+use adyton_crew::Post;
 
 /// Tokens from here on are listeners; those below are connections.
 const LISTENERS: u64 = 1 << 62;
@@ -45,21 +49,15 @@ const ACCEPT_PAUSE_MS: u64 = 100;
 /// How long the log hears nothing more of it: a full disk is no help.
 const ACCEPT_COMPLAINT_MS: u64 = 10_000;
 
-/// What a driver needs for one connection at a time; lent by the loop.
-pub(crate) struct Desk {
-    pub(crate) buffer: Box<[u8]>,
-    pub(crate) head: Head,
-    /// An output buffer that waits for its next connection.
-    pub(crate) spare: Vec<u8>,
-}
+/// How often the queue is looked at for what has waited too long, while there is one.
+const QUEUE_LOOK_MS: u64 = 10;
 
-impl Desk {
-    /// The buffer holds a whole head of the largest size, and what usually follows it.
-    fn new(config: &Config) -> Box<Self> {
-        let bytes = config.head.head_bytes_max + (64 << 10);
-        Box::new(Self { buffer: vec![0; bytes].into(), head: Head::new(), spare: Vec::new() })
-    }
-}
+/// A batch that takes longer than this, and [`CALL_US`] more for each call, has a slow call in it: the next calls are
+/// timed one by one, to find out which.
+const BATCH_US: u64 = 150;
+
+/// What a quick call takes at most.
+const CALL_US: u64 = 20;
 
 /// A folder served under a URL prefix.
 pub struct Mount {
@@ -81,8 +79,6 @@ impl Mount {
 
 /// What a loop is made of.
 pub struct Parts {
-    /// Limits and timeouts.
-    pub config: Config,
     /// Listening sockets, non-blocking.
     pub listeners: Vec<OwnedFd>,
     /// Static folders; the longest matching prefix wins.
@@ -91,17 +87,44 @@ pub struct Parts {
     pub access_log: Option<AccessLog>,
     /// Wakes the loop, from signal handlers too.
     pub wake: Arc<Wake>,
-    /// Whether a clean stop was asked for; looked at when `wake` was woken.
-    pub stop: Box<dyn Fn() -> bool + Send + Sync>,
+}
+
+/// A connection's place in the loop's table.
+struct Slot {
+    /// `None` while it is being worked on, here or elsewhere.
+    connection: Option<Box<Connection>>,
+    /// The peer's end was announced, and will not be again.
+    ending: bool,
+}
+
+/// The call that the loop's driver is in.
+#[derive(Clone, Copy)]
+pub(crate) struct Calling {
+    pub(crate) key: usize,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) what: What,
+}
+
+/// What a driver does next.
+pub(crate) enum Advance {
+    /// Goes on an errand, and tells the loop what came of it.
+    Errand(Errand),
+    /// Calls [`Loop::wait`]; which may block.
+    Wait { blocks: bool },
+    /// Drops the loop: it has ended.
+    End,
 }
 
 /// An event loop over connections.
-pub struct Loop<A> {
-    pub(crate) app: Option<Arc<A>>,
-    pub(crate) config: Config,
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
+pub(crate) struct Loop {
+    pub(crate) shared: Arc<Shared>,
+    /// Its number among the server's loops.
+    pub(crate) home: usize,
     pub(crate) mounts: Vec<Mount>,
     pub(crate) access_log: Option<AccessLog>,
-    pub(crate) room: Room,
+    /// What the `Date` field says now.
+    pub(crate) date: [u8; 29],
     pub(crate) timers: Wheel,
     /// Connections that can go on without an event, but gave the others a turn.
     pub(crate) again: VecDeque<usize>,
@@ -110,104 +133,200 @@ pub struct Loop<A> {
     pub(crate) receives: u64,
     /// When running requests have to be done; set once a stop was asked for.
     pub(crate) stopping_ms: Option<u64>,
+    /// Who drives.
+    pub(crate) driver: Option<Arc<Post<Http>>>,
+    /// Whether its inline calls have a slot.
+    pub(crate) slot: bool,
+    /// The connection that is answered by the call in which the driver is.
+    pub(crate) lent: Option<Box<Connection>>,
+    pub(crate) calling: Calling,
+    pub(crate) endpoints: Endpoints,
+    /// Calls are timed one by one: there is a slow one among them.
+    pub(crate) closely: bool,
+    /// Calls since the last wait.
+    calls: u64,
+    batch_since_us: u64,
     epoll: Epoll,
     events: Events,
     next_event: usize,
+    /// Listeners where connections wait, and how many may come in before the others get their turn.
+    to_accept: VecDeque<(usize, u32)>,
+    returned: VecDeque<Return>,
+    /// Requests that have waited too long in the queue.
+    expired: VecDeque<Job>,
+    due: Vec<(usize, u64)>,
+    /// How many of `again` have their turn before the next wait.
+    again_left: usize,
     listeners: Vec<OwnedFd>,
+    /// The listeners are closed as soon as nothing waits there.
+    closing: bool,
     /// When accepting goes on; set while there were too few descriptors, or no place.
     accept_paused_ms: Option<u64>,
     /// When the log may hear of it again.
     accept_complaint_ms: u64,
     /// Whether the listeners are watched.
     accepting: bool,
-    /// `None` inside marks a connection that is being worked on.
-    connections: Slab<Option<Box<Connection>>>,
+    connections: Slab<Slot>,
     addresses: Addresses,
-    due: Vec<(usize, u64)>,
-    desk: Option<Box<Desk>>,
-    attached: bool,
     date_due_ms: u64,
     wake: Arc<Wake>,
 }
 
-impl<A: App> Loop<A> {
-    /// Makes a loop that is ready to be driven. Requests that no mount answers go to `app`; without
-    /// one they are a 404.
-    ///
-    /// # Errors
-    ///
-    /// The process is out of descriptors, memory or threads.
-    pub fn new(mut parts: Parts, app: Option<Arc<A>>) -> io::Result<Self> {
+impl Loop {
+    pub(crate) fn new(mut parts: Parts, home: usize, shared: Arc<Shared>) -> io::Result<Self> {
         parts.mounts.sort_by_key(|mount| std::cmp::Reverse(mount.prefix.len()));
         let now_ms = clock::monotonic_ms();
         let epoll = Epoll::new()?;
         epoll.add(&*parts.wake, WAKE, Interest::Level)?;
-        let room = Room {
-            date: [b' '; 29],
-            server: parts.config.server.clone(),
-            watch: Watch::start()?,
-            write_idle_timeout_ms: parts.config.write_idle_timeout_ms,
-            stop: parts.stop,
-        };
         Ok(Self {
-            app,
+            home,
             mounts: parts.mounts,
             access_log: parts.access_log,
-            room,
+            date: [b' '; 29],
             timers: Wheel::new(now_ms),
             again: VecDeque::new(),
             now_ms,
             receives: 0,
             stopping_ms: None,
+            driver: None,
+            slot: false,
+            lent: None,
+            calling: Calling { key: usize::MAX, endpoint: Endpoint::NONE, what: What::of(b"") },
+            endpoints: Endpoints::new(),
+            closely: false,
+            calls: 0,
+            batch_since_us: 0,
             epoll,
             events: Events::new(),
             next_event: 0,
+            to_accept: VecDeque::new(),
+            returned: VecDeque::new(),
+            expired: VecDeque::new(),
+            due: Vec::new(),
+            again_left: 0,
             listeners: parts.listeners,
+            closing: false,
             accept_paused_ms: None,
             accept_complaint_ms: 0,
             accepting: false,
             connections: Slab::new(),
-            addresses: Addresses::new(parts.config.connections_per_address_max),
-            due: Vec::new(),
-            desk: Some(Desk::new(&parts.config)),
-            attached: false,
+            addresses: Addresses::new(shared.config.connections_per_address_max),
             date_due_ms: 0,
-            config: parts.config,
             wake: parts.wake,
+            shared,
         })
     }
 
-    /// Serves until a stop was asked for and running requests are done.
+    /// Goes on until the driver is needed.
+    pub(crate) fn advance(&mut self, desk: &mut Desk) -> Advance {
+        loop {
+            match self.step(desk) {
+                Some(None) => {}
+                Some(Some(errand)) => return Advance::Errand(errand),
+                None if self.is_finished() => return Advance::End,
+                None => return self.before_wait(),
+            }
+        }
+    }
+
+    /// One thing that can be done without waiting, and the errand that came of it; `None` when there is none.
+    #[expect(clippy::option_option, reason = "whether something was done, and whether an errand came of it")]
+    fn step(&mut self, desk: &mut Desk) -> Option<Option<Errand>> {
+        if let Some((index, left)) = self.to_accept.front_mut() {
+            let index = *index;
+            *left -= 1;
+            if *left == 0 {
+                self.to_accept.pop_front();
+            }
+            return Some(self.accept(index, desk));
+        }
+        if std::mem::take(&mut self.closing) {
+            self.close_listeners();
+            return Some(None);
+        }
+        if let Some(ready) = self.events.at(self.next_event) {
+            self.next_event += 1;
+            return Some(match ready.token {
+                WAKE => {
+                    self.look_at_wake();
+                    None
+                }
+                token if token >= LISTENERS => {
+                    let index = usize::try_from(token - LISTENERS).unwrap_or(usize::MAX);
+                    self.to_accept.push_back((index, ACCEPTS_PER_TURN));
+                    None
+                }
+                token => self.turn(usize::try_from(token).unwrap_or(usize::MAX), ready.ending, desk),
+            });
+        }
+        if let Some(back) = self.returned.pop_front() {
+            return Some(self.take_back(back, desk));
+        }
+        if self.shared.inboxes[self.home].filled.load(Ordering::Relaxed) {
+            self.returned.extend(self.shared.inboxes[self.home].take());
+            return Some(None);
+        }
+        if let Some(job) = self.expired.pop_front() {
+            return Some(self.give_up(job, desk));
+        }
+        if let Some((key, tick)) = self.due.pop() {
+            let fired = self.timers.fired(key, tick, self.now_ms);
+            return Some(if fired { self.time_out(key, desk) } else { None });
+        }
+        if self.again_left > 0 {
+            self.again_left -= 1;
+            return Some(self.again.pop_front().and_then(|key| self.turn(key, false, desk)));
+        }
+        None
+    }
+
+    /// Nothing is left to do but to wait for the kernel.
+    fn before_wait(&mut self) -> Advance {
+        let calls = std::mem::take(&mut self.calls);
+        if calls > 0 {
+            self.note_batch(calls);
+        }
+        self.update_accepting();
+        let inbox = &self.shared.inboxes[self.home];
+        // SeqCst on both sides: either we see what came, or who brings it sees us asleep.
+        inbox.asleep.store(true, Ordering::SeqCst);
+        if inbox.filled.load(Ordering::SeqCst) {
+            inbox.asleep.store(false, Ordering::Relaxed);
+            return Advance::Wait { blocks: false };
+        }
+        Advance::Wait { blocks: self.again.is_empty() }
+    }
+
+    /// Times the next calls one by one if this batch took longer than quick calls do.
+    fn note_batch(&mut self, calls: u64) {
+        let took_us = clock::monotonic_us().saturating_sub(self.batch_since_us);
+        self.closely = self.learns() && took_us > BATCH_US + CALL_US * calls;
+    }
+
+    /// Waits for the kernel.
     ///
     /// # Errors
     ///
     /// The kernel refuses to wait, which no correct program sees.
-    pub fn drive(&mut self) -> io::Result<()> {
-        self.drive_while(|| true).map(|_| ())
-    }
-
-    /// Serves for as long as `wanted` says so, which is asked between two waits for the kernel, or until
-    /// the end, as [`Loop::drive`] does; `true` at the end. After a `false`, any thread may drive on.
-    ///
-    /// # Errors
-    ///
-    /// As [`Loop::drive`].
-    pub fn drive_while(&mut self, wanted: impl Fn() -> bool) -> io::Result<bool> {
-        while !self.is_finished() {
-            if !wanted() {
-                self.detach();
-                return Ok(false);
-            }
-            self.wait()?;
-            self.look_at_events();
-            self.look_at_timers();
-            self.go_on();
+    pub(crate) fn wait(&mut self) -> io::Result<()> {
+        let inbox = &self.shared.inboxes[self.home];
+        let timeout_ms = if inbox.asleep.load(Ordering::Relaxed) { self.timeout_ms() } else { Some(0) };
+        count(&self.shared.tally.waits);
+        let waited = self.epoll.wait(&mut self.events, timeout_ms);
+        self.shared.inboxes[self.home].asleep.store(false, Ordering::Relaxed);
+        waited?;
+        self.next_event = 0;
+        self.batch_since_us = clock::monotonic_us();
+        self.now_ms = self.batch_since_us / 1000;
+        if self.now_ms >= self.date_due_ms {
+            self.update_date();
         }
-        self.detach();
-        if let Some(log) = &mut self.access_log {
-            log.flush();
+        self.timers.take_due(self.now_ms, &mut self.due);
+        self.again_left = self.again.len();
+        if self.shared.crew.waiting() > 0 {
+            self.expired.extend(self.shared.crew.expire(self.now_ms));
         }
-        Ok(true)
+        Ok(())
     }
 
     fn is_finished(&mut self) -> bool {
@@ -218,26 +337,9 @@ impl<A: App> Loop<A> {
             Some(_) => {
                 let left = self.connections.len();
                 log::write(Level::Warning, format_args!("stopped with {left} connections still open"));
-                self.attach();
-                self.connections.clear();
                 true
             }
         }
-    }
-
-    fn wait(&mut self) -> io::Result<()> {
-        self.update_accepting();
-        let timeout_ms = self.timeout_ms();
-        if timeout_ms != Some(0) {
-            self.detach();
-        }
-        self.epoll.wait(&mut self.events, timeout_ms)?;
-        self.next_event = 0;
-        self.now_ms = clock::monotonic_ms();
-        if self.now_ms >= self.date_due_ms {
-            self.update_date();
-        }
-        Ok(())
     }
 
     /// How long the kernel may let us sleep; `None` for ever.
@@ -252,95 +354,100 @@ impl<A: App> Loop<A> {
             self.accept_paused_ms.map(until),
             self.stopping_ms.map(until),
             self.access_log.as_mut().and_then(|log| log.tick(now_ms)).map(u64::from),
+            (self.shared.crew.waiting() > 0).then_some(QUEUE_LOOK_MS),
         ];
         // One more, because the kernel's clock is finer than ours: waking early would spin.
         waits.into_iter().flatten().min().map(|ms| u32::try_from(ms + 1).unwrap_or(u32::MAX))
     }
 
-    /// Renders the `Date` field (RFC 9110 section 6.6.1) for the second that has begun.
     fn update_date(&mut self) {
-        let now = SystemTime::now();
-        let text = httpdate::fmt_http_date(now);
-        if let Ok(date) = text.as_bytes().try_into() {
-            self.room.date = date;
-        }
-        let since_second = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.subsec_millis());
+        self.date = date_now();
+        let since_second =
+            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.subsec_millis());
         self.date_due_ms = self.now_ms + u64::from(1000 - since_second.min(999));
-    }
-
-    fn look_at_events(&mut self) {
-        while let Some(ready) = self.events.at(self.next_event) {
-            self.next_event += 1;
-            match ready.token {
-                WAKE => self.look_at_wake(),
-                token if token >= LISTENERS => {
-                    self.accept(token - LISTENERS);
-                }
-                token => self.turn(usize::try_from(token).unwrap_or(usize::MAX), ready.ending),
-            }
-        }
     }
 
     fn look_at_wake(&mut self) {
         self.wake.clear();
-        if (self.room.stop)() && self.stopping_ms.is_none() {
+        if (self.shared.stop)() && self.stopping_ms.is_none() {
             self.begin_stop();
         }
     }
 
-    fn look_at_timers(&mut self) {
-        let mut due = std::mem::take(&mut self.due);
-        self.timers.take_due(self.now_ms, &mut due);
-        for (key, tick) in due.drain(..) {
-            if self.timers.fired(key, tick, self.now_ms) {
-                self.time_out(key);
-            }
-        }
-        self.due = due;
-    }
-
-    fn go_on(&mut self) {
-        for _ in 0..self.again.len() {
-            if let Some(key) = self.again.pop_front() {
-                self.turn(key, false);
-            }
-        }
-    }
-
     /// Works on one connection for as long as that needs nobody else.
-    fn turn(&mut self, key: usize, ending: bool) {
-        self.with_desk(key, |this, connection, desk| this.work(key, connection, desk, ending));
+    fn turn(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
+        let slot = self.connections.get_mut(key)?;
+        slot.ending |= ending;
+        let connection = slot.connection.take()?;
+        self.guarded(key, desk, |this, desk| this.work(key, connection, desk))
     }
 
-    fn time_out(&mut self, key: usize) {
-        self.with_desk(key, |this, connection, desk| this.expire(key, connection, desk));
+    fn time_out(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
+        match self.connections.get_mut(key)?.connection.take() {
+            Some(connection) => self.guarded(key, desk, |this, desk| this.expire(key, connection, desk)),
+            None => self.overdue(key, desk),
+        }
     }
 
-    /// Takes a connection out of the table and lends it the desk. A fault of our own ends that connection and no more.
-    fn with_desk(
+    /// A connection comes back from another thread.
+    fn take_back(&mut self, back: Return, desk: &mut Desk) -> Option<Errand> {
+        let Return { key, connection, endpoint, took_us } = back;
+        if let Some(us) = took_us {
+            self.endpoints.took(endpoint, us);
+        }
+        self.guarded(key, desk, |this, desk| {
+            let mut connection = connection;
+            this.watch_reader(key, &mut connection);
+            this.work(key, connection, desk)
+        })
+    }
+
+    /// Works on a connection that was taken out of the table. A fault of our own ends that connection and no more.
+    pub(crate) fn guarded(
         &mut self,
         key: usize,
-        work: impl FnOnce(&mut Self, Box<Connection>, &mut Desk) -> Option<Box<Connection>>,
-    ) {
-        let Some(connection) = self.connections.get_mut(key).and_then(Option::take) else { return };
-        let mut desk = self.desk.take().unwrap_or_else(|| Desk::new(&self.config));
-        let kept =
-            catch_unwind(AssertUnwindSafe(|| work(self, connection, &mut desk))).unwrap_or_else(|_| {
-                // The panic's own message is in the log already.
-                log::write(Level::Error, format_args!("the server itself failed; one connection was closed"));
-                desk = Desk::new(&self.config);
+        desk: &mut Desk,
+        work: impl FnOnce(&mut Self, &mut Desk) -> Worked,
+    ) -> Option<Errand> {
+        let worked = catch_unwind(AssertUnwindSafe(|| work(self, desk))).unwrap_or_else(|_| {
+            // The panic's own message is in the log already.
+            log::write(Level::Error, format_args!("the server itself failed; one connection was closed"));
+            *desk = Desk::new(&self.shared.config);
+            Worked::Ended(None)
+        });
+        match worked {
+            Worked::Kept(connection) => {
+                self.put_back(key, connection);
                 None
-            });
-        self.desk = Some(desk);
-        self.put_back(key, kept);
+            }
+            Worked::Away(errand) => errand,
+            Worked::Ended(errand) => {
+                self.forget(key);
+                errand
+            }
+        }
     }
 
-    fn put_back(&mut self, key: usize, kept: Option<Box<Connection>>) {
-        if kept.is_some() {
-            self.connections[key] = kept;
-        } else {
+    /// What the loop does with a connection's announced end, once: looks at it.
+    pub(crate) fn take_ending(&mut self, key: usize) -> bool {
+        self.connections.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.ending))
+    }
+
+    fn put_back(&mut self, key: usize, mut connection: Box<Connection>) {
+        if self.stopping_ms.is_some() && connection.is_idle() {
             self.forget(key);
+            return;
         }
+        if !connection.watched {
+            // What comes from here on makes an event; what has come since the turn makes one at once.
+            if let Err(error) = self.epoll.add(&*connection, key as u64, Interest::Edge) {
+                self.forget(key);
+                self.pause_accepting(&error);
+                return;
+            }
+            connection.watched = true;
+        }
+        self.connections[key].connection = Some(connection);
     }
 
     fn forget(&mut self, key: usize) {
@@ -351,60 +458,93 @@ impl<A: App> Loop<A> {
         self.accept_paused_ms = None;
     }
 
-    /// Takes the interpreter, or whatever calls of the application need.
-    pub(crate) fn attach(&mut self) {
-        if !self.attached
-            && let Some(app) = &self.app
-        {
-            app.attach();
-            self.attached = true;
+    /// The driver's call takes too long, or waits: the loop leaves it behind with its slot and its connection.
+    pub(crate) fn relieve(&mut self, post: &Post<Http>) {
+        let Calling { key, endpoint, what } = self.calling;
+        let now_ms = clock::monotonic_ms();
+        self.slot = false;
+        count(&self.shared.tally.handed_over);
+        self.endpoints.slow(endpoint);
+        *lock(&post.own.task) =
+            Some(Task { home: self.home, key, since_ms: now_ms, what, interrupted: false });
+        self.expect(key, now_ms);
+        if let Some(mut connection) = self.lent.take() {
+            // What is written so far must not wait. An error shows again later.
+            let Connection { output, socket, .. } = &mut *connection;
+            let _ = output.flush(std::os::fd::AsFd::as_fd(socket));
+            post.own.lent.put(connection);
         }
     }
 
-    fn detach(&mut self) {
-        if std::mem::take(&mut self.attached)
-            && let Some(app) = &self.app
-        {
-            app.detach();
+    /// Looks after a connection that is away.
+    pub(crate) fn expect(&mut self, key: usize, now_ms: u64) {
+        if self.connections.contains(key) {
+            match self.shared.config.request_timeout_ms {
+                0 => self.timers.clear(key),
+                timeout_ms => self.timers.set(key, now_ms + timeout_ms),
+            }
         }
     }
 
-    /// Takes the connections that wait at a listener, up to a share; `true` when there may be more.
-    fn accept(&mut self, index: u64) -> bool {
-        let index = usize::try_from(index).unwrap_or(usize::MAX);
-        for _ in 0..ACCEPTS_PER_TURN {
-            if self.connections.len() >= self.config.connections_max {
+    /// A call begins on the driver's thread.
+    pub(crate) fn note_call(&mut self, key: usize, endpoint: Endpoint, head: &[u8]) {
+        self.calling = Calling { key, endpoint, what: What::of(head) };
+        self.calls += 1;
+        let begun = &self.shared.tally.begun;
+        if self.shared.inboxes.len() == 1 {
+            // Only this thread counts: no locked instruction.
+            begun.store(begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        } else {
+            count(begun);
+        }
+    }
+
+    /// Whether requests are timed and learned from.
+    pub(crate) fn learns(&self) -> bool {
+        self.shared.config.hand_over == HandOver::Auto
+    }
+
+    /// Takes a connection that waits at a listener.
+    fn accept(&mut self, index: usize, desk: &mut Desk) -> Option<Errand> {
+        if let Some(connection) = self.accept_one(index) {
+            return self.welcome(connection, desk);
+        }
+        self.to_accept.retain(|(other, _)| *other != index);
+        None
+    }
+
+    /// `None` when no more come for now.
+    fn accept_one(&mut self, index: usize) -> Option<Box<Connection>> {
+        loop {
+            if self.connections.len() >= self.shared.config.connections_max {
                 if !self.is_awaited(index) {
-                    return false;
+                    return None;
                 }
                 if !self.shed() {
                     self.accept_paused_ms = Some(self.now_ms + ACCEPT_PAUSE_MS);
-                    return false;
+                    return None;
                 }
             }
-            let Some(listener) = self.listeners.get(index) else { return false };
-            match socket::accept(listener) {
-                Ok(Some((socket, peer))) => {
+            match socket::accept(self.listeners.get(index)?) {
+                Ok(accepted) => {
+                    let (socket, peer) = accepted?;
                     let listener = u16::try_from(index).unwrap_or(u16::MAX);
-                    self.welcome(Connection::new(socket, peer, listener, self.now_ms));
+                    return Some(Connection::new(socket, peer, listener, self.now_ms));
                 }
-                Ok(None) => return false,
                 // The client was gone before we came; the next one may wait.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) => {
                     // With no descriptor left, accept(2) does not look whether anybody waits.
                     if !self.is_awaited(index) {
-                        return false;
+                        return None;
                     }
-                    let room = self.shed();
-                    if !room {
+                    if !self.shed() {
                         self.pause_accepting(&error);
+                        return None;
                     }
-                    return room;
                 }
             }
         }
-        true
     }
 
     /// Whether a connection waits at a listener. The last one that did may be in already, and nobody is closed
@@ -417,10 +557,10 @@ impl<A: App> Loop<A> {
     /// Makes room: closes the eighth of the idle connections that has idled longest, as their clients must expect
     /// (RFC 9112 section 9.5). `false` when none is idle.
     fn shed(&mut self) -> bool {
-        let is_idle = |held: &Option<Box<Connection>>| {
-            held.as_ref().is_some_and(|held| held.requests > 0 && held.is_idle())
+        let is_idle = |slot: &Slot| {
+            slot.connection.as_ref().is_some_and(|held| held.requests > 0 && held.is_idle() && !held.more)
         };
-        let idle = self.connections.iter().filter(|(_, held)| is_idle(held));
+        let idle = self.connections.iter().filter(|(_, slot)| is_idle(slot));
         let mut keys: Vec<(u64, usize)> = idle.map(|(key, _)| (self.timers.deadline_ms(key), key)).collect();
         if keys.is_empty() {
             return false;
@@ -429,9 +569,12 @@ impl<A: App> Loop<A> {
         keys.select_nth_unstable(count - 1);
         let mut closed = false;
         for (_, key) in keys.drain(..count) {
+            let silent = |slot: &Slot| {
+                let held = slot.connection.as_ref();
+                held.is_some_and(|held| !matches!(socket::peek(&**held), Ok(Some(1..))))
+            };
             // A request that has just arrived is answered rather than lost.
-            self.turn(key, false);
-            if self.connections.get(key).is_some_and(is_idle) {
+            if self.connections.get(key).is_some_and(silent) {
                 self.forget(key);
                 closed = true;
             }
@@ -441,23 +584,16 @@ impl<A: App> Loop<A> {
 
     /// Takes a new connection in. Its first request has often arrived already; when that is the only one, the
     /// connection is answered and closed without ever being watched.
-    fn welcome(&mut self, connection: Box<Connection>) {
+    fn welcome(&mut self, connection: Box<Connection>, desk: &mut Desk) -> Option<Errand> {
         let key = self.connections.vacant_key();
         if !self.addresses.enter(key, connection.peer) {
             log::write(Level::Debug, format_args!("a client has too many connections; one more was closed"));
-            return;
+            return None;
         }
-        let deadline_ms = self.now_ms + self.config.first_byte_timeout_ms;
+        let deadline_ms = self.now_ms + self.shared.config.first_byte_timeout_ms;
         self.timers.set(key, deadline_ms);
-        self.connections.insert(Some(connection));
-        self.turn(key, false);
-        // What comes from here on makes an event; what has come since the turn makes one at once.
-        if let Some(Some(connection)) = self.connections.get(key)
-            && let Err(error) = self.epoll.add(&**connection, key as u64, Interest::Edge)
-        {
-            self.forget(key);
-            self.pause_accepting(&error);
-        }
+        self.connections.insert(Slot { connection: Some(connection), ending: false });
+        self.turn(key, false, desk)
     }
 
     fn pause_accepting(&mut self, error: &io::Error) {
@@ -498,20 +634,21 @@ impl<A: App> Loop<A> {
 
     /// No new connections, no further requests: what runs may finish.
     fn begin_stop(&mut self) {
-        self.stopping_ms = Some(self.now_ms + self.config.graceful_timeout_ms);
+        self.stopping_ms = Some(self.now_ms + self.shared.config.graceful_timeout_ms);
         // What the kernel has accepted for us is ours: a client in the queue would see a reset.
-        for index in 0..self.listeners.len() {
-            while self.accept(index as u64) {}
-        }
-        self.listeners.clear();
-        let keys: Vec<usize> = self.connections.iter().map(|(key, _)| key).collect();
-        for key in keys {
-            // A request that has arrived and was not read yet is answered first.
-            self.turn(key, false);
-            let idle = |held: &Option<Box<Connection>>| held.as_ref().is_some_and(|held| held.is_idle());
-            if self.connections.get(key).is_some_and(idle) {
-                self.forget(key);
-            }
-        }
+        self.to_accept = (0..self.listeners.len()).map(|index| (index, u32::MAX)).collect();
+        self.closing = true;
     }
+
+    fn close_listeners(&mut self) {
+        self.listeners.clear();
+        // A request that has arrived and was not read yet is answered; what is idle then is closed.
+        self.again = self.connections.iter().map(|(key, _)| key).collect();
+        self.again_left = self.again.len();
+    }
+}
+
+/// The `Date` field (RFC 9110 section 6.6.1) for this second.
+pub(crate) fn date_now() -> [u8; 29] {
+    httpdate::fmt_http_date(SystemTime::now()).as_bytes().try_into().unwrap_or([b' '; 29])
 }

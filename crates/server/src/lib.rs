@@ -1,6 +1,6 @@
-//! The event loop, connections and timers; knows no Python.
+//! The event loop, connections, timers, and the threads that run the application; knows no Python.
 //!
-//! A [`Loop`] accepts, parses, answers from folders, and asks an [`App`] for the rest.
+//! A [`Server`] accepts, parses, answers from folders, and asks an [`App`] for the rest.
 
 #![forbid(unsafe_code)]
 
@@ -11,11 +11,16 @@ mod app;
 mod body;
 mod config;
 mod connection;
+mod dispatch;
+mod driver;
+mod endpoints;
+mod errand;
 mod event_loop;
 pub mod log;
 mod output;
 mod reply;
 mod serve;
+mod server;
 mod timer;
 mod turn;
 mod watch;
@@ -23,7 +28,8 @@ mod watch;
 pub use access_log::{AccessLog, AccessLogError, Record};
 pub use app::{App, Call, Outcome, Pull, Stream};
 pub use body::{Body, Live, Quota, Stored};
-pub use config::Config;
-pub use event_loop::{Loop, Mount, Parts};
+pub use config::{Config, HandOver};
+pub use event_loop::{Mount, Parts};
 pub use output::Payload;
-pub use reply::{PENDING_BYTES_MAX, Reply, SHARE_BYTES_MIN};
+pub use reply::{PENDING_BYTES_MAX, Reply, SHARE_BYTES_MIN, WAITING_BYTES_MAX};
+pub use server::{Counters, Server};

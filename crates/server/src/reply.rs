@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adyton_http1::{
@@ -11,32 +12,23 @@ use adyton_http1::{
 use adyton_sys::{clock, socket};
 
 use crate::body::Live;
-use crate::connection::{After, Connection};
+use crate::config::Config;
+use crate::connection::{After, Connection, Reader};
+use crate::driver::Hand;
+use crate::event_loop::date_now;
+use crate::log::{self, Level};
 use crate::output::{Flushed, Output, Payload, Segment};
-use crate::watch::Watch;
+use crate::server::Shared;
 
 /// From this size on, bytes are borrowed and sent from where they are; below it, copying them
 /// beside the head is cheaper than a second slice.
 pub const SHARE_BYTES_MIN: usize = 16 << 10;
 
-/// An answer waits for its client when this much of it is in memory.
+/// An answer is sent, as far as its client takes it, whenever this much of it is in memory.
 pub const PENDING_BYTES_MAX: u64 = 64 << 10;
 
-/// What all answers of a loop share.
-pub(crate) struct Room {
-    pub(crate) date: [u8; 29],
-    pub(crate) server: Vec<u8>,
-    pub(crate) watch: Watch,
-    pub(crate) write_idle_timeout_ms: u64,
-    /// Whether a clean stop was asked for.
-    pub(crate) stop: Box<dyn Fn() -> bool + Send + Sync>,
-}
-
-impl Room {
-    pub(crate) fn identity(&self) -> Identity<'_> {
-        Identity { date: &self.date, server: &self.server }
-    }
-}
+/// An answer waits for its client when this much of it is in memory: the high-water mark.
+pub const WAITING_BYTES_MAX: u64 = 1 << 20;
 
 /// How far one answer has come.
 #[derive(Clone, Debug)]
@@ -85,21 +77,38 @@ impl Answer {
 
 /// The place for the answer to one request.
 pub struct Reply<'c> {
-    /// `None` while the watch has it, which only a wait of the application does.
+    /// `None` while the application has the thread: others may reach it then.
     connection: Option<Box<Connection>>,
     answer: Answer,
-    room: &'c Room,
+    shared: &'c Shared,
+    /// What the `Date` field says.
+    date: [u8; 29],
     live: Option<Arc<Mutex<Live>>>,
+    /// `None` for an answer that the loop gives itself.
+    hand: Option<&'c mut Hand>,
 }
 
 impl<'c> Reply<'c> {
     pub(crate) fn new(
         connection: Box<Connection>,
         answer: Answer,
-        room: &'c Room,
+        shared: &'c Shared,
+        date: &[u8; 29],
         live: Option<Arc<Mutex<Live>>>,
     ) -> Self {
-        Self { connection: Some(connection), answer, room, live }
+        Self { connection: Some(connection), answer, shared, date: *date, live, hand: None }
+    }
+
+    /// Lets the application have the thread while it answers.
+    pub(crate) fn lay_in(&mut self, hand: &'c mut Hand) {
+        self.hand = Some(hand);
+    }
+
+    /// Takes what the application's calls need.
+    pub(crate) fn attach(&mut self) {
+        if let Some(hand) = &mut self.hand {
+            hand.attach();
+        }
     }
 
     pub(crate) fn into_parts(mut self) -> (Box<Connection>, Answer, Option<Arc<Mutex<Live>>>) {
@@ -111,7 +120,11 @@ impl<'c> Reply<'c> {
     }
 
     fn connection(&mut self) -> &mut Connection {
-        self.connection.get_or_insert_with(|| self.room.watch.reclaim())
+        let hand = &mut self.hand;
+        self.connection.get_or_insert_with(|| match hand {
+            Some(hand) => hand.reclaim(),
+            None => unreachable!("only a hand lends it"),
+        })
     }
 
     fn output(&mut self) -> &mut Output {
@@ -124,8 +137,8 @@ impl<'c> Reply<'c> {
     }
 
     /// Date and server name, for heads that are rendered elsewhere.
-    pub fn identity(&self) -> Identity<'c> {
-        self.room.identity()
+    pub fn identity(&self) -> Identity<'_> {
+        Identity { date: &self.date, server: &self.shared.config.server }
     }
 
     /// Whether the head is written: after that only the body can follow.
@@ -160,17 +173,18 @@ impl<'c> Reply<'c> {
     ) -> Result<(), E> {
         debug_assert!(!self.has_begun());
         self.settle_connection();
-        let (asked, room) = (self.answer.asked, self.room);
+        let (asked, date, server) = (self.answer.asked, self.date, &self.shared.config.server);
+        let identity = Identity { date: &date, server };
         let tail = self.output().tail();
         let mark = tail.len();
         let written =
             ResponseHead::begin(tail, asked, status, reason).map_err(E::from).and_then(|mut head| {
                 fill(&mut head)?;
-                Ok(head.finish(&room.identity(), size))
+                Ok(head.finish(&identity, size))
             });
         match written {
             Ok(framed) => {
-                self.answer.commit(status, framed);
+                self.commit(status, framed);
                 Ok(())
             }
             Err(error) => {
@@ -184,11 +198,18 @@ impl<'c> Reply<'c> {
     pub fn head_from(&mut self, rendered: &[u8], facts: HeadFacts, size: BodySize) {
         debug_assert!(!self.has_begun());
         self.settle_connection();
-        let (keep_alive, room) = (self.answer.asked.keep_alive, self.room);
+        let (keep_alive, date, server) =
+            (self.answer.asked.keep_alive, self.date, &self.shared.config.server);
         let tail = self.output().tail();
         tail.extend_from_slice(rendered);
-        let framed = ResponseHead::resume(tail, facts, keep_alive).finish(&room.identity(), size);
-        self.answer.commit(facts.status(), framed);
+        let identity = Identity { date: &date, server };
+        let framed = ResponseHead::resume(tail, facts, keep_alive).finish(&identity, size);
+        self.commit(facts.status(), framed);
+    }
+
+    fn commit(&mut self, status: u16, framed: Framed) {
+        self.answer.commit(status, framed);
+        self.connection().begun = true;
     }
 
     /// Whether bytes of a body may follow the head at all.
@@ -199,7 +220,10 @@ impl<'c> Reply<'c> {
     /// Decides at the last moment whether the connection may live on: not when the server is to stop, and not when
     /// the client still holds back a body that would be taken for the next request.
     fn settle_connection(&mut self) {
-        self.answer.asked.keep_alive &= !(self.room.stop)();
+        self.answer.asked.keep_alive &= !(self.shared.stop)();
+        if self.hand.as_ref().is_some_and(|hand| hand.is_late()) {
+            self.date = date_now();
+        }
         if let Some(live) = &self.live {
             let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
             self.answer.asked.keep_alive &= live.is_done();
@@ -210,8 +234,8 @@ impl<'c> Reply<'c> {
     /// Hands `write` the output and the form of the answer, for a head and body rendered elsewhere.
     pub fn render<R>(&mut self, write: impl FnOnce(&mut Vec<u8>, Asked, Identity<'_>) -> R) -> R {
         self.settle_connection();
-        let (asked, room) = (self.answer.asked, self.room);
-        write(self.output().tail(), asked, room.identity())
+        let (asked, date, server) = (self.answer.asked, self.date, &self.shared.config.server);
+        write(self.output().tail(), asked, Identity { date: &date, server })
     }
 
     /// Answers with an error page, if nothing was answered yet; `detail` is for the client.
@@ -232,7 +256,7 @@ impl<'c> Reply<'c> {
             Made::Parts { status, body_bytes, keep_alive, parts } => (status, body_bytes, keep_alive, parts),
             Made::FallThrough => return false,
         };
-        self.answer.commit(status, Framed { framing: BodyFraming::None, keep_alive });
+        self.commit(status, Framed { framing: BodyFraming::None, keep_alive });
         self.answer.body_bytes = body_bytes;
         for part in parts {
             self.output().push(match part {
@@ -333,47 +357,116 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Whether the client should take something before more is made.
+    /// Whether the client should take something before more is made. Sends what it takes first.
     pub fn is_backed_up(&mut self) -> bool {
-        self.output().memory_bytes() >= PENDING_BYTES_MAX
+        if self.output().memory_bytes() < PENDING_BYTES_MAX {
+            return false;
+        }
+        if !self.may_wait() {
+            return true;
+        }
+        self.send_some();
+        let waiting = self.shared.output_bytes.load(Ordering::Relaxed);
+        let config = &self.shared.config;
+        let most = if waiting < config.output_bytes_max { WAITING_BYTES_MAX } else { PENDING_BYTES_MAX };
+        self.output().memory_bytes() >= most
     }
 
-    /// To be said before a call that may take long: what is written so far is sent if it does.
+    /// Whether [`Reply::wait_for_reader`] can be called: else the rest of the answer has to be pulled later.
+    pub fn may_wait(&self) -> bool {
+        self.hand.as_ref().is_some_and(|hand| hand.may_wait())
+    }
+
+    /// Whether the client has gone: nobody wants more of the answer.
+    pub fn is_abandoned(&mut self) -> bool {
+        self.connection().broken
+    }
+
+    fn send_some(&mut self) {
+        let connection = self.connection();
+        let Connection { output, socket, broken, .. } = connection;
+        *broken |= output.flush(socket.as_fd()).is_err();
+    }
+
+    /// To be said before a call that may take long: what is written so far is sent if it does, and others go on with
+    /// the loop.
     pub fn before_wait(&mut self) {
-        if self.connection.as_ref().is_some_and(|connection| !connection.output.is_empty())
+        if let Some(hand) = &mut self.hand
             && let Some(connection) = self.connection.take()
         {
-            self.room.watch.lend(connection);
+            hand.lend(Some(connection));
         }
     }
 
-    /// Sends everything written so far, and waits until the kernel has it.
+    /// Waits until the client has taken most of what is written. To be called detached; only if [`Reply::may_wait`].
     ///
     /// # Errors
     ///
-    /// The client is gone, or takes nothing for the time that `--write-idle-timeout` allows.
+    /// The client is gone, or reads more slowly than the settings allow.
+    pub fn wait_for_reader(&mut self) -> io::Result<()> {
+        let held_bytes = self.output().memory_bytes();
+        let shared = self.shared;
+        shared.output_bytes.fetch_add(held_bytes, Ordering::Relaxed);
+        let sent = self.send_until(PENDING_BYTES_MAX);
+        shared.output_bytes.fetch_sub(held_bytes, Ordering::Relaxed);
+        sent
+    }
+
+    /// Sends everything written so far, and waits until the kernel has it. To be called detached.
+    ///
+    /// # Errors
+    ///
+    /// The client is gone, or reads more slowly than the settings allow.
     pub fn send_now(&mut self) -> io::Result<()> {
-        let timeout_ms = self.room.write_idle_timeout_ms;
-        let connection = self.connection();
-        let Connection { output, socket, .. } = connection;
-        let mut pending_bytes = output.pending_bytes();
-        let mut deadline_ms = clock::monotonic_ms() + timeout_ms;
-        loop {
-            if output.flush(socket.as_fd())? == Flushed::All {
-                return Ok(());
-            }
-            let now_ms = clock::monotonic_ms();
-            if output.pending_bytes() < pending_bytes {
-                pending_bytes = output.pending_bytes();
-                deadline_ms = now_ms + timeout_ms;
-            }
-            let left_ms = deadline_ms.saturating_sub(now_ms);
-            if left_ms == 0 || !socket::wait(&*socket, socket::Until::Writable, left_ms)? {
+        self.send_until(1)
+    }
+
+    /// Sends until fewer than `bytes` are left, and waits for the client if need be.
+    fn send_until(&mut self, bytes: u64) -> io::Result<()> {
+        self.connection();
+        let (Some(connection), config) = (&mut self.connection, &self.shared.config) else { return Ok(()) };
+        let Connection { output, socket, .. } = &mut **connection;
+        let sent = match output.flush(socket.as_fd()) {
+            Ok(Flushed::All) => return Ok(()),
+            Ok(_) if output.pending_bytes() < bytes => return Ok(()),
+            Ok(_) => match &mut self.hand {
+                Some(hand) => hand.park(|| send_slowly(connection, bytes, config)),
+                None => send_slowly(connection, bytes, config),
+            },
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &sent {
+            connection.broken = true;
+            log::write(Level::Debug, format_args!("a client went away before its answer was sent: {error}"));
+        }
+        sent
+    }
+}
+
+/// Sends at the client's pace until fewer than `bytes` are left.
+fn send_slowly(connection: &mut Connection, bytes: u64, config: &Config) -> io::Result<()> {
+    let mut reader = Reader::new(connection, clock::monotonic_ms());
+    let mut look_ms = clock::monotonic_ms() + Reader::look_again_ms(config);
+    loop {
+        let Connection { output, socket, .. } = &mut *connection;
+        match output.flush(socket.as_fd())? {
+            Flushed::All => return Ok(()),
+            _ if output.pending_bytes() < bytes => return Ok(()),
+            Flushed::Turn => continue,
+            Flushed::Blocked => {}
+        }
+        let now_ms = clock::monotonic_ms();
+        if now_ms >= look_ms {
+            if reader.is_too_slow(connection, now_ms, config) {
+                // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
+                socket::reset_on_close(&connection.socket);
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
-                    "the client takes nothing of the answer",
+                    "the client takes its answer too slowly",
                 ));
             }
+            look_ms = now_ms + Reader::look_again_ms(config);
         }
+        socket::wait(&connection.socket, socket::Until::Writable, look_ms - now_ms)?;
     }
 }

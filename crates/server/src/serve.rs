@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 use adyton_http1::{Asked, Framing, Head, Parsed, Refusal, Version};
 use adyton_sys::socket;
 
-use crate::answer::{Request, Verdict};
-use crate::app::App;
-use crate::body::{Body, Live, NO_ROOM, TOO_LARGE, Upload};
-use crate::connection::{After, Connection, Phase, Reader};
-use crate::event_loop::{Desk, Loop};
+use crate::answer::{Answering, Verdict};
+use crate::body::{Live, NO_ROOM, TOO_LARGE, Upload};
+use crate::connection::{After, Connection, Phase};
+use crate::driver::Desk;
+use crate::endpoints::Endpoint;
+use crate::errand::{Ask, Owned, OwnedBody, Place};
+use crate::event_loop::Loop;
 use crate::log::{self, Level};
 use crate::reply::{Answer, PENDING_BYTES_MAX, Reply};
 use crate::turn::{Next, Step, worth_parsing};
@@ -17,7 +19,7 @@ use crate::turn::{Next, Step, worth_parsing};
 /// A client that needs too long for its request (RFC 9110 section 15.5.9).
 pub(crate) const TOO_SLOW: Refusal = Refusal { status: 408, reason: "the request came too slowly" };
 
-impl<A: App> Loop<A> {
+impl Loop {
     /// Receives, and answers every request that is whole.
     pub(crate) fn receive_head(
         &mut self,
@@ -30,40 +32,39 @@ impl<A: App> Loop<A> {
         let mut filled = carried;
         if !std::mem::take(&mut connection.unparsed) {
             match socket::recv(&*connection, &mut desk.buffer[carried..]) {
-                Ok(None) => return (connection, Next::Wait),
+                Ok(None) => return Step::On(connection, Next::Wait),
                 Ok(Some(bytes)) if bytes > 0 => filled += bytes,
-                _ => return (connection, Next::Close),
+                _ => return Step::On(connection, Next::Close),
             }
             connection.more = filled == desk.buffer.len();
             self.receives += 1;
             if carried == 0 {
                 connection.since_ms = self.now_ms;
-            } else if !worth_parsing(carried, &desk.buffer[..filled], &self.config.head) {
+            } else if !worth_parsing(carried, &desk.buffer[..filled], &self.shared.config.head) {
                 connection.carry.extend_from_slice(&desk.buffer[carried..filled]);
-                return (connection, Next::Wait);
+                return Step::On(connection, Next::Wait);
             }
         }
         connection.carry = Vec::new();
         connection.output.lend(&mut desk.spare);
-        self.answer_buffered(key, connection, desk, filled)
+        self.answer_buffered(key, connection, desk, 0..filled)
     }
 
-    /// Answers the requests in the buffer's first `filled` bytes; their answers leave together.
-    fn answer_buffered(
+    /// Answers the requests in a part of the buffer; their answers leave together.
+    pub(crate) fn answer_buffered(
         &mut self,
         key: usize,
         mut connection: Box<Connection>,
         desk: &mut Desk,
-        filled: usize,
+        std::ops::Range { start: mut at, end: filled }: std::ops::Range<usize>,
     ) -> Step {
-        let mut at = 0;
         while at < filled {
             if at > 0 && connection.output.pending_bytes() > PENDING_BYTES_MAX {
                 connection.keep(&desk.buffer[at..filled], true);
                 break;
             }
             let Desk { buffer, head, .. } = desk;
-            match head.parse(&buffer[at..filled], &self.config.head) {
+            match head.parse(&buffer[at..filled], &self.shared.config.head) {
                 Ok(Parsed::Complete) => {}
                 Ok(Parsed::Partial) => {
                     connection.keep(&buffer[at..filled], false);
@@ -74,7 +75,7 @@ impl<A: App> Loop<A> {
                     return self.refuse(key, connection, desk, refusal, &start);
                 }
             }
-            if self.config.refuse_underscores && has_underscore(head, &buffer[at..filled]) {
+            if self.shared.config.refuse_underscores && has_underscore(head, &buffer[at..filled]) {
                 let start = start_of(&buffer[at..filled]);
                 return self.refuse(key, connection, desk, UNDERSCORE, &start);
             }
@@ -82,18 +83,25 @@ impl<A: App> Loop<A> {
             let Some(end) = body_end(head.framing(), body_at, filled) else {
                 return self.begin_body(key, connection, desk, at..filled);
             };
-            if (end - body_at) as u64 > self.config.body_bytes_max {
+            if (end - body_at) as u64 > self.shared.config.body_bytes_max {
                 let start = start_of(&buffer[at..filled]);
                 return self.refuse(key, connection, desk, TOO_LARGE, &start);
             }
-            let body = if end == body_at { Body::Empty } else { Body::Bytes(&buffer[body_at..end]) };
-            let request = Request { head, bytes: &buffer[at..body_at], body, unread: false };
-            let (held, verdict) = self.answer(connection, request);
-            connection = held;
-            at = end;
-            if !matches!(verdict, Verdict::Answered(After::Next)) {
-                connection.keep(&desk.buffer[at..filled], true);
-                return self.conclude(key, connection, desk, verdict);
+            let (head, bytes) = (&desk.head, &desk.buffer[at..body_at]);
+            match self.answer(connection, head, bytes, false) {
+                Answering::Done(back, After::Next) => {
+                    connection = back;
+                    at = end;
+                }
+                Answering::Done(mut back, after) => {
+                    back.keep(&desk.buffer[end..filled], true);
+                    return self.conclude(key, back, desk, Verdict::Answered(after));
+                }
+                Answering::Ask(connection, answer, started_us) => {
+                    let endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
+                    let place = Place::Desk { start: at, body_at, end, filled };
+                    return self.ask(Ask { key, connection, answer, started_us, endpoint, place }, desk);
+                }
             }
         }
         self.settle(key, connection, desk, After::Next)
@@ -109,19 +117,22 @@ impl<A: App> Loop<A> {
     ) -> Step {
         let Desk { buffer, head, .. } = desk;
         let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
-        if matches!(head.framing(), Framing::Length(length) if length > self.config.body_bytes_max) {
+        if matches!(head.framing(), Framing::Length(length) if length > self.shared.config.body_bytes_max) {
             let start = start_of(bytes);
             return self.refuse(key, connection, desk, TOO_LARGE, &start);
         }
-        if self.app.is_none()
-            || self.mount_of(head.path().of(bytes)).is_some_and(|mount| !mount.falls_through)
-        {
+        let is_static = self.mount_of(head.path().of(bytes)).is_some_and(|mount| !mount.falls_through);
+        if self.shared.app.is_none() || is_static {
             connection.keep(early, true);
-            let request = Request { head, bytes, body: Body::Empty, unread: true };
-            let (connection, verdict) = self.answer(connection, request);
-            return self.conclude(key, connection, desk, verdict);
+            return match self.answer(connection, head, bytes, true) {
+                Answering::Done(connection, after) => {
+                    self.conclude(key, connection, desk, Verdict::Answered(after))
+                }
+                Answering::Ask(..) => unreachable!("the application is not asked for this"),
+            };
         }
-        if head.expects_continue() && early.is_empty() {
+        let awaited = head.expects_continue() && early.is_empty();
+        if awaited || self.shared.config.stream_body {
             if !connection.output.is_empty() {
                 // `100 Continue` must not overtake the answers to earlier requests: they are sent first.
                 connection.keep(&buffer[request], true);
@@ -131,25 +142,46 @@ impl<A: App> Loop<A> {
                 let start = start_of(bytes);
                 return self.refuse(key, connection, desk, NO_ROOM, &start);
             };
-            let live = Live::new(socket, head.framing(), &self.config);
-            let request =
-                Request { head, bytes, body: Body::Live(Arc::new(Mutex::new(live))), unread: false };
-            let (connection, verdict) = self.answer(connection, request);
-            return self.conclude(key, connection, desk, verdict);
+            let live = Live::new(socket, head.framing(), &self.shared.config, (early, awaited));
+            let body = OwnedBody::Live(Arc::new(Mutex::new(live)));
+            let owned = Owned { head: bytes.to_vec(), body };
+            return self.answer_owned(key, connection, desk, owned);
         }
         connection.phase = Phase::Upload(Box::new(Upload::new(bytes, head.framing(), self.now_ms)));
         connection.keep(early, true);
-        let deadline_ms = self.now_ms + self.config.body_idle_timeout_ms;
+        let deadline_ms = self.now_ms + self.shared.config.body_idle_timeout_ms;
         self.timers.set(key, deadline_ms);
         // Answers to earlier requests do not wait for this one's body.
         let Connection { output, socket, .. } = &mut *connection;
         if output.flush(std::os::fd::AsFd::as_fd(socket)).is_err() {
-            return (connection, Next::Close);
+            return Step::On(connection, Next::Close);
         }
         if output.is_empty() {
             output.give_back(&mut desk.spare);
         }
-        (connection, Next::Continue)
+        Step::On(connection, Next::Continue)
+    }
+
+    /// Answers a request that is not in the desk's buffer; its head is parsed.
+    fn answer_owned(
+        &mut self,
+        key: usize,
+        connection: Box<Connection>,
+        desk: &mut Desk,
+        owned: Owned,
+    ) -> Step {
+        let unread = owned.body.live().is_some();
+        let (head, bytes) = (&desk.head, &*owned.head);
+        match self.answer(connection, head, bytes, unread) {
+            Answering::Done(connection, after) => {
+                self.conclude(key, connection, desk, Verdict::Answered(after))
+            }
+            Answering::Ask(connection, answer, started_us) => {
+                let endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
+                let place = Place::Own(Box::new(owned));
+                self.ask(Ask { key, connection, answer, started_us, endpoint, place }, desk)
+            }
+        }
     }
 
     /// Answers a request whose body has come in.
@@ -164,17 +196,15 @@ impl<A: App> Loop<A> {
         };
         connection.output.lend(&mut desk.spare);
         let bytes = std::mem::take(&mut upload.head);
-        let parsed = desk.head.parse(&bytes, &self.config.head);
+        let parsed = desk.head.parse(&bytes, &self.shared.config.head);
         let (Ok(Parsed::Complete), Ok(body)) = (parsed, upload.body()) else {
             let start = start_of(&bytes);
             return self.refuse(key, connection, desk, NO_ROOM, &start);
         };
-        let request = Request { head: &desk.head, bytes: &bytes, body, unread: false };
-        let (connection, verdict) = self.answer(connection, request);
-        self.conclude(key, connection, desk, verdict)
+        self.answer_owned(key, connection, desk, Owned { head: bytes, body })
     }
 
-    fn conclude(
+    pub(crate) fn conclude(
         &mut self,
         key: usize,
         mut connection: Box<Connection>,
@@ -187,11 +217,10 @@ impl<A: App> Loop<A> {
                 self.settle(key, connection, desk, After::Linger)
             }
             Verdict::Answered(after) => self.settle(key, connection, desk, after),
-            Verdict::Streaming(mut respond) => {
-                respond.reader = Reader::new(&connection, self.now_ms);
-                self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.config));
+            Verdict::Streaming(respond) => {
                 connection.phase = Phase::Respond(respond);
-                (connection, Next::Continue)
+                self.watch_reader(key, &mut connection);
+                Step::On(connection, Next::Continue)
             }
         }
     }
@@ -212,7 +241,7 @@ impl<A: App> Loop<A> {
         let (peer, started_us) = (connection.peer, self.start_us());
         let asked =
             Asked { version: Version::Http11, is_head: start.starts_with(b"HEAD "), keep_alive: false };
-        let mut reply = Reply::new(connection, Answer::new(asked), &self.room, None);
+        let mut reply = Reply::new(connection, Answer::new(asked), &self.shared, &self.date, None);
         reply.fail(refusal.status, refusal.reason);
         let (connection, answer, _) = reply.into_parts();
         self.log_answer(peer, None, start, &answer, started_us);

@@ -1,17 +1,16 @@
 //! A connection's turn: it goes from phase to phase until it has to wait for its client.
 
 use std::net::SocketAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use adyton_http1::{Head, Parsed};
 use adyton_sys::socket;
 
-use crate::app::{App, Pull};
 use crate::connection::{After, Connection, Linger, Phase, Reader, Respond};
-use crate::event_loop::{Desk, Loop};
+use crate::driver::Desk;
+use crate::errand::Errand;
+use crate::event_loop::Loop;
 use crate::log::{self, Level};
 use crate::output::Flushed;
-use crate::reply::Reply;
 use crate::serve::{TOO_SLOW, start_of};
 
 /// Pulls from one stream before the other connections get their turn.
@@ -33,51 +32,66 @@ pub(crate) enum Next {
     Close,
 }
 
-/// A connection and what it does next.
-pub(crate) type Step = (Box<Connection>, Next);
+/// A step of a connection.
+pub(crate) enum Step {
+    /// It is here, and does this next.
+    On(Box<Connection>, Next),
+    /// It has gone to the application: with this errand, or into the queue.
+    Away(Option<Errand>),
+}
 
-impl<A: App> Loop<A> {
-    /// Works on a connection until it waits (it comes back) or ends (it does not).
-    pub(crate) fn work(
-        &mut self,
-        key: usize,
-        mut connection: Box<Connection>,
-        desk: &mut Desk,
-        mut ending: bool,
-    ) -> Option<Box<Connection>> {
+/// What working on a connection came to.
+pub(crate) enum Worked {
+    /// It waits.
+    Kept(Box<Connection>),
+    /// It is with the application, which the driver is to call.
+    Away(Option<Errand>),
+    /// It has ended; something may be left to be closed.
+    Ended(Option<Errand>),
+}
+
+impl Loop {
+    /// Works on a connection until it waits, ends, or is away.
+    pub(crate) fn work(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> Worked {
+        self.work_on(key, Step::On(connection, Next::Continue), desk)
+    }
+
+    /// As [`Loop::work`], after a first step.
+    pub(crate) fn work_on(&mut self, key: usize, first: Step, desk: &mut Desk) -> Worked {
+        let mut step = first;
         loop {
-            let (held, next) = match connection.phase {
+            let (connection, next) = match step {
+                Step::On(connection, next) => (connection, next),
+                Step::Away(errand) => return Worked::Away(errand),
+            };
+            match next {
+                Next::Continue => {}
+                // The peer's end was announced together with its last bytes, and is not again.
+                Next::Wait if self.take_ending(key) => {}
+                Next::Wait => return Worked::Kept(connection),
+                Next::Again => {
+                    self.again.push_back(key);
+                    return Worked::Kept(connection);
+                }
+                Next::Close => return Worked::Ended(self.close(*connection)),
+            }
+            step = match connection.phase {
                 Phase::Head => self.receive_head(key, connection, desk),
                 Phase::Upload(_) => self.receive_body(key, connection, desk),
                 Phase::Respond(_) => self.respond(key, connection, desk),
                 Phase::Linger(_) => linger(connection, desk),
             };
-            connection = held;
-            match next {
-                Next::Continue => {}
-                // The peer's end was announced together with its last bytes, and is not again.
-                Next::Wait if std::mem::take(&mut ending) => {}
-                Next::Wait => return Some(connection),
-                Next::Again => {
-                    self.again.push_back(key);
-                    return Some(connection);
-                }
-                Next::Close => {
-                    self.close(connection);
-                    return None;
-                }
-            }
         }
     }
 
-    fn close(&mut self, connection: Box<Connection>) {
-        let mut connection = connection;
-        if let Phase::Respond(respond) = std::mem::replace(&mut connection.phase, Phase::Head) {
-            if respond.stream.is_some() {
-                self.attach();
-            }
-            self.log_streamed(connection.peer, &respond);
-        }
+    /// Ends a connection; what is left of a stream has to be closed.
+    fn close(&mut self, mut connection: Connection) -> Option<Errand> {
+        let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
+            return None;
+        };
+        self.log_streamed(connection.peer, &respond);
+        let stream = respond.stream.take()?;
+        self.send(usize::MAX, Errand::Discard(stream))
     }
 
     /// Sends what the answers have so far, and decides what follows them.
@@ -98,93 +112,93 @@ impl<A: App> Loop<A> {
                 self.after_answer(key, connection, after)
             }
             Ok(flushed) => {
-                let mut respond = Respond::new(after);
-                respond.reader = Reader::new(&connection, self.now_ms);
-                self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.config));
-                connection.phase = Phase::Respond(Box::new(respond));
+                connection.phase = Phase::Respond(Box::new(Respond::new(after)));
+                self.watch_reader(key, &mut connection);
                 wait_for_reader(connection, flushed)
             }
-            Err(error) => (ended(connection, &error), Next::Close),
+            Err(error) => Step::On(ended(connection, &error), Next::Close),
         }
     }
 
     /// Everything is sent: the next request, a farewell, or the end.
     fn after_answer(&mut self, key: usize, mut connection: Box<Connection>, after: After) -> Step {
         match after {
-            After::Close => (connection, Next::Close),
+            After::Close => Step::On(connection, Next::Close),
             After::Reset => {
                 socket::reset_on_close(&connection.socket);
-                (connection, Next::Close)
+                Step::On(connection, Next::Close)
             }
             After::Linger => {
                 socket::shutdown_write(&*connection);
-                let deadline_ms = self.now_ms + self.config.linger_timeout_ms;
+                let deadline_ms = self.now_ms + self.shared.config.linger_timeout_ms;
                 self.timers.set(key, deadline_ms);
                 connection.carry = Vec::new();
                 connection.phase =
-                    Phase::Linger(Box::new(Linger { bytes_left: self.config.drain_bytes_max }));
-                (connection, Next::Continue)
+                    Phase::Linger(Box::new(Linger { bytes_left: self.shared.config.drain_bytes_max }));
+                Step::On(connection, Next::Continue)
             }
             After::Next => {
                 connection.phase = Phase::Head;
                 let deadline_ms = if connection.carry.is_empty() {
-                    self.now_ms + self.config.keep_alive_timeout_ms
+                    self.now_ms + self.shared.config.keep_alive_timeout_ms
                 } else {
                     // Nothing of a head may have been answered: its time goes on.
-                    connection.since_ms + self.config.head_timeout_ms
+                    connection.since_ms + self.shared.config.head_timeout_ms
                 };
                 self.timers.set(key, deadline_ms);
                 let more = std::mem::take(&mut connection.more) || connection.unparsed;
-                (connection, if more { Next::Continue } else { Next::Wait })
+                Step::On(connection, if more { Next::Continue } else { Next::Wait })
             }
         }
     }
 
-    /// Goes on with an answer: sends, pulls, sends.
+    /// Goes on with an answer: sends, and pulls when everything is sent.
     fn respond(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
-        for _ in 0..PULLS_PER_TURN {
-            let Connection { output, socket, .. } = &mut *connection;
-            match output.flush(std::os::fd::AsFd::as_fd(socket)) {
-                Ok(Flushed::All) => {}
-                Ok(flushed) => return wait_for_reader(connection, flushed),
-                Err(error) => return (ended(connection, &error), Next::Close),
-            }
-            let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
-                unreachable!("only called in this phase")
-            };
-            if respond.stream.is_none() {
-                connection.output.give_back(&mut desk.spare);
-                let after = self.finish(&mut connection, *respond);
-                // What came while nobody was reading made its event then.
-                connection.more = true;
-                return self.after_answer(key, connection, after);
-            }
-            connection.output.lend(&mut desk.spare);
-            connection = self.pull(connection, &mut respond);
-            connection.phase = Phase::Respond(respond);
+        let Connection { output, socket, .. } = &mut *connection;
+        match output.flush(std::os::fd::AsFd::as_fd(socket)) {
+            Ok(Flushed::All) => {}
+            Ok(flushed) => return wait_for_reader(connection, flushed),
+            Err(error) => return Step::On(ended(connection, &error), Next::Close),
         }
-        (connection, Next::Again)
+        let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
+            unreachable!("only called in this phase")
+        };
+        if respond.stream.is_none() {
+            connection.output.give_back(&mut desk.spare);
+            let after = self.finish(&mut connection, *respond);
+            // What came while nobody was reading made its event then.
+            connection.more = true;
+            return self.after_answer(key, connection, after);
+        }
+        if respond.pulls == PULLS_PER_TURN {
+            respond.pulls = 0;
+            connection.phase = Phase::Respond(respond);
+            return Step::On(connection, Next::Again);
+        }
+        respond.pulls += 1;
+        connection.output.lend(&mut desk.spare);
+        Step::Away(self.send(key, Errand::Pull { key, connection, respond }))
     }
 
-    /// Asks the application for the next pieces.
-    fn pull(&mut self, connection: Box<Connection>, respond: &mut Respond) -> Box<Connection> {
-        self.attach();
-        let Some(stream) = respond.stream.as_mut() else { return connection };
-        let Some(answer) = respond.answer.take() else { return connection };
-        let mut reply = Reply::new(connection, answer, &self.room, respond.live.take());
-        let pulled = catch_unwind(AssertUnwindSafe(|| stream.pull(&mut reply))).unwrap_or(Pull::Failed);
-        match pulled {
-            Pull::More => {}
-            Pull::End => reply.end(),
-            Pull::Failed => reply.abort(),
+    /// The application has given the next pieces of an answer.
+    pub(crate) fn pulled(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        respond: Box<Respond>,
+        desk: &mut Desk,
+    ) -> Option<Errand> {
+        connection.phase = Phase::Respond(respond);
+        self.guarded(key, desk, |this, desk| this.work(key, connection, desk))
+    }
+
+    /// Watches how fast the client reads what is left of its answer.
+    pub(crate) fn watch_reader(&mut self, key: usize, connection: &mut Connection) {
+        let reader = Reader::new(connection, self.now_ms);
+        if let Phase::Respond(respond) = &mut connection.phase {
+            respond.reader = reader;
         }
-        let (connection, answer, live) = reply.into_parts();
-        if pulled != Pull::More {
-            respond.stream = None;
-        }
-        respond.answer = Some(answer);
-        respond.live = live;
-        connection
+        self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.shared.config));
     }
 
     /// The answer is sent: says what follows it, and logs it if it was streamed.
@@ -205,27 +219,26 @@ impl<A: App> Loop<A> {
     fn log_streamed(&mut self, peer: Option<SocketAddr>, respond: &Respond) {
         let Some(answer) = respond.answer.as_ref().filter(|_| !respond.head.is_empty()) else { return };
         let mut head = Head::new();
-        if matches!(head.parse(&respond.head, &self.config.head), Ok(Parsed::Complete)) {
+        if matches!(head.parse(&respond.head, &self.shared.config.head), Ok(Parsed::Complete)) {
             self.log_answer(peer, Some(&head), &respond.head, answer, respond.started_us);
         }
     }
 
     /// The time has come to look at how fast the client reads.
-    fn look_at_reader(&mut self, key: usize, mut connection: Box<Connection>) -> Option<Box<Connection>> {
+    fn look_at_reader(&mut self, key: usize, mut connection: Box<Connection>) -> Worked {
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
         };
-        let too_slow = respond.reader.is_too_slow(&connection, self.now_ms, &self.config);
+        let too_slow = respond.reader.is_too_slow(&connection, self.now_ms, &self.shared.config);
         connection.phase = Phase::Respond(respond);
         if too_slow {
             log::write(Level::Debug, format_args!("a client reads its answer too slowly; closed"));
             // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
             socket::reset_on_close(&connection.socket);
-            self.close(connection);
-            return None;
+            return Worked::Ended(self.close(*connection));
         }
-        self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.config));
-        Some(connection)
+        self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.shared.config));
+        Worked::Kept(connection)
     }
 
     /// Reads on in a request body.
@@ -238,15 +251,15 @@ impl<A: App> Loop<A> {
                 carry.len()
             } else {
                 match socket::recv(&*connection, &mut desk.buffer) {
-                    Ok(None) => return (connection, Next::Wait),
+                    Ok(None) => return Step::On(connection, Next::Wait),
                     Ok(Some(bytes)) if bytes > 0 => bytes,
-                    _ => return (connection, Next::Close),
+                    _ => return Step::On(connection, Next::Close),
                 }
             };
             let Phase::Upload(upload) = &mut connection.phase else {
                 unreachable!("only called in this phase")
             };
-            let used = match upload.feed(&desk.buffer[..filled], &self.config) {
+            let used = match upload.feed(&desk.buffer[..filled], &self.shared.config) {
                 Ok(used) => used,
                 Err(refusal) => {
                     let start = start_of(&upload.head);
@@ -259,25 +272,20 @@ impl<A: App> Loop<A> {
                 return self.answer_upload(key, connection, desk);
             }
             let age_ms = self.now_ms.saturating_sub(upload.since_ms);
-            if age_ms > self.config.body_rate_grace_ms
-                && upload.bytes() * 1000 < self.config.body_rate * age_ms
+            if age_ms > self.shared.config.body_rate_grace_ms
+                && upload.bytes() * 1000 < self.shared.config.body_rate * age_ms
             {
                 let start = start_of(&upload.head);
                 return self.refuse(key, connection, desk, TOO_SLOW, &start);
             }
-            let deadline_ms = self.now_ms + self.config.body_idle_timeout_ms;
+            let deadline_ms = self.now_ms + self.shared.config.body_idle_timeout_ms;
             self.timers.set(key, deadline_ms);
         }
-        (connection, Next::Again)
+        Step::On(connection, Next::Again)
     }
 
     /// A deadline has come.
-    pub(crate) fn expire(
-        &mut self,
-        key: usize,
-        connection: Box<Connection>,
-        desk: &mut Desk,
-    ) -> Option<Box<Connection>> {
+    pub(crate) fn expire(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> Worked {
         if matches!(connection.phase, Phase::Respond(_)) {
             return self.look_at_reader(key, connection);
         }
@@ -287,23 +295,16 @@ impl<A: App> Loop<A> {
             Phase::Respond(_) | Phase::Linger(_) => Vec::new(),
         };
         if start.is_empty() {
-            self.close(connection);
-            return None;
+            return Worked::Ended(self.close(*connection));
         }
-        let (connection, next) = self.refuse(key, connection, desk, TOO_SLOW, &start);
-        match next {
-            Next::Close => {
-                self.close(connection);
-                None
-            }
-            _ => self.work(key, connection, desk, false),
-        }
+        let step = self.refuse(key, connection, desk, TOO_SLOW, &start);
+        self.work_on(key, step, desk)
     }
 }
 
 /// The rest of an answer waits for an event, or for the next turn.
 fn wait_for_reader(connection: Box<Connection>, flushed: Flushed) -> Step {
-    (connection, if flushed == Flushed::Turn { Next::Again } else { Next::Wait })
+    Step::On(connection, if flushed == Flushed::Turn { Next::Again } else { Next::Wait })
 }
 
 /// Reads and forgets until the client has closed.
@@ -312,18 +313,18 @@ fn wait_for_reader(connection: Box<Connection>, flushed: Flushed) -> Step {
 /// at once would reset the connection before the client has looked for its answer.
 fn linger(mut connection: Box<Connection>, desk: &mut Desk) -> Step {
     loop {
-        let Phase::Linger(linger) = &connection.phase else { return (connection, Next::Close) };
+        let Phase::Linger(linger) = &connection.phase else { return Step::On(connection, Next::Close) };
         if linger.bytes_left == 0 {
-            return (connection, Next::Wait);
+            return Step::On(connection, Next::Wait);
         }
         let received = socket::recv(&*connection, &mut desk.buffer);
-        let Phase::Linger(linger) = &mut connection.phase else { return (connection, Next::Close) };
+        let Phase::Linger(linger) = &mut connection.phase else { return Step::On(connection, Next::Close) };
         match received {
             Ok(Some(bytes)) if bytes > 0 => {
                 linger.bytes_left = linger.bytes_left.saturating_sub(bytes as u64);
             }
-            Ok(None) => return (connection, Next::Wait),
-            _ => return (connection, Next::Close),
+            Ok(None) => return Step::On(connection, Next::Wait),
+            _ => return Step::On(connection, Next::Close),
         }
     }
 }

@@ -1,115 +1,89 @@
-//! Sends what an answer has so far when the application makes its next piece wait.
+//! The watch: takes a loop from a driver whose call of the application takes too long.
 //!
-//! A streaming application is asked for its next item on the thread that drives the loop. If the
-//! items come quickly, they leave together; if the application waits, what it has made must not.
-//! So before each such call the thread lends the connection to this watch, and takes it back
-//! after: two swaps of a pointer. The watch looks every millisecond, and a connection that it sees
-//! twice in a row has its output sent. It sleeps while nothing is lent.
-//!
-//! The same connection may have been lent twice between two looks; its output is then sent a little
-//! early, which is no harm.
+//! It looks once a millisecond, and only while some loop calls: a call that it sees twice in a row loses its
+//! thread the loop. So a slow call holds the others up for one to two milliseconds, and that only until its
+//! endpoint is known to be slow. Finer looks would cost the calls that are quick more than that.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{JoinHandle, Thread};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crossbeam_utils::atomic::AtomicCell;
+use crate::server::Shared;
+use adyton_crew::Look;
 
-use crate::connection::Connection;
-
-/// How often the watch looks: late by this much is still prompt, and costs 0.3 % of a CPU.
+/// How often the watch looks; each look costs a few microseconds of a CPU.
 const TICK: Duration = Duration::from_millis(1);
 
-/// Idle ticks before the watch goes to sleep: waking it costs a system call.
+/// Ticks without a call before the watch goes to sleep: waking it costs a system call.
 const TICKS_AWAKE: u32 = 50;
 
-#[derive(Default)]
-struct Shared {
-    lent: AtomicCell<Option<Box<Connection>>>,
-    asleep: AtomicBool,
-    stop: AtomicBool,
+/// Starts the watch of a server; the flag ends it.
+///
+/// # Errors
+///
+/// The process may not have another thread.
+pub(crate) fn start(shared: &Arc<Shared>, loops: usize) -> io::Result<(JoinHandle<()>, Arc<AtomicBool>)> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let (watched, asked) = (Arc::clone(shared), Arc::clone(&stop));
+    let handle = std::thread::Builder::new()
+        .name("adyton-watch".into())
+        .spawn(move || run(&watched, &asked, loops))?;
+    // The first to set it is the only one.
+    let _ = shared.watch.set(handle.thread().clone());
+    Ok((handle, stop))
 }
 
-/// The watch of one loop.
-pub(crate) struct Watch {
-    shared: Arc<Shared>,
-    thread: Thread,
-    handle: Option<JoinHandle<()>>,
-}
-
-impl Watch {
-    /// Starts it.
-    ///
-    /// # Errors
-    ///
-    /// The process may not have another thread.
-    pub(crate) fn start() -> io::Result<Self> {
-        let shared = Arc::new(Shared::default());
-        let watched = Arc::clone(&shared);
-        let handle = std::thread::Builder::new().name("adyton-watch".into()).spawn(move || run(&watched))?;
-        Ok(Self { shared, thread: handle.thread().clone(), handle: Some(handle) })
-    }
-
-    /// Gives the connection to the watch for the time of a call.
-    pub(crate) fn lend(&self, connection: Box<Connection>) {
-        let former = self.shared.lent.swap(Some(connection));
-        debug_assert!(former.is_none(), "a loop has one call at a time");
-        if self.shared.asleep.load(Ordering::SeqCst) {
-            self.thread.unpark();
-        }
-    }
-
-    /// Takes it back. Only after [`Watch::lend`].
-    pub(crate) fn reclaim(&self) -> Box<Connection> {
-        loop {
-            if let Some(connection) = self.shared.lent.take() {
-                return connection;
+fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
+    let mut seen = vec![Look::default(); loops];
+    let mut idle_ticks = 0;
+    #[cfg(debug_assertions)]
+    let mut alarm = Alarm::default();
+    while !stop.load(Ordering::SeqCst) {
+        shared.crew.watch_sleeps(idle_ticks > TICKS_AWAKE);
+        let mut moved = false;
+        for (home, look) in seen.iter_mut().enumerate() {
+            if let Some((mut driven, post)) = shared.crew.look(home, look) {
+                driven.relieve(&post);
+                shared.crew.offer(driven);
             }
-            // The watch is in the middle of a send, which does not block.
-            std::thread::yield_now();
+            moved |= look.moved;
         }
-    }
-}
-
-impl Drop for Watch {
-    fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::SeqCst);
-        self.thread.unpark();
-        if let Some(handle) = self.handle.take() {
-            // It only fails when the watch panicked, which its own message has said.
-            let _ = handle.join();
-        }
-    }
-}
-
-fn run(shared: &Shared) {
-    let (mut seen, mut idle_ticks) = (0, 0);
-    while !shared.stop.load(Ordering::SeqCst) {
-        // SeqCst on both sides: either the lender sees us asleep, or we see what it lent.
-        shared.asleep.store(idle_ticks > TICKS_AWAKE, Ordering::SeqCst);
-        let lent = look(shared, &mut seen);
-        if lent || idle_ticks <= TICKS_AWAKE {
-            idle_ticks = if lent { 0 } else { idle_ticks + 1 };
+        #[cfg(debug_assertions)]
+        alarm.check(shared);
+        if moved || idle_ticks <= TICKS_AWAKE {
+            idle_ticks = if moved { 0 } else { idle_ticks + 1 };
             std::thread::park_timeout(TICK);
         } else {
             std::thread::park();
             idle_ticks = 0;
         }
     }
+    shared.crew.watch_sleeps(false);
 }
 
-/// Takes what is lent for a moment, and sends its output if it was there at the last look too.
-fn look(shared: &Shared, seen: &mut usize) -> bool {
-    let Some(mut connection) = shared.lent.take() else { return false };
-    let address = std::ptr::from_ref(&*connection).addr();
-    if std::mem::replace(seen, address) == address {
-        let Connection { output, socket, .. } = &mut *connection;
-        // An error shows again when the loop sends the rest.
-        let _ = output.flush(socket.as_fd());
+/// Notices that work is left lying: the deadlock detector of debug builds.
+#[cfg(debug_assertions)]
+#[derive(Default)]
+struct Alarm {
+    complaints: u32,
+}
+
+#[cfg(debug_assertions)]
+impl Alarm {
+    /// Ends the process when a complaint lasts: a test that hangs would not say why.
+    fn check(&mut self, shared: &Shared) {
+        const TICKS_MAX: u32 = 2_000;
+
+        let Some(complaint) = shared.crew.complaint() else {
+            self.complaints = 0;
+            return;
+        };
+        self.complaints += 1;
+        if self.complaints >= TICKS_MAX {
+            eprintln!("adyton: the threads are stuck: {complaint}");
+            std::process::abort();
+        }
     }
-    shared.lent.store(Some(connection));
-    true
 }

@@ -21,3 +21,9 @@ pub fn monotonic_us() -> u64 {
 pub fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs())
 }
+
+/// Milliseconds since 1970, UTC.
+pub fn unix_ms() -> u64 {
+    let age = SystemTime::now().duration_since(UNIX_EPOCH);
+    age.map_or(0, |age| u64::try_from(age.as_millis()).unwrap_or(u64::MAX))
+}

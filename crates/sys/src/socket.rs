@@ -19,15 +19,16 @@ pub type Io = io::Result<Option<usize>>;
 const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
 /// Listens on a TCP address. Accepted sockets inherit `TCP_NODELAY` (tcp(7)), which saves
-/// a call for each connection.
+/// a call for each connection. A `shared` address may be bound again by this user (`SO_REUSEPORT`, socket(7)).
 ///
 /// # Errors
 ///
 /// The address is in use, not of this machine, or not permitted.
-pub fn listen_tcp(address: SocketAddr, backlog: u32) -> io::Result<OwnedFd> {
+pub fn listen_tcp(address: SocketAddr, backlog: u32, shared: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
+    sockopt::set_socket_reuseport(&socket, shared)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, true)?;
@@ -154,6 +155,18 @@ pub fn send(socket: impl AsFd, bytes: &[u8], more: bool) -> Io {
 pub fn send_vectored(socket: impl AsFd, slices: &[IoSlice<'_>], more: bool) -> Io {
     let mut ancillary = SendAncillaryBuffer::default();
     answer(rustix::net::sendmsg(socket, slices, &mut ancillary, send_flags(more)))
+}
+
+/// What the next receive would bring, without taking it: how many bytes of at most one, `Some(0)` at the peer's end,
+/// `None` when there is nothing yet.
+///
+/// # Errors
+///
+/// The connection is gone.
+pub fn peek(socket: impl AsFd) -> Io {
+    let mut byte = [0; 1];
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    answer(rustix::net::recv(socket, &mut byte, flags).map(|(taken, _)| taken))
 }
 
 fn send_flags(more: bool) -> SendFlags {

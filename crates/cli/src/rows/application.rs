@@ -31,17 +31,6 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
-        name: "threads",
-        kind: Kind::Form { shape: "N", set: |settings, text| threads(text).map(|n| settings.threads = n) },
-        default: "1",
-        // The only value there is: the tests know it.
-        example: "1",
-        help: "threads that run the application; 1 for now",
-        detail: "With 1 the application is never entered twice at once. More than 1 is refused until the event \
-                 loop can hand itself over to another thread, which this version cannot.",
-        ..GROUP
-    },
-    Row {
         name: "chdir",
         kind: Kind::Path { shape: "DIR", set: |settings, path| settings.chdir = Some(path) },
         example: "/",
@@ -74,14 +63,6 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
 ];
-
-fn threads(text: &str) -> Result<u32, String> {
-    match text.parse() {
-        Ok(1) => Ok(1),
-        Ok(2..) => Err("must be 1: this version cannot run the application on more threads yet".to_owned()),
-        _ => Err("write a whole number from 1 on".to_owned()),
-    }
-}
 
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -6,6 +6,7 @@ mod files;
 mod listening;
 mod logging;
 mod messages;
+mod threads;
 mod timeouts;
 
 use crate::row::{Kind, Row};
@@ -16,6 +17,7 @@ pub static ROWS: &[Row] = &joined::<COUNT>();
 const GROUPS: &[&[Row]] = &[
     listening::ROWS,
     application::ROWS,
+    threads::ROWS,
     files::ROWS,
     logging::ROWS,
     messages::ROWS,

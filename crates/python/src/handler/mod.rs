@@ -14,6 +14,7 @@ use crate::failure;
 use crate::interpreter;
 use crate::items::Items;
 use crate::payload;
+use crate::threads;
 
 /// A handler and what its requests share.
 pub(crate) struct Handler {
@@ -70,6 +71,18 @@ impl App for Handler {
         interpreter::detach();
     }
 
+    fn spawn(&self) {
+        threads::spawn();
+    }
+
+    fn interrupt(&self, thread: u64, what: &str, still: &mut dyn FnMut() -> bool) {
+        threads::interrupt(thread, what, still);
+    }
+
+    fn absolve(&self, thread: u64) {
+        threads::absolve(thread);
+    }
+
     fn call(&self, call: &mut Call<'_>) -> Outcome {
         // SAFETY: the loop calls between `attach` and `detach`.
         let py = unsafe { Python::assume_attached() };
@@ -77,10 +90,7 @@ impl App for Handler {
         match self.run(py, call) {
             Ok(None) => Outcome::Done,
             Ok(Some(streamed)) => Outcome::Stream(Box::new(streamed)),
-            Err(error) => {
-                failure::log(py, &error, &failure::request_line(call.head, call.bytes));
-                Outcome::Failed
-            }
+            Err(error) => failure::outcome(py, &error, call),
         }
     }
 }

@@ -17,11 +17,18 @@ pub(crate) fn print(
     application: Option<&Application>,
     config: &Config,
     listening: &[Listening],
+    loops: usize,
 ) -> Result<(), Failure> {
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
     let mut text = format!("adyton {VERSION} on {python}, process {}\n", process::id());
     if let Some(application) = application {
-        let _ = writeln!(text, "  serves   {}, {} thread", application.description, settings.threads);
+        let plural = |number: usize| if number == 1 { "" } else { "s" };
+        let threads = config.threads;
+        let _ = write!(text, "  serves   {}, {threads} thread{}", application.description, plural(threads));
+        if loops > 1 {
+            let _ = write!(text, ", {loops} event loops");
+        }
+        text.push('\n');
     }
     for (prefix, folder) in folder_list(settings) {
         let _ = writeln!(text, "  static   {prefix} -> {folder}");

@@ -19,6 +19,8 @@ pub(crate) struct Listening {
     pub(crate) path: Option<PathBuf>,
     /// As a user would write it.
     pub(crate) shown: String,
+    /// A TCP socket of our own, beside which others can be bound.
+    made_here: bool,
 }
 
 impl Listening {
@@ -29,7 +31,17 @@ impl Listening {
             None => socket::local_path(&socket)
                 .map_or_else(|| "a unix socket".to_owned(), |path| format!("unix:{}", path.display())),
         };
-        Ok(Self { socket, address, path: None, shown })
+        Ok(Self { socket, address, path: None, shown, made_here: false })
+    }
+
+    /// The same for another loop: a socket beside it, among which the kernel spreads the connections
+    /// (`SO_REUSEPORT`, socket(7)); or this one once more, where that cannot be.
+    fn share(&self, backlog: u32) -> std::io::Result<Self> {
+        let socket = match self.address {
+            Some(address) if self.made_here => socket::listen_tcp(address, backlog, true)?,
+            _ => self.socket.try_clone()?,
+        };
+        Self::new(socket)
     }
 
     /// What applications learn of it.
@@ -42,17 +54,27 @@ impl Listening {
     }
 }
 
-/// Opens everything that `--bind` names.
-pub(crate) fn open(settings: &Settings) -> Result<Vec<Listening>, Failure> {
-    let mut all = Vec::new();
+/// Opens everything that `--bind` names, once for each of `loops` loops.
+pub(crate) fn open(settings: &Settings, loops: usize) -> Result<Vec<Vec<Listening>>, Failure> {
+    let mut first = Vec::new();
+    let refused = |bind: &Bind| {
+        let bind = bind.to_string();
+        move |error| Failure::system(format!("cannot listen at {bind}: {error} (setting --bind)"))
+    };
     for bind in &settings.bind {
-        open_one(bind, settings.backlog, &mut all)
-            .map_err(|error| Failure::system(format!("cannot listen at {bind}: {error} (setting --bind)")))?;
+        open_one(bind, settings.backlog, loops > 1, &mut first).map_err(refused(bind))?;
     }
+    let mut all = Vec::new();
+    for _ in 1..loops {
+        let share = |listening: &Listening| listening.share(settings.backlog);
+        let shared: std::io::Result<_> = first.iter().map(share).collect();
+        all.push(shared.map_err(|error| Failure::system(format!("cannot listen for every CPU: {error}")))?);
+    }
+    all.insert(0, first);
     Ok(all)
 }
 
-fn open_one(bind: &Bind, backlog: u32, all: &mut Vec<Listening>) -> std::io::Result<()> {
+fn open_one(bind: &Bind, backlog: u32, shared: bool, all: &mut Vec<Listening>) -> std::io::Result<()> {
     match bind {
         Bind::Unix(path) => {
             let listening = Listening::new(socket::listen_unix(path, backlog)?)?;
@@ -64,10 +86,10 @@ fn open_one(bind: &Bind, backlog: u32, all: &mut Vec<Listening>) -> std::io::Res
             let mut port = *port;
             for mut address in (host.as_str(), port).to_socket_addrs()? {
                 address.set_port(port);
-                let listening = Listening::new(socket::listen_tcp(address, backlog)?)?;
+                let made = Listening::new(socket::listen_tcp(address, backlog, shared)?)?;
                 // All addresses of a name share the port that the kernel picked for the first.
-                port = listening.address.map_or(port, |address| address.port());
-                all.push(listening);
+                port = made.address.map_or(port, |address| address.port());
+                all.push(Listening { made_here: true, ..made });
             }
         }
     }

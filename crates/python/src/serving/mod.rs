@@ -7,11 +7,11 @@ mod load;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_cli::{AccessLog as LogTarget, LogLevel, Settings, Target, UnderscoreHeaders};
+use adyton_cli::{AccessLog as LogTarget, HandOver as When, LogLevel, Settings, Target, UnderscoreHeaders};
 use adyton_files::{Options, Site};
 use adyton_http1::Limits;
 use adyton_server::log::{self, Level};
-use adyton_server::{AccessLog, App, Config, Loop, Mount, Parts, Quota};
+use adyton_server::{AccessLog, App, Config, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::process;
 use adyton_sys::signal::Stop;
 use adyton_sys::wake::Wake;
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use self::listen::Listening;
 pub(crate) use self::load::{Application, Kind, examine};
 use crate::handler::Handler;
-use crate::interpreter;
+use crate::threads;
 use crate::wsgi::{Listener, Wsgi};
 
 /// Descriptors that are not connections: listeners, logs, static files kept open, the application's own.
@@ -59,60 +59,69 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
     Ok(format!("{found}: fine"))
 }
 
-/// Serves what the settings name, until a signal stops it.
-pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
+/// Serves what the settings name, until a signal stops it; says whether the application has ended, too.
+pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure> {
     let application = load::prepare(py, settings)?;
     serve_application(py, settings, application)
 }
 
-/// Serves an application that is loaded.
+/// Serves an application that is loaded; says whether no thread was left inside it.
 pub(crate) fn serve_application(
     py: Python<'_>,
     settings: &Settings,
     application: Option<Application>,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     log::set_level(level(settings.log_level));
     let descriptors_max = process::raise_descriptors_max();
-    let access_log = access_log(settings)?;
-    let mounts = mounts(settings)?;
-    if application.is_none() && mounts.is_empty() {
+    if application.is_none() && mounts(settings)?.is_empty() {
         let hint = "name an application, or a folder with --static PREFIX=DIR";
         return Err(Failure::Said(format!("there is nothing to serve: {hint}"), 2));
     }
-    let listening = listen::open(settings)?;
+    let loops = if application.is_some() { loops(py)? } else { 1 };
+    let folders_and_logs: Vec<_> =
+        (0..loops).map(|_| Ok((mounts(settings)?, access_log(settings)?))).collect::<Result<_, Failure>>()?;
+    let listening = listen::open(settings, loops)?;
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
     let stop = Stop::install(Arc::clone(&wake)).map_err(Failure::system)?;
     let config = config(settings, descriptors_max);
-    banner::print(py, settings, application.as_ref(), &config, &listening)?;
-    let names: Vec<Listener> = listening.iter().map(Listening::listener).collect();
-    let paths = listening.iter().filter_map(|listening| listening.path.clone()).collect();
-    let listeners = listening.into_iter().map(|listening| listening.socket).collect();
-    let stop = Box::new(move || stop.asked());
-    let parts = Parts { config, listeners, mounts, access_log, wake, stop };
-    match application {
-        Some(Application { object, kind: Kind::Handler, .. }) => {
-            drive(py, parts, Some(Handler::new(py, object)?), paths)
-        }
-        Some(Application { object, kind: Kind::Wsgi, .. }) => {
-            drive(py, parts, Some(Wsgi::new(py, object, &names, settings.merge_slashes)?), paths)
-        }
-        None => drive::<Wsgi>(py, parts, None, paths),
+    banner::print(py, settings, application.as_ref(), &config, &listening[0], loops)?;
+    let names: Vec<Listener> = listening[0].iter().map(Listening::listener).collect();
+    let paths: Vec<PathBuf> = listening[0].iter().filter_map(|listening| listening.path.clone()).collect();
+    let mut parts = Vec::new();
+    for (home, (listening, (mounts, access_log))) in listening.into_iter().zip(folders_and_logs).enumerate() {
+        let listeners = listening.into_iter().map(|listening| listening.socket).collect();
+        let own = Arc::new(Wake::new().map_err(Failure::system)?);
+        let wake = if home == 0 { Arc::clone(&wake) } else { own };
+        parts.push(Parts { listeners, mounts, access_log, wake });
     }
-}
-
-/// Drives a loop to its end. `paths` are the unix sockets that go with it.
-fn drive<A: App>(_py: Python<'_>, parts: Parts, app: Option<A>, paths: Vec<PathBuf>) -> Result<(), Failure> {
-    let mut event_loop = Loop::new(parts, app.map(Arc::new)).map_err(Failure::system)?;
-    interpreter::detach();
-    let driven = event_loop.drive();
-    interpreter::attach();
-    // Attached again: what the loop still holds of the application is given back here.
-    drop(event_loop);
+    let app: Option<Arc<dyn App>> = match application {
+        Some(Application { object, kind: Kind::Handler, .. }) => Some(Arc::new(Handler::new(py, object)?)),
+        Some(Application { object, kind: Kind::Wsgi, .. }) => {
+            let multithread = settings.threads > 1;
+            Some(Arc::new(Wsgi::new(py, object, &names, settings.merge_slashes, multithread)?))
+        }
+        None => None,
+    };
+    let threads = if app.is_some() { config.threads } else { 1 };
+    let server = Server::new(config, parts, Box::new(move || stop.asked()), app).map_err(Failure::system)?;
+    let server = Arc::new(server);
+    let done = threads::run(py, &server, threads);
+    // Attached: what the loops still hold of the application is given back here.
+    server.clear();
     for path in paths {
         // Somebody may have removed it already, which is the same to us.
         let _ = std::fs::remove_file(path);
     }
-    driven.map_err(Failure::system)
+    Ok(done?)
+}
+
+/// A loop for each CPU where the interpreter runs threads at the same time; else one.
+fn loops(py: Python<'_>) -> PyResult<usize> {
+    let locked = match py.import("sys")?.getattr_opt("_is_gil_enabled")? {
+        Some(asks) => asks.call0()?.extract()?,
+        None => true,
+    };
+    Ok(if locked { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) })
 }
 
 fn level(level: LogLevel) -> Level {
@@ -198,6 +207,17 @@ fn config(settings: &Settings, descriptors_max: u64) -> Config {
         drain_bytes_max: settings.drain_bytes_max,
         linger_timeout_ms: settings.linger_timeout_ms,
         graceful_timeout_ms: settings.graceful_timeout_ms,
+        threads: usize::try_from(settings.threads).unwrap_or(1),
+        hand_over: match settings.hand_over {
+            When::Auto => HandOver::Auto,
+            When::Always => HandOver::Always,
+            When::Never => HandOver::Never,
+        },
+        queue_max: count(settings.queue_limit),
+        queue_timeout_ms: settings.queue_timeout_ms,
+        request_timeout_ms: settings.request_timeout_ms,
+        stream_body: settings.stream_body,
+        output_bytes_max: settings.output_bytes_max,
         server: settings.server_header.clone().unwrap_or_default().into_bytes(),
     }
 }

@@ -19,7 +19,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
-use crate::items::Door;
+use crate::items::{Detached, Door};
 use crate::text::{latin1_bytes, type_name};
 use crate::wsgi::Input;
 
@@ -180,7 +180,9 @@ impl Exchange {
             self.begin(py, reply, BodySize::Unknown)?;
         }
         reply.write(data.as_bytes());
-        let sent = py.detach(|| Detached(reply).send_now());
+        let sent = Detached(reply).run(py, Reply::send_now);
+        // The application goes on, for as long as it likes.
+        reply.before_wait();
         sent.map_err(|error| PyOSError::new_err(format!("the client has not taken the answer: {error}")))
     }
 }
@@ -216,18 +218,6 @@ impl Door for Exchange {
 
     fn leave(&self) {
         CURRENT.set((null(), null_mut()));
-    }
-}
-
-/// The reply, used by the same thread while it is detached.
-struct Detached<'a, 'c>(&'a mut Reply<'c>);
-
-// SAFETY: `Python::detach` runs its closure on the calling thread; nothing is really sent.
-unsafe impl Send for Detached<'_, '_> {}
-
-impl Detached<'_, '_> {
-    fn send_now(self) -> std::io::Result<()> {
-        self.0.send_now()
     }
 }
 

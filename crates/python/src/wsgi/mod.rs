@@ -1,4 +1,4 @@
-//! WSGI applications (PEP 3333): called on the thread that drives the loop.
+//! WSGI applications (PEP 3333).
 
 mod environ;
 mod errors;
@@ -26,6 +26,7 @@ use crate::interpreter;
 use crate::items::{Door, Items, write_list};
 use crate::payload;
 use crate::text::exact_bytes;
+use crate::threads;
 
 /// A WSGI application and what its requests share.
 pub(crate) struct Wsgi {
@@ -45,13 +46,14 @@ impl Wsgi {
         application: Py<PyAny>,
         listeners: &[Listener],
         merge_slashes: bool,
+        multithread: bool,
     ) -> PyResult<Self> {
         let shared = PyDict::new(py);
         shared.set_item("wsgi.version", (1, 0))?;
         shared.set_item("wsgi.url_scheme", "http")?;
         shared.set_item("wsgi.input", py.None())?;
         shared.set_item("wsgi.errors", Py::new(py, Errors)?)?;
-        shared.set_item("wsgi.multithread", false)?;
+        shared.set_item("wsgi.multithread", multithread)?;
         shared.set_item("wsgi.multiprocess", false)?;
         shared.set_item("wsgi.run_once", false)?;
         shared.set_item("wsgi.file_wrapper", py.get_type::<FileWrapper>())?;
@@ -133,6 +135,18 @@ impl App for Wsgi {
         interpreter::detach();
     }
 
+    fn spawn(&self) {
+        threads::spawn();
+    }
+
+    fn interrupt(&self, thread: u64, what: &str, still: &mut dyn FnMut() -> bool) {
+        threads::interrupt(thread, what, still);
+    }
+
+    fn absolve(&self, thread: u64) {
+        threads::absolve(thread);
+    }
+
     fn call(&self, call: &mut Call<'_>) -> Outcome {
         // SAFETY: the loop calls between `attach` and `detach`.
         let py = unsafe { Python::assume_attached() };
@@ -140,10 +154,7 @@ impl App for Wsgi {
         match self.run(py, call) {
             Ok(Answered::Whole) => Outcome::Done,
             Ok(Answered::Partly(streamed)) => Outcome::Stream(Box::new(streamed)),
-            Err(error) => {
-                failure::log(py, &error, &failure::request_line(call.head, call.bytes));
-                Outcome::Failed
-            }
+            Err(error) => failure::outcome(py, &error, call),
         }
     }
 }

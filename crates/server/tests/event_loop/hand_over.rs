@@ -6,16 +6,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::Instant;
 
-use adyton_server::{Body, Call, Config, Loop, Outcome, Pull};
+use adyton_http1::BodySize;
+use adyton_server::{Body, Call, Config, HandOver};
 
-use crate::support::{Closure, PATIENCE, SHORT_MS, Server, assert_timed, config, get, piece, stream, text};
+use crate::support::{Gate, PATIENCE, SHORT_MS, Server, assert_timed, begin, config, get, piece, text};
 
-const fn assert_send<T: Send>() {}
-
-/// A loop may go to any thread: nothing in it belongs to the one that made it.
-const _: () = assert_send::<Loop<Closure<fn(&mut Call<'_>) -> Outcome>>>();
-
-fn echo(call: &mut Call<'_>) -> Outcome {
+fn echo(call: &mut Call<'_>) -> adyton_server::Outcome {
     let path = String::from_utf8(call.head.path().of(call.bytes).to_vec()).unwrap();
     let body = match &call.body {
         Body::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
@@ -24,23 +20,28 @@ fn echo(call: &mut Call<'_>) -> Outcome {
     text(&mut call.reply, &(path + &body))
 }
 
+/// Threads that were inside the application.
+type Seen = Arc<Mutex<HashSet<ThreadId>>>;
+
+fn note(seen: &Seen) {
+    seen.lock().unwrap().insert(std::thread::current().id());
+}
+
 /// Connections between two requests, heads and bodies that are half read, and their timers.
 #[test]
 fn half_read_requests_survive() {
-    let threads = Arc::new(Mutex::new(HashSet::<ThreadId>::new()));
+    let threads = Seen::default();
     let seen = Arc::clone(&threads);
-    let mut server = Server::start(config(), move |call| {
-        seen.lock().unwrap().insert(std::thread::current().id());
+    let server = Server::start(Config { hand_over: HandOver::Always, ..config() }, move |call| {
+        note(&seen);
         echo(call)
     });
     let (mut idle, mut head, mut body) = (server.client(), server.client(), server.client());
     head.send("GET /head HT");
     body.send("POST /body HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n12");
     for round in 0..4 {
-        // Its answer shows that the loop has seen what was sent before.
+        // Its answer shows that the loop has seen what was sent before, and has gone to another thread.
         assert_eq!("/idle", idle.get("/idle").text());
-        server.change_hands();
-        assert_eq!(round + 1, threads.lock().unwrap().len());
         head.send(["TP/", "1.1\r\nHo", "st: te", "st\r"][round]);
         body.send("34");
     }
@@ -49,14 +50,15 @@ fn half_read_requests_survive() {
     assert_eq!("/head", head.answer().text());
     assert_eq!("/body1234343434", body.answer().text());
     assert_eq!("/idle", idle.get("/idle").text());
-    assert_eq!(5, threads.lock().unwrap().len());
+    assert!(threads.lock().unwrap().len() > 1);
+    assert_eq!((0, 7), (server.counters().inline, server.counters().handed_over));
     server.stop();
 }
 
 /// A deadline set on one thread comes on another, in time.
 #[test]
 fn timers_survive() {
-    let mut server = Server::start(Config { keep_alive_timeout_ms: 2 * SHORT_MS, ..config() }, echo);
+    let server = Server::start(Config { keep_alive_timeout_ms: 2 * SHORT_MS, ..config() }, echo);
     let mut client = server.client();
     let since = Instant::now();
     client.get("/");
@@ -68,37 +70,128 @@ fn timers_survive() {
     server.stop();
 }
 
-/// A stream that waits for its client goes on where it was, attached by the thread that pulls it.
+/// A call that does not return loses the loop: others are answered, by as many threads as may be inside.
 #[test]
-fn a_stream_survives() {
-    const PIECES: usize = 2000;
+fn slow_calls_do_not_stop_the_others() {
+    let gate = Gate::closed();
+    let server = Server::start(config(), gate.application());
+    let mut slow: Vec<_> = (0..3).map(|_| server.client()).collect();
+    let mut fast = server.client();
+    for client in &mut slow {
+        client.send(get("/slow"));
+        gate.wait();
+        assert_eq!("hello", fast.get("/fast").text());
+    }
 
-    let pulls = Arc::new(AtomicUsize::new(0));
-    let threads = Arc::new(Mutex::new(HashSet::<ThreadId>::new()));
-    let (counter, seen) = (Arc::clone(&pulls), Arc::clone(&threads));
-    let mut server = Server::start(config(), move |call| {
-        let (counter, seen) = (Arc::clone(&counter), Arc::clone(&seen));
-        stream(&mut call.reply, move |reply| {
-            seen.lock().unwrap().insert(std::thread::current().id());
-            let number = counter.fetch_add(1, Ordering::SeqCst);
-            reply.write(&piece(number, 16 << 10));
-            if number + 1 == PIECES { Pull::End } else { Pull::More }
-        })
-    });
-    let mut client = server.client();
-    client.send(get("/"));
+    assert_eq!(3, server.counters().handed_over + server.counters().queued);
+    for _ in &slow {
+        gate.open();
+        assert_eq!("hello", fast.get("/fast").text());
+    }
+    for mut client in slow {
+        assert_eq!("hello", client.answer().text());
+        assert_eq!("hello", client.get("/again").text());
+    }
+    server.stop();
+}
+
+/// When every thread is inside the application, the loop still accepts, reads and queues; what waits is served when
+/// one comes free.
+#[test]
+fn all_threads_inside() {
+    let gate = Gate::closed();
+    let server = Server::start(Config { threads: 2, ..config() }, gate.application());
+    let mut slow: Vec<_> = (0..2).map(|_| server.client()).collect();
+    for client in &mut slow {
+        client.send(get("/slow"));
+        gate.wait();
+    }
+    let mut waiting: Vec<_> = (0..5).map(|_| server.client()).collect();
+    for client in &mut waiting {
+        client.send(get("/fast"));
+    }
     let since = Instant::now();
-    while pulls.load(Ordering::SeqCst) == 0 {
-        assert!(since.elapsed() < PATIENCE);
+    while server.counters().queue_length < 5 {
+        assert!(since.elapsed() < PATIENCE, "{:?}", server.counters());
         std::thread::yield_now();
     }
-    server.change_hands();
+    assert_eq!(2, server.counters().threads_busy);
 
-    let body = client.answer().body;
+    gate.open();
+    for client in &mut waiting {
+        assert_eq!("hello", client.answer().text());
+    }
+    gate.open();
+    for client in &mut slow {
+        assert_eq!("hello", client.answer().text());
+    }
+    server.stop();
+}
 
-    let whole: Vec<u8> = (0..PIECES).flat_map(|number| piece(number, 16 << 10)).collect();
-    assert!(body == whole, "{} bytes came of {}", body.len(), whole.len());
-    assert_eq!(2, threads.lock().unwrap().len());
+/// With one thread the application is never entered by another, however slow it is, and the loop goes on.
+#[test]
+fn one_thread_only() {
+    let threads = Seen::default();
+    let (seen, gate) = (Arc::clone(&threads), Gate::closed());
+    let application = gate.application();
+    let server = Server::start(Config { threads: 1, ..config() }, move |call| {
+        note(&seen);
+        application(call)
+    });
+    for _ in 0..5 {
+        let (mut slow, mut other, mut special) = (server.client(), server.client(), server.client());
+        slow.send(get("/slow"));
+        gate.wait();
+        other.send(get("/other"));
+        // What needs no application is answered meanwhile.
+        special.send("OPTIONS * HTTP/1.1\r\nHost: test\r\n\r\n");
+        assert!(String::from_utf8(special.read_until("\r\n\r\n")).unwrap().starts_with("HTTP/1.1 204"));
+        gate.open();
+        assert_eq!("hello", slow.answer().text());
+        assert_eq!("hello", other.answer().text());
+    }
+
+    assert_eq!(1, threads.lock().unwrap().len());
+    server.stop();
+}
+
+/// An answer that nobody reads makes its thread wait, and no other: neither the loop nor the slot is held.
+#[test]
+fn readers_hold_nobody_up() {
+    const PIECES: usize = 200;
+
+    let written = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&written);
+    let server = Server::start(Config { threads: 2, ..config() }, move |call| {
+        if call.head.path().of(call.bytes) != b"/large" {
+            return echo(call);
+        }
+        begin(&mut call.reply, BodySize::Unknown);
+        for number in 0..PIECES {
+            call.reply.write(&piece(number, 64 << 10));
+            if call.reply.is_backed_up() {
+                call.reply.wait_for_reader().unwrap();
+            }
+            counter.fetch_add(1, Ordering::SeqCst);
+        }
+        adyton_server::Outcome::Done
+    });
+    let mut readers: Vec<_> = (0..5).map(|_| server.client()).collect();
+    for reader in &mut readers {
+        reader.send(get("/large"));
+    }
+    let since = Instant::now();
+    while server.counters().handed_over + server.counters().queued < 5 {
+        assert!(since.elapsed() < PATIENCE, "{:?}", server.counters());
+        std::thread::yield_now();
+    }
+
+    assert_eq!("/fast", server.client().get("/fast").text());
+    assert!(written.load(Ordering::SeqCst) < 5 * PIECES, "nobody has read, and yet all is written");
+    let whole: Vec<u8> = (0..PIECES).flat_map(|number| piece(number, 64 << 10)).collect();
+    for mut reader in readers {
+        assert!(reader.answer().body == whole);
+    }
     server.stop();
 }
 
@@ -107,51 +200,46 @@ fn a_stream_survives() {
 fn nothing_is_lost_under_load() {
     const HAND_OVERS: usize = 100;
 
-    let threads = Arc::new(Mutex::new(HashSet::<ThreadId>::new()));
-    let seen = Arc::clone(&threads);
-    let mut server = Server::start(config(), move |call| {
-        seen.lock().unwrap().insert(std::thread::current().id());
-        echo(call)
-    });
-    let done = Arc::new(AtomicBool::new(false));
-    let clients: Vec<_> = (0..4)
-        .map(|client| {
-            let (mut connection, done) = (server.client(), Arc::clone(&done));
-            std::thread::spawn(move || {
-                let mut number = 0;
-                while !done.load(Ordering::SeqCst) {
-                    let paths: Vec<_> = (0..8).map(|step| format!("/{client}/{}", number + step)).collect();
-                    connection.send(paths.iter().map(|path| get(path)).collect::<String>());
-                    for path in paths {
-                        assert_eq!(path, connection.answer().text());
+    for hand_over in [HandOver::Auto, HandOver::Always, HandOver::Never] {
+        let server = Server::start(Config { hand_over, ..config() }, echo);
+        let done = Arc::new(AtomicBool::new(false));
+        let clients: Vec<_> = (0..4)
+            .map(|client| {
+                let (mut connection, done) = (server.client(), Arc::clone(&done));
+                std::thread::spawn(move || {
+                    let mut number = 0;
+                    while !done.load(Ordering::SeqCst) {
+                        let paths: Vec<_> =
+                            (0..8).map(|step| format!("/{client}/{}", number + step)).collect();
+                        connection.send(paths.iter().map(|path| get(path)).collect::<String>());
+                        for path in paths {
+                            assert_eq!(path, connection.answer().text());
+                        }
+                        number += 8;
                     }
-                    number += 8;
-                }
-                number
+                    number
+                })
             })
-        })
-        .collect();
-    for turn in 0..HAND_OVERS {
-        server.change_hands();
-        // Until this thread has answered something.
-        let since = Instant::now();
-        while threads.lock().unwrap().len() <= turn {
-            assert!(since.elapsed() < PATIENCE, "nothing is answered after hand-over {turn}");
-            std::thread::yield_now();
+            .collect();
+        let mut client = server.client();
+        for _ in 0..HAND_OVERS {
+            server.change_hands();
+            assert_eq!("/here", client.get("/here").text());
         }
-    }
-    done.store(true, Ordering::SeqCst);
+        done.store(true, Ordering::SeqCst);
 
-    for client in clients {
-        assert!(client.join().unwrap() > 0);
+        let answered: usize = clients.into_iter().map(|client| client.join().unwrap()).sum();
+        let counters = server.counters();
+        let counted = counters.inline + counters.handed_over + counters.queued;
+        assert_eq!((answered + HAND_OVERS) as u64, counted, "{counters:?}");
+        server.stop();
     }
-    server.stop();
 }
 
-/// A stop that is asked for while nobody drives is seen by the next thread.
+/// A stop that is asked for right after a change of hands is seen by the next thread.
 #[test]
-fn a_stop_between_two_threads_is_seen() {
-    let mut server = Server::start(config(), echo);
+fn a_stop_after_a_change_of_hands_is_seen() {
+    let server = Server::start(config(), echo);
     let mut client = server.client();
     client.get("/");
     server.change_hands();

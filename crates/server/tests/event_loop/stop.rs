@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use adyton_server::{Call, Config, Outcome, Pull};
+use adyton_server::{Call, Config, HandOver, Outcome, Pull};
 
 use crate::support::{A_MOMENT, Gate, PATIENCE, SHORT_MS, Server, assert_timed, config, get, stream, text};
 
@@ -120,7 +120,7 @@ fn a_request_that_has_begun_is_answered() {
 #[test]
 fn waiting_requests_are_answered() {
     let gate = Gate::closed();
-    let server = Server::start(config(), gate.application());
+    let server = Server::start(Config { hand_over: HandOver::Never, ..config() }, gate.application());
     let mut waiting: Vec<_> = (0..10).map(|_| server.client()).collect();
     for client in &mut waiting {
         client.get("/");

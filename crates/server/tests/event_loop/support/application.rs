@@ -1,12 +1,16 @@
 //! An application made of a closure, which notes when the loop breaks its promises to an [`App`].
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
 
 use adyton_http1::{BadResponse, BodySize};
 use adyton_server::{App, Call, Outcome, Pull, Reply, Stream};
 
 thread_local! {
+    /// Starts another thread of this thread's server.
+    pub(crate) static SPAWN: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
+
+
     /// Whether this thread is between `attach` and `detach`.
     static ATTACHED: Cell<bool> = const { Cell::new(false) };
 }
@@ -18,6 +22,13 @@ fn note_unless(right: bool, what: &str) {
     if !right {
         FAULTS.lock().unwrap_or_else(PoisonError::into_inner).push(what.to_owned());
     }
+}
+
+/// Does what is done attached.
+pub(crate) fn attached(work: impl FnOnce()) {
+    ATTACHED.set(true);
+    work();
+    ATTACHED.set(false);
 }
 
 /// Fails when a loop of this process broke a promise.
@@ -42,6 +53,23 @@ impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F>
     fn call(&self, call: &mut Call<'_>) -> Outcome {
         note_unless(ATTACHED.get(), "called while detached");
         (self.answer)(call)
+    }
+
+    fn spawn(&self) {
+        SPAWN.with_borrow(|spawn| {
+            if let Some(spawn) = spawn {
+                spawn();
+            }
+        });
+    }
+
+    /// There is no way into a closure.
+    fn interrupt(&self, _thread: u64, _what: &str, still: &mut dyn FnMut() -> bool) {
+        note_unless(still(), "interrupted although it has ended");
+    }
+
+    fn absolve(&self, _thread: u64) {
+        note_unless(ATTACHED.get(), "absolved while detached");
     }
 }
 

@@ -1,20 +1,19 @@
-//! A loop on a thread, which another thread may take over.
+//! A server and its threads.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use adyton_http1::Limits;
 use adyton_server::log::{self, Level};
-use adyton_server::{App, Call, Config, Loop, Outcome, Parts, Quota};
+use adyton_server::{App, Call, Config, Counters, HandOver, Outcome, Parts, Quota};
 use adyton_sys::socket;
 use adyton_sys::wake::Wake;
 
-use super::application::assert_no_faults;
+use super::application::{SPAWN, assert_no_faults, attached};
 use super::client::Client;
 use super::{Closure, PATIENCE};
 
@@ -46,112 +45,106 @@ pub(crate) fn config() -> Config {
         drain_bytes_max: 64 << 10,
         linger_timeout_ms: long_ms,
         graceful_timeout_ms: long_ms,
+        threads: 4,
+        hand_over: HandOver::Auto,
+        queue_max: 1_000,
+        queue_timeout_ms: long_ms,
+        request_timeout_ms: long_ms,
+        stream_body: false,
+        output_bytes_max: 1 << 30,
         server: b"adyton".to_vec(),
     }
 }
 
 /// A server with one loop.
-pub(crate) struct Server<A: App> {
+pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     /// Where it listens besides: the kernel's buffers of a unix socket have a fixed size.
     pub(crate) path: PathBuf,
-    asked: Arc<Asked>,
-    driver: Option<Driver<A>>,
-}
-
-/// The thread that drives; it ends with the loop, and whether that has ended.
-type Driver<A> = JoinHandle<io::Result<(Loop<A>, bool)>>;
-
-/// What the driver is asked for from outside.
-struct Asked {
     wake: Arc<Wake>,
-    stop: AtomicBool,
-    change: AtomicBool,
-    /// Counts how often the driver was about to wait for the kernel.
-    waits: AtomicUsize,
+    stop: Arc<AtomicBool>,
+    inner: Arc<adyton_server::Server>,
+    threads: Threads,
 }
 
-impl Asked {
-    fn ask(&self, what: &AtomicBool) {
-        what.store(true, Ordering::SeqCst);
-        self.wake.wake();
-    }
-}
+/// The threads that were started.
+type Threads = Arc<Mutex<Vec<JoinHandle<()>>>>;
 
-impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> Server<Closure<F>> {
+impl Server {
     /// Serves what `answer` answers.
-    pub(crate) fn start(config: Config, answer: F) -> Self {
+    pub(crate) fn start<F>(config: Config, answer: F) -> Self
+    where
+        F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
+    {
         static SERVERS: AtomicU32 = AtomicU32::new(0);
 
         log::set_level(Level::Error);
-        let tcp = socket::listen_tcp(SocketAddr::from(([127, 0, 0, 1], 0)), BACKLOG).unwrap();
+        let tcp = socket::listen_tcp(SocketAddr::from(([127, 0, 0, 1], 0)), BACKLOG, false).unwrap();
         let address = socket::local_address(&tcp).unwrap().unwrap();
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("adyton-{}-{number}", std::process::id()));
         let unix = socket::listen_unix(&path, BACKLOG).unwrap();
-        let asked = Arc::new(Asked {
-            wake: Arc::new(Wake::new().unwrap()),
-            stop: AtomicBool::new(false),
-            change: AtomicBool::new(false),
-            waits: AtomicUsize::new(0),
-        });
-        let to_stop = Arc::clone(&asked);
-        let parts = Parts {
-            config,
-            listeners: vec![tcp, unix],
-            mounts: Vec::new(),
-            access_log: None,
-            wake: Arc::clone(&asked.wake),
-            stop: Box::new(move || to_stop.stop.load(Ordering::SeqCst)),
-        };
-        let event_loop = Loop::new(parts, Some(Arc::new(Closure { answer }))).unwrap();
-        let driver = Some(drive(event_loop, Arc::clone(&asked)));
-        Self { address, path, asked, driver }
+        let (wake, stop) = (Arc::new(Wake::new().unwrap()), Arc::new(AtomicBool::new(false)));
+        let (listeners, mounts) = (vec![tcp, unix], Vec::new());
+        let parts = Parts { listeners, mounts, access_log: None, wake: Arc::clone(&wake) };
+        let asked = Arc::clone(&stop);
+        let (one, asked) = (config.threads == 1, Box::new(move || asked.load(Ordering::SeqCst)));
+        let app: Arc<dyn App> = Arc::new(Closure { answer });
+        let server = Arc::new(adyton_server::Server::new(config, vec![parts], asked, Some(app)).unwrap());
+        let threads = Arc::new(Mutex::new(Vec::new()));
+        for number in 0..server.threads() {
+            start(&server, &threads, !one || number == 0);
+        }
+        Self { address, path, wake, stop, inner: server, threads }
     }
-}
 
-impl<A: App> Server<A> {
     /// A new connection.
     pub(crate) fn client(&self) -> Client {
         Client::connect(self.address)
     }
 
-    /// How often the loop has waited for the kernel: a loop that spins does so all the time.
-    pub(crate) fn waits(&self) -> usize {
-        self.asked.waits.load(Ordering::SeqCst)
+    /// What has happened so far.
+    pub(crate) fn counters(&self) -> Counters {
+        self.inner.counters()
     }
 
-    /// The loop stops between two turns, and another thread drives on.
-    pub(crate) fn change_hands(&mut self) {
-        self.asked.ask(&self.asked.change);
-        let (event_loop, finished) = self.driver.take().unwrap().join().unwrap().unwrap();
-        assert!(!finished, "the loop has ended by itself");
-        self.asked.change.store(false, Ordering::SeqCst);
-        self.driver = Some(drive(event_loop, Arc::clone(&self.asked)));
+    /// How often the loop has waited for the kernel: a loop that spins does so all the time.
+    pub(crate) fn waits(&self) -> u64 {
+        self.inner.waits()
+    }
+
+    /// The loop goes to another thread.
+    pub(crate) fn change_hands(&self) {
+        self.inner.change_hands();
     }
 
     /// Asks for a clean stop, and returns at once.
     pub(crate) fn ask_stop(&self) {
-        self.asked.ask(&self.asked.stop);
+        self.stop.store(true, Ordering::SeqCst);
+        self.wake.wake();
     }
 
-    /// Asks for a clean stop, waits for it, and says how long it took.
-    pub(crate) fn stop(mut self) -> Duration {
+    /// Asks for a clean stop, waits for it, and says how long it took. No thread is left.
+    pub(crate) fn stop(self) -> Duration {
         let since = Instant::now();
         self.ask_stop();
-        let driver = self.driver.take().unwrap();
-        while !driver.is_finished() {
+        while !self.inner.has_ended() {
             assert!(since.elapsed() < PATIENCE, "the loop does not stop");
             std::thread::sleep(Duration::from_millis(1));
         }
-        let (_event_loop, finished) = driver.join().unwrap().unwrap();
-        assert!(finished);
+        let took = since.elapsed();
+        assert!(self.inner.wait(PATIENCE), "a thread does not end");
+        for thread in std::mem::take(&mut *self.threads.lock().unwrap()) {
+            thread.join().unwrap();
+        }
+        assert_eq!((0, 0), (self.counters().threads, self.counters().threads_busy));
+        attached(|| self.inner.clear());
         assert_no_faults();
-        since.elapsed()
+        took
     }
 }
 
-impl<A: App> Drop for Server<A> {
+impl Drop for Server {
     fn drop(&mut self) {
         // After a failed test nobody waits for the loop; after the others it has ended.
         self.ask_stop();
@@ -159,12 +152,13 @@ impl<A: App> Drop for Server<A> {
     }
 }
 
-fn drive<A: App>(mut event_loop: Loop<A>, asked: Arc<Asked>) -> Driver<A> {
-    std::thread::spawn(move || {
-        let finished = event_loop.drive_while(|| {
-            asked.waits.fetch_add(1, Ordering::SeqCst);
-            !asked.change.load(Ordering::SeqCst)
-        })?;
-        Ok((event_loop, finished))
-    })
+fn start(server: &Arc<adyton_server::Server>, threads: &Threads, enters: bool) {
+    let (own, others) = (Arc::clone(server), Arc::clone(threads));
+    let thread = std::thread::spawn(move || {
+        let (spare, list) = (Arc::clone(&own), Arc::clone(&others));
+        SPAWN.set(Some(Box::new(move || start(&spare, &list, true))));
+        own.work(enters, 0);
+        SPAWN.set(None);
+    });
+    threads.lock().unwrap().push(thread);
 }

@@ -1,0 +1,118 @@
+//! Threads inside the application, and what happens when there are too few.
+
+use super::{Kind, ROW, Row};
+use crate::settings::HandOver;
+use crate::units::Unit;
+
+const GROUP: Row = Row { group: "Threads and overload", ..ROW };
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "threads",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 1,
+            most: 4096,
+            // The range makes it fit.
+            set: |settings, number| settings.threads = u32::try_from(number).unwrap_or(1),
+        },
+        default: "16",
+        example: "64",
+        help: "most threads inside the application",
+        detail: "A request runs on the thread that has read it; one that takes long gives the event loop to another \
+                 thread, up to this many at once. More threads help where requests wait (for a database, another \
+                 server), not where they compute. A thread that waits for its client does not count. 1 is for \
+                 applications that are not thread-safe: only the main thread enters them.",
+        ..GROUP
+    },
+    Row {
+        name: "hand-over",
+        kind: Kind::Choice {
+            words: &["auto", "always", "never"],
+            set: |settings, index| {
+                settings.hand_over = [HandOver::Auto, HandOver::Always, HandOver::Never][index];
+            },
+        },
+        default: "auto",
+        example: "never",
+        help: "when a request loses its thread the event loop",
+        detail: "`auto`: when it takes longer than a millisecond or two; endpoints that mostly do are run by threads \
+                 of their own straight away. `always`: before it begins, which costs every request two thread \
+                 switches. `never`: a slow request holds all others up, as in servers without threads. The last two \
+                 are there for tests and comparisons.",
+        ..GROUP
+    },
+    Row {
+        name: "queue-limit",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 0,
+            most: 1_000_000,
+            set: |settings, number| settings.queue_limit = number,
+        },
+        default: "1000",
+        example: "200",
+        help: "most requests that wait for a thread; then 503",
+        detail: "Further ones are answered 503 at once, with a `Retry-After` of one to three seconds. Each place costs \
+                 the memory of a request.",
+        ..GROUP
+    },
+    Row {
+        name: "queue-timeout",
+        kind: Kind::Number {
+            unit: Unit::Duration,
+            least: 10,
+            most: 24 * 60 * 60 * 1_000,
+            set: |settings, ms| settings.queue_timeout_ms = ms,
+        },
+        default: "30s",
+        example: "2s",
+        help: "longest wait for a thread; then 503",
+        detail: "As long as a client has patience: less than the timeout of the proxy in front. When even the shortest wait of a tenth of a second is above half \
+                 of this, there is more work than can be done: then the newest request is served first, and those \
+                 older than that half are answered 503, until the queue is empty (CoDel, RFC 8289). An \
+                 `X-Request-Start` field of a proxy says when the wait began.",
+        ..GROUP
+    },
+    Row {
+        name: "request-timeout",
+        kind: Kind::Number {
+            unit: Unit::Duration,
+            least: 0,
+            most: 24 * 60 * 60 * 1_000,
+            set: |settings, ms| settings.request_timeout_ms = ms,
+        },
+        default: "60s",
+        example: "10s",
+        help: "longest run of a request; then 504; 0: any",
+        detail: "Raises `adyton.RequestTimeout` inside the request and logs where it was. A client that has got \
+                 nothing yet gets a 504. Code that waits outside Python notices when it comes back; that it has not \
+                 is logged a second later, and its client is answered.",
+        ..GROUP
+    },
+    Row {
+        name: "stream-body",
+        kind: Kind::Switch { set: |settings, on| settings.stream_body = on },
+        default: "off",
+        example: "on",
+        help: "give bodies to the application as they come",
+        detail: "Off, a request body is read before the application is called, so that a slow upload costs no thread. \
+                 On, reading waits for the client: for proxies, progress bars, and uploads that never end.",
+        ..GROUP
+    },
+    Row {
+        name: "output-bytes-max",
+        kind: Kind::Number {
+            unit: Unit::Bytes,
+            least: 0,
+            most: 1 << 40,
+            set: |settings, number| settings.output_bytes_max = number,
+        },
+        default: "256m",
+        example: "64m",
+        help: "most memory of answers that wait",
+        detail: "A streamed answer waits for its client when 1 MiB of it is in memory. When those that wait hold this \
+                 much together, further ones wait at 64 KiB.",
+        ..GROUP
+    },
+];

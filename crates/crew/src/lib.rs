@@ -1,0 +1,493 @@
+//! The threads of a server, and how a loop changes hands between them.
+//!
+//! # The theory
+//!
+//! A loop is a value that one thread drives. It is always in exactly one of these places, and moving it is
+//! taking it out of one and putting it into the next, so that no two threads ever have it:
+//!
+//! | the loop is | who may take it | where it goes |
+//! | --- | --- | --- |
+//! | *held* on a driver's stack | nobody | *published*, *offered*, or finished |
+//! | *published* in its driver's seat, during a call of the application | the driver, when the call is over; the watch, when it takes too long | *held* again; *offered* |
+//! | *offered*: assigned to an idle thread, or in the roster until there is one | that thread; the next that comes free | *held* by its new driver |
+//!
+//! Driver and watch meet in one atomic swap: whoever finds the loop in the seat has it, and the other finds
+//! the seat empty. Each thread has its own seat. Were there one for each loop, a late thread could take the
+//! loop out of the call of the next driver.
+//!
+//! A thread is, in turn, one of these:
+//!
+//! | a thread is | with a slot | becomes |
+//! | --- | --- | --- |
+//! | *idle*, in the roster | no | *driver* or *worker*, as assigned; or leaves |
+//! | *driver* of a loop | the loop's, or none | *late*, when the loop was taken from its seat; *idle*, when it gave the loop up |
+//! | *late*: still in a call that began on a loop | the one that the loop had | *worker*, if something waits; *idle* |
+//! | *worker* on a request from the queue | yes | *worker* with the next one; *idle* |
+//! | *parked*: inside a call, waiting for its client | given back | *late* or *worker* again, with the next free slot |
+//!
+//! *Slots* bound the threads inside the application. The loop carries the slot of its inline calls along,
+//! so that the common call touches no counter: `slots = free + one for each loop that has one + one for each
+//! late thread and each worker`. A driver without a slot, because all are taken, still accepts, parses,
+//! serves files, and puts requests into the queue: it is the driver of last resort. There is one thread more
+//! than slots for each loop, so that there is always such a driver.
+//!
+//! With one slot the application belongs to one thread (it may not be thread-safe, nor know another thread's
+//! objects): only that one *enters*. The other never does, and gives the loop back as soon as the first is
+//! idle.
+//!
+//! The roster's lock is taken when somebody changes his place, never by a call that is quick.
+
+#![forbid(unsafe_code)]
+
+mod queue;
+mod sync;
+
+#[cfg(all(test, loom))]
+mod model;
+
+use std::collections::VecDeque;
+
+use crossbeam_utils::CachePadded;
+
+use self::queue::Queue;
+pub use self::sync::Place;
+use self::sync::{Arc, AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, Thread, fence, lock, thread};
+
+/// What a crew's threads do.
+pub trait Duties: Sized + 'static {
+    /// What is driven.
+    type Loop: Send;
+    /// What waits in the queue.
+    type Job: Send;
+    /// What each thread has besides.
+    type Own: Send + Sync;
+}
+
+/// What a thread does next.
+pub enum Duty<D: Duties> {
+    /// Drive this loop.
+    Drive(Box<D::Loop>),
+    /// Run this request; the slot comes with it.
+    Work(D::Job),
+    /// Go on inside the application: here is the slot.
+    Resume,
+    /// End.
+    Leave,
+}
+
+/// Attached, or it does not try.
+const CALM: usize = 0;
+/// Waiting for the interpreter.
+const ATTACHING: usize = 1;
+/// Waiting for the interpreter so long that its loop was taken.
+const STARVED: usize = 2;
+
+/// One thread's place in the crew.
+pub struct Post<D: Duties> {
+    /// The loop, while its driver is in a call.
+    seat: CachePadded<Place<D::Loop>>,
+    /// Odd during a call; counts calls by two.
+    calls: AtomicUsize,
+    attaching: AtomicUsize,
+    assignment: Place<Duty<D>>,
+    thread: Thread,
+    /// Whether it may enter the application.
+    pub enters: bool,
+    /// What it has besides.
+    pub own: D::Own,
+}
+
+impl<D: Duties> Post<D> {
+    /// Leaves the loop in the seat for the time of a call.
+    pub fn publish(&self, driven: Box<D::Loop>) {
+        self.seat.put(driven);
+        self.calls.store(self.calls.load(Ordering::Relaxed) | 1, Ordering::Release);
+    }
+
+    /// Takes the loop back; `None` if somebody else drives it now.
+    pub fn reclaim(&self) -> Option<Box<D::Loop>> {
+        let calls = self.calls.load(Ordering::Relaxed);
+        self.calls.store(calls.wrapping_add(calls & 1), Ordering::Release);
+        self.seat.take()
+    }
+
+    fn wait(&self) -> Duty<D> {
+        loop {
+            if let Some(duty) = self.assignment.take() {
+                return *duty;
+            }
+            thread::park();
+        }
+    }
+
+    fn assign(&self, duty: Duty<D>) {
+        self.assignment.put(Box::new(duty));
+        self.thread.unpark();
+    }
+}
+
+/// What changes under the lock.
+struct Roster<D: Duties> {
+    /// The one that was busy last is called first: its memory is warm.
+    idle: Vec<Arc<Post<D>>>,
+    /// Loops that nobody drives yet.
+    offered: VecDeque<Box<D::Loop>>,
+    queue: Queue<D::Job>,
+    slots_free: usize,
+    /// Threads inside the application that want their slot back.
+    resuming: VecDeque<Arc<Post<D>>>,
+    posts: Vec<Arc<Post<D>>>,
+    parked: usize,
+    loops_left: usize,
+}
+
+/// Threads that share loops and a queue of requests.
+pub struct Crew<D: Duties> {
+    roster: Mutex<Roster<D>>,
+    /// Who drives each loop.
+    drivers: Vec<Mutex<Option<Arc<Post<D>>>>>,
+    slots: usize,
+    /// Idle threads that may enter: a driver that may not looks for them.
+    entering_idle: AtomicUsize,
+    /// Length of the queue, for those who only want to know whether there is one.
+    waiting: AtomicUsize,
+    /// Threads that have waited long for the interpreter and still do.
+    starved: AtomicUsize,
+    /// Whether the watch sleeps.
+    watch_sleeps: AtomicBool,
+}
+
+impl<D: Duties> Crew<D> {
+    /// A crew without threads, for `loops` loops and `slots` threads inside the application.
+    pub fn new(loops: usize, slots: usize, queue_max: usize, queue_timeout_ms: u64) -> Self {
+        let roster = Roster {
+            idle: Vec::new(),
+            offered: VecDeque::new(),
+            queue: Queue::new(queue_max, queue_timeout_ms),
+            slots_free: slots,
+            resuming: VecDeque::new(),
+            posts: Vec::new(),
+            parked: 0,
+            loops_left: loops,
+        };
+        Self {
+            roster: Mutex::new(roster),
+            drivers: (0..loops).map(|_| Mutex::new(None)).collect(),
+            slots,
+            entering_idle: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            starved: AtomicUsize::new(0),
+            watch_sleeps: AtomicBool::new(false),
+        }
+    }
+
+    /// Threads inside the application at most.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// Threads that the crew needs while nobody is parked.
+    pub fn threads_wanted(&self) -> usize {
+        self.slots + self.drivers.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Roster<D>> {
+        lock(&self.roster)
+    }
+
+    /// Makes the calling thread one of the crew.
+    pub fn join(&self, enters: bool, own: D::Own) -> Arc<Post<D>> {
+        let post = Arc::new(Post {
+            seat: CachePadded::new(Place::empty()),
+            calls: AtomicUsize::new(0),
+            attaching: AtomicUsize::new(CALM),
+            assignment: Place::empty(),
+            thread: thread::current(),
+            enters,
+            own,
+        });
+        self.lock().posts.push(Arc::clone(&post));
+        post
+    }
+
+    /// The calling thread is the driver of loop `home` from now on.
+    pub fn begin_driving(&self, home: usize, post: &Arc<Post<D>>) {
+        *lock(&self.drivers[home]) = Some(Arc::clone(post));
+    }
+
+    /// The watch's look at a loop: takes it out of the seat if its driver is in the same call as at the last look.
+    pub fn look(&self, home: usize, last: &mut Look) -> Option<Taken<D>> {
+        let who = lock(&self.drivers[home]);
+        let post = who.as_ref()?;
+        let look =
+            Look { post: Arc::as_ptr(post).addr(), calls: post.calls.load(Ordering::Acquire), moved: false };
+        let former = std::mem::replace(last, look);
+        last.moved = former.post != look.post || former.calls != look.calls;
+        if last.moved || look.calls.is_multiple_of(2) {
+            return None;
+        }
+        let driven = post.seat.take()?;
+        let post = Arc::clone(post);
+        drop(who);
+        let starving =
+            post.attaching.compare_exchange(ATTACHING, STARVED, Ordering::SeqCst, Ordering::SeqCst);
+        if starving.is_ok() {
+            self.starved.fetch_add(1, Ordering::SeqCst);
+        }
+        Some((driven, post))
+    }
+
+    /// Lets the watch know that there is something to look at.
+    pub fn wake_watch(&self, watch: &Thread) {
+        // The swap that published the loop and this fence: either we see the watch asleep, or it sees the call.
+        fence(Ordering::SeqCst);
+        if self.watch_sleeps.load(Ordering::Relaxed) {
+            watch.unpark();
+        }
+    }
+
+    /// The watch says whether it is about to sleep. What was published before is seen by a look after.
+    pub fn watch_sleeps(&self, sleeps: bool) {
+        self.watch_sleeps.store(sleeps, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Gives a loop to a thread that is idle, or to the next that will be.
+    pub fn offer(&self, driven: Box<D::Loop>) {
+        let mut roster = self.lock();
+        let at = roster.idle.iter().rposition(|post| post.enters).or(roster.idle.len().checked_sub(1));
+        match at {
+            Some(at) => {
+                let post = self.rouse(&mut roster, at);
+                drop(roster);
+                post.assign(Duty::Drive(driven));
+            }
+            None => roster.offered.push_back(driven),
+        }
+    }
+
+    fn rouse(&self, roster: &mut Roster<D>, at: usize) -> Arc<Post<D>> {
+        let post = roster.idle.remove(at);
+        if post.enters {
+            self.entering_idle.fetch_sub(1, Ordering::Relaxed);
+        }
+        post
+    }
+
+    /// Whether a thread that may enter the application has nothing to do.
+    pub fn has_entering_idle(&self) -> bool {
+        self.entering_idle.load(Ordering::Relaxed) > 0
+    }
+
+    /// Waits for the next duty. `slot` says whether the thread has one, before and after; `rest` is called before it
+    /// sleeps.
+    pub fn next(&self, post: &Arc<Post<D>>, slot: &mut bool, now_ms: u64, rest: impl FnOnce()) -> Duty<D> {
+        let mut roster = self.lock();
+        if let Some(driven) = roster.offered.pop_front() {
+            return Duty::Drive(driven);
+        }
+        if post.enters {
+            *slot = *slot || roster.take_slot();
+            while *slot && let Some(resuming) = roster.resuming.pop_front() {
+                resuming.assign(Duty::Resume);
+                *slot = roster.take_slot();
+            }
+            if *slot && let Some(job) = roster.queue.pop(now_ms) {
+                self.waiting.store(roster.queue.len(), Ordering::Relaxed);
+                return Duty::Work(job);
+            }
+        }
+        if std::mem::take(slot) {
+            roster.slots_free += 1;
+        }
+        if roster.loops_left == 0 || roster.posts.len() - roster.parked > self.threads_wanted() {
+            roster.posts.retain(|other| !Arc::ptr_eq(other, post));
+            return Duty::Leave;
+        }
+        roster.idle.push(Arc::clone(post));
+        if post.enters {
+            self.entering_idle.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(roster);
+        rest();
+        let duty = post.wait();
+        *slot = matches!(duty, Duty::Work(_));
+        duty
+    }
+
+    /// Puts a request into the queue, or gives it to an idle thread. The driver's own slot goes to it if that is the
+    /// only one.
+    ///
+    /// # Errors
+    ///
+    /// The request itself, when the queue is full, or when it has waited too long already.
+    pub fn submit(&self, job: D::Job, (since_ms, now_ms): (u64, u64), slot: &mut bool) -> Result<(), D::Job> {
+        let mut roster = self.lock();
+        roster.queue.push(job, since_ms, now_ms)?;
+        if roster.slots_free == 0 && std::mem::take(slot) {
+            roster.slots_free = 1;
+        }
+        self.call_up(&mut roster, now_ms);
+        Ok(())
+    }
+
+    /// Gives free slots to those who wait for one.
+    fn call_up(&self, roster: &mut Roster<D>, now_ms: u64) {
+        while roster.slots_free > 0
+            && let Some(post) = roster.resuming.pop_front()
+        {
+            roster.slots_free -= 1;
+            post.assign(Duty::Resume);
+        }
+        // A starved thread takes the queue along as soon as it has the interpreter; others would only wait beside it.
+        let starved = self.starved.load(Ordering::Relaxed) > 0;
+        while !starved
+            && roster.slots_free > 0
+            && !roster.queue.is_empty()
+            && let Some(at) = roster.idle.iter().rposition(|post| post.enters)
+            && let Some(job) = roster.queue.pop(now_ms)
+        {
+            roster.slots_free -= 1;
+            let post = self.rouse(roster, at);
+            post.assign(Duty::Work(job));
+        }
+        self.waiting.store(roster.queue.len(), Ordering::Relaxed);
+    }
+
+    /// Requests in the queue.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Takes out of the queue what has waited too long.
+    pub fn expire(&self, now_ms: u64) -> Vec<D::Job> {
+        let mut roster = self.lock();
+        let expired = std::iter::from_fn(|| roster.queue.expire(now_ms)).collect();
+        self.call_up(&mut roster, now_ms);
+        expired
+    }
+
+    /// Takes a slot for a loop's inline calls; `false` when there is none.
+    pub fn take_slot(&self) -> bool {
+        let mut roster = self.lock();
+        roster.resuming.is_empty() && roster.take_slot()
+    }
+
+    /// Gives a slot back.
+    pub fn give_slot(&self, now_ms: u64) {
+        let mut roster = self.lock();
+        roster.slots_free += 1;
+        self.call_up(&mut roster, now_ms);
+    }
+
+    /// A thread inside the application begins to wait for its client: its slot goes to others. `true` when the crew
+    /// then lacks a thread.
+    pub fn park(&self, now_ms: u64) -> bool {
+        let mut roster = self.lock();
+        roster.parked += 1;
+        roster.slots_free += 1;
+        self.call_up(&mut roster, now_ms);
+        roster.posts.len() - roster.parked < self.threads_wanted()
+    }
+
+    /// Threads that wait for their clients.
+    pub fn parked(&self) -> usize {
+        self.lock().parked
+    }
+
+    /// The client has come back: waits for a slot.
+    pub fn unpark(&self, post: &Arc<Post<D>>) {
+        let mut roster = self.lock();
+        roster.parked -= 1;
+        if roster.take_slot() {
+            return;
+        }
+        roster.resuming.push_back(Arc::clone(post));
+        drop(roster);
+        let duty = post.wait();
+        debug_assert!(matches!(duty, Duty::Resume), "nothing else is assigned to a parked thread");
+    }
+
+    /// Takes the interpreter, and says meanwhile that this thread waits for it.
+    pub fn attach(&self, post: &Post<D>, now_ms: u64, attach: impl FnOnce()) {
+        post.attaching.store(ATTACHING, Ordering::SeqCst);
+        attach();
+        if post.attaching.swap(CALM, Ordering::SeqCst) == STARVED {
+            self.starved.fetch_sub(1, Ordering::SeqCst);
+            if self.waiting() > 0 {
+                self.call_up(&mut self.lock(), now_ms);
+            }
+        }
+    }
+
+    /// Whether somebody has waited long for the interpreter and still does: one more would only wait with him.
+    pub fn is_starved(&self) -> bool {
+        self.starved.load(Ordering::Relaxed) > 0
+    }
+
+    /// A loop has ended. After the last one the idle threads leave, and the others when they come free.
+    pub fn end_loop(&self) {
+        let mut roster = self.lock();
+        roster.loops_left -= 1;
+        if roster.loops_left > 0 {
+            return;
+        }
+        for post in std::mem::take(&mut roster.idle) {
+            roster.posts.retain(|other| !Arc::ptr_eq(other, &post));
+            post.assign(Duty::Leave);
+        }
+    }
+
+    /// A thread of the crew that fits.
+    pub fn find(&self, fits: impl Fn(&Post<D>) -> bool) -> Option<Arc<Post<D>>> {
+        self.lock().posts.iter().find(|post| fits(post)).map(Arc::clone)
+    }
+
+    /// How many threads there are, and how many of them are inside the application.
+    pub fn threads(&self) -> (usize, usize) {
+        let roster = self.lock();
+        (roster.posts.len(), self.slots - roster.slots_free)
+    }
+
+    /// Says what is wrong if something has to be done, and somebody could do it, and nobody does. Between two calls a
+    /// moment apart that both complain lies a lost wake-up: the crew is stuck.
+    #[cfg(debug_assertions)]
+    pub fn complaint(&self) -> Option<String> {
+        let roster = self.lock();
+        let (idle, entering) = (roster.idle.len(), roster.idle.iter().filter(|post| post.enters).count());
+        let (offered, waiting, free) = (roster.offered.len(), roster.queue.len(), roster.slots_free);
+        let starved = self.starved.load(Ordering::Relaxed);
+        let wrong = (offered > 0 && idle > 0)
+            || (free > 0 && !roster.resuming.is_empty())
+            || (waiting > 0 && free > 0 && entering > 0 && starved == 0)
+            || free > self.slots;
+        wrong.then(|| {
+            format!(
+                "{idle} threads idle, {entering} may enter; {offered} loops offered, {waiting} requests waiting, \
+                 {free} of {} slots free, {} resuming, {starved} starved",
+                self.slots,
+                roster.resuming.len()
+            )
+        })
+    }
+}
+
+impl<D: Duties> Roster<D> {
+    fn take_slot(&mut self) -> bool {
+        let free = self.slots_free > 0;
+        self.slots_free -= usize::from(free);
+        free
+    }
+}
+
+/// A loop that was taken from its seat, and whose seat that was.
+pub type Taken<D> = (Box<<D as Duties>::Loop>, Arc<Post<D>>);
+
+/// What the watch saw at its last look at a loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    post: usize,
+    calls: usize,
+    /// Whether anything had changed.
+    pub moved: bool,
+}

@@ -1,0 +1,179 @@
+//! The hand-over, run by loom in every order that threads and memory allow.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p adyton-crew`
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::{Crew, Duties, Duty, Look, Post};
+
+struct Model;
+
+/// A loop that notices when two threads drive it, and ends after some steps.
+struct Driven {
+    busy: Arc<AtomicBool>,
+    steps_left: usize,
+    slot: bool,
+}
+
+impl Duties for Model {
+    type Loop = Driven;
+    type Job = usize;
+    type Own = ();
+}
+
+struct Scene {
+    crew: Crew<Model>,
+    /// Threads inside the application.
+    inside: AtomicUsize,
+    answered: AtomicUsize,
+    ended: AtomicUsize,
+    /// Whether every other request goes to the queue, as those of slow endpoints do.
+    queued: bool,
+}
+
+impl Driven {
+    fn hold(&self) {
+        assert!(!self.busy.swap(true, Ordering::AcqRel), "driven twice");
+    }
+
+    fn release(&self) {
+        assert!(self.busy.swap(false, Ordering::AcqRel), "released twice");
+    }
+}
+
+impl Scene {
+    fn new(slots: usize, queued: bool) -> Arc<Self> {
+        Arc::new(Self {
+            crew: Crew::new(1, slots, 10, 1_000),
+            inside: AtomicUsize::new(0),
+            answered: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
+            queued,
+        })
+    }
+
+    fn enter(&self) {
+        assert!(self.inside.fetch_add(1, Ordering::AcqRel) < self.crew.slots(), "too many inside");
+        self.inside.fetch_sub(1, Ordering::AcqRel);
+        self.answered.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A thread of the crew, to its end.
+    fn work(&self, enters: bool) {
+        let post = self.crew.join(enters, ());
+        let mut slot = false;
+        loop {
+            match self.crew.next(&post, &mut slot, 0, || ()) {
+                Duty::Drive(mut driven) => {
+                    driven.slot |= std::mem::take(&mut slot);
+                    slot = self.drive(&post, driven);
+                }
+                Duty::Work(_) => self.enter(),
+                Duty::Resume => panic!("nobody was parked"),
+                Duty::Leave => return,
+            }
+        }
+    }
+
+    /// Drives until the loop ends (`false`) or is taken away (`true`: its slot is this thread's now).
+    fn drive(&self, post: &Arc<Post<Model>>, mut driven: Box<Driven>) -> bool {
+        self.crew.begin_driving(0, post);
+        driven.hold();
+        loop {
+            if driven.steps_left == 0 {
+                if driven.slot {
+                    // As the server does: the slot of a loop that has ended is free.
+                    self.crew.give_slot(0);
+                }
+                driven.release();
+                self.ended.fetch_add(1, Ordering::AcqRel);
+                self.crew.end_loop();
+                return false;
+            }
+            if (!post.enters && self.crew.has_entering_idle())
+                || (post.enters && self.crew.slots() == 1 && self.crew.waiting() > 0)
+            {
+                driven.release();
+                self.crew.offer(driven);
+                return false;
+            }
+            driven.steps_left -= 1;
+            let queued = self.queued && driven.steps_left % 2 == 0;
+            if queued || !(post.enters && (driven.slot || self.crew.take_slot())) {
+                assert_eq!(Ok(()), self.crew.submit(1, (0, 0), &mut driven.slot));
+                continue;
+            }
+            driven.slot = true;
+            driven.release();
+            post.publish(driven);
+            self.enter();
+            match post.reclaim() {
+                Some(again) => driven = again,
+                None => return true,
+            }
+            driven.hold();
+        }
+    }
+
+    /// The watch: takes the loop from its driver whenever it finds it in a call.
+    fn watch(&self, looks: usize) {
+        let mut last = Look::default();
+        for _ in 0..looks {
+            // A call that lasts: the second look of two.
+            self.crew.look(0, &mut last);
+            if let Some((mut driven, _)) = self.crew.look(0, &mut last) {
+                driven.slot = false;
+                self.crew.offer(driven);
+            }
+            loom::thread::yield_now();
+        }
+    }
+}
+
+/// Runs a loop of some requests on threads that may enter or not, in all orders with at most `switches` switches that
+/// no thread asked for; the watch looks so often.
+fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, usize, usize), queued: bool) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(switches);
+    model.check(move || {
+        let scene = Scene::new(slots, queued);
+        let busy = Arc::new(AtomicBool::new(false));
+        scene.crew.offer(Box::new(Driven { busy, steps_left: steps, slot: false }));
+        let mut threads = Vec::new();
+        for &enters in &enters[1..] {
+            let scene = Arc::clone(&scene);
+            threads.push(loom::thread::spawn(move || scene.work(enters)));
+        }
+        let watched = Arc::clone(&scene);
+        threads.push(loom::thread::spawn(move || watched.watch(looks)));
+        scene.work(enters[0]);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(1, scene.ended.load(Ordering::Acquire), "the loop has ended once");
+        assert_eq!(steps, scene.answered.load(Ordering::Acquire), "every request was answered");
+        assert_eq!((0, 0), scene.crew.threads(), "nobody is left, and no slot is lost");
+    });
+}
+
+/// Two threads, one slot, only one of them enters: calls, hand-overs and the way back.
+#[test]
+fn one_thread_enters() {
+    run(1, &[true, false], (2, 1, 3), false);
+    run(1, &[true, false], (2, 1, 2), true);
+}
+
+/// Any thread may enter, and any may be late.
+#[test]
+fn all_threads_enter() {
+    run(2, &[true, true], (2, 1, 3), false);
+    run(2, &[true, true], (2, 1, 2), true);
+}
+
+/// Three threads: one may be late while another works and the third drives.
+#[test]
+fn three_threads() {
+    run(2, &[true, true, true], (2, 1, 1), false);
+    run(2, &[true, true, true], (2, 1, 1), true);
+}

@@ -1,0 +1,162 @@
+//! Requests that wait for a thread: bounded in length and in age.
+//!
+//! A queue that is always backed up adds its length to every request's time and serves nobody better for
+//! it. So its delay is controlled, after `CoDel` (RFC 8289, for packets): when even the shortest wait of an
+//! interval was above the target, the queue is *pressed*. Then the newest request is served first, because
+//! it is the one whose client is still there, and what has waited longer than the target is turned away at
+//! once. The pressure ends when the queue has run empty.
+
+use std::collections::VecDeque;
+
+/// How long the waits are looked at before the queue counts as pressed.
+const INTERVAL_MS: u64 = 100;
+
+/// The target is this part of the longest wait: far enough below it that what is served has not waited in vain, and
+/// far enough above what a crowd waits that merely takes turns.
+const TARGET_PART: u64 = 2;
+
+pub(crate) struct Queue<J> {
+    /// The oldest first, each with the time since when it waits.
+    waiting: VecDeque<(u64, J)>,
+    length_max: usize,
+    timeout_ms: u64,
+    interval: Interval,
+    pressed: bool,
+}
+
+/// The waits of the interval that runs.
+#[derive(Clone, Copy)]
+struct Interval {
+    since_ms: u64,
+    shortest_ms: u64,
+}
+
+impl<J> Queue<J> {
+    /// A queue of `length_max` places, each for `timeout_ms` at most.
+    pub(crate) fn new(length_max: usize, timeout_ms: u64) -> Self {
+        let interval = Interval { since_ms: 0, shortest_ms: u64::MAX };
+        Self { waiting: VecDeque::new(), length_max, timeout_ms, interval, pressed: false }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// How long a request may wait now.
+    fn wait_ms_max(&self) -> u64 {
+        if self.pressed { (self.timeout_ms / TARGET_PART).max(1) } else { self.timeout_ms }
+    }
+
+    /// Adds a request that waits since `since_ms`; it comes back when there is no place, or it has waited too long.
+    /// One that waits since the end of time has a place for as long as it takes.
+    pub(crate) fn push(&mut self, job: J, since_ms: u64, now_ms: u64) -> Result<(), J> {
+        let waited_ms = now_ms.saturating_sub(since_ms);
+        let full = self.waiting.len() >= self.length_max && since_ms != u64::MAX;
+        if full || waited_ms > self.timeout_ms {
+            return Err(job);
+        }
+        self.waiting.push_back((since_ms, job));
+        Ok(())
+    }
+
+    /// The request that is served next.
+    pub(crate) fn pop(&mut self, now_ms: u64) -> Option<J> {
+        let Some((since_ms, _)) = self.waiting.front() else {
+            self.pressed = false;
+            self.interval = Interval { since_ms: now_ms, shortest_ms: 0 };
+            return None;
+        };
+        self.note(now_ms.saturating_sub(*since_ms), now_ms);
+        let next = if self.pressed { self.waiting.pop_back() } else { self.waiting.pop_front() };
+        next.map(|(_, job)| job)
+    }
+
+    /// Takes a wait into account: that of the request which has waited longest.
+    fn note(&mut self, waited_ms: u64, now_ms: u64) {
+        self.interval.shortest_ms = self.interval.shortest_ms.min(waited_ms);
+        if now_ms.saturating_sub(self.interval.since_ms) >= INTERVAL_MS {
+            self.pressed |= self.interval.shortest_ms > self.timeout_ms / TARGET_PART;
+            self.interval = Interval { since_ms: now_ms, shortest_ms: waited_ms };
+        }
+    }
+
+    /// Takes out the oldest request if it has waited too long.
+    pub(crate) fn expire(&mut self, now_ms: u64) -> Option<J> {
+        let wait_ms_max = self.wait_ms_max();
+        let too_long = |&(since_ms, _): &(u64, J)| now_ms.saturating_sub(since_ms) > wait_ms_max;
+        if self.waiting.front().is_some_and(too_long) {
+            self.waiting.pop_front().map(|(_, job)| job)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// In order while it is calm, and never more than its length.
+    #[test]
+    fn first_come_first_served() {
+        let mut queue = Queue::new(3, 1_000);
+        for job in 0..3 {
+            assert_eq!(Ok(()), queue.push(job, job, job));
+        }
+        assert_eq!(Err(3), queue.push(3, 3, 3));
+
+        assert_eq!([Some(0), Some(1), Some(2), None], [0; 4].map(|_| queue.pop(10)));
+    }
+
+    /// What has waited too long is taken out, and what comes too late is not let in.
+    #[test]
+    fn nothing_waits_too_long() {
+        let mut queue = Queue::new(10, 1_000);
+        assert_eq!(Ok(()), queue.push(1, 0, 0));
+        assert_eq!(Ok(()), queue.push(2, 500, 500));
+        assert_eq!(Err(3), queue.push(3, 0, 1_001));
+
+        assert_eq!(None, queue.expire(1_000));
+        assert_eq!(Some(1), queue.expire(1_001));
+        assert_eq!(None, queue.expire(1_001));
+        assert_eq!(1, queue.len());
+    }
+
+    /// A queue that keeps everybody waiting serves the newest, turns the old away, and is calm again once empty.
+    #[test]
+    fn pressed_while_all_wait() {
+        let mut queue = Queue::new(1_000, 1_000);
+        for job in 0..100 {
+            assert_eq!(Ok(()), queue.push(job, 0, 0));
+        }
+        for (job, now_ms) in (0..12).zip((600..).step_by(10)) {
+            assert_eq!(Some(job), queue.pop(now_ms), "one interval of long waits has to pass");
+        }
+        assert_eq!(Ok(()), queue.push(200, 730, 730));
+
+        assert_eq!(Some(200), queue.pop(731));
+        assert_eq!(Some(12), queue.expire(731));
+        while queue.expire(731).is_some() {}
+        assert_eq!(None, queue.pop(731));
+        assert_eq!(Ok(()), queue.push(300, 732, 732));
+        assert_eq!(Ok(()), queue.push(301, 733, 733));
+        assert_eq!(Some(300), queue.pop(734));
+    }
+
+    /// A wait that is short, as of many connections that take turns, is no pressure.
+    #[test]
+    fn calm_below_the_target() {
+        let mut queue = Queue::new(1_000, 1_000);
+        for step in 0..1_000 {
+            assert_eq!(Ok(()), queue.push(step, step, step));
+            if step >= 90 {
+                assert_eq!(Some(step - 90), queue.pop(step));
+                assert_eq!(None, queue.expire(step));
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The server's threads, as Python knows them.
+//!
+//! They are `threading.Thread`s, so that applications, debuggers and profilers find them where they find
+//! all others. With one thread for the application it is the main thread, and the others never see Python.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use adyton_server::Server;
+use adyton_server::log::{self, Level};
+use adyton_sys::process;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
+
+use crate::interpreter;
+
+/// How long threads may still be inside the application when every loop has ended.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The server that runs in this process.
+static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
+
+struct Running {
+    server: Arc<Server>,
+    /// The `threading.Thread`s that were started.
+    started: Vec<Py<PyAny>>,
+}
+
+/// The server that runs in this process.
+pub(crate) fn running() -> Option<Arc<Server>> {
+    lock().as_ref().map(|running| Arc::clone(&running.server))
+}
+
+fn lock() -> std::sync::MutexGuard<'static, Option<Running>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// This thread, as `threading.get_ident` names it.
+fn ident(py: Python<'_>) -> PyResult<u64> {
+    py.import("threading")?.call_method0("get_ident")?.extract()
+}
+
+/// Runs a server to its end; says whether no thread was left inside the application. Comes and leaves attached.
+///
+/// # Errors
+///
+/// The process may not have another thread.
+pub(crate) fn run(py: Python<'_>, server: &Arc<Server>, threads: usize) -> PyResult<bool> {
+    *lock() = Some(Running { server: Arc::clone(server), started: Vec::new() });
+    let ran = if threads == 1 { run_on_main(py, server) } else { run_beside_main(py, server) };
+    let started = lock().take().map(|running| running.started).unwrap_or_default();
+    if matches!(ran, Ok(true)) {
+        // They have nothing left to do: none of them shall meet an interpreter that is being taken down.
+        started.iter().try_for_each(|thread| thread.call_method0(py, "join").map(|_| ()))?;
+    }
+    ran
+}
+
+/// The application has one thread: this one.
+fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
+    for _ in 1..server.threads() {
+        let server = Arc::clone(server);
+        std::thread::Builder::new().name("adyton-driver".into()).spawn(move || {
+            server.work(false, 0);
+            if server.has_ended() && !server.wait(PATIENCE) {
+                log::write(Level::Error, format_args!("stopped while the application was in a request"));
+                process::exit_now(0);
+            }
+        })?;
+    }
+    let thread = ident(py)?;
+    interpreter::detach();
+    server.work(true, thread);
+    server.wait(PATIENCE);
+    interpreter::attach();
+    Ok(true)
+}
+
+/// The application has many threads, and this one waits for them.
+fn run_beside_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
+    for _ in 0..server.threads() {
+        start(py, server)?;
+    }
+    interpreter::detach();
+    let done = server.wait(PATIENCE);
+    interpreter::attach();
+    if !done {
+        log::write(Level::Error, format_args!("stopped while the application was in a request"));
+    }
+    Ok(done)
+}
+
+/// Ends a process in which threads are still inside the application: they would meet an interpreter that is being
+/// taken down. What was registered for the end runs before.
+pub(crate) fn leave(py: Python<'_>) -> ! {
+    let farewell = |module: &str, name: &str| py.import(module)?.getattr(name)?.call0().map(|_| ());
+    for (module, name) in [("threading", "_shutdown"), ("atexit", "_run_exitfuncs")] {
+        if let Err(error) = farewell(module, name) {
+            log::write(Level::Error, format_args!("{module}.{name} failed: {error}"));
+        }
+    }
+    for stream in ["stdout", "stderr"] {
+        // Nobody is left to hear of it.
+        let _ = py.import("sys").and_then(|sys| sys.getattr(stream)?.call_method0("flush"));
+    }
+    process::exit_now(0)
+}
+
+fn start(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
+    let number = lock().as_ref().map_or(0, |running| running.started.len()) + 1;
+    let server = Arc::downgrade(server);
+    let work = move |arguments: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+        if let Some(server) = server.upgrade() {
+            let thread = ident(arguments.py())?;
+            interpreter::detach();
+            server.work(true, thread);
+            drop(server);
+            interpreter::attach();
+        }
+        PyResult::Ok(())
+    };
+    let arguments = PyDict::new(py);
+    arguments.set_item("target", PyCFunction::new_closure(py, None, None, work)?)?;
+    arguments.set_item("name", format!("adyton-{number}"))?;
+    arguments.set_item("daemon", true)?;
+    let thread = py.import("threading")?.getattr("Thread")?.call((), Some(&arguments))?;
+    thread.call_method0("start")?;
+    if let Some(running) = lock().as_mut() {
+        running.started.push(thread.unbind());
+    }
+    Ok(())
+}
+
+/// Starts another thread for the server that runs. On a thread that is detached.
+pub(crate) fn spawn() {
+    let started = running().map(|server| Python::attach(|py| start(py, &server)));
+    if let Some(Err(error)) = started {
+        log::write(Level::Error, format_args!("another thread cannot be started: {error}"));
+    }
+}
+
+fn timeout(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("adyton._response")?.getattr("RequestTimeout")
+}
+
+/// Whether a request was ended by its timeout.
+pub(crate) fn is_timeout(py: Python<'_>, error: &PyErr) -> bool {
+    timeout(py).is_ok_and(|class| error.is_instance(py, &class))
+}
+
+/// Raises `RequestTimeout` in a thread, and logs where it is, if `still` says that it is in that request.
+pub(crate) fn interrupt(thread: u64, what: &str, still: &mut dyn FnMut() -> bool) {
+    Python::attach(|py| {
+        let stack = stack(py, thread).unwrap_or_else(|error| format!("(its stack cannot be read: {error})"));
+        let class = match timeout(py) {
+            Ok(class) => class,
+            Err(error) => {
+                log::write(Level::Error, format_args!("a request cannot be interrupted: {error}"));
+                return;
+            }
+        };
+        if !still() {
+            return;
+        }
+        raise(thread, class.as_ptr());
+        log::write(
+            Level::Error,
+            format_args!(
+                "{what} takes longer than --request-timeout allows and is interrupted; it was here:\n{}",
+                stack.trim_end()
+            ),
+        );
+    });
+}
+
+/// Takes an exception back that a thread has not noticed. Attached.
+pub(crate) fn absolve(thread: u64) {
+    raise(thread, std::ptr::null_mut());
+}
+
+fn raise(thread: u64, class: *mut ffi::PyObject) {
+    let thread = thread.cast_signed();
+    // SAFETY: both callers are attached; `class` is null or an exception class, of which the call takes a reference.
+    unsafe { ffi::PyThreadState_SetAsyncExc(thread, class) };
+}
+
+/// Where a thread is, as the interpreter prints it.
+fn stack(py: Python<'_>, thread: u64) -> PyResult<String> {
+    let frames = py.import("sys")?.call_method0("_current_frames")?;
+    let frame = frames.get_item(thread)?;
+    let lines: Vec<String> = py.import("traceback")?.call_method1("format_stack", (frame,))?.extract()?;
+    Ok(lines.concat())
+}

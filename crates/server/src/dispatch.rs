@@ -1,0 +1,219 @@
+//! Who runs a request: the driver at once, a thread of the queue later, or nobody.
+
+use adyton_files::error_page;
+use adyton_http1::{Head, Known, Refusal};
+use adyton_sys::{clock, socket};
+
+use crate::answer::Verdict;
+use crate::connection::Connection;
+use crate::driver::{Desk, interrupt};
+use crate::errand::{Ask, Errand, Place, parse_again};
+use crate::event_loop::Loop;
+use crate::log::{self, Level};
+use crate::reply::Reply;
+use crate::server::{Job, count, lock, log_stuck};
+use crate::turn::{Next, Step, Worked};
+
+/// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
+const ALWAYS_MS: u64 = u64::MAX;
+
+/// How long an interrupted call has to end.
+const REACTION_MS: u64 = 1_000;
+
+/// How often a call is looked for that is overdue and not to be found: it waits in the queue, or is on its way back.
+const LOOK_AGAIN_MS: u64 = 1_000;
+
+/// Ages above this are clocks that differ, not requests that have waited.
+const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
+
+const TIMED_OUT: Refusal =
+    Refusal { status: 504, reason: "the application takes too long, and does not react" };
+
+impl Loop {
+    /// Whether the driver may enter the application now.
+    fn may_enter(&mut self) -> bool {
+        if !self.driver.as_ref().is_some_and(|driver| driver.enters) || self.shared.crew.is_starved() {
+            return false;
+        }
+        if !self.slot {
+            self.slot = self.shared.crew.take_slot();
+        }
+        self.slot
+    }
+
+    /// Sends an errand: with the driver, or into the queue.
+    pub(crate) fn send(&mut self, key: usize, errand: Errand) -> Option<Errand> {
+        if self.may_enter() {
+            self.note_call(key, crate::endpoints::Endpoint::NONE, b"the rest of an answer");
+            return Some(errand);
+        }
+        let job = Job { errand, home: self.home, since_ms: self.now_ms };
+        // A request that has begun is not turned away.
+        let _ = self.shared.crew.submit(job, (ALWAYS_MS, self.now_ms), &mut self.slot);
+        None
+    }
+
+    /// Has the application answer a request; the desk's head is parsed.
+    pub(crate) fn ask(&mut self, ask: Ask, desk: &mut Desk) -> Step {
+        let slow = self.learns() && self.endpoints.is_slow(ask.endpoint);
+        if !slow && self.may_enter() {
+            self.note_call(ask.key, ask.endpoint, ask.place.head_bytes(&desk.buffer));
+            return Step::Away(Some(Errand::Ask(ask)));
+        }
+        let now_ms = clock::monotonic_ms();
+        let since_ms = waiting_since_ms(&desk.head, ask.place.head_bytes(&desk.buffer), now_ms);
+        let mut ask = ask.leave_desk(&desk.buffer);
+        let Connection { output, socket, .. } = &mut *ask.connection;
+        // The answers to earlier requests do not wait for this one. An error shows again when more is sent.
+        if matches!(output.flush(std::os::fd::AsFd::as_fd(socket)), Ok(crate::output::Flushed::All)) {
+            output.give_back(&mut desk.spare);
+        }
+        let key = ask.key;
+        let job = Job { errand: Errand::Ask(ask), home: self.home, since_ms: now_ms };
+        match self.shared.crew.submit(job, (since_ms, now_ms), &mut self.slot) {
+            Ok(()) => {
+                count(&self.shared.tally.queued);
+                self.expect(key, now_ms);
+                Step::Away(None)
+            }
+            Err(Job { errand: Errand::Ask(ask), .. }) => self.turn_away(ask, desk),
+            Err(_) => unreachable!("what comes back is what was put in"),
+        }
+    }
+
+    /// A request has waited too long in the queue.
+    pub(crate) fn give_up(&mut self, job: Job, desk: &mut Desk) -> Option<Errand> {
+        let Errand::Ask(ask) = job.errand else { unreachable!("nothing else is given up") };
+        let key = ask.key;
+        self.guarded(key, desk, |this, desk| {
+            let step = this.turn_away(ask, desk);
+            this.work_on(key, step, desk)
+        })
+    }
+
+    /// Answers that there is no time for this request (RFC 9110 section 15.6.4).
+    fn turn_away(&mut self, ask: Ask, desk: &mut Desk) -> Step {
+        count(&self.shared.tally.turned_away);
+        let live = ask.live();
+        let Place::Own(owned) = &ask.place else { unreachable!("a request in the queue has left the desk") };
+        parse_again(&mut desk.head, &owned.head, &self.shared.config.head);
+        let mut connection = ask.connection;
+        connection.output.lend(&mut desk.spare);
+        let mut reply = Reply::new(connection, ask.answer, &self.shared, &self.date, live);
+        // Clients that were turned away together shall not come back together.
+        let seconds = [b'1' + u8::try_from(clock::monotonic_us() % 3).unwrap_or(0)];
+        let page = reply.render(|out, asked, identity| {
+            let fields: &[(&[u8], &[u8])] = &[(b"Retry-After", &seconds)];
+            error_page(out, asked, &identity, 503, "The server has too much to do just now.", fields)
+        });
+        reply.take(page);
+        let parts = reply.into_parts();
+        let (connection, after) = self.conclude_answer(parts, &desk.head, &owned.head, ask.started_us);
+        self.conclude(ask.key, connection, desk, Verdict::Answered(after))
+    }
+
+    /// The request of a connection that is away takes longer than `--request-timeout` allows.
+    pub(crate) fn overdue(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
+        let (home, timeout_ms) = (self.home, self.shared.config.request_timeout_ms);
+        let is_its = |task: &crate::server::Task| task.home == home && task.key == key;
+        let post = self.shared.crew.find(|post| lock(&post.own.task).as_ref().is_some_and(is_its));
+        let task = post.as_ref().and_then(|post| *lock(&post.own.task));
+        let (Some(post), Some(task), Some(app)) = (post, task, &self.shared.app) else {
+            self.timers.set(key, self.now_ms + LOOK_AGAIN_MS);
+            return None;
+        };
+        let waited_ms = self.now_ms.saturating_sub(task.since_ms);
+        if waited_ms < timeout_ms {
+            self.timers.set(key, task.since_ms + timeout_ms);
+        } else if !task.interrupted {
+            count(&self.shared.tally.timed_out);
+            if let Err(error) = interrupt(app, &post, task) {
+                log::write(Level::Error, format_args!("a call cannot be interrupted: {error}"));
+            }
+            self.timers.set(key, self.now_ms + REACTION_MS);
+        } else {
+            if let Some(lent) = post.own.lent.take() {
+                count(&self.shared.tally.stuck);
+                log_stuck(&task.what.to_string(), waited_ms);
+                let (connection, left) = lent.disown(self.now_ms);
+                post.own.lent.put(left);
+                return self.guarded(key, desk, |this, desk| {
+                    this.answer_in_place(key, connection, desk, &task.what.to_string())
+                });
+            }
+            self.timers.set(key, self.now_ms + REACTION_MS);
+        }
+        None
+    }
+
+    /// Answers for a thread that is lost.
+    fn answer_in_place(
+        &mut self,
+        key: usize,
+        connection: Option<Box<Connection>>,
+        desk: &mut Desk,
+        start: &str,
+    ) -> Worked {
+        let Some(connection) = connection else { return Worked::Ended(None) };
+        if connection.begun {
+            socket::reset_on_close(&connection.socket);
+            return self.work_on(key, Step::On(connection, Next::Close), desk);
+        }
+        let step = self.refuse(key, connection, desk, TIMED_OUT, start.as_bytes());
+        self.work_on(key, step, desk)
+    }
+}
+
+/// Since when a request waits, by its `X-Request-Start` field if a proxy has set one: `t=` and a time since 1970 in
+/// seconds with a fraction, in ms or in us. In ms of the monotonic clock.
+fn waiting_since_ms(head: &Head, bytes: &[u8], now_ms: u64) -> u64 {
+    let is_it = |field: &&adyton_http1::Field| {
+        field.known == Known::Other && field.name.of(bytes).eq_ignore_ascii_case(b"X-Request-Start")
+    };
+    let Some(field) = head.fields().iter().find(is_it) else { return now_ms };
+    let value = field.value.of(bytes);
+    let value = value.strip_prefix(b"t=").unwrap_or(value);
+    let Some(at_ms) = std::str::from_utf8(value).ok().and_then(unix_ms) else { return now_ms };
+    match clock::unix_ms().checked_sub(at_ms) {
+        Some(age_ms) if age_ms <= AGE_MS_MAX => now_ms.saturating_sub(age_ms),
+        _ => now_ms,
+    }
+}
+
+/// A time since 1970 in ms; its unit shows in its size.
+fn unix_ms(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    if whole.is_empty()
+        || whole.len() > 17
+        || !(whole.bytes().chain(fraction.bytes())).all(|b| b.is_ascii_digit())
+    {
+        return None;
+    }
+    let number: u64 = whole.parse().ok()?;
+    Some(match whole.len() {
+        0..12 => {
+            let digits: String = fraction.chars().chain("000".chars()).take(3).collect();
+            number * 1000 + digits.parse::<u64>().ok()?
+        }
+        12..15 => number,
+        _ => number / 1000,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unix_ms;
+
+    /// All three units that proxies use, and nonsense.
+    #[test]
+    fn times_in_any_unit() {
+        assert_eq!(Some(1_700_000_000_123), unix_ms("1700000000.123"));
+        assert_eq!(Some(1_700_000_000_120), unix_ms("1700000000.12"));
+        assert_eq!(Some(1_700_000_000_000), unix_ms("1700000000"));
+        assert_eq!(Some(1_700_000_000_123), unix_ms("1700000000123"));
+        assert_eq!(Some(1_700_000_000_123), unix_ms("1700000000123456"));
+        for bad in ["", ".5", "-1", "soon", "17e9", "1700000000.12x", "999999999999999999999"] {
+            assert_eq!(None, unix_ms(bad), "{bad}");
+        }
+    }
+}

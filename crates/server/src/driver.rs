@@ -1,0 +1,560 @@
+//! A thread of the server: drives a loop, runs its errands, or those that wait in the queue.
+
+use std::cell::RefCell;
+use std::io;
+use std::os::fd::AsFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use adyton_http1::Head;
+use adyton_sys::clock;
+
+use crate::app::{App, Call, Outcome, Pull, Stream};
+use crate::body::{Body, Live};
+use crate::config::{Config, HandOver};
+use crate::connection::{After, Connection, Phase, Respond};
+use crate::endpoints::Endpoint;
+use crate::errand::{Ask, Errand, Place, parse_again};
+use crate::event_loop::{Advance, Loop};
+use crate::log::{self, Level};
+use crate::reply::{Answer, Reply};
+use crate::server::{Http, Job, Own, Return, Shared, Task, What, count, lock};
+use adyton_crew::{Crew, Duty, Place as Spot, Post};
+
+/// Threads that may wait for their clients beside those inside the application; further ones keep their slots.
+const PARKED_MAX: usize = 1024;
+
+/// A request that has waited so long is worth a look at whether its client is still there.
+const LOOK_FOR_CLIENT_MS: u64 = 100;
+
+/// A server, and a thread's place there.
+type Employment = (Arc<Shared>, Arc<Post<Http>>);
+
+thread_local! {
+    /// The server that this thread works for.
+    static DUTY: RefCell<Option<Employment>> = const { RefCell::new(None) };
+}
+
+/// What a driver needs for one connection at a time.
+pub(crate) struct Desk {
+    pub(crate) buffer: Box<[u8]>,
+    pub(crate) head: Head,
+    /// An output buffer that waits for its next connection.
+    pub(crate) spare: Vec<u8>,
+}
+
+impl Desk {
+    /// The buffer holds a whole head of the largest size, and what usually follows it.
+    pub(crate) fn new(config: &Config) -> Self {
+        let bytes = config.head.head_bytes_max + (64 << 10);
+        Self { buffer: vec![0; bytes].into(), head: Head::new(), spare: Vec::new() }
+    }
+}
+
+/// What an errand came to.
+pub(crate) struct Done {
+    pub(crate) connection: Box<Connection>,
+    pub(crate) answer: Answer,
+    pub(crate) live: Option<Arc<Mutex<Live>>>,
+    pub(crate) stream: Option<Box<dyn Stream>>,
+}
+
+impl Done {
+    /// Ends an answer as the outcome of its call demands.
+    fn of(outcome: Outcome, mut reply: Reply<'_>) -> Self {
+        let stream = match outcome {
+            Outcome::Stream(stream) => Some(stream),
+            Outcome::Done => None,
+            Outcome::Failed => {
+                reply.abort();
+                None
+            }
+            Outcome::TimedOut => {
+                if reply.has_begun() {
+                    reply.abort();
+                } else {
+                    reply.fail(504, "The application took too long.");
+                }
+                None
+            }
+        };
+        if stream.is_none() {
+            reply.end();
+        }
+        let (connection, answer, live) = reply.into_parts();
+        Self { connection, answer, live, stream }
+    }
+}
+
+/// A thread's hold on its loop, or on nothing but a connection.
+pub(crate) struct Hand {
+    shared: Arc<Shared>,
+    post: Arc<Post<Http>>,
+    /// The loop, while this thread holds it.
+    driven: Option<Box<Loop>>,
+    /// Whether the errand at hand has no loop to come back to.
+    late: bool,
+    /// Whether this thread has a slot of its own.
+    slot: bool,
+    attached: bool,
+}
+
+impl Hand {
+    /// Before the application has the thread: the connection can be reached by others, and so can the loop.
+    pub(crate) fn lend(&mut self, mut connection: Option<Box<Connection>>) {
+        if let Some(mut driven) = self.driven.take() {
+            driven.lent = connection;
+            self.shared.publish(&self.post, driven);
+        } else if let Some(mut connection) = connection.take() {
+            // What is written so far must not wait. An error shows again later.
+            let Connection { output, socket, .. } = &mut *connection;
+            let _ = output.flush(socket.as_fd());
+            self.post.own.lent.put(connection);
+        }
+    }
+
+    /// Afterwards: the connection again, and the loop if nobody else drives it now.
+    pub(crate) fn reclaim(&mut self) -> Box<Connection> {
+        loop {
+            if !self.late {
+                if let Some(connection) = self.reclaim_loop() {
+                    return connection;
+                }
+            } else if let Some(connection) = self.post.own.lent.take() {
+                return connection;
+            } else {
+                // Whoever has taken the loop is about to put the connection here.
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Takes the loop back with what was lent, or finds that this thread is late.
+    fn reclaim_loop(&mut self) -> Option<Box<Connection>> {
+        let Some(mut driven) = self.post.reclaim() else {
+            self.become_late();
+            return None;
+        };
+        let connection = driven.lent.take();
+        self.driven = Some(driven);
+        connection
+    }
+
+    /// The loop's slot is this thread's from now on.
+    fn become_late(&mut self) {
+        self.late = true;
+        self.slot = true;
+    }
+
+    /// Whether this thread is on its own: what it writes, it sends.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late
+    }
+
+    /// Whether it may wait for a client inside the application.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.shared.crew.slots() > 1
+    }
+
+    /// Gives the loop up, if this thread still has it, because it is about to wait.
+    fn give_up(&mut self) {
+        if !self.late {
+            if let Some(driven) = self.driven.take() {
+                give_up(&self.shared, &self.post, driven);
+            }
+            self.become_late();
+        }
+    }
+
+    /// Waits for the client, while others have the loop and the slot. Detached.
+    pub(crate) fn park<R>(&mut self, wait: impl FnOnce() -> R) -> R {
+        self.give_up();
+        park(&self.shared, &self.post, wait)
+    }
+
+    /// Takes what the application's calls need.
+    pub(crate) fn attach(&mut self) {
+        if !self.attached
+            && let Some(app) = &self.shared.app
+        {
+            self.shared.crew.attach(&self.post, clock::monotonic_ms(), || app.attach());
+            self.attached = true;
+        }
+    }
+
+    fn detach(&mut self) {
+        if std::mem::take(&mut self.attached)
+            && let Some(app) = &self.shared.app
+        {
+            app.detach();
+        }
+    }
+}
+
+fn give_up(shared: &Shared, post: &Post<Http>, mut driven: Box<Loop>) {
+    driven.relieve(post);
+    shared.crew.offer(driven);
+}
+
+fn park<R>(shared: &Shared, post: &Arc<Post<Http>>, wait: impl FnOnce() -> R) -> R {
+    let crew = &shared.crew;
+    if crew.slots() == 1 || crew.parked() >= PARKED_MAX {
+        return wait();
+    }
+    if crew.park(clock::monotonic_ms())
+        && let Some(app) = &shared.app
+    {
+        app.spawn();
+    }
+    let waited = wait();
+    crew.unpark(post);
+    waited
+}
+
+/// Waits for a client inside a call of the application, detached: others have the loop and the slot meanwhile.
+pub(crate) fn wait_for_client<R>(wait: impl FnOnce() -> R) -> R {
+    let duty = DUTY.with_borrow(Clone::clone);
+    let Some((shared, post)) = duty else { return wait() };
+    if let Some(driven) = post.reclaim() {
+        give_up(&shared, &post, driven);
+    }
+    park(&shared, &post, wait)
+}
+
+/// One thread of the server.
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    desk: Desk,
+    hand: Hand,
+    /// The loop that the errand at hand came from.
+    home: usize,
+}
+
+impl Driver {
+    pub(crate) fn new(shared: &Arc<Shared>, enters: bool, thread: u64) -> Self {
+        let own = Own { lent: Spot::empty(), task: Mutex::new(None), thread };
+        let post = shared.crew.join(enters, own);
+        DUTY.set(Some((Arc::clone(shared), Arc::clone(&post))));
+        let hand = Hand {
+            shared: Arc::clone(shared),
+            post,
+            driven: None,
+            late: false,
+            slot: false,
+            attached: false,
+        };
+        Self { shared: Arc::clone(shared), desk: Desk::new(&shared.config), hand, home: 0 }
+    }
+
+    fn crew(&self) -> &Crew<Http> {
+        &self.shared.crew
+    }
+
+    /// Works until the crew needs this thread no more.
+    pub(crate) fn work(mut self) {
+        loop {
+            let Self { shared, hand, .. } = &mut self;
+            let (post, mut slot) = (Arc::clone(&hand.post), hand.slot);
+            let duty = shared.crew.next(&post, &mut slot, clock::monotonic_ms(), || hand.detach());
+            self.hand.slot = slot;
+            match duty {
+                Duty::Drive(driven) => self.drive(driven),
+                Duty::Work(job) => self.run_job(job),
+                Duty::Resume => debug_assert!(false, "this thread was not parked"),
+                Duty::Leave => break,
+            }
+        }
+        self.hand.detach();
+        DUTY.set(None);
+    }
+
+    /// Drives a loop until it ends, or goes on without this thread.
+    fn drive(&mut self, mut driven: Box<Loop>) {
+        let post = Arc::clone(&self.hand.post);
+        self.crew().begin_driving(driven.home, &post);
+        driven.driver = Some(Arc::clone(&post));
+        driven.slot |= std::mem::take(&mut self.hand.slot);
+        self.hand.late = false;
+        self.home = driven.home;
+        loop {
+            match driven.advance(&mut self.desk) {
+                Advance::Errand(errand) => match self.run_errands(driven, errand) {
+                    Some(back) => driven = back,
+                    None => return,
+                },
+                Advance::Wait { blocks } => {
+                    if blocks {
+                        self.hand.detach();
+                    }
+                    if self.should_give_back(&post) {
+                        self.crew().offer(driven);
+                        return;
+                    }
+                    if let Err(error) = driven.wait() {
+                        log::write(Level::Error, format_args!("the kernel refuses to wait: {error}"));
+                        break;
+                    }
+                }
+                Advance::End => break,
+            }
+        }
+        self.shared.end(driven);
+    }
+
+    /// Whether another thread should drive on: one that may enter if this one may not, any other if only this one may
+    /// and something waits for it, or whoever is asked to.
+    fn should_give_back(&self, post: &Post<Http>) -> bool {
+        let crew = self.crew();
+        let idle = crew.has_entering_idle();
+        (!post.enters && idle)
+            || (post.enters && crew.slots() == 1 && crew.waiting() > 0)
+            || (idle && self.shared.change.swap(false, Ordering::SeqCst))
+    }
+
+    /// Goes on errands until the loop can go on (it comes back), or has gone on without this thread.
+    fn run_errands(&mut self, mut driven: Box<Loop>, errand: Errand) -> Option<Box<Loop>> {
+        let mut next = Some(errand);
+        while let Some(errand) = next {
+            (driven, next) = self.run_errand(driven, errand)?;
+        }
+        Some(driven)
+    }
+
+    /// Goes on an errand; comes back with the loop and its next errand, or not at all.
+    fn run_errand(&mut self, driven: Box<Loop>, errand: Errand) -> Option<(Box<Loop>, Option<Errand>)> {
+        let date = driven.date;
+        let started_us = driven.closely.then(clock::monotonic_us);
+        self.hand.driven = Some(driven);
+        if self.shared.config.hand_over == HandOver::Always {
+            self.hand.give_up();
+        }
+        match errand {
+            Errand::Ask(ask) => {
+                let (ask, done) = self.ask(ask, &date);
+                let Some(mut driven) = self.hand.driven.take() else {
+                    self.come_late(&ask, done, None);
+                    return None;
+                };
+                if let Some(started_us) = started_us {
+                    driven.endpoints.took(ask.endpoint, clock::monotonic_us() - started_us);
+                }
+                let next = driven.answered(ask, done, &mut self.desk);
+                Some((driven, next))
+            }
+            Errand::Pull { key, connection, respond } => {
+                let (connection, respond) = self.pull(connection, respond, &date);
+                let Some(mut driven) = self.hand.driven.take() else {
+                    self.give_back(key, connection, respond, (Endpoint::NONE, None));
+                    return None;
+                };
+                let next = driven.pulled(key, connection, respond, &mut self.desk);
+                Some((driven, next))
+            }
+            Errand::Discard(stream) => {
+                self.discard(stream);
+                self.hand.driven.take().map(|driven| (driven, None))
+            }
+        }
+    }
+
+    /// Runs what has waited in the queue.
+    fn run_job(&mut self, job: Job) {
+        let Job { errand, home, since_ms } = job;
+        self.hand.late = true;
+        self.home = home;
+        let begun_us = clock::monotonic_us();
+        let what = match &errand {
+            Errand::Ask(ask) => Some((ask.key, What::of(ask.place.head_bytes(&self.desk.buffer)))),
+            Errand::Pull { key, .. } => Some((*key, What::of(b"the rest of an answer"))),
+            Errand::Discard(_) => None,
+        };
+        let since_ms_now = begun_us / 1000;
+        *lock(&self.hand.post.own.task) =
+            what.map(|(key, what)| Task { home, key, since_ms: since_ms_now, what, interrupted: false });
+        let date = crate::event_loop::date_now();
+        match errand {
+            Errand::Ask(mut ask) => {
+                let waited_ms = (begun_us / 1000).saturating_sub(since_ms);
+                if ask.connection.is_abandoned(waited_ms >= LOOK_FOR_CLIENT_MS) {
+                    count(&self.shared.tally.departed);
+                    ask.connection.leave();
+                    self.put_into_inbox(ask.key, ask.connection, (Endpoint::NONE, None));
+                    return;
+                }
+                ask.connection.output.lend(&mut self.desk.spare);
+                let (ask, done) = self.ask(ask, &date);
+                self.come_late(&ask, done, Some(clock::monotonic_us() - begun_us));
+            }
+            Errand::Pull { key, connection, respond } => {
+                let (connection, respond) = self.pull(connection, respond, &date);
+                self.give_back(key, connection, respond, (Endpoint::NONE, None));
+            }
+            Errand::Discard(stream) => self.discard(stream),
+        }
+    }
+
+    /// Calls the application.
+    fn ask(&mut self, mut ask: Ask, date: &[u8; 29]) -> (AskLeft, Done) {
+        let Some(app) = &self.shared.app else { unreachable!("no errand without an application") };
+        let live = ask.live();
+        let Desk { buffer, head, .. } = &mut self.desk;
+        let (listener, peer) = (usize::from(ask.connection.listener), ask.connection.peer);
+        let mut reply = Reply::new(ask.connection, ask.answer, &self.shared, date, live);
+        reply.lay_in(&mut self.hand);
+        let (bytes, body) = match &mut ask.place {
+            Place::Desk { start, body_at, end, .. } => {
+                let body = if end == body_at { Body::Empty } else { Body::Bytes(&buffer[*body_at..*end]) };
+                (&buffer[*start..*body_at], body)
+            }
+            Place::Own(owned) => {
+                parse_again(head, &owned.head, &self.shared.config.head);
+                (&*owned.head, owned.body.lend())
+            }
+        };
+        reply.before_wait();
+        reply.attach();
+        let mut call = Call { head, bytes, body, listener, peer, reply };
+        let outcome = catch_unwind(AssertUnwindSafe(|| app.call(&mut call))).unwrap_or_else(|_| {
+            // The panic's own message is in the log already.
+            let target = String::from_utf8_lossy(head.target().of(bytes)).escape_default().to_string();
+            log::write(Level::Error, format_args!("the server itself failed in a request for {target}"));
+            Outcome::Failed
+        });
+        let done = Done::of(outcome, call.reply);
+        let Ask { key, started_us, endpoint, place, .. } = ask;
+        (AskLeft { key, started_us, endpoint, place }, done)
+    }
+
+    /// Asks the application for the next pieces of an answer.
+    fn pull(
+        &mut self,
+        connection: Box<Connection>,
+        mut respond: Box<Respond>,
+        date: &[u8; 29],
+    ) -> (Box<Connection>, Box<Respond>) {
+        let (Some(stream), Some(answer)) = (respond.stream.as_mut(), respond.answer.take()) else {
+            return (connection, respond);
+        };
+        let mut reply = Reply::new(connection, answer, &self.shared, date, respond.live.take());
+        reply.lay_in(&mut self.hand);
+        reply.before_wait();
+        reply.attach();
+        let pulled = catch_unwind(AssertUnwindSafe(|| stream.pull(&mut reply))).unwrap_or(Pull::Failed);
+        match pulled {
+            Pull::More => {}
+            Pull::End => reply.end(),
+            Pull::Failed => reply.abort(),
+        }
+        let (connection, answer, live) = reply.into_parts();
+        if pulled != Pull::More {
+            respond.stream = None;
+        }
+        (respond.answer, respond.live) = (Some(answer), live);
+        (connection, respond)
+    }
+
+    /// Closes what is left of an answer.
+    fn discard(&mut self, stream: Box<dyn Stream>) {
+        self.hand.lend(None);
+        self.hand.attach();
+        if catch_unwind(AssertUnwindSafe(|| drop(stream))).is_err() {
+            log::write(Level::Error, format_args!("the server itself failed while it closed an answer"));
+        }
+        if !self.hand.late {
+            let nothing = self.hand.reclaim_loop();
+            debug_assert!(nothing.is_none(), "no connection was lent");
+        }
+    }
+
+    /// Brings an answer home to a loop that has gone on: sends what the client takes, and leaves the rest to the loop.
+    fn come_late(&mut self, ask: &AskLeft, done: Done, took_us: Option<u64>) {
+        let Done { mut connection, answer, live, stream } = done;
+        if let Place::Desk { end, filled, .. } = ask.place {
+            connection.keep(&self.desk.buffer[end..filled], true);
+        }
+        let mut respond = Respond::new(if answer.keeps_alive() { After::Next } else { After::Close });
+        (respond.answer, respond.live, respond.stream) = (Some(answer), live, stream);
+        if self.shared.logs_access {
+            respond.head = ask.place.head_bytes(&self.desk.buffer).to_vec();
+            respond.started_us = ask.started_us;
+        }
+        self.give_back(ask.key, connection, Box::new(respond), (ask.endpoint, took_us));
+    }
+
+    fn give_back(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        respond: Box<Respond>,
+        learned: (Endpoint, Option<u64>),
+    ) {
+        // An error shows again when the loop sends the rest.
+        let Connection { output, socket, .. } = &mut *connection;
+        if matches!(output.flush(socket.as_fd()), Ok(crate::output::Flushed::All)) {
+            output.give_back(&mut self.desk.spare);
+        }
+        connection.phase = Phase::Respond(respond);
+        self.put_into_inbox(key, connection, learned);
+    }
+
+    /// The request is over for this thread.
+    fn put_into_inbox(
+        &mut self,
+        key: usize,
+        connection: Box<Connection>,
+        (endpoint, took_us): (Endpoint, Option<u64>),
+    ) {
+        let task = lock(&self.hand.post.own.task).take();
+        let interrupted = task.is_some_and(|task| task.interrupted);
+        if interrupted || connection.disowned {
+            // What is left of a stream is dropped while attached, too.
+            self.hand.attach();
+        }
+        if interrupted && let Some(app) = &self.shared.app {
+            app.absolve(self.hand.post.own.thread);
+        }
+        if !connection.disowned {
+            self.shared.inboxes[self.home].put(Return { key, connection, endpoint, took_us });
+        }
+    }
+}
+
+/// A request without its connection and answer, which are with the call.
+pub(crate) struct AskLeft {
+    pub(crate) key: usize,
+    pub(crate) started_us: u64,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) place: Place,
+}
+
+/// Interrupts the request of connection `key`, on a thread of its own: taking the interpreter may take long.
+///
+/// # Errors
+///
+/// The process may not have another thread.
+pub(crate) fn interrupt(app: &Arc<dyn App>, post: &Arc<Post<Http>>, task: Task) -> io::Result<()> {
+    let (app, post) = (Arc::clone(app), Arc::clone(post));
+    let run = move || {
+        let mut held = None;
+        let mut still = || {
+            let mut now = lock(&post.own.task);
+            let same = now.as_mut().filter(|now| (now.home, now.key, now.since_ms) == task.id());
+            let is_same = same.is_some();
+            if let Some(same) = same {
+                same.interrupted = true;
+            }
+            // Held until the interruption is done, so that the call cannot end meanwhile.
+            held = Some(now);
+            is_same
+        };
+        app.interrupt(post.own.thread, &task.what.to_string(), &mut still);
+    };
+    std::thread::Builder::new().name("adyton-interrupt".into()).spawn(run).map(|_| ())
+}
+
+impl Task {
+    fn id(&self) -> (usize, usize, u64) {
+        (self.home, self.key, self.since_ms)
+    }
+}

@@ -1,0 +1,354 @@
+//! A server: loops, the threads that drive them and run the application, and what they share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{JoinHandle, Thread};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+use adyton_sys::clock;
+use adyton_sys::wake::Wake;
+
+use crate::app::App;
+use crate::config::{Config, HandOver};
+use crate::connection::Connection;
+use crate::driver::Driver;
+use crate::endpoints::Endpoint;
+use crate::errand::Errand;
+use crate::event_loop::{Loop, Parts};
+use crate::log::{self, Level};
+use crate::watch;
+use adyton_crew::{Crew, Duties, Post};
+
+/// The duties of this server's threads.
+pub(crate) struct Http;
+
+impl Duties for Http {
+    type Loop = Loop;
+    type Job = Job;
+    type Own = Own;
+}
+
+/// An errand for any thread.
+pub(crate) struct Job {
+    pub(crate) errand: Errand,
+    /// The loop that it came from.
+    pub(crate) home: usize,
+    /// Since when it waits, in ms of the monotonic clock.
+    pub(crate) since_ms: u64,
+}
+
+/// What a thread has besides its place in the crew.
+pub(crate) struct Own {
+    /// The connection whose request a late thread or a worker is in, while the application has the thread.
+    pub(crate) lent: adyton_crew::Place<Connection>,
+    /// The request that a late thread or a worker is in.
+    pub(crate) task: Mutex<Option<Task>>,
+    /// The thread, as the application knows it.
+    pub(crate) thread: u64,
+}
+
+/// A request that some thread is in for long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task {
+    pub(crate) home: usize,
+    pub(crate) key: usize,
+    pub(crate) since_ms: u64,
+    pub(crate) what: What,
+    pub(crate) interrupted: bool,
+}
+
+/// How a request begins: enough to know it again in the log, and so short that every call can note it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct What {
+    bytes: [u8; 96],
+    length: u8,
+}
+
+impl What {
+    /// Notes the beginning of a head.
+    pub(crate) fn of(head: &[u8]) -> Self {
+        let mut what = Self { bytes: [0; 96], length: 0 };
+        let length = head.len().min(what.bytes.len());
+        what.bytes[..length].copy_from_slice(&head[..length]);
+        what.length = u8::try_from(length).unwrap_or(0);
+        what
+    }
+}
+
+impl fmt::Display for What {
+    /// Method and target, as far as they were noted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = self.bytes[..usize::from(self.length)].trim_ascii_start();
+        let line = &start[..memchr::memchr(b'\r', start).unwrap_or(start.len())];
+        let mut words = line.splitn(3, |&byte| byte == b' ');
+        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        write!(f, "{} {}", method.escape_ascii(), target.escape_ascii())
+    }
+}
+
+/// A connection on its way back to its loop.
+pub(crate) struct Return {
+    pub(crate) key: usize,
+    pub(crate) connection: Box<Connection>,
+    pub(crate) endpoint: Endpoint,
+    /// How long the call took, if that was measured.
+    pub(crate) took_us: Option<u64>,
+}
+
+/// Where a loop finds what other threads give back.
+pub(crate) struct Inbox {
+    returns: Mutex<Vec<Return>>,
+    pub(crate) filled: AtomicBool,
+    /// Whether the loop waits for the kernel.
+    pub(crate) asleep: AtomicBool,
+    pub(crate) wake: Arc<Wake>,
+}
+
+impl Inbox {
+    fn new(wake: Arc<Wake>) -> Self {
+        let flag = || AtomicBool::new(false);
+        Self { returns: Mutex::new(Vec::new()), filled: flag(), asleep: flag(), wake }
+    }
+
+    pub(crate) fn put(&self, back: Return) {
+        lock(&self.returns).push(back);
+        self.filled.store(true, Ordering::SeqCst);
+        // SeqCst on both sides: either the loop sees that there is something, or we see it asleep.
+        if self.asleep.swap(false, Ordering::SeqCst) {
+            self.wake.wake();
+        }
+    }
+
+    pub(crate) fn take(&self) -> Vec<Return> {
+        self.filled.store(false, Ordering::SeqCst);
+        std::mem::take(&mut *lock(&self.returns))
+    }
+}
+
+/// How often what has happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Calls that ran on the loop's thread to their end.
+    pub inline: u64,
+    /// Calls that lost their thread the loop.
+    pub handed_over: u64,
+    /// Calls that waited in the queue for a thread.
+    pub queued: u64,
+    /// Requests that were answered 503 because no thread came free in time.
+    pub turned_away: u64,
+    /// Requests in the queue whose client had gone.
+    pub departed: u64,
+    /// Calls that were interrupted.
+    pub timed_out: u64,
+    /// Calls that went on although they were interrupted.
+    pub stuck: u64,
+    /// Threads of the server that run the application or could.
+    pub threads: u64,
+    /// Threads inside the application.
+    pub threads_busy: u64,
+    /// Requests that wait in the queue.
+    pub queue_length: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// Calls that began inline; those that were handed over are among them.
+    pub(crate) begun: AtomicU64,
+    pub(crate) handed_over: AtomicU64,
+    pub(crate) queued: AtomicU64,
+    pub(crate) turned_away: AtomicU64,
+    pub(crate) departed: AtomicU64,
+    pub(crate) timed_out: AtomicU64,
+    pub(crate) stuck: AtomicU64,
+    /// Waits for the kernel.
+    pub(crate) waits: AtomicU64,
+}
+
+/// Locks. What a panic leaves behind is whole: nobody calls out while he holds one of these locks.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Adds one.
+pub(crate) fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// What all threads of a server see.
+pub(crate) struct Shared {
+    pub(crate) app: Option<Arc<dyn App>>,
+    pub(crate) config: Config,
+    pub(crate) crew: Crew<Http>,
+    pub(crate) inboxes: Vec<Inbox>,
+    pub(crate) tally: Tally,
+    /// Bytes of answers that threads hold while they wait for their clients.
+    pub(crate) output_bytes: AtomicU64,
+    /// Whether a clean stop was asked for.
+    pub(crate) stop: Box<dyn Fn() -> bool + Send + Sync>,
+    /// Whether each loop is to change hands at its next wait.
+    pub(crate) change: AtomicBool,
+    /// The watch's thread.
+    pub(crate) watch: OnceLock<Thread>,
+    /// Loops that have ended.
+    pub(crate) ended: Mutex<Vec<Loop>>,
+    /// Whether there is an access log.
+    pub(crate) logs_access: bool,
+    pub(crate) has_ended: Condvar,
+}
+
+impl Shared {
+    /// A loop has come to its end.
+    pub(crate) fn end(&self, mut driven: Box<Loop>) {
+        if std::mem::take(&mut driven.slot) {
+            self.crew.give_slot(clock::monotonic_ms());
+        }
+        self.crew.end_loop();
+        lock(&self.ended).push(*driven);
+        self.has_ended.notify_all();
+    }
+
+    /// Publishes a driver's loop for the time of a call.
+    pub(crate) fn publish(&self, post: &Post<Http>, driven: Box<Loop>) {
+        post.publish(driven);
+        if let Some(watch) = self.watch.get() {
+            self.crew.wake_watch(watch);
+        }
+    }
+}
+
+/// A server that is ready to be driven by the threads that call [`Server::work`].
+pub struct Server {
+    shared: Arc<Shared>,
+    loops: usize,
+    watch: Mutex<Option<(JoinHandle<()>, Arc<AtomicBool>)>>,
+}
+
+impl Server {
+    /// Makes a server of one loop for each of `parts`; they have the same configuration. Requests that no mount
+    /// answers go to `app`; without one they are a 404.
+    ///
+    /// # Errors
+    ///
+    /// The process is out of descriptors, memory or threads.
+    pub fn new(
+        config: Config,
+        parts: Vec<Parts>,
+        stop: Box<dyn Fn() -> bool + Send + Sync>,
+        app: Option<Arc<dyn App>>,
+    ) -> io::Result<Self> {
+        let loops = parts.len();
+        let crew = Crew::new(loops, config.threads, config.queue_max, config.queue_timeout_ms);
+        let watched = config.hand_over == HandOver::Auto && app.is_some();
+        let shared = Arc::new(Shared {
+            app,
+            crew,
+            inboxes: parts.iter().map(|parts| Inbox::new(Arc::clone(&parts.wake))).collect(),
+            tally: Tally::default(),
+            output_bytes: AtomicU64::new(0),
+            stop,
+            change: AtomicBool::new(false),
+            watch: OnceLock::new(),
+            ended: Mutex::new(Vec::new()),
+            has_ended: Condvar::new(),
+            logs_access: parts.iter().any(|parts| parts.access_log.is_some()),
+            config,
+        });
+        for (home, parts) in parts.into_iter().enumerate() {
+            shared.crew.offer(Box::new(Loop::new(parts, home, Arc::clone(&shared))?));
+        }
+        let watch = if watched { Some(watch::start(&shared, loops)?) } else { None };
+        Ok(Self { shared, loops, watch: Mutex::new(watch) })
+    }
+
+    /// Threads that have to call [`Server::work`]. With one thread for the application, the first of them enters it
+    /// and the others do not; else all do.
+    pub fn threads(&self) -> usize {
+        if self.shared.app.is_some() { self.shared.crew.threads_wanted() } else { self.loops }
+    }
+
+    /// Makes the calling thread one of the server's, until the end. `enters` says whether it may enter the
+    /// application, to which it is known as `thread`. It comes, and leaves, detached.
+    pub fn work(&self, enters: bool, thread: u64) {
+        Driver::new(&self.shared, enters, thread).work();
+    }
+
+    /// Waits until all loops have ended, and then for at most `patience` until no thread is inside the application.
+    /// Says whether none is.
+    pub fn wait(&self, patience: Duration) -> bool {
+        let mut ended = lock(&self.shared.ended);
+        while ended.len() < self.loops {
+            ended = self.shared.has_ended.wait(ended).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(ended);
+        let since = Instant::now();
+        while self.shared.crew.threads().0 > 0 {
+            if since.elapsed() >= patience {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+
+    /// Whether every loop has ended.
+    pub fn has_ended(&self) -> bool {
+        lock(&self.shared.ended).len() == self.loops
+    }
+
+    /// Ends what is left: stops the watch, and drops the loops with what they hold of the application. Call it
+    /// attached.
+    pub fn clear(&self) {
+        if let Some((handle, stop)) = lock(&self.watch).take() {
+            stop.store(true, Ordering::SeqCst);
+            handle.thread().unpark();
+            // It only fails when the watch panicked, which its own message has said.
+            let _ = handle.join();
+        }
+        drop(std::mem::take(&mut *lock(&self.shared.ended)));
+    }
+
+    /// Each loop goes to another thread at its next wait for the kernel, if one is idle.
+    pub fn change_hands(&self) {
+        self.shared.change.store(true, Ordering::SeqCst);
+        for inbox in &self.shared.inboxes {
+            inbox.wake.wake();
+        }
+    }
+
+    /// How often a loop has waited for the kernel: one that spins does so all the time.
+    pub fn waits(&self) -> u64 {
+        self.shared.tally.waits.load(Ordering::Relaxed)
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> Counters {
+        let Shared { tally, crew, .. } = &*self.shared;
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let (threads, threads_busy) = crew.threads();
+        let handed_over = read(&tally.handed_over);
+        Counters {
+            inline: read(&tally.begun).saturating_sub(handed_over),
+            handed_over,
+            queued: read(&tally.queued),
+            turned_away: read(&tally.turned_away),
+            departed: read(&tally.departed),
+            timed_out: read(&tally.timed_out),
+            stuck: read(&tally.stuck),
+            threads: threads as u64,
+            threads_busy: threads_busy as u64,
+            queue_length: crew.waiting() as u64,
+        }
+    }
+}
+
+/// Logs that a call does not end.
+pub(crate) fn log_stuck(what: &str, waited_ms: u64) {
+    log::write(
+        Level::Error,
+        format_args!(
+            "{what} was interrupted after {} s and does not react; its thread is lost until it does",
+            waited_ms / 1000
+        ),
+    );
+}
