@@ -29,6 +29,7 @@ pub struct Settings {
     pub factory: bool,
     pub threads: u32,
     pub hand_over: HandOver,
+    pub slow_nice: u8,
     pub queue_limit: u64,
     pub queue_timeout_ms: u64,
     /// 0: no limit.
@@ -183,6 +184,7 @@ impl Settings {
             factory: false,
             threads: 0,
             hand_over: HandOver::Auto,
+            slow_nice: 0,
             queue_limit: 0,
             queue_timeout_ms: 0,
             request_timeout_ms: 0,

@@ -35,6 +35,10 @@
 //! objects): only that one *enters*. The other never does, and gives the loop back as soon as the first is
 //! idle.
 //!
+//! Threads that have *worked* from the queue run at a lower priority from then on, so that slow requests leave the
+//! CPU to the loop; and a process that is not root cannot take that back. So some threads stay *fresh*: a
+//! reserve that takes loops only, and the loops go to them first.
+//!
 //! The roster's lock is taken when somebody changes his place, never by a call that is quick.
 
 #![forbid(unsafe_code)]
@@ -91,6 +95,8 @@ pub struct Post<D: Duties> {
     attaching: AtomicUsize,
     assignment: Place<Duty<D>>,
     thread: Thread,
+    /// Whether it has run a request from the queue.
+    worked: AtomicBool,
     /// Whether it may enter the application.
     pub enters: bool,
     /// What it has besides.
@@ -139,6 +145,10 @@ struct Roster<D: Duties> {
     posts: Vec<Arc<Post<D>>>,
     parked: usize,
     loops_left: usize,
+    /// Threads that have not worked.
+    fresh: usize,
+    /// How many of them take loops only.
+    reserve: usize,
 }
 
 /// Threads that share loops and a queue of requests.
@@ -147,8 +157,11 @@ pub struct Crew<D: Duties> {
     /// Who drives each loop.
     drivers: Vec<Mutex<Option<Arc<Post<D>>>>>,
     slots: usize,
+    reserve: usize,
     /// Idle threads that may enter: a driver that may not looks for them.
     entering_idle: AtomicUsize,
+    /// Those of them that are fresh.
+    fresh_idle: AtomicUsize,
     /// Length of the queue, for those who only want to know whether there is one.
     waiting: AtomicUsize,
     /// Threads that have waited long for the interpreter and still do.
@@ -158,8 +171,12 @@ pub struct Crew<D: Duties> {
 }
 
 impl<D: Duties> Crew<D> {
-    /// A crew without threads, for `loops` loops and `slots` threads inside the application.
-    pub fn new(loops: usize, slots: usize, queue_max: usize, queue_timeout_ms: u64) -> Self {
+    /// A crew without threads, for `loops` loops and `slots` threads inside the application, of which `reserve` take
+    /// loops only; for a queue of `queue_max` requests that wait for `queue_timeout_ms` at most.
+    pub fn new(
+        (loops, slots, reserve): (usize, usize, usize),
+        (queue_max, queue_timeout_ms): (usize, u64),
+    ) -> Self {
         let roster = Roster {
             idle: Vec::new(),
             offered: VecDeque::new(),
@@ -169,12 +186,16 @@ impl<D: Duties> Crew<D> {
             posts: Vec::new(),
             parked: 0,
             loops_left: loops,
+            fresh: 0,
+            reserve,
         };
         Self {
             roster: Mutex::new(roster),
             drivers: (0..loops).map(|_| Mutex::new(None)).collect(),
             slots,
+            reserve,
             entering_idle: AtomicUsize::new(0),
+            fresh_idle: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             starved: AtomicUsize::new(0),
             watch_sleeps: AtomicBool::new(false),
@@ -188,7 +209,7 @@ impl<D: Duties> Crew<D> {
 
     /// Threads that the crew needs while nobody is parked.
     pub fn threads_wanted(&self) -> usize {
-        self.slots + self.drivers.len()
+        self.slots + self.drivers.len().max(self.reserve)
     }
 
     fn lock(&self) -> MutexGuard<'_, Roster<D>> {
@@ -203,10 +224,14 @@ impl<D: Duties> Crew<D> {
             attaching: AtomicUsize::new(CALM),
             assignment: Place::empty(),
             thread: thread::current(),
+            worked: AtomicBool::new(false),
             enters,
             own,
         });
-        self.lock().posts.push(Arc::clone(&post));
+        let mut roster = self.lock();
+        roster.fresh += 1;
+        roster.posts.push(Arc::clone(&post));
+        drop(roster);
         post
     }
 
@@ -255,7 +280,10 @@ impl<D: Duties> Crew<D> {
     /// Gives a loop to a thread that is idle, or to the next that will be.
     pub fn offer(&self, driven: Box<D::Loop>) {
         let mut roster = self.lock();
-        let at = roster.idle.iter().rposition(|post| post.enters).or(roster.idle.len().checked_sub(1));
+        let fresh = |post: &Arc<Post<D>>| post.enters && !post.worked.load(Ordering::Relaxed);
+        let at = roster.idle.iter().rposition(fresh);
+        let at = at.or_else(|| roster.idle.iter().rposition(|post| post.enters));
+        let at = at.or(roster.idle.len().checked_sub(1));
         match at {
             Some(at) => {
                 let post = self.rouse(&mut roster, at);
@@ -268,10 +296,15 @@ impl<D: Duties> Crew<D> {
 
     fn rouse(&self, roster: &mut Roster<D>, at: usize) -> Arc<Post<D>> {
         let post = roster.idle.remove(at);
-        if post.enters {
-            self.entering_idle.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.count_idle(roster);
         post
+    }
+
+    fn count_idle(&self, roster: &Roster<D>) {
+        let entering = roster.idle.iter().filter(|post| post.enters);
+        let fresh = entering.clone().filter(|post| !post.worked.load(Ordering::Relaxed)).count();
+        self.entering_idle.store(entering.count(), Ordering::Relaxed);
+        self.fresh_idle.store(fresh, Ordering::Relaxed);
     }
 
     /// Whether a thread that may enter the application has nothing to do.
@@ -279,11 +312,23 @@ impl<D: Duties> Crew<D> {
         self.entering_idle.load(Ordering::Relaxed) > 0
     }
 
+    /// Whether a driver had better leave its loop to another thread: it may not enter and somebody else may; only it may
+    /// enter, and requests wait; or it has worked, and somebody fresh is idle.
+    pub fn should_give_up(&self, post: &Post<D>) -> bool {
+        if !post.enters {
+            return self.has_entering_idle();
+        }
+        (self.slots == 1 && self.waiting() > 0)
+            || (post.worked.load(Ordering::Relaxed) && self.fresh_idle.load(Ordering::Relaxed) > 0)
+    }
+
     /// Waits for the next duty. `slot` says whether the thread has one, before and after; `rest` is called before it
     /// sleeps.
     pub fn next(&self, post: &Arc<Post<D>>, slot: &mut bool, now_ms: u64, rest: impl FnOnce()) -> Duty<D> {
         let mut roster = self.lock();
-        if let Some(driven) = roster.offered.pop_front() {
+        // What only this thread can do comes before what others can do, too.
+        let is_needed = post.enters && self.slots == 1 && !roster.queue.is_empty();
+        if !is_needed && let Some(driven) = roster.offered.pop_front() {
             return Duty::Drive(driven);
         }
         if post.enters {
@@ -292,22 +337,25 @@ impl<D: Duties> Crew<D> {
                 resuming.assign(Duty::Resume);
                 *slot = roster.take_slot();
             }
-            if *slot && let Some(job) = roster.queue.pop(now_ms) {
+            if *slot
+                && roster.may_work(post)
+                && let Some(job) = roster.queue.pop(now_ms)
+            {
+                roster.note_work(post);
                 self.waiting.store(roster.queue.len(), Ordering::Relaxed);
                 return Duty::Work(job);
             }
         }
         if std::mem::take(slot) {
             roster.slots_free += 1;
+            self.call_up(&mut roster, now_ms);
         }
         if roster.loops_left == 0 || roster.posts.len() - roster.parked > self.threads_wanted() {
-            roster.posts.retain(|other| !Arc::ptr_eq(other, post));
+            roster.leave(post);
             return Duty::Leave;
         }
         roster.idle.push(Arc::clone(post));
-        if post.enters {
-            self.entering_idle.fetch_add(1, Ordering::Relaxed);
-        }
+        self.count_idle(&roster);
         drop(roster);
         rest();
         let duty = post.wait();
@@ -344,11 +392,12 @@ impl<D: Duties> Crew<D> {
         while !starved
             && roster.slots_free > 0
             && !roster.queue.is_empty()
-            && let Some(at) = roster.idle.iter().rposition(|post| post.enters)
+            && let Some(at) = roster.worker()
             && let Some(job) = roster.queue.pop(now_ms)
         {
             roster.slots_free -= 1;
             let post = self.rouse(roster, at);
+            roster.note_work(&post);
             post.assign(Duty::Work(job));
         }
         self.waiting.store(roster.queue.len(), Ordering::Relaxed);
@@ -433,7 +482,7 @@ impl<D: Duties> Crew<D> {
             return;
         }
         for post in std::mem::take(&mut roster.idle) {
-            roster.posts.retain(|other| !Arc::ptr_eq(other, &post));
+            roster.leave(&post);
             post.assign(Duty::Leave);
         }
     }
@@ -443,10 +492,18 @@ impl<D: Duties> Crew<D> {
         self.lock().posts.iter().find(|post| fits(post)).map(Arc::clone)
     }
 
-    /// How many threads there are, and how many of them are inside the application.
-    pub fn threads(&self) -> (usize, usize) {
+    /// How many threads there are, and how many of them are inside the application: in a call on a loop, or `busy`, and
+    /// not parked.
+    pub fn threads(&self, busy: impl Fn(&D::Own) -> bool) -> (usize, usize) {
         let roster = self.lock();
-        (roster.posts.len(), self.slots - roster.slots_free)
+        let inside = |post: &&Arc<Post<D>>| post.calls.load(Ordering::Relaxed) % 2 == 1 || busy(&post.own);
+        let inside = roster.posts.iter().filter(inside).count();
+        (roster.posts.len(), inside.saturating_sub(roster.parked))
+    }
+
+    /// Slots that nobody has.
+    pub fn slots_free(&self) -> usize {
+        self.lock().slots_free
     }
 
     /// Says what is wrong if something has to be done, and somebody could do it, and nobody does. Between two calls a
@@ -454,7 +511,8 @@ impl<D: Duties> Crew<D> {
     #[cfg(debug_assertions)]
     pub fn complaint(&self) -> Option<String> {
         let roster = self.lock();
-        let (idle, entering) = (roster.idle.len(), roster.idle.iter().filter(|post| post.enters).count());
+        let (idle, entering) =
+            (roster.idle.len(), roster.idle.iter().filter(|post| roster.may_work(post)).count());
         let (offered, waiting, free) = (roster.offered.len(), roster.queue.len(), roster.slots_free);
         let starved = self.starved.load(Ordering::Relaxed);
         let wrong = (offered > 0 && idle > 0)
@@ -463,7 +521,7 @@ impl<D: Duties> Crew<D> {
             || free > self.slots;
         wrong.then(|| {
             format!(
-                "{idle} threads idle, {entering} may enter; {offered} loops offered, {waiting} requests waiting, \
+                "{idle} threads idle, {entering} may work; {offered} loops offered, {waiting} requests waiting, \
                  {free} of {} slots free, {} resuming, {starved} starved",
                 self.slots,
                 roster.resuming.len()
@@ -473,6 +531,27 @@ impl<D: Duties> Crew<D> {
 }
 
 impl<D: Duties> Roster<D> {
+    fn leave(&mut self, post: &Arc<Post<D>>) {
+        self.posts.retain(|other| !Arc::ptr_eq(other, post));
+        self.fresh -= usize::from(!post.worked.load(Ordering::Relaxed));
+    }
+
+    /// Whether a thread may take a request from the queue.
+    fn may_work(&self, post: &Post<D>) -> bool {
+        post.enters && (post.worked.load(Ordering::Relaxed) || self.fresh > self.reserve)
+    }
+
+    /// The idle thread that takes the next request: one that has worked, if there is one.
+    fn worker(&self) -> Option<usize> {
+        let worked = |post: &Arc<Post<D>>| post.enters && post.worked.load(Ordering::Relaxed);
+        let at = self.idle.iter().rposition(worked);
+        at.or_else(|| self.idle.iter().rposition(|post| self.may_work(post)))
+    }
+
+    fn note_work(&mut self, post: &Post<D>) {
+        self.fresh -= usize::from(!post.worked.swap(true, Ordering::Relaxed));
+    }
+
     fn take_slot(&mut self) -> bool {
         let free = self.slots_free > 0;
         self.slots_free -= usize::from(free);

@@ -3,6 +3,7 @@
 use adyton_http1::Head;
 use adyton_server::log::{self, Level};
 use adyton_server::{Call, Outcome};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::PyTraceback;
 
@@ -15,10 +16,15 @@ pub(crate) fn request_line(head: &Head, bytes: &[u8]) -> String {
 }
 
 /// What an application's exception makes of its request; the log has it.
-pub(crate) fn outcome(py: Python<'_>, error: &PyErr, call: &Call<'_>) -> Outcome {
+pub(crate) fn outcome(py: Python<'_>, error: &PyErr, call: &mut Call<'_>) -> Outcome {
     if threads::is_timeout(py, error) {
         // Where it was is in the log already.
         return Outcome::TimedOut;
+    }
+    if error.is_instance_of::<PyOSError>(py) && call.reply.is_abandoned() {
+        // `write()` has told the application that its client is gone, and that is not its fault.
+        log::write(Level::Debug, format_args!("an application gave up because its client is gone: {error}"));
+        return Outcome::Failed;
     }
     log(py, error, &request_line(call.head, call.bytes));
     Outcome::Failed

@@ -149,29 +149,21 @@ pub(crate) fn is_timeout(py: Python<'_>, error: &PyErr) -> bool {
     timeout(py).is_ok_and(|class| error.is_instance(py, &class))
 }
 
-/// Raises `RequestTimeout` in a thread, and logs where it is, if `still` says that it is in that request.
-pub(crate) fn interrupt(thread: u64, what: &str, still: &mut dyn FnMut() -> bool) {
+/// Raises `RequestTimeout` in a thread if `still` says that it is in its request, and says where it was.
+pub(crate) fn interrupt(thread: u64, still: &mut dyn FnMut() -> bool) -> Option<String> {
     Python::attach(|py| {
         let stack = stack(py, thread).unwrap_or_else(|error| format!("(its stack cannot be read: {error})"));
-        let class = match timeout(py) {
-            Ok(class) => class,
+        match timeout(py) {
+            // From here on no Python code runs on this thread, so that the other one stays where it is.
+            Ok(class) if still() => raise(thread, class.as_ptr()),
+            Ok(_) => return None,
             Err(error) => {
                 log::write(Level::Error, format_args!("a request cannot be interrupted: {error}"));
-                return;
+                return None;
             }
-        };
-        if !still() {
-            return;
         }
-        raise(thread, class.as_ptr());
-        log::write(
-            Level::Error,
-            format_args!(
-                "{what} takes longer than --request-timeout allows and is interrupted; it was here:\n{}",
-                stack.trim_end()
-            ),
-        );
-    });
+        Some(stack)
+    })
 }
 
 /// Takes an exception back that a thread has not noticed. Attached.

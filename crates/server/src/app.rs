@@ -22,10 +22,10 @@ pub trait App: Send + Sync + 'static {
     /// Called while detached.
     fn spawn(&self);
 
-    /// Ends the call that thread `thread` is in, as far as that can be done from outside, and logs where it is; `what`
-    /// is its request. `still` says whether it is in that call: it has to be asked while attached, and after a
-    /// `true` the call does not end before this returns. Called on a thread of its own, detached.
-    fn interrupt(&self, thread: u64, what: &str, still: &mut dyn FnMut() -> bool);
+    /// Ends the call that thread `thread` is in, as far as that can be done from outside, and says where it was.
+    /// `still` says whether it is in that call: it has to be asked while attached, and after a `true` the call
+    /// does not end before this returns. Called on a thread of its own, detached.
+    fn interrupt(&self, thread: u64, still: &mut dyn FnMut() -> bool) -> Option<String>;
 
     /// Takes back what [`App::interrupt`] has done to this thread: the call has ended by itself. Called while attached.
     fn absolve(&self, thread: u64);

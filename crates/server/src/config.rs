@@ -67,6 +67,8 @@ pub struct Config {
     pub threads: usize,
     /// When a loop changes hands.
     pub hand_over: HandOver,
+    /// How much less of a busy CPU threads get that run slow requests: steps of nice(2).
+    pub nice: u8,
     /// Requests that may wait for a thread; more are a 503.
     pub queue_max: usize,
     /// How long each may wait; then it is a 503.

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use adyton_http1::Head;
-use adyton_sys::clock;
+use adyton_sys::{clock, process};
 
 use crate::app::{App, Call, Outcome, Pull, Stream};
 use crate::body::{Body, Live};
@@ -229,6 +229,8 @@ pub(crate) struct Driver {
     hand: Hand,
     /// The loop that the errand at hand came from.
     home: usize,
+    /// Whether it runs at a lower priority.
+    gives_way: bool,
 }
 
 impl Driver {
@@ -244,7 +246,7 @@ impl Driver {
             slot: false,
             attached: false,
         };
-        Self { shared: Arc::clone(shared), desk: Desk::new(&shared.config), hand, home: 0 }
+        Self { shared: Arc::clone(shared), desk: Desk::new(&shared.config), hand, home: 0, gives_way: false }
     }
 
     fn crew(&self) -> &Crew<Http> {
@@ -288,6 +290,8 @@ impl Driver {
                         self.hand.detach();
                     }
                     if self.should_give_back(&post) {
+                        // The next driver takes one if it needs it; this thread may have a use for it now.
+                        self.hand.slot = std::mem::take(&mut driven.slot);
                         self.crew().offer(driven);
                         return;
                     }
@@ -302,14 +306,11 @@ impl Driver {
         self.shared.end(driven);
     }
 
-    /// Whether another thread should drive on: one that may enter if this one may not, any other if only this one may
-    /// and something waits for it, or whoever is asked to.
+    /// Whether another thread should drive on.
     fn should_give_back(&self, post: &Post<Http>) -> bool {
         let crew = self.crew();
-        let idle = crew.has_entering_idle();
-        (!post.enters && idle)
-            || (post.enters && crew.slots() == 1 && crew.waiting() > 0)
-            || (idle && self.shared.change.swap(false, Ordering::SeqCst))
+        let asked = || crew.has_entering_idle() && self.shared.change.swap(false, Ordering::SeqCst);
+        crew.should_give_up(post) || (self.shared.change.load(Ordering::Relaxed) && asked())
     }
 
     /// Goes on errands until the loop can go on (it comes back), or has gone on without this thread.
@@ -360,6 +361,7 @@ impl Driver {
 
     /// Runs what has waited in the queue.
     fn run_job(&mut self, job: Job) {
+        self.lower_priority();
         let Job { errand, home, since_ms } = job;
         self.hand.late = true;
         self.home = home;
@@ -391,6 +393,13 @@ impl Driver {
                 self.give_back(key, connection, respond, (Endpoint::NONE, None));
             }
             Errand::Discard(stream) => self.discard(stream),
+        }
+    }
+
+    /// Slow requests leave the CPU to the loop: with its first one, a thread gives way for good.
+    fn lower_priority(&mut self) {
+        if !std::mem::replace(&mut self.gives_way, true) && self.crew().slots() > 1 {
+            process::give_way(self.shared.config.nice);
         }
     }
 
@@ -548,7 +557,18 @@ pub(crate) fn interrupt(app: &Arc<dyn App>, post: &Arc<Post<Http>>, task: Task) 
             held = Some(now);
             is_same
         };
-        app.interrupt(post.own.thread, &task.what.to_string(), &mut still);
+        let stack = app.interrupt(post.own.thread, &mut still);
+        drop(held);
+        if let Some(stack) = stack {
+            log::write(
+                Level::Error,
+                format_args!(
+                    "{} takes longer than --request-timeout allows and is interrupted; it was here:\n{}",
+                    task.what,
+                    stack.trim_end()
+                ),
+            );
+        }
     };
     std::thread::Builder::new().name("adyton-interrupt".into()).spawn(run).map(|_| ())
 }

@@ -23,7 +23,7 @@ use slab::Slab;
 use crate::access_log::AccessLog;
 use crate::addresses::Addresses;
 use crate::config::HandOver;
-use crate::connection::Connection;
+use crate::connection::{Connection, Phase};
 use crate::driver::Desk;
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::Errand;
@@ -397,7 +397,10 @@ impl Loop {
         }
         self.guarded(key, desk, |this, desk| {
             let mut connection = connection;
-            this.watch_reader(key, &mut connection);
+            let streams = matches!(&connection.phase, Phase::Respond(respond) if respond.stream.is_some());
+            if streams || !connection.output.is_empty() {
+                this.watch_reader(key, &mut connection);
+            }
             this.work(key, connection, desk)
         })
     }

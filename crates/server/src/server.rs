@@ -238,7 +238,10 @@ impl Server {
         app: Option<Arc<dyn App>>,
     ) -> io::Result<Self> {
         let loops = parts.len();
-        let crew = Crew::new(loops, config.threads, config.queue_max, config.queue_timeout_ms);
+        // Beside the driver of each loop one more is kept fresh, for when a driver is late.
+        let reserve = if config.threads > 1 && app.is_some() { loops + 1 } else { 0 };
+        let queue = (config.queue_max, config.queue_timeout_ms);
+        let crew = Crew::new((loops, config.threads, reserve), queue);
         let watched = config.hand_over == HandOver::Auto && app.is_some();
         let shared = Arc::new(Shared {
             app,
@@ -282,7 +285,7 @@ impl Server {
         }
         drop(ended);
         let since = Instant::now();
-        while self.shared.crew.threads().0 > 0 {
+        while self.shared.crew.threads(|_| false).0 > 0 {
             if since.elapsed() >= patience {
                 return false;
             }
@@ -325,7 +328,7 @@ impl Server {
     pub fn counters(&self) -> Counters {
         let Shared { tally, crew, .. } = &*self.shared;
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let (threads, threads_busy) = crew.threads();
+        let (threads, threads_busy) = crew.threads(|own| lock(&own.task).is_some());
         let handed_over = read(&tally.handed_over);
         Counters {
             inline: read(&tally.begun).saturating_sub(handed_over),

@@ -146,7 +146,8 @@ impl Loop {
                     connection.since_ms + self.shared.config.head_timeout_ms
                 };
                 self.timers.set(key, deadline_ms);
-                let more = std::mem::take(&mut connection.more) || connection.unparsed;
+                // What is in the buffer comes first; the socket is looked at after it.
+                let more = connection.unparsed || std::mem::take(&mut connection.more);
                 Step::On(connection, if more { Next::Continue } else { Next::Wait })
             }
         }

@@ -17,6 +17,14 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
+/// Makes the calling thread give way to others: `steps` of nice(2) more. Linux keeps the value for each thread
+/// (sched(7)).
+pub fn give_way(steps: u8) {
+    let now = rustix::process::getpriority_process(None).unwrap_or(0);
+    // Where it is refused, the thread simply stays as important as the others.
+    let _ = rustix::process::setpriority_process(None, now + i32::from(steps));
+}
+
 /// The number of this process.
 pub fn id() -> u32 {
     std::process::id()

@@ -43,6 +43,23 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "slow-nice",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 0,
+            most: 19,
+            // The range makes it fit.
+            set: |settings, number| settings.slow_nice = u8::try_from(number).unwrap_or(0),
+        },
+        default: "6",
+        example: "0",
+        help: "how far slow requests give way to quick ones",
+        detail: "Threads for slow requests run this many steps of nice(2) below the thread of the event loop: when the \
+                 CPU is busy, 6 leaves them a fifth of it, and 0 as much as anybody. A CPU with time to spare gives \
+                 them all they want.",
+        ..GROUP
+    },
+    Row {
         name: "queue-limit",
         kind: Kind::Number {
             unit: Unit::Count,

@@ -75,8 +75,8 @@ impl App for Handler {
         threads::spawn();
     }
 
-    fn interrupt(&self, thread: u64, what: &str, still: &mut dyn FnMut() -> bool) {
-        threads::interrupt(thread, what, still);
+    fn interrupt(&self, thread: u64, still: &mut dyn FnMut() -> bool) -> Option<String> {
+        threads::interrupt(thread, still)
     }
 
     fn absolve(&self, thread: u64) {

@@ -213,6 +213,7 @@ fn config(settings: &Settings, descriptors_max: u64) -> Config {
             When::Always => HandOver::Always,
             When::Never => HandOver::Never,
         },
+        nice: settings.slow_nice,
         queue_max: count(settings.queue_limit),
         queue_timeout_ms: settings.queue_timeout_ms,
         request_timeout_ms: settings.request_timeout_ms,

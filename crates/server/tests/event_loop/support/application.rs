@@ -64,8 +64,8 @@ impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F>
     }
 
     /// There is no way into a closure.
-    fn interrupt(&self, _thread: u64, _what: &str, still: &mut dyn FnMut() -> bool) {
-        note_unless(still(), "interrupted although it has ended");
+    fn interrupt(&self, _thread: u64, still: &mut dyn FnMut() -> bool) -> Option<String> {
+        still().then(|| "in a closure".to_owned())
     }
 
     fn absolve(&self, _thread: u64) {

@@ -47,6 +47,7 @@ pub(crate) fn config() -> Config {
         graceful_timeout_ms: long_ms,
         threads: 4,
         hand_over: HandOver::Auto,
+        nice: 0,
         queue_max: 1_000,
         queue_timeout_ms: long_ms,
         request_timeout_ms: long_ms,
