@@ -6,11 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.server import Servers
+from support.server import THREADS, Servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+def pytest_report_header() -> str:
+    """Say how many threads the servers run with (`ADYTON_TEST_THREADS`)."""
+    return f"servers: {f'--threads {THREADS}' if THREADS else 'default threads'}"
 
 
 @pytest.fixture

@@ -37,6 +37,9 @@ OUR_TRACEBACK = re.compile(
 SETTINGS_PREFIXES = ("ADYTON_", "PORT")
 """Variables of the tests' own environment that must not reach the server."""
 
+THREADS = os.environ.get("ADYTON_TEST_THREADS", "")
+"""`--threads` of each server that does not say it itself; empty: the server's default."""
+
 
 class Log:
     """What a process writes to stderr, line by line, to be waited for."""
@@ -304,9 +307,13 @@ def run(
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the tests' environment without what would change the server, plus `extra`."""
+    """Return the tests' environment without what would change the server, plus `extra`.
+
+    The threads are given as a variable, which counts for programs too, and less than a flag or a keyword.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS_PREFIXES)}
-    return kept | dict(extra or {})
+    threads = {"ADYTON_THREADS": THREADS} if THREADS else {}
+    return kept | threads | dict(extra or {})
 
 
 def until(condition: Callable[[], bool], timeout_s: float = LOG_TIMEOUT_S) -> bool:

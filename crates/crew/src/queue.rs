@@ -133,15 +133,15 @@ mod tests {
         for job in 0..100 {
             assert_eq!(Ok(()), queue.push(job, 0, 0));
         }
-        for (job, now_ms) in (0..12).zip((600..).step_by(10)) {
+        for (job, now_ms) in (0..20).zip((450..).step_by(10)) {
             assert_eq!(Some(job), queue.pop(now_ms), "one interval of long waits has to pass");
         }
-        assert_eq!(Ok(()), queue.push(200, 730, 730));
+        assert_eq!(Ok(()), queue.push(200, 650, 650));
 
-        assert_eq!(Some(200), queue.pop(731));
-        assert_eq!(Some(12), queue.expire(731));
-        while queue.expire(731).is_some() {}
-        assert_eq!(None, queue.pop(731));
+        assert_eq!(Some(200), queue.pop(651));
+        assert_eq!(Some(20), queue.expire(651));
+        while queue.expire(651).is_some() {}
+        assert_eq!(None, queue.pop(651));
         assert_eq!(Ok(()), queue.push(300, 732, 732));
         assert_eq!(Ok(()), queue.push(301, 733, 733));
         assert_eq!(Some(300), queue.pop(734));
