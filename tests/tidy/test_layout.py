@@ -24,7 +24,8 @@ MAY_USE = {
     "adyton-sys": set(),
     "adyton-cli": set(),
     "adyton-files": {"adyton-http1", "adyton-sys"},
-    "adyton-server": {"adyton-http1", "adyton-sys", "adyton-files"},
+    "adyton-crew": set(),
+    "adyton-server": {"adyton-http1", "adyton-sys", "adyton-files", "adyton-crew"},
     "adyton-python": {
         "adyton-http1",
         "adyton-sys",

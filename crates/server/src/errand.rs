@@ -1,5 +1,7 @@
-//! What the loop wants of the application. The loop itself never calls it: it says what is to be done, and
-//! the thread that drives it goes on that errand, or another one does.
+//! What the loop wants of the application, as a value.
+//!
+//! The loop itself never calls the application: it says what is to be done, and the thread that drives it
+//! goes on that errand, or another one does.
 
 use std::sync::{Arc, Mutex};
 
