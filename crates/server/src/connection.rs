@@ -92,6 +92,18 @@ impl Connection {
         (Some(taken), self)
     }
 
+    /// Whether its answer is whole and sent, and it waits for nothing but the next request.
+    pub(crate) fn is_answered(&self) -> bool {
+        let Phase::Respond(respond) = &self.phase else { return false };
+        respond.after == After::Next
+            && respond.stream.is_none()
+            && respond.live.is_none()
+            && respond.answer.as_ref().is_none_or(|answer| !answer.is_cut())
+            && self.output.is_empty()
+            && self.carry.is_empty()
+            && !self.broken
+    }
+
     /// Makes it end, with nothing more said.
     pub(crate) fn leave(&mut self) {
         self.output = Output::default();

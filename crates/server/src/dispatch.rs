@@ -50,6 +50,7 @@ impl Loop {
         let job = Job { errand, home: self.home, since_ms: self.now_ms };
         // A request that has begun is not turned away.
         let _ = self.shared.crew.submit(job, (ALWAYS_MS, self.now_ms), &mut self.slot);
+        self.expect(key, self.now_ms);
         None
     }
 
@@ -85,6 +86,7 @@ impl Loop {
     pub(crate) fn give_up(&mut self, job: Job, desk: &mut Desk) -> Option<Errand> {
         let Errand::Ask(ask) = job.errand else { unreachable!("nothing else is given up") };
         let key = ask.key;
+        self.away -= 1;
         self.guarded(key, desk, |this, desk| {
             let step = this.turn_away(ask, desk);
             this.work_on(key, step, desk)
@@ -137,6 +139,7 @@ impl Loop {
                 log_stuck(&task.what.to_string(), waited_ms);
                 let (connection, left) = lent.disown(self.now_ms);
                 post.own.lent.put(left);
+                self.away -= 1;
                 return self.guarded(key, desk, |this, desk| {
                     this.answer_in_place(key, connection, desk, &task.what.to_string())
                 });

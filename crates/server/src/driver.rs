@@ -524,7 +524,8 @@ impl Driver {
             app.absolve(self.hand.post.own.thread);
         }
         if !connection.disowned {
-            self.shared.inboxes[self.home].put(Return { key, connection, endpoint, took_us });
+            let stopping = (self.shared.stop)();
+            self.shared.inboxes[self.home].put(Return { key, connection, endpoint, took_us }, stopping);
         }
     }
 }

@@ -52,6 +52,9 @@ const ACCEPT_COMPLAINT_MS: u64 = 10_000;
 /// How often the queue is looked at for what has waited too long, while there is one.
 const QUEUE_LOOK_MS: u64 = 10;
 
+/// How often it is looked at while any connection is away.
+const INBOX_LOOK_MS: u64 = 500;
+
 /// A batch that takes longer than this, and [`CALL_US`] more for each call, has a slow call in it: the next calls are
 /// timed one by one, to find out which.
 const BATCH_US: u64 = 150;
@@ -95,6 +98,8 @@ struct Slot {
     connection: Option<Box<Connection>>,
     /// The peer's end was announced, and will not be again.
     ending: bool,
+    /// Something came while it was away.
+    missed: bool,
 }
 
 /// The call that the loop's driver is in.
@@ -152,6 +157,8 @@ pub(crate) struct Loop {
     /// Listeners where connections wait, and how many may come in before the others get their turn.
     to_accept: VecDeque<(usize, u32)>,
     returned: VecDeque<Return>,
+    /// Connections that are with other threads, or wait for one.
+    pub(crate) away: usize,
     /// Requests that have waited too long in the queue.
     expired: VecDeque<Job>,
     due: Vec<(usize, u64)>,
@@ -201,6 +208,7 @@ impl Loop {
             next_event: 0,
             to_accept: VecDeque::new(),
             returned: VecDeque::new(),
+            away: 0,
             expired: VecDeque::new(),
             due: Vec::new(),
             again_left: 0,
@@ -244,6 +252,14 @@ impl Loop {
             self.close_listeners();
             return Some(None);
         }
+        // Before the events, which may be for those who come back.
+        if let Some(back) = self.returned.pop_front() {
+            return Some(self.take_back(back, desk));
+        }
+        if self.shared.inboxes[self.home].filled.load(Ordering::Relaxed) {
+            self.returned.extend(self.shared.inboxes[self.home].take());
+            return Some(None);
+        }
         if let Some(ready) = self.events.at(self.next_event) {
             self.next_event += 1;
             return Some(match ready.token {
@@ -258,13 +274,6 @@ impl Loop {
                 }
                 token => self.turn(usize::try_from(token).unwrap_or(usize::MAX), ready.ending, desk),
             });
-        }
-        if let Some(back) = self.returned.pop_front() {
-            return Some(self.take_back(back, desk));
-        }
-        if self.shared.inboxes[self.home].filled.load(Ordering::Relaxed) {
-            self.returned.extend(self.shared.inboxes[self.home].take());
-            return Some(None);
         }
         if let Some(job) = self.expired.pop_front() {
             return Some(self.give_up(job, desk));
@@ -355,6 +364,8 @@ impl Loop {
             self.stopping_ms.map(until),
             self.access_log.as_mut().and_then(|log| log.tick(now_ms)).map(u64::from),
             (self.shared.crew.waiting() > 0).then_some(QUEUE_LOOK_MS),
+            // Who gives a connection back that has nothing left to do wakes nobody.
+            (self.away > 0).then_some(INBOX_LOOK_MS),
         ];
         // One more, because the kernel's clock is finer than ours: waking early would spin.
         waits.into_iter().flatten().min().map(|ms| u32::try_from(ms + 1).unwrap_or(u32::MAX))
@@ -378,7 +389,11 @@ impl Loop {
     fn turn(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
         let slot = self.connections.get_mut(key)?;
         slot.ending |= ending;
-        let connection = slot.connection.take()?;
+        let Some(connection) = slot.connection.take() else {
+            let first = !std::mem::replace(&mut slot.missed, true);
+            self.shared.inboxes[self.home].missed.fetch_add(usize::from(first), Ordering::SeqCst);
+            return None;
+        };
         self.guarded(key, desk, |this, desk| this.work(key, connection, desk))
     }
 
@@ -395,6 +410,12 @@ impl Loop {
         if let Some(us) = took_us {
             self.endpoints.took(endpoint, us);
         }
+        if let Some(slot) = self.connections.get_mut(key)
+            && std::mem::take(&mut slot.missed)
+        {
+            self.shared.inboxes[self.home].missed.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.away -= 1;
         self.guarded(key, desk, |this, desk| {
             let mut connection = connection;
             let streams = matches!(&connection.phase, Phase::Respond(respond) if respond.stream.is_some());
@@ -454,7 +475,10 @@ impl Loop {
     }
 
     fn forget(&mut self, key: usize) {
-        self.connections.remove(key);
+        let slot = self.connections.remove(key);
+        if slot.missed {
+            self.shared.inboxes[self.home].missed.fetch_sub(1, Ordering::Relaxed);
+        }
         self.addresses.leave(key);
         self.timers.clear(key);
         // There is a descriptor again, and a place.
@@ -482,6 +506,7 @@ impl Loop {
     /// Looks after a connection that is away.
     pub(crate) fn expect(&mut self, key: usize, now_ms: u64) {
         if self.connections.contains(key) {
+            self.away += 1;
             match self.shared.config.request_timeout_ms {
                 0 => self.timers.clear(key),
                 timeout_ms => self.timers.set(key, now_ms + timeout_ms),
@@ -595,7 +620,7 @@ impl Loop {
         }
         let deadline_ms = self.now_ms + self.shared.config.first_byte_timeout_ms;
         self.timers.set(key, deadline_ms);
-        self.connections.insert(Slot { connection: Some(connection), ending: false });
+        self.connections.insert(Slot { connection: Some(connection), ending: false, missed: false });
         self.turn(key, false, desk)
     }
 

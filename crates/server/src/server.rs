@@ -1,6 +1,6 @@
 //! A server: loops, the threads that drive them and run the application, and what they share.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
@@ -102,20 +102,32 @@ pub(crate) struct Inbox {
     pub(crate) filled: AtomicBool,
     /// Whether the loop waits for the kernel.
     pub(crate) asleep: AtomicBool,
+    /// Connections that are away while something has come for them.
+    pub(crate) missed: AtomicUsize,
     pub(crate) wake: Arc<Wake>,
 }
 
 impl Inbox {
     fn new(wake: Arc<Wake>) -> Self {
         let flag = || AtomicBool::new(false);
-        Self { returns: Mutex::new(Vec::new()), filled: flag(), asleep: flag(), wake }
+        Self {
+            returns: Mutex::new(Vec::new()),
+            filled: flag(),
+            asleep: flag(),
+            missed: AtomicUsize::new(0),
+            wake,
+        }
     }
 
-    pub(crate) fn put(&self, back: Return) {
+    /// Gives a connection back. One with nothing left to do can wait until the loop wakes for another reason: its
+    /// client's next request is one, and a switch of threads is saved.
+    pub(crate) fn put(&self, back: Return, stopping: bool) {
+        let idle = !stopping && back.connection.is_answered();
         lock(&self.returns).push(back);
         self.filled.store(true, Ordering::SeqCst);
-        // SeqCst on both sides: either the loop sees that there is something, or we see it asleep.
-        if self.asleep.swap(false, Ordering::SeqCst) {
+        // SeqCst on both sides: either the loop sees that there is something, or we see it asleep, and what it missed.
+        let urgent = !idle || self.missed.load(Ordering::SeqCst) > 0;
+        if urgent && self.asleep.swap(false, Ordering::SeqCst) {
             self.wake.wake();
         }
     }

@@ -1,8 +1,9 @@
 //! The watch: takes a loop from a driver whose call of the application takes too long.
 //!
-//! It looks once a millisecond, and only while some loop calls: a call that it sees twice in a row loses its
-//! thread the loop. So a slow call holds the others up for one to two milliseconds, and that only until its
-//! endpoint is known to be slow. Finer looks would cost the calls that are quick more than that.
+//! It looks from time to time, and only while some loop calls: a call that it sees twice in a row loses its
+//! thread the loop. A look costs a switch of threads on the driver's CPU, up to 25 µs. So it is rare while all calls
+//! are quick, and frequent for a second after one was slow: then a slow call holds the others up for one to two
+//! milliseconds, and that only until its endpoint is known to be slow.
 
 use std::io;
 use std::sync::Arc;
@@ -13,11 +14,17 @@ use std::time::Duration;
 use crate::server::Shared;
 use adyton_crew::Look;
 
-/// How often the watch looks; each look costs a few microseconds of a CPU.
+/// How often the watch looks after a slow call.
 const TICK: Duration = Duration::from_millis(1);
 
+/// How often it looks when there was none for a while.
+const CALM_TICK: Duration = Duration::from_millis(4);
+
+/// For so many ticks after a slow call others are expected.
+const TICKS_ALERT: u32 = 1_000;
+
 /// Ticks without a call before the watch goes to sleep: waking it costs a system call.
-const TICKS_AWAKE: u32 = 50;
+const TICKS_AWAKE: u32 = 20;
 
 /// Starts the watch of a server; the flag ends it.
 ///
@@ -37,7 +44,7 @@ pub(crate) fn start(shared: &Arc<Shared>, loops: usize) -> io::Result<(JoinHandl
 
 fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
     let mut seen = vec![Look::default(); loops];
-    let mut idle_ticks = 0;
+    let (mut idle_ticks, mut alert) = (0, 0_u32);
     #[cfg(debug_assertions)]
     let mut alarm = Alarm::default();
     while !stop.load(Ordering::SeqCst) {
@@ -47,6 +54,7 @@ fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
             if let Some((mut driven, post)) = shared.crew.look(home, look) {
                 driven.relieve(&post);
                 shared.crew.offer(driven);
+                alert = TICKS_ALERT;
             }
             moved |= look.moved;
         }
@@ -54,7 +62,8 @@ fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
         alarm.check(shared);
         if moved || idle_ticks <= TICKS_AWAKE {
             idle_ticks = if moved { 0 } else { idle_ticks + 1 };
-            std::thread::park_timeout(TICK);
+            std::thread::park_timeout(if alert > 0 { TICK } else { CALM_TICK });
+            alert = alert.saturating_sub(1);
         } else {
             std::thread::park();
             idle_ticks = 0;

@@ -51,12 +51,12 @@ pub(super) const ROWS: &[Row] = &[
             // The range makes it fit.
             set: |settings, number| settings.slow_nice = u8::try_from(number).unwrap_or(0),
         },
-        default: "6",
+        default: "10",
         example: "0",
         help: "how far slow requests give way to quick ones",
         detail: "Threads for slow requests run this many steps of nice(2) below the thread of the event loop: when the \
-                 CPU is busy, 6 leaves them a fifth of it, and 0 as much as anybody. A CPU with time to spare gives \
-                 them all they want.",
+                 CPU is busy, 10 leaves each of them a tenth of the loop's share, and 0 as much as anybody. A CPU with \
+                 time to spare gives them all they want.",
         ..GROUP
     },
     Row {
