@@ -371,10 +371,15 @@ impl<D: Duties> Crew<D> {
     /// The request itself, when the queue is full, or when it has waited too long already.
     pub fn submit(&self, job: D::Job, (since_ms, now_ms): (u64, u64), slot: &mut bool) -> Result<(), D::Job> {
         let mut roster = self.lock();
-        roster.queue.push(job, since_ms, now_ms)?;
         if roster.slots_free == 0 && std::mem::take(slot) {
             roster.slots_free = 1;
         }
+        // The queue is for those for whom nobody is free: its limit does not count for the others.
+        let is_free = roster.queue.is_empty()
+            && roster.slots_free > 0
+            && !self.is_starved()
+            && roster.worker().is_some();
+        roster.queue.push(job, since_ms, now_ms, is_free)?;
         self.call_up(&mut roster, now_ms);
         Ok(())
     }

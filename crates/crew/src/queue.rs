@@ -52,10 +52,11 @@ impl<J> Queue<J> {
     }
 
     /// Adds a request that waits since `since_ms`; it comes back when there is no place, or it has waited too long.
-    /// One that waits since the end of time has a place for as long as it takes.
-    pub(crate) fn push(&mut self, job: J, since_ms: u64, now_ms: u64) -> Result<(), J> {
+    /// One that waits since the end of time has a place for as long as it takes, and one that is `taken` at once needs
+    /// none.
+    pub(crate) fn push(&mut self, job: J, since_ms: u64, now_ms: u64, taken: bool) -> Result<(), J> {
         let waited_ms = now_ms.saturating_sub(since_ms);
-        let full = self.waiting.len() >= self.length_max && since_ms != u64::MAX;
+        let full = self.waiting.len() >= self.length_max && since_ms != u64::MAX && !taken;
         if full || waited_ms > self.timeout_ms {
             return Err(job);
         }
@@ -105,9 +106,9 @@ mod tests {
     fn first_come_first_served() {
         let mut queue = Queue::new(3, 1_000);
         for job in 0..3 {
-            assert_eq!(Ok(()), queue.push(job, job, job));
+            assert_eq!(Ok(()), queue.push(job, job, job, false));
         }
-        assert_eq!(Err(3), queue.push(3, 3, 3));
+        assert_eq!(Err(3), queue.push(3, 3, 3, false));
 
         assert_eq!([Some(0), Some(1), Some(2), None], [0; 4].map(|_| queue.pop(10)));
     }
@@ -116,9 +117,9 @@ mod tests {
     #[test]
     fn nothing_waits_too_long() {
         let mut queue = Queue::new(10, 1_000);
-        assert_eq!(Ok(()), queue.push(1, 0, 0));
-        assert_eq!(Ok(()), queue.push(2, 500, 500));
-        assert_eq!(Err(3), queue.push(3, 0, 1_001));
+        assert_eq!(Ok(()), queue.push(1, 0, 0, false));
+        assert_eq!(Ok(()), queue.push(2, 500, 500, false));
+        assert_eq!(Err(3), queue.push(3, 0, 1_001, false));
 
         assert_eq!(None, queue.expire(1_000));
         assert_eq!(Some(1), queue.expire(1_001));
@@ -131,19 +132,19 @@ mod tests {
     fn pressed_while_all_wait() {
         let mut queue = Queue::new(1_000, 1_000);
         for job in 0..100 {
-            assert_eq!(Ok(()), queue.push(job, 0, 0));
+            assert_eq!(Ok(()), queue.push(job, 0, 0, false));
         }
         for (job, now_ms) in (0..20).zip((450..).step_by(10)) {
             assert_eq!(Some(job), queue.pop(now_ms), "one interval of long waits has to pass");
         }
-        assert_eq!(Ok(()), queue.push(200, 650, 650));
+        assert_eq!(Ok(()), queue.push(200, 650, 650, false));
 
         assert_eq!(Some(200), queue.pop(651));
         assert_eq!(Some(20), queue.expire(651));
         while queue.expire(651).is_some() {}
         assert_eq!(None, queue.pop(651));
-        assert_eq!(Ok(()), queue.push(300, 732, 732));
-        assert_eq!(Ok(()), queue.push(301, 733, 733));
+        assert_eq!(Ok(()), queue.push(300, 732, 732, false));
+        assert_eq!(Ok(()), queue.push(301, 733, 733, false));
         assert_eq!(Some(300), queue.pop(734));
     }
 
@@ -152,7 +153,7 @@ mod tests {
     fn calm_below_the_target() {
         let mut queue = Queue::new(1_000, 1_000);
         for step in 0..1_000 {
-            assert_eq!(Ok(()), queue.push(step, step, step));
+            assert_eq!(Ok(()), queue.push(step, step, step, false));
             if step >= 90 {
                 assert_eq!(Some(step - 90), queue.pop(step));
                 assert_eq!(None, queue.expire(step));

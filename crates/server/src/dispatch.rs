@@ -77,6 +77,11 @@ impl Loop {
                 self.expect(key, now_ms);
                 Step::Away(None)
             }
+            // Better here and now than not at all.
+            Err(Job { errand: Errand::Ask(ask), .. }) if since_ms == now_ms && self.may_enter() => {
+                self.note_call(key, ask.endpoint, ask.place.head_bytes(&desk.buffer));
+                Step::Away(Some(Errand::Ask(ask)))
+            }
             Err(Job { errand: Errand::Ask(ask), .. }) => self.turn_away(ask, desk),
             Err(_) => unreachable!("what comes back is what was put in"),
         }

@@ -51,12 +51,13 @@ pub(super) const ROWS: &[Row] = &[
             // The range makes it fit.
             set: |settings, number| settings.slow_nice = u8::try_from(number).unwrap_or(0),
         },
-        default: "10",
-        example: "0",
+        default: "0",
+        example: "10",
         help: "how far slow requests give way to quick ones",
-        detail: "Threads for slow requests run this many steps of nice(2) below the thread of the event loop: when the \
-                 CPU is busy, 10 leaves each of them a tenth of the loop's share, and 0 as much as anybody. A CPU with \
-                 time to spare gives them all they want.",
+        detail: "Threads for slow requests run this many steps of nice(2) below the thread of the event loop. For \
+                 applications that compute beside static files and quick pages: when the CPU is busy, 10 leaves each \
+                 of them a tenth of the loop's share. Off by default, because the loop then interrupts them at every \
+                 event, which costs pages that wait more than it gains.",
         ..GROUP
     },
     Row {

@@ -1,0 +1,147 @@
+"""Everything at once, at random, for minutes: every answer is right, and nothing is left when it is over.
+
+`ADYTON_STRESS_SECONDS` is the time for each variant; `ADYTON_STRESS_SEED` repeats a run as far as threads
+can be repeated.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from stress.clients import Client
+from support.server import until
+from threads.scenes import receive_all, start, target, under_way
+
+if TYPE_CHECKING:
+    from support.server import Server, Servers
+    from threads.scenes import Site
+
+APPLICATION = Path(__file__).with_name("application.py")
+SECONDS = float(os.environ.get("ADYTON_STRESS_SECONDS", "60"))
+SECONDS_SOON = 5.0
+SECONDS_WARM = 2.0
+CLIENTS = 24
+JOIN_S = 60.0
+"""What was begun ends sooner, however many are before it."""
+
+GROWTH_BYTES_MAX = 32 << 20
+"""Buffers and stacks of threads that come and go leave the heap of the C library in pieces."""
+OBJECTS_MAX = 200
+BLOCKS_MAX = 2_000
+"""More than this is a leak; an interpreter that has warmed up varies by some."""
+
+ENTRY = re.compile(r"^\[[^]]+ GMT\] (error|warning): (.*)$", re.MULTILINE)
+EXPECTED = re.compile(
+    r"GET /fail\?how=(call|started|midway)\S* failed:|the close\(\) of an application's body failed:"
+)
+
+
+def tasks(server: Server) -> int:
+    """Return the number of threads of the process."""
+    return sum(1 for _ in Path(f"/proc/{server.process.pid}/task").iterdir())
+
+
+def state(site: Site) -> dict[str, Any]:
+    """Return what the application has counted, once nobody else is in it."""
+    site.wait_settled()
+    told: dict[str, Any] = site.server.fetch("/state").json()
+    return told
+
+
+def meet(site: Site) -> None:
+    """Have all threads in the application at once, so that there are as many as there will be."""
+    targets = [target("/meet", n=site.threads, name=random.random())] * site.threads
+    with under_way(site.server, *targets) as connections:
+        assert [b"met"] * site.threads == [response.body for response in receive_all(connections)]
+
+
+def load(site: Site, seed: str, seconds: float) -> list[Client]:
+    """Let clients loose for so long; all that they saw was right."""
+    clients = [Client(site.server.address, f"{seed}.{number}") for number in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not any(client.failures for client in clients):
+        time.sleep(0.05)
+    for client in clients:
+        client.stop()
+    stuck = [client.seed for client in clients if not client.join(JOIN_S)]
+    failures = [failure for client in clients for failure in client.failures]
+
+    assert [] == failures, "\n".join([*failures, str(site.counters()), *unexpected(site.server.log())])
+    assert [] == stuck
+    return clients
+
+
+def unexpected(log: str) -> list[str]:
+    """Return the errors and warnings that are none of the failures on purpose."""
+    return [message for _, message in ENTRY.findall(log) if not EXPECTED.match(message)]
+
+
+def check_log(site: Site, failed: int) -> None:
+    """Check that the log tells of the failures on purpose, once each, and of nothing else."""
+    log = site.server.log()
+
+    assert [] == unexpected(log)
+    assert failed == len(ENTRY.findall(log))
+    assert failed == log.count("Traceback (most recent call last)")
+
+
+def stress(site: Site, seconds: float) -> None:
+    """Warm up, let the clients loose, and compare."""
+    seed = os.environ.get("ADYTON_STRESS_SEED") or f"{random.SystemRandom().randrange(1 << 32):08x}"
+    sys.stdout.write(f"ADYTON_STRESS_SEED={seed}\n")
+    if site.threads > 1 and "--hand-over=never" not in str(site.server.process.args):
+        meet(site)
+    warm = load(site, f"{seed}.warm", SECONDS_WARM)
+    before, rss, fds = state(site), site.server.rss(), site.server.resting_fds()
+    threads = tasks(site.server)
+    clients = load(site, seed, seconds)
+    after, counters = state(site), site.counters()
+
+    assert site.server.settles_at_fds(fds), (fds, site.server.fds())
+    assert until(lambda: tasks(site.server) <= threads), (threads, tasks(site.server))
+    assert after["opened"] == after["closed"]
+    assert 1 == after["inside"]
+    assert before["threads"] >= after["threads"]
+    assert OBJECTS_MAX > after["objects"] - before["objects"]
+    assert BLOCKS_MAX > after["blocks"] - before["blocks"]
+    assert GROWTH_BYTES_MAX > site.server.rss() - rss
+    assert 0 == counters["turned_away"] == counters["timed_out"] == counters["stuck"]
+    ran = sum(counters[way] for way in ("inline", "handed_over", "queued")) - counters["departed"]
+    assert after["calls"] == ran
+    check_log(site, sum(client.failed_on_purpose for client in [*warm, *clients]))
+
+
+def start_stressed(servers: Servers, folder: Path, threads: int, hand_over: str) -> Site:
+    """Serve the application with so much patience that nobody is turned away."""
+    return start(
+        servers,
+        folder,
+        threads,
+        f"--hand-over={hand_over}",
+        "--queue-timeout=10m",
+        file=APPLICATION,
+        env={"PYTHONPATH": str(APPLICATION.parent.parent)},
+    )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("threads", [1, 2, 16])
+@pytest.mark.parametrize("hand_over", ["auto", "always", "never"])
+def test_stress(serve: Servers, tmp_path: Path, hand_over: str, threads: int) -> None:
+    """With one thread, few and many; with the loop handed over when needed, always, and never."""
+    stress(start_stressed(serve, tmp_path, threads, hand_over), SECONDS)
+
+
+def test_soon(serve: Servers, tmp_path: Path) -> None:
+    """Much of it shows within seconds."""
+    stress(start_stressed(serve, tmp_path, 16, "auto"), SECONDS_SOON)

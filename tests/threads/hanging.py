@@ -1,0 +1,127 @@
+"""Requests that take longer than they may, each in its own way."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+import adyton
+from application import HOLD_S_MAX, PLAIN, add, application, note
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from application import Query
+
+__all__ = ["application", "handler"]
+
+
+def hang() -> None:
+    """Hang in Python: in many short sleeps."""
+    end = time.monotonic() + HOLD_S_MAX
+    while time.monotonic() < end:
+        time.sleep(0.001)  # here it hangs
+
+
+def hang_computing() -> None:
+    """Hang without a pause."""
+    end = time.monotonic() + HOLD_S_MAX
+    while time.monotonic() < end:
+        pass
+
+
+def hang_in_c(fifo: str) -> None:
+    """Hang in one call of the kernel, until somebody opens the other end; then go on in Python for ever."""
+    os.close(os.open(fifo, os.O_RDONLY))
+    hang()
+
+
+@add("hang")
+def hangs(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Hang, tell what is raised, and whether `finally` runs."""
+    name = query["name"]
+    note(name, [threading.current_thread().name])
+    try:
+        if query["by"] == "computing":
+            hang_computing()
+        elif query["by"] == "c":
+            hang_in_c(query["fifo"])
+        else:
+            hang()
+    except Exception as error:
+        note(name, f"Exception: {error!r}")
+        raise
+    except BaseException as error:
+        note(name, type(error).__module__ + "." + type(error).__qualname__)
+        if "catch" in query:
+            status = "200 OK" if query["catch"] == "200" else "503 Service Unavailable"
+            start_response(status, [PLAIN])
+            return [b"caught"]
+        raise
+    finally:
+        note(name, "finally")
+    del environ
+    start_response("200 OK", [PLAIN])
+    return [b"not hung"]
+
+
+@add("hang-midway")
+def hangs_midway(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Hang after some of the answer is sent."""
+    del environ
+    start_response("200 OK", [PLAIN])
+
+    def items() -> Iterator[bytes]:
+        try:
+            yield b"begun"
+            hang()
+        finally:
+            note(query["name"], "finally")
+
+    return items()
+
+
+@add("hang-started")
+def hangs_started(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Hang after `start_response`, when nothing can have been sent."""
+    del environ, query
+    start_response("200 OK", [PLAIN, ("X-Lost", "with the answer")])
+    hang()
+    return [b"not hung"]
+
+
+@add("near")
+def near(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Take about as long as a request may: in steps, so that the exception can come anywhere."""
+    del environ
+    end = time.perf_counter() + float(query["us"]) / 1e6
+    while time.perf_counter() < end:
+        pass
+    start_response("200 OK", [PLAIN])
+    return [b"near"]
+
+
+@add("busy")
+def busy(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Do some hundred things in which an exception that is late would strike."""
+    del environ
+    total = 0
+    for number in range(300):
+        total += number
+    start_response("200 OK", [PLAIN])
+    return [b"busy%d" % total, query["id"].encode()]
+
+
+def handler(request: adyton.Request) -> str:
+    """Hang as a handler; with `catch` answer all the same."""
+    try:
+        hang()
+    except adyton.RequestTimeout:
+        if "catch" in dict(parse_qsl(request.query_string)):
+            return "caught"
+        raise
+    return "not hung"

@@ -1,0 +1,174 @@
+"""What tests of threads do again and again: begin requests, wait until they are inside, let them go."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from support.client import request
+from support.server import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from support.client import Connection
+    from support.http import Response
+    from support.server import Server, Servers
+
+APPLICATION = Path(__file__).with_name("application.py")
+DEFAULT_THREADS = 16
+PATIENCE_S = 10.0
+"""Longer than anything here takes on a busy machine; more is stuck."""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A file that the test makes, and for which the application waits."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        """Return the path, for a query."""
+        return str(self.path)
+
+    def lift(self) -> None:
+        """Let go on whoever waits for it."""
+        self.path.touch()
+
+    def child(self, name: object) -> Flag:
+        """Return another flag beside this one."""
+        return Flag(Path(f"{self.path}.{name}"))
+
+    def wait_started(self, names: Iterable[object] = ("",)) -> None:
+        """Wait until requests of these ids are inside the application."""
+        for name in names:
+            assert until(Path(f"{self.path}.{name}.started").exists, PATIENCE_S), f"{name!r} has not started"
+
+    def started(self, names: Iterable[object]) -> int:
+        """Return how many of the ids are or were inside the application."""
+        return sum(Path(f"{self.path}.{name}.started").exists() for name in names)
+
+    def is_done(self) -> bool:
+        """Tell whether the application has said that it is done."""
+        return Path(f"{self.path}.done").exists()
+
+
+@dataclass(frozen=True)
+class Site:
+    """A server of the application, and what it counts."""
+
+    server: Server
+    threads: int
+    counters_file: Path
+
+    def counters(self) -> dict[str, int]:
+        """Return the counters as they are now, without asking the server."""
+        first = self._counters_file()["turn"]
+        # What was in the file may be old, and what came next may have been begun before.
+        assert until(lambda: self._counters_file()["turn"] >= first + 2, PATIENCE_S)
+        counters = self._counters_file()
+        del counters["turn"]
+        return counters
+
+    def _counters_file(self) -> dict[str, int]:
+        told: dict[str, int] = json.loads(self.counters_file.read_text(encoding="ascii"))
+        return told
+
+    def wait_for(self, condition: Callable[[dict[str, int]], bool], timeout_s: float = PATIENCE_S) -> None:
+        """Wait until the counters are as they should be."""
+        assert until(lambda: condition(self.counters()), timeout_s), self.counters()
+
+    def wait_queued(self, count: int) -> None:
+        """Wait until so many requests are in the queue."""
+        self.wait_for(lambda counters: counters["queue_length"] == count)
+
+    def wait_settled(self) -> None:
+        """Wait until nobody is in the application and nothing in the queue."""
+        self.wait_for(lambda counters: counters["threads_busy"] == counters["queue_length"] == 0)
+
+    def notes(self, name: str) -> list[Any]:
+        """Return what the application has noted under a name."""
+        told: list[Any] = self.server.fetch(target("/notes", name=name)).json()
+        return told
+
+    def wait_noted(self, name: str, what: object) -> list[Any]:
+        """Wait until the application has noted this; return all that it noted."""
+        assert until(lambda: what in self.notes(name), PATIENCE_S), self.notes(name)
+        return self.notes(name)
+
+
+def start(
+    servers: Servers,
+    folder: Path,
+    threads: int | None,
+    *flags: str,
+    file: Path = APPLICATION,
+    of: str = "application",
+    env: dict[str, str] | None = None,
+    bind: str = "127.0.0.1:0",
+) -> Site:
+    """Serve the application, or another, with so many threads, and the folder as `/static`.
+
+    `None` threads leave their number to the server.
+    """
+    (folder / "file.txt").write_bytes(b"static")
+    counters = folder / "counters.json"
+    server = servers(
+        f"{file}:{of}",
+        *([] if threads is None else [f"--threads={threads}"]),
+        f"--static=/static={folder}",
+        *flags,
+        bind=bind,
+        env={"COUNTERS": str(counters), "PYTHONPATH": str(APPLICATION.parent)} | (env or {}),
+    )
+    site = Site(server, threads or DEFAULT_THREADS, counters)
+    assert until(counters.exists, PATIENCE_S)
+    return site
+
+
+def target(path: str, **query: object) -> str:
+    """Return the target of a request."""
+    return f"{path}?{urlencode(query)}"
+
+
+@contextmanager
+def under_way(server: Server, *targets: str, **of_all: Any) -> Iterator[list[Connection]]:
+    """Send each request over a connection of its own; the answers are the caller's business."""
+    with ExitStack() as stack:
+        connections = [stack.enter_context(server.connect()) for _ in targets]
+        for connection, one in zip(connections, targets, strict=True):
+            connection.send(request(one, **of_all))
+        yield connections
+
+
+@contextmanager
+def holding(site: Site, flag: Flag, count: int, **query: object) -> Iterator[list[Connection]]:
+    """Have so many requests inside the application; they go on when the flag is lifted."""
+    with ExitStack() as stack:
+        connections = []
+        try:
+            for number in range(count):
+                connections += stack.enter_context(
+                    under_way(site.server, target("/hold", flag=flag, id=number, **query))
+                )
+                flag.wait_started([number])
+            yield connections
+        finally:
+            flag.lift()
+
+
+def receive_held(connections: Iterable[Connection]) -> None:
+    """Take the answers to requests that were held, all of which must be right."""
+    for number, connection in enumerate(connections):
+        assert b"held%d" % number == connection.receive().body
+
+
+def receive_all(connections: Iterable[Connection]) -> list[Response]:
+    """Take one complete answer from each."""
+    responses = [connection.receive() for connection in connections]
+    assert all(response.complete for response in responses), responses
+    return responses

@@ -1,0 +1,180 @@
+"""Which way each request took is counted; endpoints that are slow go to the queue, and come back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import adyton
+import pytest
+
+from support.client import request
+from threads.scenes import holding, receive_all, receive_held, start, target, under_way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from support.server import Servers
+    from threads.scenes import Flag, Site
+
+NAMES = {
+    "inline",
+    "handed_over",
+    "queued",
+    "turned_away",
+    "departed",
+    "timed_out",
+    "stuck",
+    "threads",
+    "threads_busy",
+    "queue_length",
+}
+WAYS = ("inline", "handed_over", "queued")
+BATCH = 100
+
+
+@pytest.fixture
+def fresh(serve: Servers, tmp_path: Path) -> Site:
+    """Start a server that has learned nothing."""
+    return start(serve, tmp_path, 16)
+
+
+def told(site: Site) -> dict[str, int]:
+    """Ask the application for the counters."""
+    counters: dict[str, int] = site.server.fetch("/counters").json()
+    return counters
+
+
+def ways(site: Site, paths: Iterator[str] | list[str]) -> dict[str, int]:
+    """Ask for each path, one after the other; return how many requests took each way."""
+    site.wait_settled()
+    before = site.counters()
+    with site.server.connect() as connection:
+        for path in paths:
+            assert 200 == connection.get(path).status
+    site.wait_settled()
+    after = site.counters()
+    return {name: after[name] - before[name] for name in WAYS}
+
+
+def test_without_a_server() -> None:
+    """A process that serves nothing has counted nothing."""
+    assert dict.fromkeys(NAMES, 0) == adyton.counters()
+
+
+def test_names(site: Site) -> None:
+    """They are whole numbers under these names."""
+    counters = told(site)
+
+    assert set(counters) == NAMES
+    assert {int} == {type(value) for value in counters.values()}
+    assert 1 <= counters["threads"] <= site.threads + 2
+    assert 1 == counters["threads_busy"], "the one that asks"
+
+
+@pytest.mark.parametrize(
+    ("path", "count"), [("/hello", 100), ("/linger?ms=5", 30), ("/answer?kind=late%20generator&ms=2", 20)]
+)
+def test_each_request_is_counted_once(site: Site, path: str, count: int) -> None:
+    """Whatever its way."""
+    assert count == sum(ways(site, [path] * count).values())
+
+
+def test_fast_is_inline(fresh: Site) -> None:
+    """A request that is quick runs on the loop's thread."""
+    ways(fresh, ["/hello"] * BATCH)
+
+    assert 0.9 * BATCH < ways(fresh, ["/hello"] * BATCH)["inline"]
+
+
+def test_first_slow_one_is_handed_over(fresh: Site, flag: Flag) -> None:
+    """A request that takes long loses its thread the loop."""
+    before = fresh.counters()
+    with holding(fresh, flag, 1) as held:
+        assert b"static" == fresh.server.fetch("/static/file.txt").body
+        flag.lift()
+        receive_held(held)
+    fresh.wait_settled()
+    after = fresh.counters()
+
+    assert {"inline": 0, "handed_over": 1, "queued": 0} == {name: after[name] - before[name] for name in WAYS}
+
+
+def test_busy(site: Site, flag: Flag) -> None:
+    """Threads inside the application, and requests in the queue."""
+    with holding(site, flag, site.threads) as held, under_way(site.server, *["/hello"] * 3) as waiting:
+        site.wait_for(lambda counters: counters["threads_busy"] == site.threads)
+        site.wait_queued(3)
+        flag.lift()
+        receive_held(held)
+        receive_all(waiting)
+    site.wait_for(lambda counters: counters["threads_busy"] == 0)
+    site.wait_queued(0)
+
+
+@pytest.mark.parametrize("slow_by", ["GET /learn/slow", "POST /learn/one"])
+def test_learning(fresh: Site, slow_by: str) -> None:
+    """An endpoint that is slow goes to the queue; others do not; when it is fast again it comes back.
+
+    An endpoint is a method and the first two segments of a path.
+    """
+    method, slow = slow_by.split(" ")
+    fast = "/learn/one" if method == "POST" else "/learn/fast"
+    segment = slow.rsplit("/", 1)[1]
+
+    def ask(count: int, **query: object) -> dict[str, int]:
+        before = fresh.counters()
+        with fresh.server.connect() as connection:
+            for number in range(count):
+                asked = target(f"{slow}/{number}/more", **query)
+                assert 200 == connection.get(asked, method=method).status
+        fresh.wait_settled()
+        after = fresh.counters()
+        return {name: after[name] - before[name] for name in WAYS}
+
+    ways(fresh, [f"{fast}/x"] * BATCH)
+    fresh.server.fetch(target(f"/learn/{segment}", set=3), method="PUT")
+    ask(BATCH)
+    if method == "GET":
+        assert 0.9 * BATCH < ask(BATCH)["queued"]
+        assert 0.8 * BATCH < ways(fresh, [f"{fast}/{number}" for number in range(BATCH)])["inline"]
+    fresh.server.fetch(target(f"/learn/{segment}", set=0), method="PUT")
+    if method == "POST":
+        # The same path by another method was never slow.
+        assert 0.8 * BATCH < ways(fresh, [f"{fast}/{number}" for number in range(BATCH)])["inline"]
+    for _ in range(20):
+        if ask(BATCH)["inline"] > 0.8 * BATCH:
+            break
+    else:
+        raise AssertionError(f"still not inline after {20 * BATCH} quick requests")
+
+
+def test_mostly_fast_stays_inline(fresh: Site) -> None:
+    """One slow request in fifty does not send an endpoint to the queue."""
+    taken = dict.fromkeys(WAYS, 0)
+    for _ in range(6):
+        for name, count in ways(fresh, ["/linger?ms=0"] * 49 + ["/linger?ms=5"]).items():
+            taken[name] += count
+
+    assert 0.7 * 300 < taken["inline"], taken
+
+
+def test_slow_and_fast_at_once(fresh: Site) -> None:
+    """While the slow endpoint keeps threads busy, the fast one goes on inline."""
+    ways(fresh, ["/linger?ms=5"] * 50)
+    slow = [fresh.server.connect() for _ in range(8)]
+    try:
+        for _ in range(10):
+            for connection in slow:
+                connection.send(request("/linger?ms=5"))
+            before = told(fresh)
+            with fresh.server.connect() as connection:
+                for _ in range(20):
+                    assert b"hello" == connection.get("/hello").body
+            after = told(fresh)
+            assert 8 < after["inline"] - before["inline"]
+            receive_all(slow)
+    finally:
+        for connection in slow:
+            connection.socket.close()
+    fresh.wait_settled()

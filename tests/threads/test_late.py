@@ -1,0 +1,209 @@
+"""The answer of a request that came back late is whole, and its connection goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import Asked, chunked, request
+from threads.application import pattern
+from threads.scenes import start, target, under_way
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.client import Connection
+    from support.server import Servers
+    from threads.scenes import Flag, Site
+
+KINDS = ["one", "list", "length", "generator", "late generator", "write", "file"]
+SIZES = [0, 1, 100, 16_384, 70_000, 3_000_000]
+HOWS = [
+    pytest.param({}, id="at once"),
+    pytest.param({"ms": 4}, id="sleeping"),
+    pytest.param({"ms": 4, "by": "computing"}, id="computing"),
+]
+how_it_is_late = pytest.mark.parametrize("how", HOWS)
+"""Four milliseconds are later than any hand-over, and short enough for hundreds of requests."""
+
+
+def check_hello(connection: Connection) -> None:
+    """Check that the connection goes on."""
+    assert b"hello!" == connection.get("/hello?id=!").body
+
+
+@how_it_is_late
+@pytest.mark.parametrize("kind", KINDS)
+def test_bodies(site: Site, kind: str, how: dict[str, object]) -> None:
+    """Of every kind and every size, one after the other on one connection."""
+    with site.server.connect() as connection:
+        for seed, size in enumerate(SIZES):
+            asked = target("/answer", kind=kind, size=size, seed=seed, **how)
+            response = connection.get(asked)
+
+            assert 200 == response.status
+            assert response.complete
+            assert pattern(size, seed) == response.body
+            check_hello(connection)
+
+
+@how_it_is_late
+@pytest.mark.parametrize("kind", [*KINDS, "empty"])
+def test_head(site: Site, kind: str, how: dict[str, object]) -> None:
+    """HEAD has no body, and the connection goes on behind it."""
+    with site.server.connect() as connection:
+        for size in (0, 100, 70_000):
+            response = connection.get(target("/answer", kind=kind, size=size, **how), method="HEAD")
+
+            assert (204 if kind == "empty" else 200) == response.status
+            assert b"" == response.body
+            check_hello(connection)
+
+
+@how_it_is_late
+@pytest.mark.parametrize("kind", [*KINDS, "empty"])
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_close(site: Site, kind: str, version: str, how: dict[str, object]) -> None:
+    """The connection ends behind the answer when the client wants it so, and not before."""
+    fields = [("Connection", "close")] if version == "1.1" else []
+    for size in (100, 3_000_000):
+        asked = target("/answer", kind=kind, size=size, **how)
+        with site.server.connect() as connection:
+            connection.send(request(asked, version=version, fields=fields))
+            response = connection.receive()
+
+            assert response.closing
+            assert response.complete
+            assert (b"" if kind == "empty" else pattern(size)) == response.body
+            assert connection.at_end()
+            assert not connection.was_reset
+
+
+@how_it_is_late
+def test_old_keep_alive(site: Site, how: dict[str, object]) -> None:
+    """HTTP/1.0 with keep-alive goes on, too."""
+    asked = request(
+        target("/answer", kind="one", **how), version="1.0", fields=[("Connection", "keep-alive")]
+    )
+    with site.server.connect() as connection:
+        for _ in range(3):
+            assert pattern(100) == connection.ask(asked).body
+        check_hello(connection)
+
+
+@how_it_is_late
+def test_pipelined(site: Site, how: dict[str, object]) -> None:
+    """What was sent behind a slow request is answered behind it, in the order of the requests."""
+    sizes = [0, 100, 70_000, 5, 400_000]
+    asked = [
+        (kind, size, seed)
+        for seed, (kind, size) in enumerate((kind, size) for kind in KINDS for size in sizes)
+    ]
+    data = b"".join(
+        request(target("/answer", kind=kind, size=size, seed=seed, **how))
+        + request(target("/hello", id=seed))
+        for kind, size, seed in asked
+    )
+    with site.server.connect() as connection:
+        connection.send(data)
+        for _, size, seed in asked:
+            assert pattern(size, seed) == connection.receive().body
+            assert b"hello%d" % seed == connection.receive().body
+
+
+def test_pipelined_behind_one_that_is_held(site: Site, flag: Flag) -> None:
+    """Nothing behind a slow request overtakes it: neither a page nor a file."""
+    data = request(target("/hold", flag=flag)) + request("/hello") + request("/static/file.txt")
+    with site.server.connect() as connection:
+        connection.send(data)
+        flag.wait_started()
+        connection.send(request("/hello?id=2"))
+        assert connection.is_silent(0.1)
+        flag.lift()
+        assert [b"held", b"hello", b"static", b"hello2"] == [connection.receive().body for _ in range(4)]
+
+
+def test_sent_while_late(site: Site, flag: Flag) -> None:
+    """What arrives in pieces while the application is busy is put together as ever."""
+    late = request("/upload?how=all&name=late", method="POST", body=pattern(1000))
+    with under_way(site.server, target("/hold", flag=flag)) as (connection,):
+        flag.wait_started()
+        for start_of_piece in range(0, len(late), 100):
+            connection.send(late[start_of_piece : start_of_piece + 100])
+        flag.lift()
+
+        assert b"held" == connection.receive().body
+        assert pattern(1000) == connection.receive().body
+
+
+@how_it_is_late
+def test_uploads(site: Site, how: dict[str, object]) -> None:
+    """A late answer behind a body, with a length or in chunks, leaves the connection in order."""
+    chunks = request(
+        target("/answer", kind="list", **how),
+        method="POST",
+        fields=[("Transfer-Encoding", "chunked")],
+        body=chunked(b"x" * 1000, b"y" * 100_000),
+    )
+    length = request(target("/answer", kind="list", **how), method="POST", body=b"z" * 300_000)
+    with site.server.connect() as connection:
+        for _ in range(3):
+            assert pattern(100) == connection.ask(chunks).body
+            assert pattern(100) == connection.ask(length).body
+            check_hello(connection)
+
+
+@how_it_is_late
+def test_failures(site: Site, how: dict[str, object]) -> None:
+    """An exception after a while is a 500 like one at once."""
+    mark = site.server.mark()
+    with site.server.connect() as connection:
+        response = connection.get(target("/answer", kind="raise", **how))
+
+        assert 500 == response.status
+        if not response.closing:
+            check_hello(connection)
+    site.server.wait_for_log(r"^RuntimeError: expected$", since=mark)
+
+
+def test_half_closed_while_late(site: Site, flag: Flag) -> None:
+    """A client that has closed its sending side still gets the answer that runs."""
+    with under_way(site.server, target("/hold", flag=flag)) as (connection,):
+        flag.wait_started()
+        connection.half_close()
+        flag.lift()
+
+        assert b"held" == connection.receive().body
+        assert connection.at_end()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+def test_access_log(serve: Servers, tmp_path: Path, threads: int, flag: Flag) -> None:
+    """Each request is one line in the access log, late or not."""
+    log = tmp_path / "access.log"
+    logged = start(serve, tmp_path, threads, "--access-log", str(log))
+    with under_way(logged.server, target("/hold", flag=flag, id=1), "/hello?id=2") as connections:
+        flag.wait_started([1])
+        flag.lift()
+        assert [b"held1", b"hello2"] == [connection.receive().body for connection in connections]
+    logged.server.stop()
+    lines = log.read_text(encoding="utf-8").splitlines()
+
+    assert 2 == len(lines)
+    assert 1 == sum("GET /hold?" in line and '" 200 5' in line for line in lines), lines
+    assert 1 == sum("GET /hello?" in line and '" 200 6' in line for line in lines), lines
+
+
+def test_linted(site: Site) -> None:
+    """A 304 and a 404 of the file server behind late answers are as they always are."""
+    with site.server.connect() as connection:
+        connection.send(
+            request(target("/linger", ms=4))
+            + request("/static/file.txt", fields=[("If-None-Match", "*")])
+            + request("/static/none")
+        )
+
+        assert [200, 304, 404] == [
+            connection.receive(Asked("GET", one)).status for one in ("/linger", "/static/file.txt", "/x")
+        ]

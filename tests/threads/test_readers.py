@@ -1,0 +1,222 @@
+"""Answers wait for those who read them: memory has a bound, and who leaves troubles nobody."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import request
+from support.server import until
+from threads.scenes import PATIENCE_S, receive_all, start, target, under_way
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.client import Connection
+    from support.server import Servers
+    from threads.scenes import Site
+
+KIB, MIB = 1 << 10, 1 << 20
+ITEM_BYTES = 65536
+ITEMS = 400
+"""25 MiB."""
+POLLS = 15
+"""So often in a row nothing more was asked for: it is at rest."""
+KERNEL_BYTES_MAX = 6 * MIB
+"""What the kernel may hold for one client: the sender's buffer grows to four (`tcp_wmem`)."""
+POURS = pytest.mark.parametrize("path", ["/pour", "/pour-generator", "/pour-write"])
+
+
+def begin(site: Site, asked: str, version: str = "1.0") -> Connection:
+    """Ask over a connection that takes as little as can be, and take the first bytes."""
+    connection = site.server.connect(receive_buffer_bytes=4096)
+    connection.send(request(asked, version=version))
+    assert connection.reader.fill()
+    return connection
+
+
+def read_on(connection: Connection) -> bytes:
+    """Take all the rest; return the body, which is complete."""
+    connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 * MIB)
+    response = connection.receive()
+    assert response.complete
+    return response.body
+
+
+def rests(site: Site, name: str) -> int:
+    """Wait until the application is asked for no more items; return how many there were."""
+    seen = [-1]
+
+    def rested() -> bool:
+        seen.append(site.server.fetch(target("/count", name=name)).json())
+        return len(seen) > POLLS and seen[-1] == seen[-POLLS] > 0
+
+    assert until(rested, PATIENCE_S), seen[-POLLS:]
+    return seen[-1]
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@POURS
+def test_complete(threaded: Site, tmp_path: Path, path: str, version: str) -> None:
+    """The application waits for its reader, and then goes on to the end."""
+    asked = target(path, name=tmp_path, items=ITEMS)
+    with begin(threaded, asked, version) as connection:
+        assert ITEMS > rests(threaded, str(tmp_path))
+        assert b"x" * ITEM_BYTES * ITEMS == read_on(connection)
+        if version == "1.1":
+            assert b"hello" == connection.get("/hello").body
+    told = threaded.wait_noted(str(tmp_path), "close")
+
+    assert ["item"] * ITEMS + ["close"] == told
+
+
+@POURS
+@pytest.mark.parametrize("size", [1_000, ITEM_BYTES, 3 * MIB])
+def test_high_water(threaded: Site, tmp_path: Path, path: str, size: int) -> None:
+    """The application is asked for about a mebibyte more than the reader's side takes; then all arrives."""
+    name, items = str(tmp_path), max(20, ITEMS * ITEM_BYTES // size)
+    with begin(threaded, target(path, name=name, items=items, size=size)) as connection:
+        assert KERNEL_BYTES_MAX + MIB + 2 * size > rests(threaded, name) * size
+        assert rests(threaded, name) < items
+        assert b"x" * size * items == read_on(connection)
+
+
+def test_a_mebibyte(serve: Servers, tmp_path: Path) -> None:
+    """Beyond what the kernel takes, it is one mebibyte for a client, and 64 KiB when others hold too much.
+
+    On a unix socket the kernel's share is always about the same.
+    """
+    asked = []
+    for bound in ("256m", "64k"):
+        folder = tmp_path / bound
+        folder.mkdir()
+        site = start(serve, folder, 2, f"--output-bytes-max={bound}", bind=f"unix:{folder}/socket")
+        with ExitStack() as stack:
+            for name in ("first", "second"):
+                many = target("/pour", name=name, items=ITEMS * 64, size=1024)
+                stack.enter_context(begin(site, many))
+                asked.append(rests(site, name) * 1024)
+    first, second, _, last = asked
+
+    assert 640 * KIB < first - last < 1280 * KIB, asked
+    assert 640 * KIB < second - last < 1280 * KIB, asked
+
+
+@POURS
+def test_gone(threaded: Site, tmp_path: Path, path: str) -> None:
+    """When the client goes away, the iterable is closed, `write` raises OSError, and nothing is logged."""
+    name, mark = str(tmp_path), threaded.server.mark()
+    with begin(threaded, target(path, name=name, items=ITEMS)) as connection:
+        asked = rests(threaded, name)
+        connection.abort()
+    told = threaded.wait_noted(name, "close")
+    besides = {"/pour-generator": {"GeneratorExit"}, "/pour-write": {"OSError"}}.get(path, set())
+
+    assert {"item", "close"} | besides == set(told)
+    assert "close" == told[-1]
+    assert 1 == told.count("close")
+    assert asked + 2 >= told.count("item")
+    threaded.wait_settled()
+    assert "Traceback" not in threaded.server.log()[mark:]
+    assert "error:" not in threaded.server.log()[mark:]
+
+
+@pytest.mark.parametrize("how", ["reset", "close"])
+@pytest.mark.parametrize("ms", [1, 30], ids=["quick items", "slow items"])
+@POURS
+def test_gone_while_the_application_works(
+    threaded: Site, tmp_path: Path, path: str, how: str, ms: int
+) -> None:
+    """It is noticed between two items, too."""
+    name, mark = str(tmp_path), threaded.server.mark()
+    with threaded.server.connect() as connection:
+        connection.send(request(target(path, name=name, items=2000, size=1000, ms=ms)))
+        assert connection.reader.fill()
+        if how == "reset":
+            connection.abort()
+
+    assert 2000 > threaded.wait_noted(name, "close").count("item")
+    threaded.wait_settled()
+    assert "Traceback" not in threaded.server.log()[mark:]
+
+
+def test_write_that_is_not_caught(threaded: Site, tmp_path: Path) -> None:
+    """The OSError of `write` is no failure of the application that the log should tell."""
+    name, mark = str(tmp_path), threaded.server.mark()
+    asked = target("/pour-write", name=name, items=ITEMS, **{"raise": "yes"})
+    with begin(threaded, asked) as connection:
+        rests(threaded, name)
+        connection.abort()
+    assert "OSError" in threaded.wait_noted(name, "close")
+    threaded.wait_settled()
+
+    assert "Traceback" not in threaded.server.log()[mark:]
+
+
+@POURS
+def test_who_waits_does_not_count(threaded: Site, tmp_path: Path, path: str) -> None:
+    """More clients than threads do not read; the others find all threads free. Then all of them read."""
+    count = threaded.threads + 3
+    names = [f"{tmp_path}/{number}" for number in range(count)]
+    with ExitStack() as stack:
+        waiting = [
+            stack.enter_context(begin(threaded, target(path, name=name, items=ITEMS))) for name in names
+        ]
+        for name in names:
+            rests(threaded, name)
+        threaded.wait_settled()
+        meet = [target("/meet", n=threaded.threads, name=tmp_path)] * threaded.threads
+        with under_way(threaded.server, *meet) as others:
+            assert [b"met"] * threaded.threads == [answer.body for answer in receive_all(others)]
+        for connection in waiting:
+            assert b"x" * ITEM_BYTES * ITEMS == read_on(connection)
+
+
+def test_threads_of_those_who_wait_go(threaded: Site, tmp_path: Path) -> None:
+    """Threads that had to be added for readers who do not read are gone when those are."""
+    meet = [target("/meet", n=threaded.threads, name=tmp_path)] * threaded.threads
+    with under_way(threaded.server, *meet) as others:
+        receive_all(others)
+    threaded.wait_settled()
+    before = threaded.counters()["threads"]
+    with ExitStack() as stack:
+        for number in range(2 * threaded.threads):
+            asked = target("/pour-write", name=f"{tmp_path}/{number}", items=ITEMS)
+            connection = stack.enter_context(begin(threaded, asked))
+            rests(threaded, f"{tmp_path}/{number}")
+            if number > threaded.threads:
+                connection.abort()
+        threaded.wait_for(lambda counters: counters["threads"] > before)
+    threaded.wait_for(lambda counters: counters["threads"] <= before)
+    pid = threaded.server.process.pid
+
+    # The crew, the main thread, the watch, and the application's own that tells the counters.
+    assert before + 4 >= len(os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208 - names are enough
+
+
+@pytest.mark.parametrize("path", ["/pour", "/pour-write"])
+@pytest.mark.parametrize(
+    ("bound", "growth_max"), [("256m", 100 * MIB * 5 // 4), ("8m", 8 * MIB + 100 * KIB * 320)]
+)
+def test_memory(serve: Servers, tmp_path: Path, path: str, bound: str, growth_max: int) -> None:
+    """A hundred clients that do not read cost a mebibyte each, or less when all together have a bound.
+
+    A waiting thread costs some hundred KiB besides.
+    """
+    site = start(serve, tmp_path, 16, f"--output-bytes-max={bound}")
+    with under_way(site.server, *[target("/pour", name="warm", items=20)] * 16) as warm:
+        receive_all(warm)
+    before = site.server.rss()
+    with ExitStack() as stack:
+        for number in range(100):
+            asked = target(path, name=f"pour{number}", items=ITEMS, size=16_000)
+            stack.enter_context(begin(site, asked))
+        for number in range(100):
+            rests(site, f"pour{number}")
+
+        assert growth_max > site.server.rss() - before
+    site.wait_settled()

@@ -1,0 +1,254 @@
+"""A request that takes too long is ended, answered, and reported with the place where it hung."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import adyton
+import pytest
+
+from threads.scenes import APPLICATION, PATIENCE_S, receive_all, start, target, under_way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from support.http import Response
+    from support.server import Servers
+    from threads.scenes import Site
+
+HANGING = APPLICATION.with_name("hanging.py")
+LINES = dict(enumerate(HANGING.read_text(encoding="utf-8").splitlines(), 1))
+THREADS = pytest.mark.parametrize("threads", [1, 2, 16])
+TIMEOUT_MS = 20
+"""Of the race."""
+RACES = 60
+
+
+@pytest.fixture
+def impatient(serve: Servers, tmp_path: Path) -> Callable[[int], Site]:
+    """Return what starts a server that lets a request take 300 ms."""
+
+    def start_impatient(threads: int, *flags: str, of: str = "application") -> Site:
+        return start(serve, tmp_path, threads, "--request-timeout=300ms", *flags, file=HANGING, of=of)
+
+    return start_impatient
+
+
+def assert_timed_out(response: Response) -> None:
+    """Check a 504: a small page of the server's own."""
+    assert 504 == response.status
+    assert re.match("text/html", response["Content-Type"])
+    assert b"504" in response.body
+    assert "X-Lost" not in response
+
+
+def test_exception() -> None:
+    """It is no Exception: what catches all errors of a request does not catch the end of its time."""
+    assert issubclass(adyton.RequestTimeout, BaseException)
+    assert not issubclass(adyton.RequestTimeout, Exception)
+    assert "RequestTimeout" in adyton.__all__
+
+
+@THREADS
+@pytest.mark.parametrize("by", ["sleeping", "computing"])
+def test_hung(impatient: Callable[[int], Site], threads: int, by: str) -> None:
+    """The exception is raised where it hangs: not caught by `except Exception`, seen by `finally`."""
+    site = impatient(threads)
+    asked = target("/hang", by=by, name="hung")
+    begun = time.monotonic()
+    with site.server.connect() as connection:
+        response = connection.get(asked)
+        assert_timed_out(response)
+        assert 0.25 < time.monotonic() - begun
+        if response.closing:
+            assert connection.at_end()
+        else:
+            assert b"hello" == connection.get("/hello").body
+    _, raised, last = site.notes("hung")
+
+    assert raised.startswith("adyton.")
+    assert raised.endswith(".RequestTimeout")
+    assert "finally" == last
+    site.wait_for(lambda counters: counters["timed_out"] == 1)
+    assert 0 == site.counters()["stuck"]
+
+
+@THREADS
+@pytest.mark.parametrize("by", ["sleeping", "computing"])
+def test_log(impatient: Callable[[int], Site], threads: int, by: str) -> None:
+    """The log has the request line, and the Python stack with the line where it hung."""
+    site = impatient(threads)
+    function = "hang" if by == "sleeping" else "hang_computing"
+    asked = target("/hang", by=by, name="logged")
+    assert_timed_out(site.server.fetch(asked))
+    text = site.server.wait_for_log(rf"\bin {function}$")
+
+    assert asked in text
+    assert "in hangs" in text
+    expression = re.compile(rf'hanging\.py", line ([0-9]+), in {function}$', re.MULTILINE)
+    places = [int(line) for line in expression.findall(text)]
+    begin = next(number for number, line in LINES.items() if line == f"def {function}() -> None:")
+
+    assert 1 <= len(places)
+    assert all(begin < place <= begin + 4 for place in places)
+
+
+@THREADS
+@pytest.mark.parametrize("status", [200, 503])
+def test_caught(impatient: Callable[[int], Site], threads: int, status: int) -> None:
+    """An application that catches it and answers is heard."""
+    site = impatient(threads)
+    response = site.server.fetch(target("/hang", by="sleeping", name="caught", catch=status))
+
+    assert (status, b"caught") == (response.status, response.body)
+    assert "adyton" in "".join(map(str, site.notes("caught")))
+    assert b"hello" == site.server.fetch("/hello").body
+
+
+@THREADS
+def test_started(impatient: Callable[[int], Site], threads: int) -> None:
+    """What `start_response` was told is forgotten while nothing of it was sent."""
+    site = impatient(threads)
+
+    assert_timed_out(site.server.fetch("/hang-started"))
+
+
+@THREADS
+def test_midway(impatient: Callable[[int], Site], threads: int) -> None:
+    """An answer that has begun is cut, so that the client knows; its iterable is closed."""
+    site = impatient(threads)
+    with site.server.connect() as connection:
+        response = connection.get(target("/hang-midway", name="midway"))
+
+        assert 200 == response.status
+        assert b"begun" == response.body
+        assert not response.complete
+    site.wait_noted("midway", "finally")
+    site.server.wait_for_log(r"\bin hang$")
+
+
+@THREADS
+def test_does_not_react(impatient: Callable[[int], Site], tmp_path: Path, threads: int) -> None:
+    """A thread that sits in a call outside Python is reported; it ends when it comes back."""
+    site = impatient(threads)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    asked = target("/hang", by="c", name="stuck", fifo=fifo)
+    with under_way(site.server, asked) as (connection,):
+        text = site.server.wait_for_log("does not react", timeout_s=PATIENCE_S)
+        assert "/hang?" in text
+        assert_timed_out(connection.receive())
+        site.wait_for(lambda counters: counters["stuck"] == 1)
+        fifo.open("wb").close()
+    told = site.wait_noted("stuck", "finally")
+
+    assert told[1].endswith(".RequestTimeout")
+    site.wait_settled()
+    assert b"hello" == site.server.fetch("/hello").body
+
+
+@pytest.mark.parametrize("threads", [2, 16])
+def test_others_go_on(impatient: Callable[[int], Site], tmp_path: Path, threads: int) -> None:
+    """While some are stuck the others are served; afterwards all threads are there again."""
+    site = impatient(threads)
+    fifos = [tmp_path / f"fifo{number}" for number in range(threads - 1)]
+    for fifo in fifos:
+        os.mkfifo(fifo)
+    targets = [target("/hang", by="c", name=fifo.name, fifo=fifo) for fifo in fifos]
+    with under_way(site.server, *targets) as connections:
+        for connection in connections:
+            assert_timed_out(connection.receive())
+        assert [b"hello"] * 20 == [site.server.fetch("/hello").body for _ in range(20)]
+        for fifo in fifos:
+            fifo.open("wb").close()
+    for fifo in fifos:
+        site.wait_noted(fifo.name, "finally")
+    site.wait_settled()
+    meet = [target("/meet", n=threads, name="all")] * threads
+    with under_way(site.server, *meet) as connections:
+        assert [b"met"] * threads == [response.body for response in receive_all(connections)]
+
+
+@THREADS
+def test_handler(impatient: Callable[[int], Site], threads: int) -> None:
+    """All this holds for handlers."""
+    site = impatient(threads, of="handler")
+
+    assert_timed_out(site.server.fetch("/"))
+    assert b"caught" == site.server.fetch("/?catch=1").body
+    site.server.wait_for_log(r"\bin hang$")
+
+
+def test_off(serve: Servers, tmp_path: Path) -> None:
+    """With 0 a request may take as long as it likes."""
+    site = start(serve, tmp_path, 2, "--request-timeout=0", file=HANGING)
+
+    assert b"lingered" == site.server.fetch("/linger?ms=1500").body
+    assert 0 == site.counters()["timed_out"]
+
+
+@THREADS
+def test_time_in_the_queue_does_not_count(impatient: Callable[[int], Site], threads: int) -> None:
+    """A request has its time from when it begins to run."""
+    site = impatient(threads)
+    targets = [target("/linger", ms=120, id=number) for number in range(4 * threads)]
+    with under_way(site.server, *targets) as connections:
+        assert [b"lingered%d" % number for number in range(len(targets))] == [
+            response.body for response in receive_all(connections)
+        ]
+    assert 0 == site.counters()["timed_out"]
+
+
+def race(site: Site, turn: str, us: int) -> list[tuple[str, Response]]:
+    """Ask for what takes about as long as it may, and then for three that are quick; return what came."""
+    slow, *quick = target("/near", us=us, id=turn), *(target("/busy", id=f"{turn}.{n}") for n in range(3))
+    answers = [(slow, site.server.fetch(slow))]
+    with site.server.connect() as connection:
+        for one in quick:
+            answers.append((one, connection.get(one)))
+            if answers[-1][1].status == 504:
+                break
+    return answers
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_never_the_next_request(serve: Servers, tmp_path: Path, threads: int) -> None:
+    """However close an answer is to the end of its time, the exception never strikes in the next one.
+
+    Whoever gets a 504 is named in the log as the one that took too long.
+    """
+    site = start(serve, tmp_path, threads, f"--request-timeout={TIMEOUT_MS}ms", file=HANGING)
+    answers: list[tuple[str, Response]] = []
+
+    def client(number: int) -> None:
+        chance = random.Random(number)
+        us, step = 1000.0 * TIMEOUT_MS, 1.2
+        for turn in range(RACES):
+            asked_us = int(us * chance.uniform(0.98, 1.02))
+            came = race(site, f"{number}.{turn}", asked_us)
+            answers.extend(came)
+            # Home in on the moment at which the server really ends a request.
+            step = 1.03 if came[0][1].status == 504 else step
+            us = us / step if came[0][1].status == 504 else us * step
+
+    with ThreadPoolExecutor(threads) as clients:
+        list(clients.map(client, range(threads)))
+    ended = set(re.findall(r"GET (\S+) takes longer than", site.server.log()))
+    for one, answer in answers:
+        if answer.status == 504:
+            assert one in ended, "struck for another one"
+        else:
+            assert 200 == answer.status
+            assert (b"near" if "/near" in one else f"busy44850{one[9:]}".encode()) == answer.body
+    assert {200, 504} == {answer.status for one, answer in answers if "/near" in one}, "this was no race"
+    assert "Traceback" not in site.server.log()
+    site.wait_settled()
+    meet = [target("/meet", n=threads, name="all")] * threads
+    with under_way(site.server, *meet) as connections:
+        assert threads == len(receive_all(connections))

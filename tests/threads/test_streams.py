@@ -1,0 +1,116 @@
+"""Streams go out as they are made, and go on in the thread and with the variables that they began with."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import request
+from threads.scenes import receive_all, target, under_way
+
+if TYPE_CHECKING:
+    from support.client import Connection
+    from support.server import Server, Servers
+    from threads.scenes import Flag, Site
+
+FLASK_APPLICATION = Path(__file__).with_name("flask_application.py")
+STEPS = 4
+PAD = 20_000
+"""Bytes in a line, so that a stream passes every mark at which somebody may wait for somebody."""
+
+
+def wait_until_here(connection: Connection, data: bytes) -> None:
+    """Receive until `data` has come."""
+    while data not in connection.reader.buffer:
+        assert connection.reader.fill(), "closed before the item came"
+
+
+@pytest.mark.parametrize("by", ["sleeping", "computing"])
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("path", ["/steps", "/write-steps"])
+@pytest.mark.parametrize("ms", [0, 5], ids=["begun at once", "begun late"])
+def test_prompt(site: Site, flag: Flag, path: str, version: str, by: str, ms: int) -> None:
+    """Each item is with the client before the next one can exist: the client makes it happen."""
+    asked = target(path, flag=flag, n=STEPS, by=by, ms=ms)
+    with under_way(site.server, asked, version=version) as (connection,):
+        for number in range(STEPS):
+            wait_until_here(connection, b"<%d>" % number)
+            flag.child(number + 1).lift()
+
+        assert b"<0><1><2><3>" == connection.receive().body
+
+
+@pytest.mark.parametrize("path", ["/steps", "/write-steps"])
+def test_many_at_once(threaded: Site, flag: Flag, path: str) -> None:
+    """As many streams as threads go on side by side, each at its own pace."""
+    flags = [flag.child(f"stream{number}") for number in range(threaded.threads)]
+    targets = [target(path, flag=one, n=STEPS) for one in flags]
+    with under_way(threaded.server, *targets) as connections:
+        for number in range(STEPS):
+            for connection in connections:
+                wait_until_here(connection, b"<%d>" % number)
+            for one in reversed(flags):
+                one.child(number + 1).lift()
+        assert [b"<0><1><2><3>"] * threaded.threads == [
+            response.body for response in receive_all(connections)
+        ]
+
+
+def test_pages_between_the_items(site: Site, flag: Flag) -> None:
+    """A stream whose connection sends more requests meanwhile is not mixed up with their answers."""
+    with site.server.connect() as connection:
+        connection.send(request(target("/steps", flag=flag, n=3)))
+        connection.send(request("/hello?id=1") + request("/hello?id=2"))
+        for number in range(3):
+            wait_until_here(connection, b"<%d>" % number)
+            flag.child(number + 1).lift()
+        assert [b"<0><1><2>", b"hello1", b"hello2"] == [connection.receive().body for _ in range(3)]
+
+
+@pytest.mark.parametrize("pad", [0, PAD], ids=["small", "large"])
+@pytest.mark.parametrize("ms", [0, 3], ids=["fast", "slow"])
+def test_variables(site: Site, ms: int, pad: int) -> None:
+    """A stream finds its context variable and its thread-local at each item, in the same thread.
+
+    Others set the same variables meanwhile, and the readers of large streams come late, so that streams wait
+    for them.
+    """
+    count, items = 3 * site.threads, 5 if pad == 0 else 80
+    targets = [target("/variables", id=f"id{n}", items=items, ms=ms, pad=pad) for n in range(count)]
+    with under_way(site.server, *targets) as connections:
+        for number, response in enumerate(receive_all(connections)):
+            line = f"id{number} id{number} True{'.' * pad}\n"
+            assert line * items == response.body.decode()
+
+
+@pytest.mark.parametrize("ms", [0, 3], ids=["fast", "slow"])
+def test_sqlite(site: Site, ms: int) -> None:
+    """A generator that opens a connection of sqlite3, which is bound to its thread, can use it to the end."""
+    expected = "".join(f"{number} {way}\n" for way in ("in", "out") for number in range(6))
+    targets = [target("/sqlite", items=6, ms=ms)] * 3 * site.threads
+    with under_way(site.server, *targets) as connections:
+        assert [expected] * len(targets) == [response.body.decode() for response in receive_all(connections)]
+
+
+@pytest.fixture(params=[1, 2, 16], ids=lambda threads: f"{threads}-threads")
+def flask(serve: Servers, request: pytest.FixtureRequest) -> Server:
+    """Serve the Flask application."""
+    return serve(FLASK_APPLICATION, f"--threads={request.param}")
+
+
+def test_flask(flask: Server) -> None:
+    """Flask's `stream_with_context` has its request at each item, among many of its kind."""
+    with ExitStack() as stack:
+        connections = [stack.enter_context(flask.connect(lint_answers=False)) for _ in range(24)]
+        for turn in range(4):
+            for number, connection in enumerate(connections):
+                path = "/page" if number % 4 == 3 else "/stream"
+                one = f"{turn}.{number}"
+                connection.send(request(target(path, id=one, items=4, ms=number % 3)))
+            for number, response in enumerate(receive_all(connections)):
+                path, lines = ("/page", 1) if number % 4 == 3 else ("/stream", 4)
+                assert f"{turn}.{number} {turn}.{number} {path}\n" * lines == response.body.decode()
+    assert "Traceback" not in flask.log()
