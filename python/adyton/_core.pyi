@@ -12,7 +12,6 @@ def serve(
     /,
     **settings: str | float | bool | list[str] | tuple[str, ...] | dict[str, str] | None,
 ) -> None: ...
-
 def counters() -> dict[str, int]: ...
 
 class Request:
