@@ -34,7 +34,7 @@ BYTES = ("Content-Type", "application/octet-stream")
 HOLD_S_MAX = 30.0
 """Longer than a client waits: who holds so long has been forgotten by a test that failed."""
 POLL_S = 0.001
-NOISE = random.Random(1).randbytes(4 << 20)
+NOISE = random.Random(1).randbytes(6 << 20)
 
 paths: dict[str, Answer] = {}
 variable: ContextVar[str] = ContextVar("variable", default="nothing")

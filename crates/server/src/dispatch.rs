@@ -44,7 +44,7 @@ impl Loop {
     /// Sends an errand: with the driver, or into the queue.
     pub(crate) fn send(&mut self, key: usize, errand: Errand) -> Option<Errand> {
         if self.may_enter() {
-            self.note_call(key, crate::endpoints::Endpoint::NONE, b"the rest of an answer");
+            self.note_rest(key);
             return Some(errand);
         }
         let job = Job { errand, home: self.home, since_ms: self.now_ms };

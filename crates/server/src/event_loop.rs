@@ -108,6 +108,8 @@ pub(crate) struct Calling {
     pub(crate) key: usize,
     pub(crate) endpoint: Endpoint,
     pub(crate) what: What,
+    /// Whether it is a request, and not the rest of one that was counted before.
+    pub(crate) counts: bool,
 }
 
 /// What a driver does next.
@@ -198,7 +200,12 @@ impl Loop {
             driver: None,
             slot: false,
             lent: None,
-            calling: Calling { key: usize::MAX, endpoint: Endpoint::NONE, what: What::of(b"") },
+            calling: Calling {
+                key: usize::MAX,
+                endpoint: Endpoint::NONE,
+                what: What::of(b""),
+                counts: false,
+            },
             endpoints: Endpoints::new(),
             closely: false,
             calls: 0,
@@ -487,10 +494,12 @@ impl Loop {
 
     /// The driver's call takes too long, or waits: the loop leaves it behind with its slot and its connection.
     pub(crate) fn relieve(&mut self, post: &Post<Http>) {
-        let Calling { key, endpoint, what } = self.calling;
+        let Calling { key, endpoint, what, counts } = self.calling;
         let now_ms = clock::monotonic_ms();
         self.slot = false;
-        count(&self.shared.tally.handed_over);
+        if counts {
+            count(&self.shared.tally.handed_over);
+        }
         self.endpoints.slow(endpoint);
         *lock(&post.own.task) =
             Some(Task { home: self.home, key, since_ms: now_ms, what, interrupted: false });
@@ -516,7 +525,7 @@ impl Loop {
 
     /// A call begins on the driver's thread.
     pub(crate) fn note_call(&mut self, key: usize, endpoint: Endpoint, head: &[u8]) {
-        self.calling = Calling { key, endpoint, what: What::of(head) };
+        self.calling = Calling { key, endpoint, what: What::of(head), counts: true };
         self.calls += 1;
         let begun = &self.shared.tally.begun;
         if self.shared.inboxes.len() == 1 {
@@ -525,6 +534,12 @@ impl Loop {
         } else {
             count(begun);
         }
+    }
+
+    /// A call goes on with an answer, or ends it.
+    pub(crate) fn note_rest(&mut self, key: usize) {
+        let what = What::of(b"the rest of an answer");
+        self.calling = Calling { key, endpoint: Endpoint::NONE, what, counts: false };
     }
 
     /// Whether requests are timed and learned from.
