@@ -23,8 +23,10 @@ static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
 struct Running {
     server: Arc<Server>,
-    /// The `threading.Thread`s that were started.
+    /// The `threading.Thread`s that were started and may still run.
     started: Vec<Py<PyAny>>,
+    /// How many have been started.
+    count: usize,
 }
 
 /// The server that runs in this process.
@@ -47,7 +49,7 @@ fn ident(py: Python<'_>) -> PyResult<u64> {
 ///
 /// The process may not have another thread.
 pub(crate) fn run(py: Python<'_>, server: &Arc<Server>, threads: usize) -> PyResult<bool> {
-    *lock() = Some(Running { server: Arc::clone(server), started: Vec::new() });
+    *lock() = Some(Running { server: Arc::clone(server), started: Vec::new(), count: 0 });
     let ran = if threads == 1 { run_on_main(py, server) } else { run_beside_main(py, server) };
     let started = lock().take().map(|running| running.started).unwrap_or_default();
     if matches!(ran, Ok(true)) {
@@ -108,7 +110,10 @@ pub(crate) fn leave(py: Python<'_>) -> ! {
 }
 
 fn start(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
-    let number = lock().as_ref().map_or(0, |running| running.started.len()) + 1;
+    let number = lock().as_mut().map_or(0, |running| {
+        running.count += 1;
+        running.count
+    });
     let server = Arc::downgrade(server);
     let work = move |arguments: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
         if let Some(server) = server.upgrade() {
@@ -126,8 +131,14 @@ fn start(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
     arguments.set_item("daemon", true)?;
     let thread = py.import("threading")?.getattr("Thread")?.call((), Some(&arguments))?;
     thread.call_method0("start")?;
+    // Those that have ended are forgotten; not under the lock, because asking them runs Python code.
+    let mut started = lock().as_mut().map(|running| std::mem::take(&mut running.started)).unwrap_or_default();
+    let is_alive =
+        |thread: &Py<PyAny>| -> PyResult<bool> { thread.call_method0(py, "is_alive")?.extract(py) };
+    started.retain(|thread| is_alive(thread).unwrap_or(true));
+    started.push(thread.unbind());
     if let Some(running) = lock().as_mut() {
-        running.started.push(thread.unbind());
+        running.started.append(&mut started);
     }
     Ok(())
 }
