@@ -86,6 +86,11 @@ fn open_one(bind: &Bind, backlog: u32, shared: bool, all: &mut Vec<Listening>) -
             let mut port = *port;
             for mut address in (host.as_str(), port).to_socket_addrs()? {
                 address.set_port(port);
+                if shared {
+                    // Sharing would let a second server of this user in beside the first: alone, it is refused.
+                    let alone = Listening::new(socket::listen_tcp(address, backlog, false)?)?;
+                    address.set_port(alone.address.map_or(port, |address| address.port()));
+                }
                 let made = Listening::new(socket::listen_tcp(address, backlog, shared)?)?;
                 // All addresses of a name share the port that the kernel picked for the first.
                 port = made.address.map_or(port, |address| address.port());
