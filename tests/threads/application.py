@@ -34,6 +34,11 @@ BYTES = ("Content-Type", "application/octet-stream")
 HOLD_S_MAX = 30.0
 """Longer than a client waits: who holds so long has been forgotten by a test that failed."""
 POLL_S = 0.001
+COMPUTE_S = 0.02
+"""
+Longer than the interpreter's switch interval: who lets go of it for a moment more often than that, and takes it
+back before another thread has woken, never hears that others wait.
+"""
 NOISE = random.Random(1).randbytes(6 << 20)
 
 paths: dict[str, Answer] = {}
@@ -184,7 +189,7 @@ def hold(flag: str, name: str = "", *, computing: bool = False) -> None:
     end = time.monotonic() + HOLD_S_MAX
     while not os.path.exists(flag) and time.monotonic() < end:  # noqa: PTH110 - ten times as fast
         if computing:
-            compute(POLL_S)
+            compute(COMPUTE_S)
         else:
             time.sleep(POLL_S)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +25,9 @@ HOWS = [
     pytest.param({"ms": 4}, id="sleeping"),
     pytest.param({"ms": 4, "by": "computing"}, id="computing"),
 ]
+CONNECTIONS = 40
+PAUSE_S = 0.15
+"""A connection takes a tenth of it; one that waits for a clock of the server takes more."""
 how_it_is_late = pytest.mark.parametrize("how", HOWS)
 """Four milliseconds are later than any hand-over, and short enough for hundreds of requests."""
 
@@ -165,6 +169,21 @@ def test_failures(site: Site, how: dict[str, object]) -> None:
         if not response.closing:
             check_hello(connection)
     site.server.wait_for_log(r"^RuntimeError: expected$", since=mark)
+
+
+@pytest.mark.parametrize("first", ["/hello", "/linger?ms=4"])
+def test_second_request_of_a_new_connection(site: Site, first: str) -> None:
+    """What a client sends right behind a late answer is seen at once, on a new connection as well."""
+    for _ in range(20):
+        assert b"lingered" == site.server.fetch("/linger?ms=4").body  # it is known to be slow from now on
+    begun = time.monotonic()
+    for _ in range(CONNECTIONS):
+        with site.server.connect() as connection:
+            assert 200 == connection.get(first).status
+            assert b"lingered" == connection.get("/linger?ms=4").body
+            check_hello(connection)
+
+    assert PAUSE_S * CONNECTIONS > time.monotonic() - begun
 
 
 def test_half_closed_while_late(site: Site, flag: Flag) -> None:

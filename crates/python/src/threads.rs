@@ -67,7 +67,7 @@ fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
             server.work(false, 0);
             if server.has_ended() && !server.wait(PATIENCE) {
                 log::write(Level::Error, format_args!("stopped while the application was in a request"));
-                process::exit_now(0);
+                Python::attach(|py| leave(py));
             }
         })?;
     }
@@ -94,19 +94,45 @@ fn run_beside_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
 }
 
 /// Ends a process in which threads are still inside the application: they would meet an interpreter that is being
-/// taken down. What was registered for the end runs before.
+/// taken down. What was registered for the end runs before, on whatever thread this is.
 pub(crate) fn leave(py: Python<'_>) -> ! {
-    let farewell = |module: &str, name: &str| py.import(module)?.getattr(name)?.call0().map(|_| ());
-    for (module, name) in [("threading", "_shutdown"), ("atexit", "_run_exitfuncs")] {
-        if let Err(error) = farewell(module, name) {
-            log::write(Level::Error, format_args!("{module}.{name} failed: {error}"));
+    let say = |what: &str, done: PyResult<()>| {
+        if let Err(error) = done {
+            log::write(Level::Error, format_args!("{what} failed: {error}"));
         }
-    }
+    };
+    say("the wait for threads", wait_for_threads(py));
+    let run = |atexit: Bound<'_, PyModule>| atexit.call_method0("_run_exitfuncs").map(|_| ());
+    say("a handler of atexit", py.import("atexit").and_then(run));
     for stream in ["stdout", "stderr"] {
         // Nobody is left to hear of it.
         let _ = py.import("sys").and_then(|sys| sys.getattr(stream)?.call_method0("flush"));
     }
     process::exit_now(0)
+}
+
+/// Waits for the application's own threads, as the interpreter does at its end: for all that are not daemons.
+fn wait_for_threads(py: Python<'_>) -> PyResult<()> {
+    let threading = py.import("threading")?;
+    let (main, this) = (threading.call_method0("main_thread")?, threading.call_method0("current_thread")?);
+    if this.is(&main) {
+        return threading.call_method0("_shutdown").map(|_| ());
+    }
+    // On another thread that would wait for the main one. Pools end their threads in these calls.
+    for call in py
+        .import("builtins")?
+        .call_method1("reversed", (threading.getattr("_threading_atexits")?,))?
+        .try_iter()?
+    {
+        call?.call0()?;
+    }
+    for thread in threading.call_method0("enumerate")?.try_iter()? {
+        let thread = thread?;
+        if !thread.is(&main) && !thread.is(&this) && !thread.getattr("daemon")?.is_truthy()? {
+            thread.call_method0("join")?;
+        }
+    }
+    Ok(())
 }
 
 fn start(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {

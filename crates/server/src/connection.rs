@@ -92,10 +92,11 @@ impl Connection {
         (Some(taken), self)
     }
 
-    /// Whether its answer is whole and sent, and it waits for nothing but the next request.
+    /// Whether its answer is whole and sent, and it waits for nothing but the next request, which makes an event.
     pub(crate) fn is_answered(&self) -> bool {
         let Phase::Respond(respond) = &self.phase else { return false };
-        respond.after == After::Next
+        self.watched
+            && respond.after == After::Next
             && respond.stream.is_none()
             && respond.live.is_none()
             && respond.answer.as_ref().is_none_or(|answer| !answer.is_cut())
