@@ -29,7 +29,8 @@
 //! so that the common call touches no counter: `slots = free + one for each loop that has one + one for each
 //! late thread and each worker`. A driver without a slot, because all are taken, still accepts, parses,
 //! serves files, and puts requests into the queue: it is the driver of last resort. There is one thread more
-//! than slots for each loop, so that there is always such a driver.
+//! than slots for each loop, so that there is always such a driver. A loop with quick calls to make *wants* the next slot
+//! that comes free, before the queue: otherwise slow requests, once they had all slots, would keep them.
 //!
 //! With one slot the application belongs to one thread (it may not be thread-safe, nor know another thread's
 //! objects): only that one *enters*. The other never does, and gives the loop back as soon as the first is
@@ -127,8 +128,52 @@ impl<D: Duties> Post<D> {
     }
 
     fn assign(&self, duty: Duty<D>) {
-        self.assignment.put(Box::new(duty));
+        self.give(duty);
         self.thread.unpark();
+    }
+
+    /// Assigns a duty to a thread that is woken later.
+    fn give(&self, duty: Duty<D>) {
+        self.assignment.put(Box::new(duty));
+    }
+}
+
+/// Threads that were given a duty and not woken yet: never under the roster's lock, which they want first, and by a
+/// driver not before it has let go of the interpreter, which they want next. At the latest when this is dropped.
+pub struct Called<D: Duties>(Vec<Arc<Post<D>>>);
+
+impl<D: Duties> Called<D> {
+    /// Nobody.
+    pub fn nobody() -> Self {
+        Self(Vec::new())
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Wakes them.
+    pub fn wake(&mut self) {
+        for post in self.0.drain(..) {
+            post.thread.unpark();
+        }
+    }
+
+    fn give(&mut self, post: Arc<Post<D>>, duty: Duty<D>) {
+        post.give(duty);
+        self.0.push(post);
+    }
+}
+
+impl<D: Duties> Drop for Called<D> {
+    fn drop(&mut self) {
+        self.wake();
     }
 }
 
@@ -149,6 +194,8 @@ struct Roster<D: Duties> {
     fresh: usize,
     /// How many of them take loops only.
     reserve: usize,
+    /// Loops that want a slot for their quick calls: the next ones that come free are theirs.
+    wanted: usize,
 }
 
 /// Threads that share loops and a queue of requests.
@@ -188,6 +235,7 @@ impl<D: Duties> Crew<D> {
             loops_left: loops,
             fresh: 0,
             reserve,
+            wanted: 0,
         };
         Self {
             roster: Mutex::new(roster),
@@ -325,6 +373,7 @@ impl<D: Duties> Crew<D> {
     /// Waits for the next duty. `slot` says whether the thread has one, before and after; `rest` is called before it
     /// sleeps.
     pub fn next(&self, post: &Arc<Post<D>>, slot: &mut bool, now_ms: u64, rest: impl FnOnce()) -> Duty<D> {
+        let mut called = Called::nobody();
         let mut roster = self.lock();
         // What only this thread can do comes before what others can do, too.
         let is_needed = post.enters && self.slots == 1 && !roster.queue.is_empty();
@@ -333,11 +382,13 @@ impl<D: Duties> Crew<D> {
         }
         if post.enters {
             *slot = *slot || roster.take_slot();
-            while *slot && let Some(resuming) = roster.resuming.pop_front() {
-                resuming.assign(Duty::Resume);
+            if *slot && !roster.resuming.is_empty() {
+                roster.slots_free += 1;
+                self.call_up(&mut roster, now_ms, &mut called);
                 *slot = roster.take_slot();
             }
             if *slot
+                && roster.slots_free >= roster.wanted
                 && roster.may_work(post)
                 && let Some(job) = roster.queue.pop(now_ms)
             {
@@ -348,7 +399,7 @@ impl<D: Duties> Crew<D> {
         }
         if std::mem::take(slot) {
             roster.slots_free += 1;
-            self.call_up(&mut roster, now_ms);
+            self.call_up(&mut roster, now_ms, &mut called);
         }
         if roster.loops_left == 0 || roster.posts.len() - roster.parked > self.threads_wanted() {
             roster.leave(post);
@@ -358,44 +409,51 @@ impl<D: Duties> Crew<D> {
         self.count_idle(&roster);
         drop(roster);
         rest();
+        called.wake();
         let duty = post.wait();
         *slot = matches!(duty, Duty::Work(_));
         duty
     }
 
-    /// Puts a request into the queue, or gives it to an idle thread. The driver's own slot goes to it if that is the
-    /// only one.
+    /// Puts a request into the queue, or gives it to an idle thread, which is then among those `called`. The driver's own
+    /// slot, if it can spare it, goes to it if that is the only one.
     ///
     /// # Errors
     ///
     /// The request itself, when the queue is full, or when it has waited too long already.
-    pub fn submit(&self, job: D::Job, (since_ms, now_ms): (u64, u64), slot: &mut bool) -> Result<(), D::Job> {
+    pub fn submit(
+        &self,
+        job: D::Job,
+        (since_ms, now_ms): (u64, u64),
+        slot: Option<&mut bool>,
+        called: &mut Called<D>,
+    ) -> Result<(), D::Job> {
         let mut roster = self.lock();
-        if roster.slots_free == 0 && std::mem::take(slot) {
+        if roster.slots_free == 0 && slot.is_some_and(std::mem::take) {
             roster.slots_free = 1;
         }
         // The queue is for those for whom nobody is free: its limit does not count for the others.
         let is_free = roster.queue.is_empty()
-            && roster.slots_free > 0
+            && roster.slots_free > roster.wanted
             && !self.is_starved()
             && roster.worker().is_some();
         roster.queue.push(job, since_ms, now_ms, is_free)?;
-        self.call_up(&mut roster, now_ms);
+        self.call_up(&mut roster, now_ms, called);
         Ok(())
     }
 
     /// Gives free slots to those who wait for one.
-    fn call_up(&self, roster: &mut Roster<D>, now_ms: u64) {
+    fn call_up(&self, roster: &mut Roster<D>, now_ms: u64, called: &mut Called<D>) {
         while roster.slots_free > 0
             && let Some(post) = roster.resuming.pop_front()
         {
             roster.slots_free -= 1;
-            post.assign(Duty::Resume);
+            called.give(post, Duty::Resume);
         }
         // A starved thread takes the queue along as soon as it has the interpreter; others would only wait beside it.
         let starved = self.starved.load(Ordering::Relaxed) > 0;
         while !starved
-            && roster.slots_free > 0
+            && roster.slots_free > roster.wanted
             && !roster.queue.is_empty()
             && let Some(at) = roster.worker()
             && let Some(job) = roster.queue.pop(now_ms)
@@ -403,7 +461,7 @@ impl<D: Duties> Crew<D> {
             roster.slots_free -= 1;
             let post = self.rouse(roster, at);
             roster.note_work(&post);
-            post.assign(Duty::Work(job));
+            called.give(post, Duty::Work(job));
         }
         self.waiting.store(roster.queue.len(), Ordering::Relaxed);
     }
@@ -417,21 +475,38 @@ impl<D: Duties> Crew<D> {
     pub fn expire(&self, now_ms: u64) -> Vec<D::Job> {
         let mut roster = self.lock();
         let expired = std::iter::from_fn(|| roster.queue.expire(now_ms)).collect();
-        self.call_up(&mut roster, now_ms);
+        self.call_up_now(roster, now_ms);
         expired
     }
 
-    /// Takes a slot for a loop's inline calls; `false` when there is none.
-    pub fn take_slot(&self) -> bool {
-        let mut roster = self.lock();
-        roster.resuming.is_empty() && roster.take_slot()
+    /// Lets go of the roster, and wakes those that it has something for.
+    fn call_up_now(&self, mut roster: MutexGuard<'_, Roster<D>>, now_ms: u64) {
+        let mut called = Called::nobody();
+        self.call_up(&mut roster, now_ms, &mut called);
+        drop(roster);
     }
 
-    /// Gives a slot back.
-    pub fn give_slot(&self, now_ms: u64) {
+    /// Whether a loop may keep a slot for its quick calls while requests wait in the queue: only if that leaves them one.
+    pub fn can_spare_slots(&self) -> bool {
+        self.slots > self.drivers.len()
+    }
+
+    /// Takes a slot for a loop's inline calls; `false` when there is none. Then the loop `wants` one from now on, before
+    /// the queue, and keeps in mind that it does.
+    pub fn take_slot(&self, wants: &mut bool) -> bool {
         let mut roster = self.lock();
-        roster.slots_free += 1;
-        self.call_up(&mut roster, now_ms);
+        let taken = roster.resuming.is_empty() && roster.take_slot();
+        let wanted = !taken && self.can_spare_slots();
+        roster.wanted = roster.wanted + usize::from(wanted) - usize::from(std::mem::replace(wants, wanted));
+        taken
+    }
+
+    /// A loop has no use for the slot that it has, or wants.
+    pub fn give_slot(&self, slot: &mut bool, wants: &mut bool, now_ms: u64) {
+        let mut roster = self.lock();
+        roster.slots_free += usize::from(std::mem::take(slot));
+        roster.wanted -= usize::from(std::mem::take(wants));
+        self.call_up_now(roster, now_ms);
     }
 
     /// A thread inside the application begins to wait for its client: its slot goes to others. `true` when the crew
@@ -440,8 +515,9 @@ impl<D: Duties> Crew<D> {
         let mut roster = self.lock();
         roster.parked += 1;
         roster.slots_free += 1;
-        self.call_up(&mut roster, now_ms);
-        roster.posts.len() - roster.parked < self.threads_wanted()
+        let lacks = roster.posts.len() - roster.parked < self.threads_wanted();
+        self.call_up_now(roster, now_ms);
+        lacks
     }
 
     /// Threads that wait for their clients.
@@ -469,7 +545,7 @@ impl<D: Duties> Crew<D> {
         if post.attaching.swap(CALM, Ordering::SeqCst) == STARVED {
             self.starved.fetch_sub(1, Ordering::SeqCst);
             if self.waiting() > 0 {
-                self.call_up(&mut self.lock(), now_ms);
+                self.call_up_now(self.lock(), now_ms);
             }
         }
     }
@@ -522,7 +598,7 @@ impl<D: Duties> Crew<D> {
         let starved = self.starved.load(Ordering::Relaxed);
         let wrong = (offered > 0 && idle > 0)
             || (free > 0 && !roster.resuming.is_empty())
-            || (waiting > 0 && free > 0 && entering > 0 && starved == 0)
+            || (waiting > 0 && free > roster.wanted && entering > 0 && starved == 0)
             || free > self.slots;
         wrong.then(|| {
             format!(
@@ -574,4 +650,52 @@ pub struct Look {
     calls: usize,
     /// Whether anything had changed.
     pub moved: bool,
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    struct Plain;
+
+    impl Duties for Plain {
+        type Loop = ();
+        type Job = u32;
+        type Own = ();
+    }
+
+    /// A loop that has no slot gets the next one that comes free, and the queue the one after that.
+    #[test]
+    fn a_loop_comes_before_the_queue() {
+        let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
+        let post = crew.join(true, ());
+        let (mut loops, mut others, mut wants) = ([false; 2], [true; 2], false);
+        assert!(crew.take_slot(&mut wants) && crew.take_slot(&mut wants));
+        assert!(!crew.take_slot(&mut wants) && wants, "both are taken");
+        assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::nobody()));
+
+        crew.give_slot(&mut others[0], &mut false, 0);
+        assert_eq!((1, 1), (crew.slots_free(), crew.waiting()), "it is kept for the loop");
+        loops[0] = crew.take_slot(&mut wants);
+        assert_eq!((true, false), (loops[0], wants));
+        crew.give_slot(&mut others[1], &mut false, 0);
+        let duty = crew.next(&post, &mut loops[1], 0, || ());
+        assert!(matches!(duty, Duty::Work(7)), "the next one is the queue's");
+    }
+
+    /// A loop that gives up waiting for a slot, or a slot, leaves it to the queue.
+    #[test]
+    fn a_loop_without_quick_calls_wants_nothing() {
+        let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
+        let post = crew.join(true, ());
+        let (mut wants, mut slot) = (false, true);
+        assert!(crew.take_slot(&mut wants) && crew.take_slot(&mut wants) && !crew.take_slot(&mut wants));
+        assert_eq!(Ok(()), crew.submit(7, (0, 0), Some(&mut slot), &mut Called::nobody()));
+        assert_eq!((false, 1), (slot, crew.slots_free()));
+
+        crew.give_slot(&mut slot, &mut wants, 0);
+        assert!(!wants);
+        assert!(matches!(crew.next(&post, &mut slot, 0, || ()), Duty::Work(7)));
+        assert_eq!((true, 0), (slot, crew.slots_free()));
+    }
 }

@@ -5,7 +5,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{Crew, Duties, Duty, Look, Post};
+use super::{Called, Crew, Duties, Duty, Look, Post};
 
 struct Model;
 
@@ -14,6 +14,8 @@ struct Driven {
     busy: Arc<AtomicBool>,
     steps_left: usize,
     slot: bool,
+    wants: bool,
+    called: Called<Model>,
 }
 
 impl Duties for Model {
@@ -83,15 +85,15 @@ impl Scene {
         loop {
             if self.crew.should_give_up(post) {
                 let slot = std::mem::take(&mut driven.slot);
+                driven.called.wake();
                 driven.release();
                 self.crew.offer(driven);
                 return slot;
             }
             if driven.steps_left == 0 {
-                if driven.slot {
-                    // As the server does: the slot of a loop that has ended is free.
-                    self.crew.give_slot(0);
-                }
+                // As the server does: the slot of a loop that has ended is free.
+                let Driven { slot, wants, .. } = &mut *driven;
+                self.crew.give_slot(slot, wants, 0);
                 driven.release();
                 self.ended.fetch_add(1, Ordering::AcqRel);
                 self.crew.end_loop();
@@ -99,8 +101,14 @@ impl Scene {
             }
             driven.steps_left -= 1;
             let queued = self.queued && driven.steps_left % 2 == 0;
-            if queued || !(post.enters && (driven.slot || self.crew.take_slot())) {
-                assert_eq!(Ok(()), self.crew.submit(1, (0, 0), &mut driven.slot));
+            let Driven { slot, wants, called, .. } = &mut *driven;
+            if queued || !(post.enters && (*slot || self.crew.take_slot(wants))) {
+                let spare = (!self.crew.can_spare_slots() || queued).then_some(slot);
+                assert_eq!(Ok(()), self.crew.submit(1, (0, 0), spare, called));
+                if driven.steps_left == 0 || !queued {
+                    // As the server does before it waits, or when the loop is taken; it may go on before that.
+                    driven.called.wake();
+                }
                 continue;
             }
             driven.slot = true;
@@ -123,6 +131,7 @@ impl Scene {
             self.crew.look(0, &mut last);
             if let Some((mut driven, _)) = self.crew.look(0, &mut last) {
                 driven.slot = false;
+                driven.called.wake();
                 self.crew.offer(driven);
             }
             loom::thread::yield_now();
@@ -140,7 +149,8 @@ fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, 
         let reserve = usize::from(enters.len() > 2);
         let scene = Scene::new(slots, reserve, queued);
         let busy = Arc::new(AtomicBool::new(false));
-        scene.crew.offer(Box::new(Driven { busy, steps_left: steps, slot: false }));
+        let called = Called::nobody();
+        scene.crew.offer(Box::new(Driven { busy, steps_left: steps, slot: false, wants: false, called }));
         let mut threads = Vec::new();
         for &enters in &enters[1..] {
             let scene = Arc::clone(&scene);

@@ -17,6 +17,9 @@ use crate::turn::{Next, Step, Worked};
 /// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
 const ALWAYS_MS: u64 = u64::MAX;
 
+/// So many threads are woken together.
+const CALLED_MAX: usize = 32;
+
 /// How long an interrupted call has to end.
 const REACTION_MS: u64 = 1_000;
 
@@ -35,10 +38,23 @@ impl Loop {
         if !self.driver.as_ref().is_some_and(|driver| driver.enters) || self.shared.crew.is_starved() {
             return false;
         }
+        self.note_quick();
         if !self.slot {
-            self.slot = self.shared.crew.take_slot();
+            self.slot = self.shared.crew.take_slot(&mut self.wants_slot);
         }
         self.slot
+    }
+
+    /// Puts a job into the queue. The loop's own slot goes with it if it is the last one and the loop has no use for it.
+    #[expect(clippy::result_large_err, reason = "what comes back is what was put in")]
+    fn submit(&mut self, job: Job, since_ms: u64, now_ms: u64) -> Result<(), Job> {
+        let spare = !self.needs_slot();
+        let Self { slot, called, shared, .. } = self;
+        let submitted = shared.crew.submit(job, (since_ms, now_ms), spare.then_some(slot), called);
+        if called.len() >= CALLED_MAX {
+            called.wake();
+        }
+        submitted
     }
 
     /// Sends an errand: with the driver, or into the queue.
@@ -49,7 +65,7 @@ impl Loop {
         }
         let job = Job { errand, home: self.home, since_ms: self.now_ms };
         // A request that has begun is not turned away.
-        let _ = self.shared.crew.submit(job, (ALWAYS_MS, self.now_ms), &mut self.slot);
+        let _ = self.submit(job, ALWAYS_MS, self.now_ms);
         self.expect(key, self.now_ms);
         None
     }
@@ -71,7 +87,7 @@ impl Loop {
         }
         let key = ask.key;
         let job = Job { errand: Errand::Ask(ask), home: self.home, since_ms: now_ms };
-        match self.shared.crew.submit(job, (since_ms, now_ms), &mut self.slot) {
+        match self.submit(job, since_ms, now_ms) {
             Ok(()) => {
                 count(&self.shared.tally.queued);
                 self.expect(key, now_ms);

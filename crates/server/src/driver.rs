@@ -25,7 +25,10 @@ use adyton_crew::{Crew, Duty, Place as Spot, Post};
 /// Threads that may wait for their clients beside those inside the application; further ones keep their slots.
 const PARKED_MAX: usize = 1024;
 
-/// A request that has waited so long is worth a look at whether its client is still there.
+/// A request that has waited so long is worth a look at whether its client is still there at all.
+const LOOK_AT_CLIENT_MS: u64 = 5;
+
+/// And so long, at whether it still listens: one that has ended its own side is taken for gone.
 const LOOK_FOR_CLIENT_MS: u64 = 100;
 
 /// A server, and a thread's place there.
@@ -286,9 +289,10 @@ impl Driver {
                     None => return,
                 },
                 Advance::Wait { blocks } => {
-                    if blocks {
+                    if blocks || !driven.called.is_empty() {
                         self.hand.detach();
                     }
+                    driven.called.wake();
                     if self.should_give_back(&post) {
                         // The next driver takes one if it needs it; this thread may have a use for it now.
                         self.hand.slot = std::mem::take(&mut driven.slot);
@@ -323,12 +327,20 @@ impl Driver {
     }
 
     /// Goes on an errand; comes back with the loop and its next errand, or not at all.
-    fn run_errand(&mut self, driven: Box<Loop>, errand: Errand) -> Option<(Box<Loop>, Option<Errand>)> {
+    fn run_errand(&mut self, mut driven: Box<Loop>, errand: Errand) -> Option<(Box<Loop>, Option<Errand>)> {
         let date = driven.date;
         let started_us = driven.closely.then(clock::monotonic_us);
-        self.hand.driven = Some(driven);
-        if self.shared.config.hand_over == HandOver::Always {
-            self.hand.give_up();
+        match self.shared.config.hand_over {
+            HandOver::Auto => self.hand.driven = Some(driven),
+            HandOver::Always => {
+                self.hand.driven = Some(driven);
+                self.hand.give_up();
+            }
+            HandOver::Never => {
+                // Nobody else would, however long this takes.
+                driven.called.wake();
+                self.hand.driven = Some(driven);
+            }
         }
         match errand {
             Errand::Ask(ask) => {
@@ -337,6 +349,10 @@ impl Driver {
                     self.come_late(&ask, done, None);
                     return None;
                 };
+                if driven.away > 0 {
+                    // Others are inside the application and will want the interpreter before this batch is over.
+                    self.hand.detach();
+                }
                 if let Some(started_us) = started_us {
                     driven.endpoints.took(ask.endpoint, clock::monotonic_us() - started_us);
                 }
@@ -378,7 +394,8 @@ impl Driver {
         match errand {
             Errand::Ask(mut ask) => {
                 let waited_ms = (begun_us / 1000).saturating_sub(since_ms);
-                if ask.connection.is_abandoned(waited_ms >= LOOK_FOR_CLIENT_MS) {
+                let looks = waited_ms >= LOOK_AT_CLIENT_MS;
+                if looks && ask.connection.is_abandoned(waited_ms >= LOOK_FOR_CLIENT_MS) {
                     count(&self.shared.tally.departed);
                     ask.connection.leave();
                     self.put_into_inbox(ask.key, ask.connection, (Endpoint::NONE, None));
@@ -386,7 +403,8 @@ impl Driver {
                 }
                 ask.connection.output.lend(&mut self.desk.spare);
                 let (ask, done) = self.ask(ask, &date);
-                self.come_late(&ask, done, Some(clock::monotonic_us() - begun_us));
+                let took_us = clock::monotonic_us() - begun_us;
+                self.come_late(&ask, done, Some(took_us));
             }
             Errand::Pull { key, connection, respond } => {
                 let (connection, respond) = self.pull(connection, respond, &date);
@@ -498,6 +516,8 @@ impl Driver {
         respond: Box<Respond>,
         learned: (Endpoint, Option<u64>),
     ) {
+        // Sending takes longer than most calls, and wakes the client: others can have the interpreter meanwhile.
+        self.hand.detach();
         // An error shows again when the loop sends the rest.
         let Connection { output, socket, .. } = &mut *connection;
         if matches!(output.flush(socket.as_fd()), Ok(crate::output::Flushed::All)) {

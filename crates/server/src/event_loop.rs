@@ -31,7 +31,7 @@ use crate::log::{self, Level};
 use crate::server::{Http, Job, Return, Shared, Task, What, count, lock};
 use crate::timer::Wheel;
 use crate::turn::Worked;
-use adyton_crew::Post;
+use adyton_crew::{Called, Post};
 
 /// Tokens from here on are listeners; those below are connections.
 const LISTENERS: u64 = 1 << 62;
@@ -51,6 +51,9 @@ const ACCEPT_COMPLAINT_MS: u64 = 10_000;
 
 /// How often the queue is looked at for what has waited too long, while there is one.
 const QUEUE_LOOK_MS: u64 = 10;
+
+/// A loop whose last quick call is older has no use for a slot that others wait for.
+const KEEP_SLOT_MS: u64 = 50;
 
 /// How often it is looked at while any connection is away.
 const INBOX_LOOK_MS: u64 = 500;
@@ -144,6 +147,12 @@ pub(crate) struct Loop {
     pub(crate) driver: Option<Arc<Post<Http>>>,
     /// Whether its inline calls have a slot.
     pub(crate) slot: bool,
+    /// Whether it wants one before the queue gets more.
+    pub(crate) wants_slot: bool,
+    /// When it last had, or would have had, a quick call to make.
+    quick_ms: u64,
+    /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
+    pub(crate) called: Called<Http>,
     /// The connection that is answered by the call in which the driver is.
     pub(crate) lent: Option<Box<Connection>>,
     pub(crate) calling: Calling,
@@ -199,6 +208,9 @@ impl Loop {
             stopping_ms: None,
             driver: None,
             slot: false,
+            wants_slot: false,
+            quick_ms: 0,
+            called: Called::nobody(),
             lent: None,
             calling: Calling {
                 key: usize::MAX,
@@ -341,8 +353,22 @@ impl Loop {
         self.again_left = self.again.len();
         if self.shared.crew.waiting() > 0 {
             self.expired.extend(self.shared.crew.expire(self.now_ms));
+            if (self.slot || self.wants_slot) && !self.needs_slot() {
+                let Self { slot, wants_slot, .. } = self;
+                self.shared.crew.give_slot(slot, wants_slot, self.now_ms);
+            }
         }
         Ok(())
+    }
+
+    /// Takes note that there is a quick call to make.
+    pub(crate) fn note_quick(&mut self) {
+        self.quick_ms = self.now_ms;
+    }
+
+    /// Whether quick calls keep coming, and slow ones may not have every slot.
+    pub(crate) fn needs_slot(&self) -> bool {
+        self.now_ms - self.quick_ms <= KEEP_SLOT_MS && self.shared.crew.can_spare_slots()
     }
 
     fn is_finished(&mut self) -> bool {
@@ -417,14 +443,16 @@ impl Loop {
         if let Some(us) = took_us {
             self.endpoints.took(endpoint, us);
         }
-        if let Some(slot) = self.connections.get_mut(key)
-            && std::mem::take(&mut slot.missed)
-        {
+        let missed = self.connections.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.missed));
+        if missed {
             self.shared.inboxes[self.home].missed.fetch_sub(1, Ordering::Relaxed);
         }
         self.away -= 1;
         self.guarded(key, desk, |this, desk| {
             let mut connection = connection;
+            if !missed && connection.is_answered() {
+                return this.go_on(key, connection, desk);
+            }
             let streams = matches!(&connection.phase, Phase::Respond(respond) if respond.stream.is_some());
             if streams || !connection.output.is_empty() {
                 this.watch_reader(key, &mut connection);
@@ -496,6 +524,7 @@ impl Loop {
     pub(crate) fn relieve(&mut self, post: &Post<Http>) {
         let Calling { key, endpoint, what, counts } = self.calling;
         let now_ms = clock::monotonic_ms();
+        self.called.wake();
         self.slot = false;
         if counts {
             count(&self.shared.tally.handed_over);

@@ -165,11 +165,9 @@ impl Loop {
             unreachable!("only called in this phase")
         };
         if respond.stream.is_none() {
-            connection.output.give_back(&mut desk.spare);
-            let after = self.finish(&mut connection, *respond);
             // What came while nobody was reading made its event then.
             connection.more = true;
-            return self.after_answer(key, connection, after);
+            return self.finish(key, connection, *respond, desk);
         }
         if respond.pulls == PULLS_PER_TURN {
             respond.pulls = 0;
@@ -202,8 +200,30 @@ impl Loop {
         self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.shared.config));
     }
 
-    /// The answer is sent: says what follows it, and logs it if it was streamed.
-    fn finish(&mut self, connection: &mut Connection, mut respond: Respond) -> After {
+    /// A connection that is answered has come back, and nothing was missed meanwhile: the next request makes an event.
+    pub(crate) fn go_on(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Worked {
+        let Phase::Respond(respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
+            unreachable!("only called in this phase")
+        };
+        let step = self.finish(key, connection, *respond, desk);
+        self.work_on(key, step, desk)
+    }
+
+    /// The answer is sent: the connection goes on with what follows it.
+    fn finish(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        respond: Respond,
+        desk: &mut Desk,
+    ) -> Step {
+        connection.output.give_back(&mut desk.spare);
+        let after = self.after(&mut connection, respond);
+        self.after_answer(key, connection, after)
+    }
+
+    /// What follows an answer that is sent; logs it if it was streamed.
+    fn after(&mut self, connection: &mut Connection, mut respond: Respond) -> After {
         self.log_streamed(connection.peer, &respond);
         let Some(answer) = respond.answer.take() else { return respond.after };
         if answer.is_cut() {
