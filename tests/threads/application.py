@@ -327,6 +327,18 @@ def slow_close(environ: WSGIEnvironment, start_response: StartResponse, query: Q
     return SlowClose(query["flag"])
 
 
+@add("slow-end")
+def slow_end(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Give a body of a length that is known, take time for its last byte, and to say that there is no more."""
+    del environ
+    size = int(query["size"])
+    start_response("200 OK", [BYTES, ("Content-Length", str(size))])
+    yield bytes(size - 1)
+    linger(query)
+    yield b"."
+    linger(query)
+
+
 @add("write-steps")
 def write_steps(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
     """Do the same with `write`."""

@@ -67,7 +67,10 @@ fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
             server.work(false, 0);
             if server.has_ended() && !server.wait(PATIENCE) {
                 log::write(Level::Error, format_args!("stopped while the application was in a request"));
-                Python::attach(|py| leave(py));
+                Python::attach(|py| {
+                    server.clear();
+                    leave(py)
+                });
             }
         })?;
     }

@@ -7,13 +7,14 @@ use adyton_files::{Ask as FileAsk, error_page};
 use adyton_http1::{BadResponse, BodySize, Head, Method};
 use adyton_sys::clock;
 
-use crate::access_log::{AccessLog, Record};
+use crate::access_log::Record;
 use crate::body::Live;
 use crate::connection::{After, Connection, Respond};
 use crate::driver::{AskLeft, Desk, Done};
 use crate::errand::{Errand, Place};
 use crate::event_loop::{Loop, Mount};
 use crate::reply::{Answer, Reply};
+use crate::server::lock;
 use crate::turn::{Step, after_live};
 
 /// What `OPTIONS *` answers for the server as a whole (RFC 9110 section 9.3.7).
@@ -110,7 +111,7 @@ impl Loop {
         let (mut connection, verdict) = if stream.is_some() {
             let mut respond = Respond::new(if answer.keeps_alive() { After::Next } else { After::Close });
             (respond.answer, respond.live, respond.stream) = (Some(answer), live, stream);
-            if self.access_log.is_some() {
+            if self.shared.access_log.is_some() {
                 respond.head = bytes.to_vec();
                 respond.started_us = started_us;
             }
@@ -156,11 +157,7 @@ impl Loop {
 
     /// The time, if the access log wants durations; the path of a request reads no clock otherwise.
     pub(crate) fn start_us(&self) -> u64 {
-        if self.access_log.as_ref().is_some_and(AccessLog::wants_duration) {
-            clock::monotonic_us()
-        } else {
-            0
-        }
+        if self.shared.times_answers { clock::monotonic_us() } else { 0 }
     }
 
     pub(crate) fn log_answer(
@@ -171,10 +168,10 @@ impl Loop {
         answer: &Answer,
         started_us: u64,
     ) {
-        let Some(log) = &mut self.access_log else { return };
-        let duration_us = if log.wants_duration() { clock::monotonic_us() - started_us } else { 0 };
+        let Some(log) = &self.shared.access_log else { return };
+        let duration_us = if self.shared.times_answers { clock::monotonic_us() - started_us } else { 0 };
         let (status, body_bytes) = (answer.status, answer.body_bytes);
-        log.record(&Record { peer, head, bytes, status, body_bytes, duration_us });
+        lock(log).record(&Record { peer, head, bytes, status, body_bytes, duration_us });
     }
 }
 

@@ -99,6 +99,7 @@ impl Connection {
             && respond.after == After::Next
             && respond.stream.is_none()
             && respond.live.is_none()
+            && !respond.missed
             && respond.answer.as_ref().is_none_or(|answer| !answer.is_cut())
             && self.output.is_empty()
             && self.carry.is_empty()
@@ -152,6 +153,8 @@ pub(crate) struct Respond {
     pub(crate) started_us: u64,
     /// Pulls since the others had their turn.
     pub(crate) pulls: u32,
+    /// Whether an event may have told of the next request.
+    pub(crate) missed: bool,
     /// How fast the client reads.
     pub(crate) reader: Reader,
 }
@@ -167,6 +170,7 @@ impl Respond {
             head: Vec::new(),
             started_us: 0,
             pulls: 0,
+            missed: false,
             reader: Reader::default(),
         }
     }

@@ -502,7 +502,7 @@ impl Driver {
         }
         let mut respond = Respond::new(if answer.keeps_alive() { After::Next } else { After::Close });
         (respond.answer, respond.live, respond.stream) = (Some(answer), live, stream);
-        if self.shared.logs_access {
+        if self.shared.access_log.is_some() {
             respond.head = ask.place.head_bytes(&self.desk.buffer).to_vec();
             respond.started_us = ask.started_us;
         }

@@ -20,7 +20,6 @@ use adyton_sys::wake::Wake;
 use adyton_sys::{clock, socket};
 use slab::Slab;
 
-use crate::access_log::AccessLog;
 use crate::addresses::Addresses;
 use crate::config::HandOver;
 use crate::connection::{Connection, Phase};
@@ -89,8 +88,6 @@ pub struct Parts {
     pub listeners: Vec<OwnedFd>,
     /// Static folders; the longest matching prefix wins.
     pub mounts: Vec<Mount>,
-    /// Where answers are logged.
-    pub access_log: Option<AccessLog>,
     /// Wakes the loop, from signal handlers too.
     pub wake: Arc<Wake>,
 }
@@ -132,7 +129,6 @@ pub(crate) struct Loop {
     /// Its number among the server's loops.
     pub(crate) home: usize,
     pub(crate) mounts: Vec<Mount>,
-    pub(crate) access_log: Option<AccessLog>,
     /// What the `Date` field says now.
     pub(crate) date: [u8; 29],
     pub(crate) timers: Wheel,
@@ -199,7 +195,6 @@ impl Loop {
         Ok(Self {
             home,
             mounts: parts.mounts,
-            access_log: parts.access_log,
             date: [b' '; 29],
             timers: Wheel::new(now_ms),
             again: VecDeque::new(),
@@ -395,7 +390,7 @@ impl Loop {
             self.timers.next_ms(now_ms),
             self.accept_paused_ms.map(until),
             self.stopping_ms.map(until),
-            self.access_log.as_mut().and_then(|log| log.tick(now_ms)).map(u64::from),
+            self.shared.access_log.as_ref().and_then(|log| lock(log).tick(now_ms)).map(u64::from),
             (self.shared.crew.waiting() > 0).then_some(QUEUE_LOOK_MS),
             // Who gives a connection back that has nothing left to do wakes nobody.
             (self.away > 0).then_some(INBOX_LOOK_MS),
@@ -707,6 +702,12 @@ impl Loop {
     /// No new connections, no further requests: what runs may finish.
     fn begin_stop(&mut self) {
         self.stopping_ms = Some(self.now_ms + self.shared.config.graceful_timeout_ms);
+        // The signal has woken one loop, and each looks whether it should stop when it is woken.
+        for (home, inbox) in self.shared.inboxes.iter().enumerate() {
+            if home != self.home {
+                inbox.wake.wake();
+            }
+        }
         // What the kernel has accepted for us is ours: a client in the queue would see a reset.
         self.to_accept = (0..self.listeners.len()).map(|index| (index, u32::MAX)).collect();
         self.closing = true;

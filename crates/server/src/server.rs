@@ -9,6 +9,7 @@ use std::{fmt, io};
 use adyton_sys::clock;
 use adyton_sys::wake::Wake;
 
+use crate::access_log::AccessLog;
 use crate::app::App;
 use crate::config::{Config, HandOver};
 use crate::connection::Connection;
@@ -204,8 +205,10 @@ pub(crate) struct Shared {
     pub(crate) watch: OnceLock<Thread>,
     /// Loops that have ended.
     pub(crate) ended: Mutex<Vec<Loop>>,
-    /// Whether there is an access log.
-    pub(crate) logs_access: bool,
+    /// Where answers are logged, by all loops: the lines are in the order in which the answers were finished.
+    pub(crate) access_log: Option<Mutex<AccessLog>>,
+    /// Whether the log wants to know how long answers took.
+    pub(crate) times_answers: bool,
     pub(crate) has_ended: Condvar,
 }
 
@@ -237,7 +240,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a server of one loop for each of `parts`; they have the same configuration. Requests that no mount
+    /// Makes a server of one loop for each of `parts`; they have the same configuration and log. Requests that no mount
     /// answers go to `app`; without one they are a 404.
     ///
     /// # Errors
@@ -246,6 +249,7 @@ impl Server {
     pub fn new(
         config: Config,
         parts: Vec<Parts>,
+        access_log: Option<AccessLog>,
         stop: Box<dyn Fn() -> bool + Send + Sync>,
         app: Option<Arc<dyn App>>,
     ) -> io::Result<Self> {
@@ -266,7 +270,8 @@ impl Server {
             watch: OnceLock::new(),
             ended: Mutex::new(Vec::new()),
             has_ended: Condvar::new(),
-            logs_access: parts.iter().any(|parts| parts.access_log.is_some()),
+            times_answers: access_log.as_ref().is_some_and(AccessLog::wants_duration),
+            access_log: access_log.map(Mutex::new),
             config,
         });
         for (home, parts) in parts.into_iter().enumerate() {
@@ -311,8 +316,8 @@ impl Server {
         lock(&self.shared.ended).len() == self.loops
     }
 
-    /// Ends what is left: stops the watch, and drops the loops with what they hold of the application. Call it
-    /// attached.
+    /// Ends what is left: stops the watch, drops the loops with what they hold of the application, and writes the rest
+    /// of the access log. Call it attached.
     pub fn clear(&self) {
         if let Some((handle, stop)) = lock(&self.watch).take() {
             stop.store(true, Ordering::SeqCst);
@@ -321,6 +326,9 @@ impl Server {
             let _ = handle.join();
         }
         drop(std::mem::take(&mut *lock(&self.shared.ended)));
+        if let Some(log) = &self.shared.access_log {
+            lock(log).flush();
+        }
     }
 
     /// Each loop goes to another thread at its next wait for the kernel, if one is idle.

@@ -164,9 +164,9 @@ impl Loop {
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
         };
+        // What comes while nobody is reading makes its event now.
+        respond.missed = true;
         if respond.stream.is_none() {
-            // What came while nobody was reading made its event then.
-            connection.more = true;
             return self.finish(key, connection, *respond, desk);
         }
         if respond.pulls == PULLS_PER_TURN {
@@ -218,7 +218,9 @@ impl Loop {
         desk: &mut Desk,
     ) -> Step {
         connection.output.give_back(&mut desk.spare);
+        let missed = respond.missed;
         let after = self.after(&mut connection, respond);
+        connection.more |= missed;
         self.after_answer(key, connection, after)
     }
 

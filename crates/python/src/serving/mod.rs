@@ -78,8 +78,8 @@ pub(crate) fn serve_application(
         return Err(Failure::Said(format!("there is nothing to serve: {hint}"), 2));
     }
     let loops = if application.is_some() { loops(py)? } else { 1 };
-    let folders_and_logs: Vec<_> =
-        (0..loops).map(|_| Ok((mounts(settings)?, access_log(settings)?))).collect::<Result<_, Failure>>()?;
+    let folders: Vec<_> = (0..loops).map(|_| mounts(settings)).collect::<Result<_, Failure>>()?;
+    let access_log = access_log(settings)?;
     let listening = listen::open(settings, loops)?;
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
     let stop = Stop::install(Arc::clone(&wake)).map_err(Failure::system)?;
@@ -88,11 +88,11 @@ pub(crate) fn serve_application(
     let names: Vec<Listener> = listening[0].iter().map(Listening::listener).collect();
     let paths: Vec<PathBuf> = listening[0].iter().filter_map(|listening| listening.path.clone()).collect();
     let mut parts = Vec::new();
-    for (home, (listening, (mounts, access_log))) in listening.into_iter().zip(folders_and_logs).enumerate() {
+    for (home, (listening, mounts)) in listening.into_iter().zip(folders).enumerate() {
         let listeners = listening.into_iter().map(|listening| listening.socket).collect();
         let own = Arc::new(Wake::new().map_err(Failure::system)?);
         let wake = if home == 0 { Arc::clone(&wake) } else { own };
-        parts.push(Parts { listeners, mounts, access_log, wake });
+        parts.push(Parts { listeners, mounts, wake });
     }
     let app: Option<Arc<dyn App>> = match application {
         Some(Application { object, kind: Kind::Handler, .. }) => Some(Arc::new(Handler::new(py, object)?)),
@@ -103,7 +103,8 @@ pub(crate) fn serve_application(
         None => None,
     };
     let threads = if app.is_some() { config.threads } else { 1 };
-    let server = Server::new(config, parts, Box::new(move || stop.asked()), app).map_err(Failure::system)?;
+    let asked = Box::new(move || stop.asked());
+    let server = Server::new(config, parts, access_log, asked, app).map_err(Failure::system)?;
     let server = Arc::new(server);
     let done = threads::run(py, &server, threads);
     // Attached: what the loops still hold of the application is given back here.

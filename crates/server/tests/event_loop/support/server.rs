@@ -87,11 +87,12 @@ impl Server {
         let unix = socket::listen_unix(&path, BACKLOG).unwrap();
         let (wake, stop) = (Arc::new(Wake::new().unwrap()), Arc::new(AtomicBool::new(false)));
         let (listeners, mounts) = (vec![tcp, unix], Vec::new());
-        let parts = Parts { listeners, mounts, access_log: None, wake: Arc::clone(&wake) };
+        let parts = Parts { listeners, mounts, wake: Arc::clone(&wake) };
         let asked = Arc::clone(&stop);
         let (one, asked) = (config.threads == 1, Box::new(move || asked.load(Ordering::SeqCst)));
         let app: Arc<dyn App> = Arc::new(Closure { answer });
-        let server = Arc::new(adyton_server::Server::new(config, vec![parts], asked, Some(app)).unwrap());
+        let server =
+            Arc::new(adyton_server::Server::new(config, vec![parts], None, asked, Some(app)).unwrap());
         let threads = Arc::new(Mutex::new(Vec::new()));
         for number in 0..server.threads() {
             start(&server, &threads, !one || number == 0);
