@@ -19,6 +19,9 @@ BATCH = 50
 """Requests in one send."""
 PER_CONNECTION = 2_000
 
+WARM_UPS = 8
+"""Over a connection each: there may be several event loops, and all are to be warm."""
+
 GROWTH_BYTES_MAX = 1 << 20
 OBJECTS_MAX = 50
 BLOCKS_MAX = 500
@@ -101,8 +104,9 @@ def receive(connection: Connection, size: int) -> None:
 
 def check(server: Server, kinds: dict[str, bytes], each: int) -> None:
     """Ask for all kinds twice; the second time must leave nothing more behind."""
-    for data in kinds.values():
-        pump(server, data, each // 4)
+    for _ in range(WARM_UPS):
+        for data in kinds.values():
+            pump(server, data, each // (2 * WARM_UPS))
     before, rss, fds = server.fetch("/counts").json(), server.rss(), server.resting_fds()
     for data in kinds.values():
         pump(server, data, each)

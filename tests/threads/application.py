@@ -36,8 +36,8 @@ HOLD_S_MAX = 30.0
 POLL_S = 0.001
 COMPUTE_S = 0.02
 """
-Longer than the interpreter's switch interval: who lets go of it for a moment more often than that, and takes it
-back before another thread has woken, never hears that others wait.
+Longer than the interpreter's switch interval: who lets go of it for a moment more often than that, and takes
+it back before another thread has woken, never hears that others wait.
 """
 NOISE = random.Random(1).randbytes(6 << 20)
 
@@ -329,7 +329,7 @@ def slow_close(environ: WSGIEnvironment, start_response: StartResponse, query: Q
 
 @add("slow-end")
 def slow_end(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Give a body of a length that is known, take time for its last byte, and to say that there is no more."""
+    """Give a body of a known length, take time for its last byte, and to say that there is no more."""
     del environ
     size = int(query["size"])
     start_response("200 OK", [BYTES, ("Content-Length", str(size))])

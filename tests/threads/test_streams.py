@@ -61,7 +61,7 @@ def test_many_at_once(threaded: Site, flag: Flag, path: str) -> None:
 
 @pytest.mark.parametrize("size", [10, 70_000, 8_000_000])
 def test_next_request_before_the_end(site: Site, size: int) -> None:
-    """A client that has all bytes of an answer asks again, and its request is seen when the application has ended."""
+    """A client that has all bytes of an answer asks again, and is answered when the application has ended."""
     with site.server.connect(receive_buffer_bytes=4096) as connection:
         for _ in range(3):
             assert bytes(size - 1) + b"." == connection.get(target("/slow-end", size=size, ms=20)).body

@@ -334,6 +334,11 @@ impl Loop {
     pub(crate) fn wait(&mut self) -> io::Result<()> {
         let inbox = &self.shared.inboxes[self.home];
         let timeout_ms = if inbox.asleep.load(Ordering::Relaxed) { self.timeout_ms() } else { Some(0) };
+        if self.shared.inboxes.len() > 1 && (self.slot || self.wants_slot) {
+            // Another loop may need it, and nobody could take it from one that sleeps.
+            let Self { slot, wants_slot, .. } = self;
+            self.shared.crew.give_slot(slot, wants_slot, self.now_ms);
+        }
         count(&self.shared.tally.waits);
         let waited = self.epoll.wait(&mut self.events, timeout_ms);
         self.shared.inboxes[self.home].asleep.store(false, Ordering::Relaxed);

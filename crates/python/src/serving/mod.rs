@@ -77,7 +77,8 @@ pub(crate) fn serve_application(
         let hint = "name an application, or a folder with --static PREFIX=DIR";
         return Err(Failure::Said(format!("there is nothing to serve: {hint}"), 2));
     }
-    let loops = if application.is_some() { loops(py)? } else { 1 };
+    // One thread cannot wait for requests in two places.
+    let loops = if application.is_some() && settings.threads > 1 { loops(py)? } else { 1 };
     let folders: Vec<_> = (0..loops).map(|_| mounts(settings)).collect::<Result<_, Failure>>()?;
     let access_log = access_log(settings)?;
     let listening = listen::open(settings, loops)?;
