@@ -94,6 +94,7 @@ def test_first_slow_one_is_handed_over(fresh: Site, flag: Flag) -> None:
     before = fresh.counters()
     with holding(fresh, flag, 1) as held:
         assert b"static" == fresh.server.fetch("/static/file.txt").body
+        fresh.wait_for(lambda counters: counters["handed_over"] > before["handed_over"])
         flag.lift()
         receive_held(held)
     fresh.wait_settled()

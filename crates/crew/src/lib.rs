@@ -471,10 +471,10 @@ impl<D: Duties> Crew<D> {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Takes out of the queue what has waited too long.
-    pub fn expire(&self, now_ms: u64) -> Vec<D::Job> {
+    /// Takes out of the queue what has waited too long, as far as it is `mine`.
+    pub fn expire(&self, now_ms: u64, mine: impl Fn(&D::Job) -> bool) -> Vec<D::Job> {
         let mut roster = self.lock();
-        let expired = std::iter::from_fn(|| roster.queue.expire(now_ms)).collect();
+        let expired = std::iter::from_fn(|| roster.queue.expire(now_ms, &mine)).collect();
         self.call_up_now(roster, now_ms);
         expired
     }

@@ -85,10 +85,11 @@ impl<J> Queue<J> {
         }
     }
 
-    /// Takes out the oldest request if it has waited too long.
-    pub(crate) fn expire(&mut self, now_ms: u64) -> Option<J> {
+    /// Takes out the oldest request if it has waited too long and is `mine`.
+    pub(crate) fn expire(&mut self, now_ms: u64, mine: impl Fn(&J) -> bool) -> Option<J> {
         let wait_ms_max = self.wait_ms_max();
-        let too_long = |&(since_ms, _): &(u64, J)| now_ms.saturating_sub(since_ms) > wait_ms_max;
+        let too_long =
+            |(since_ms, job): &(u64, J)| now_ms.saturating_sub(*since_ms) > wait_ms_max && mine(job);
         if self.waiting.front().is_some_and(too_long) {
             self.waiting.pop_front().map(|(_, job)| job)
         } else {
@@ -100,6 +101,18 @@ impl<J> Queue<J> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    /// Of several loops each takes out its own.
+    #[test]
+    fn expires_what_is_mine() {
+        let mut queue = Queue::new(3, 10);
+        for job in 0..2 {
+            assert_eq!(Ok(()), queue.push(job, 0, 0, false));
+        }
+        assert_eq!(None, queue.expire(20, |&job| job == 1));
+        assert_eq!(Some(0), queue.expire(20, |&job| job == 0));
+        assert_eq!(Some(1), queue.expire(20, |&job| job == 1));
+    }
 
     /// In order while it is calm, and never more than its length.
     #[test]
@@ -121,9 +134,9 @@ mod tests {
         assert_eq!(Ok(()), queue.push(2, 500, 500, false));
         assert_eq!(Err(3), queue.push(3, 0, 1_001, false));
 
-        assert_eq!(None, queue.expire(1_000));
-        assert_eq!(Some(1), queue.expire(1_001));
-        assert_eq!(None, queue.expire(1_001));
+        assert_eq!(None, queue.expire(1_000, |_| true));
+        assert_eq!(Some(1), queue.expire(1_001, |_| true));
+        assert_eq!(None, queue.expire(1_001, |_| true));
         assert_eq!(1, queue.len());
     }
 
@@ -140,8 +153,8 @@ mod tests {
         assert_eq!(Ok(()), queue.push(200, 650, 650, false));
 
         assert_eq!(Some(200), queue.pop(651));
-        assert_eq!(Some(20), queue.expire(651));
-        while queue.expire(651).is_some() {}
+        assert_eq!(Some(20), queue.expire(651, |_| true));
+        while queue.expire(651, |_| true).is_some() {}
         assert_eq!(None, queue.pop(651));
         assert_eq!(Ok(()), queue.push(300, 732, 732, false));
         assert_eq!(Ok(()), queue.push(301, 733, 733, false));
@@ -156,7 +169,7 @@ mod tests {
             assert_eq!(Ok(()), queue.push(step, step, step, false));
             if step >= 90 {
                 assert_eq!(Some(step - 90), queue.pop(step));
-                assert_eq!(None, queue.expire(step));
+                assert_eq!(None, queue.expire(step, |_| true));
             }
         }
     }

@@ -352,7 +352,8 @@ impl Loop {
         self.timers.take_due(self.now_ms, &mut self.due);
         self.again_left = self.again.len();
         if self.shared.crew.waiting() > 0 {
-            self.expired.extend(self.shared.crew.expire(self.now_ms));
+            let home = self.home;
+            self.expired.extend(self.shared.crew.expire(self.now_ms, |job| job.home == home));
             if (self.slot || self.wants_slot) && !self.needs_slot() {
                 let Self { slot, wants_slot, .. } = self;
                 self.shared.crew.give_slot(slot, wants_slot, self.now_ms);
