@@ -25,6 +25,9 @@ use adyton_crew::{Crew, Duty, Place as Spot, Post};
 /// Threads that may wait for their clients beside those inside the application; further ones keep their slots.
 const PARKED_MAX: usize = 1024;
 
+/// Late answers up to this size are left to the loop.
+const LOOP_SENDS_BYTES_MAX: u64 = 16 << 10;
+
 /// A request that has waited so long is worth a look at whether its client is still there at all.
 const LOOK_AT_CLIENT_MS: u64 = 5;
 
@@ -516,11 +519,13 @@ impl Driver {
         respond: Box<Respond>,
         learned: (Endpoint, Option<u64>),
     ) {
-        // Sending takes longer than most calls, and wakes the client: others can have the interpreter meanwhile.
         self.hand.detach();
-        // An error shows again when the loop sends the rest.
         let Connection { output, socket, .. } = &mut *connection;
-        if matches!(output.flush(socket.as_fd()), Ok(crate::output::Flushed::All)) {
+        // Small answers are sent by the loop, many in a row: each wakes a client, and while one is awake to take the
+        // first the next cost less. For large ones the loop has no time; an error shows again when it sends the rest.
+        if output.pending_bytes() > LOOP_SENDS_BYTES_MAX
+            && matches!(output.flush(socket.as_fd()), Ok(crate::output::Flushed::All))
+        {
             output.give_back(&mut self.desk.spare);
         }
         connection.phase = Phase::Respond(respond);

@@ -451,6 +451,9 @@ impl Loop {
         self.away -= 1;
         self.guarded(key, desk, |this, desk| {
             let mut connection = connection;
+            // An error shows again when more is sent.
+            let Connection { output, socket, .. } = &mut *connection;
+            let _ = output.flush(std::os::fd::AsFd::as_fd(socket));
             if !missed && connection.is_answered() {
                 return this.go_on(key, connection, desk);
             }
