@@ -104,6 +104,8 @@ pub(crate) struct Hand {
     /// Whether this thread has a slot of its own.
     slot: bool,
     attached: bool,
+    /// How long it has waited for the interpreter: that says nothing of what it is taken for.
+    waited_us: u64,
 }
 
 impl Hand {
@@ -184,7 +186,9 @@ impl Hand {
         if !self.attached
             && let Some(app) = &self.shared.app
         {
-            self.shared.crew.attach(&self.post, clock::monotonic_ms(), || app.attach());
+            let since_us = clock::monotonic_us();
+            self.shared.crew.attach(&self.post, since_us / 1000, || app.attach());
+            self.waited_us += clock::monotonic_us() - since_us;
             self.attached = true;
         }
     }
@@ -251,6 +255,7 @@ impl Driver {
             late: false,
             slot: false,
             attached: false,
+            waited_us: 0,
         };
         Self { shared: Arc::clone(shared), desk: Desk::new(&shared.config), hand, home: 0, gives_way: false }
     }
@@ -333,6 +338,7 @@ impl Driver {
     fn run_errand(&mut self, mut driven: Box<Loop>, errand: Errand) -> Option<(Box<Loop>, Option<Errand>)> {
         let date = driven.date;
         let started_us = driven.closely.then(clock::monotonic_us);
+        self.hand.waited_us = 0;
         match self.shared.config.hand_over {
             HandOver::Auto => self.hand.driven = Some(driven),
             HandOver::Always => {
@@ -357,7 +363,8 @@ impl Driver {
                     self.hand.detach();
                 }
                 if let Some(started_us) = started_us {
-                    driven.endpoints.took(ask.endpoint, clock::monotonic_us() - started_us);
+                    let took_us = clock::monotonic_us() - started_us;
+                    driven.endpoints.took(ask.endpoint, took_us.saturating_sub(self.hand.waited_us));
                 }
                 let next = driven.answered(ask, done, &mut self.desk);
                 Some((driven, next))
@@ -384,6 +391,7 @@ impl Driver {
         let Job { errand, home, since_ms } = job;
         self.hand.late = true;
         self.home = home;
+        self.hand.waited_us = 0;
         let begun_us = clock::monotonic_us();
         let what = match &errand {
             Errand::Ask(ask) => Some((ask.key, What::of(ask.place.head_bytes(&self.desk.buffer)))),
@@ -406,7 +414,7 @@ impl Driver {
                 }
                 ask.connection.output.lend(&mut self.desk.spare);
                 let (ask, done) = self.ask(ask, &date);
-                let took_us = clock::monotonic_us() - begun_us;
+                let took_us = (clock::monotonic_us() - begun_us).saturating_sub(self.hand.waited_us);
                 self.come_late(&ask, done, Some(took_us));
             }
             Errand::Pull { key, connection, respond } => {
