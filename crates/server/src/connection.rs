@@ -1,5 +1,6 @@
 //! One client connection: its socket, where it stands, and what is still to be sent.
 
+use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
@@ -9,7 +10,7 @@ use adyton_sys::socket;
 use crate::app::Stream;
 use crate::body::{Live, Upload};
 use crate::config::Config;
-use crate::output::Output;
+use crate::output::{Flushed, Output};
 use crate::reply::Answer;
 
 /// A connection. The loop holds it, or the thread that answers one of its requests: never both.
@@ -62,6 +63,15 @@ impl Connection {
             output: Output::default(),
             since_ms: now_ms,
         })
+    }
+
+    /// Sends what is written, as far as the client takes it.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Output::flush`].
+    pub(crate) fn flush(&mut self) -> io::Result<Flushed> {
+        self.output.flush(self.socket.as_fd())
     }
 
     /// Keeps received bytes for later; `unparsed` says that they may hold a whole request.

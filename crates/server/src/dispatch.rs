@@ -80,10 +80,9 @@ impl Loop {
         let now_ms = clock::monotonic_ms();
         let since_ms = waiting_since_ms(&desk.head, ask.place.head_bytes(&desk.buffer), now_ms);
         let mut ask = ask.leave_desk(&desk.buffer);
-        let Connection { output, socket, .. } = &mut *ask.connection;
         // The answers to earlier requests do not wait for this one. An error shows again when more is sent.
-        if matches!(output.flush(std::os::fd::AsFd::as_fd(socket)), Ok(crate::output::Flushed::All)) {
-            output.give_back(&mut desk.spare);
+        if matches!(ask.connection.flush(), Ok(crate::output::Flushed::All)) {
+            ask.connection.output.give_back(&mut desk.spare);
         }
         let key = ask.key;
         let job = Job { errand: Errand::Ask(ask), home: self.home, since_ms: now_ms };

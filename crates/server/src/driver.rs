@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -116,8 +115,7 @@ impl Hand {
             self.shared.publish(&self.post, driven);
         } else if let Some(mut connection) = connection.take() {
             // What is written so far must not wait. An error shows again later.
-            let Connection { output, socket, .. } = &mut *connection;
-            let _ = output.flush(socket.as_fd());
+            let _ = connection.flush();
             self.post.own.lent.put(connection);
         }
     }
@@ -528,13 +526,12 @@ impl Driver {
         learned: (Endpoint, Option<u64>),
     ) {
         self.hand.detach();
-        let Connection { output, socket, .. } = &mut *connection;
         // Small answers are sent by the loop, many in a row: each wakes a client, and while one is awake to take the
         // first the next cost less. For large ones the loop has no time; an error shows again when it sends the rest.
-        if output.pending_bytes() > LOOP_SENDS_BYTES_MAX
-            && matches!(output.flush(socket.as_fd()), Ok(crate::output::Flushed::All))
+        if connection.output.pending_bytes() > LOOP_SENDS_BYTES_MAX
+            && matches!(connection.flush(), Ok(crate::output::Flushed::All))
         {
-            output.give_back(&mut self.desk.spare);
+            connection.output.give_back(&mut self.desk.spare);
         }
         connection.phase = Phase::Respond(respond);
         self.put_into_inbox(key, connection, learned);

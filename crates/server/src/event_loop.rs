@@ -452,8 +452,7 @@ impl Loop {
         self.guarded(key, desk, |this, desk| {
             let mut connection = connection;
             // An error shows again when more is sent.
-            let Connection { output, socket, .. } = &mut *connection;
-            let _ = output.flush(std::os::fd::AsFd::as_fd(socket));
+            let _ = connection.flush();
             if !missed && connection.is_answered() {
                 return this.go_on(key, connection, desk);
             }
@@ -539,8 +538,7 @@ impl Loop {
         self.expect(key, now_ms);
         if let Some(mut connection) = self.lent.take() {
             // What is written so far must not wait. An error shows again later.
-            let Connection { output, socket, .. } = &mut *connection;
-            let _ = output.flush(std::os::fd::AsFd::as_fd(socket));
+            let _ = connection.flush();
             post.own.lent.put(connection);
         }
     }

@@ -384,8 +384,7 @@ impl<'c> Reply<'c> {
 
     fn send_some(&mut self) {
         let connection = self.connection();
-        let Connection { output, socket, broken, .. } = connection;
-        *broken |= output.flush(socket.as_fd()).is_err();
+        connection.broken |= connection.flush().is_err();
     }
 
     /// To be said before a call that may take long: what is written so far is sent if it does, and others go on with

@@ -152,12 +152,11 @@ impl Loop {
         let deadline_ms = self.now_ms + self.shared.config.body_idle_timeout_ms;
         self.timers.set(key, deadline_ms);
         // Answers to earlier requests do not wait for this one's body.
-        let Connection { output, socket, .. } = &mut *connection;
-        if output.flush(std::os::fd::AsFd::as_fd(socket)).is_err() {
+        if connection.flush().is_err() {
             return Step::On(connection, Next::Close);
         }
-        if output.is_empty() {
-            output.give_back(&mut desk.spare);
+        if connection.output.is_empty() {
+            connection.output.give_back(&mut desk.spare);
         }
         Step::On(connection, Next::Continue)
     }

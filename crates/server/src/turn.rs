@@ -155,8 +155,7 @@ impl Loop {
 
     /// Goes on with an answer: sends, and pulls when everything is sent.
     fn respond(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
-        let Connection { output, socket, .. } = &mut *connection;
-        match output.flush(std::os::fd::AsFd::as_fd(socket)) {
+        match connection.flush() {
             Ok(Flushed::All) => {}
             Ok(flushed) => return wait_for_reader(connection, flushed),
             Err(error) => return Step::On(ended(connection, &error), Next::Close),
