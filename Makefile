@@ -1,7 +1,7 @@
 # `make serve` and `make test` do all the set-up that they need; `make help` lists the rest.
 
 PYTHON ?= python3
-PYTHONS ?= 3.11 3.12 3.13
+PYTHONS ?= 3.11 3.12 3.13 3.13t
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml') Cargo.lock pyproject.toml

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
+import timeit
+from itertools import repeat
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["application", "handler"]
 
+COUNTS = 1_000_000
+
 
 def hang() -> None:
     """Hang in Python: in many short sleeps."""
@@ -32,6 +36,12 @@ def hang_computing() -> None:
     end = time.monotonic() + HOLD_S_MAX
     while time.monotonic() < end:
         pass
+
+
+def hang_holding(seconds: float) -> None:
+    """Keep the interpreter in one call that lets nobody else have it."""
+    fastest = min(timeit.repeat(lambda: sum(repeat(1, COUNTS)), number=1))
+    sum(repeat(1, int(COUNTS * seconds / fastest)))
 
 
 def hang_in_c(fifo: str) -> None:
@@ -50,6 +60,8 @@ def hangs(environ: WSGIEnvironment, start_response: StartResponse, query: Query)
             hang_computing()
         elif query["by"] == "c":
             hang_in_c(query["fifo"])
+        elif query["by"] == "holding":
+            hang_holding(3)
         else:
             hang()
     except Exception as error:

@@ -153,6 +153,36 @@ def test_does_not_react(impatient: Callable[[int], Site], tmp_path: Path, thread
     assert b"hello" == site.server.fetch("/hello").body
 
 
+@THREADS
+def test_keeps_the_interpreter(impatient: Callable[[int], Site], threads: int) -> None:
+    """Who cannot even be interrupted is reported and answered for, once."""
+    site = impatient(threads)
+    begun = time.monotonic()
+    with site.server.connect() as connection:
+        assert_timed_out(connection.get(target("/hang", by="holding", name="holding")))
+
+    assert time.monotonic() - begun < 3
+    assert "/hang?" in site.server.wait_for_log("does not react", timeout_s=PATIENCE_S)
+    site.wait_settled()
+    assert (1, 1) == (site.counters()["timed_out"], site.counters()["stuck"])
+    assert "finally" == site.notes("holding")[-1]
+    assert b"hello" == site.server.fetch("/hello").body
+
+
+def test_one_stuck_after_another(impatient: Callable[[int], Site], tmp_path: Path) -> None:
+    """A thread that is lost stands in nobody's way who has the place of its connection now."""
+    site = impatient(4)
+    fifos = [tmp_path / f"fifo{number}" for number in range(3)]
+    for fifo in fifos:
+        os.mkfifo(fifo)
+        assert_timed_out(site.server.fetch(target("/hang", by="c", name=fifo.name, fifo=fifo)))
+    assert 3 == site.counters()["stuck"]
+    for fifo in fifos:
+        fifo.open("wb").close()
+        site.wait_noted(fifo.name, "finally")
+    site.wait_settled()
+
+
 @pytest.mark.parametrize("threads", [2, 16])
 def test_others_go_on(impatient: Callable[[int], Site], tmp_path: Path, threads: int) -> None:
     """While some are stuck the others are served; afterwards all threads are there again."""

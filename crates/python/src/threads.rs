@@ -6,8 +6,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use adyton_server::Server;
 use adyton_server::log::{self, Level};
+use adyton_server::{IfStill, Server};
 use adyton_sys::process;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -77,9 +77,9 @@ fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
     let thread = ident(py)?;
     interpreter::detach();
     server.work(true, thread);
-    server.wait(PATIENCE);
+    let done = server.wait(PATIENCE);
     interpreter::attach();
-    Ok(true)
+    Ok(done)
 }
 
 /// The application has many threads, and this one waits for them.
@@ -189,20 +189,24 @@ pub(crate) fn is_timeout(py: Python<'_>, error: &PyErr) -> bool {
     timeout(py).is_ok_and(|class| error.is_instance(py, &class))
 }
 
-/// Raises `RequestTimeout` in a thread if `still` says that it is in its request, and says where it was.
-pub(crate) fn interrupt(thread: u64, still: &mut dyn FnMut() -> bool) -> Option<String> {
+/// Raises `RequestTimeout` in a thread if it is still in its request, and says where it was.
+pub(crate) fn interrupt(thread: u64, if_still: IfStill<'_>) -> Option<String> {
     Python::attach(|py| {
-        let stack = stack(py, thread).unwrap_or_else(|error| format!("(its stack cannot be read: {error})"));
+        let stack = stack(py, thread);
+        let mut is_raised = false;
         match timeout(py) {
-            // From here on no Python code runs on this thread, so that the other one stays where it is.
-            Ok(class) if still() => raise(thread, class.as_ptr()),
-            Ok(_) => return None,
-            Err(error) => {
-                log::write(Level::Error, format_args!("a request cannot be interrupted: {error}"));
-                return None;
-            }
+            Ok(class) => if_still(&mut || {
+                raise(thread, class.as_ptr());
+                is_raised = true;
+            }),
+            Err(error) => log::write(Level::Error, format_args!("a request cannot be interrupted: {error}")),
         }
-        Some(stack)
+        let text = || {
+            stack
+                .and_then(|stack| print(&stack))
+                .unwrap_or_else(|error| format!("(its stack cannot be read: {error})"))
+        };
+        is_raised.then(text)
     })
 }
 
@@ -217,10 +221,20 @@ fn raise(thread: u64, class: *mut ffi::PyObject) {
     unsafe { ffi::PyThreadState_SetAsyncExc(thread, class) };
 }
 
-/// Where a thread is, as the interpreter prints it.
-fn stack(py: Python<'_>, thread: u64) -> PyResult<String> {
+/// Where a thread is: a `traceback.StackSummary`. No source is read for it, so that the thread is still there soon after.
+fn stack(py: Python<'_>, thread: u64) -> PyResult<Bound<'_, PyAny>> {
     let frames = py.import("sys")?.call_method0("_current_frames")?;
-    let frame = frames.get_item(thread)?;
-    let lines: Vec<String> = py.import("traceback")?.call_method1("format_stack", (frame,))?.extract()?;
+    let traceback = py.import("traceback")?;
+    let walk = traceback.call_method1("walk_stack", (frames.get_item(thread)?,))?;
+    let keywords = PyDict::new(py);
+    keywords.set_item("lookup_lines", false)?;
+    let stack = traceback.getattr("StackSummary")?.call_method("extract", (walk,), Some(&keywords))?;
+    stack.call_method0("reverse")?;
+    Ok(stack)
+}
+
+/// A stack as the interpreter prints it, with its lines of source.
+fn print(stack: &Bound<'_, PyAny>) -> PyResult<String> {
+    let lines: Vec<String> = stack.call_method0("format")?.extract()?;
     Ok(lines.concat())
 }

@@ -23,13 +23,16 @@ pub trait App: Send + Sync + 'static {
     fn spawn(&self);
 
     /// Ends the call that thread `thread` is in, as far as that can be done from outside, and says where it was.
-    /// `still` says whether it is in that call: it has to be asked while attached, and after a `true` the call
-    /// does not end before this returns. Called on a thread of its own, detached.
-    fn interrupt(&self, thread: u64, still: &mut dyn FnMut() -> bool) -> Option<String>;
+    /// `if_still` runs what it is given if that thread is in that call, which does not end meanwhile: to be called while
+    /// attached. Called on a thread of its own, detached.
+    fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String>;
 
     /// Takes back what [`App::interrupt`] has done to this thread: the call has ended by itself. Called while attached.
     fn absolve(&self, thread: u64);
 }
+
+/// Runs what it is given, or not.
+pub type IfStill<'a> = &'a mut dyn FnMut(&mut dyn FnMut());
 
 /// One request, and the place for its answer.
 pub struct Call<'c> {

@@ -1,5 +1,6 @@
 //! Who runs a request: the driver at once, a thread of the queue later, or nobody.
 
+use adyton_crew::Post;
 use adyton_files::error_page;
 use adyton_http1::{Head, Known, Refusal};
 use adyton_sys::{clock, socket};
@@ -11,7 +12,7 @@ use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::Loop;
 use crate::log::{self, Level};
 use crate::reply::Reply;
-use crate::server::{Job, count, lock, log_stuck};
+use crate::server::{Http, Job, Task, count, lock, log_stuck};
 use crate::turn::{Next, Step, Worked};
 
 /// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
@@ -137,26 +138,31 @@ impl Loop {
     /// The request of a connection that is away takes longer than `--request-timeout` allows.
     pub(crate) fn overdue(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
         let (home, timeout_ms) = (self.home, self.shared.config.request_timeout_ms);
-        let is_its = |task: &crate::server::Task| task.home == home && task.key == key;
+        let is_its = |task: &Task| task.home == home && task.key == key && !task.lost;
+        let note = |post: &Post<Http>, note: fn(&mut Task)| {
+            lock(&post.own.task).as_mut().filter(|task| is_its(task)).map(note);
+        };
         let post = self.shared.crew.find(|post| lock(&post.own.task).as_ref().is_some_and(is_its));
         let task = post.as_ref().and_then(|post| *lock(&post.own.task));
-        let (Some(post), Some(task), Some(app)) = (post, task, &self.shared.app) else {
+        let (Some(post), Some(task)) = (post, task) else {
             self.timers.set(key, self.now_ms + LOOK_AGAIN_MS);
             return None;
         };
         let waited_ms = self.now_ms.saturating_sub(task.since_ms);
         if waited_ms < timeout_ms {
             self.timers.set(key, task.since_ms + timeout_ms);
-        } else if !task.interrupted {
+        } else if !task.asked {
             count(&self.shared.tally.timed_out);
-            if let Err(error) = interrupt(app, &post, task) {
+            note(&post, |task| task.asked = true);
+            if let Err(error) = interrupt(&self.shared, &post, task) {
                 log::write(Level::Error, format_args!("a call cannot be interrupted: {error}"));
             }
             self.timers.set(key, self.now_ms + REACTION_MS);
         } else {
             if let Some(lent) = post.own.lent.take() {
+                note(&post, |task| task.lost = true);
                 count(&self.shared.tally.stuck);
-                log_stuck(&task.what.to_string(), waited_ms);
+                log_stuck(&task, waited_ms);
                 let (connection, left) = lent.disown(self.now_ms);
                 post.own.lent.put(left);
                 self.away -= 1;

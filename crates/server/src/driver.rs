@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use adyton_http1::Head;
 use adyton_sys::{clock, process};
 
-use crate::app::{App, Call, Outcome, Pull, Stream};
+use crate::app::{Call, Outcome, Pull, Stream};
 use crate::body::{Body, Live};
 use crate::config::{Config, HandOver};
 use crate::connection::{After, Connection, Phase, Respond};
@@ -397,8 +397,7 @@ impl Driver {
             Errand::Discard(_) => None,
         };
         let since_ms_now = begun_us / 1000;
-        *lock(&self.hand.post.own.task) =
-            what.map(|(key, what)| Task { home, key, since_ms: since_ms_now, what, interrupted: false });
+        *lock(&self.hand.post.own.task) = what.map(|(key, what)| Task::new(home, key, since_ms_now, what));
         let date = crate::event_loop::date_now();
         match errand {
             Errand::Ask(mut ask) => {
@@ -568,28 +567,41 @@ pub(crate) struct AskLeft {
     pub(crate) place: Place,
 }
 
+/// Counted while it lives: an interpreter is not taken down meanwhile.
+struct Interrupter(Arc<Shared>);
+
+impl Interrupter {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.interrupters.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Interrupter {
+    fn drop(&mut self) {
+        self.0.interrupters.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Interrupts the request of connection `key`, on a thread of its own: taking the interpreter may take long.
 ///
 /// # Errors
 ///
 /// The process may not have another thread.
-pub(crate) fn interrupt(app: &Arc<dyn App>, post: &Arc<Post<Http>>, task: Task) -> io::Result<()> {
-    let (app, post) = (Arc::clone(app), Arc::clone(post));
+pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task) -> io::Result<()> {
+    let interrupter = Interrupter::new(shared);
+    let post = Arc::clone(post);
     let run = move || {
-        let mut held = None;
-        let mut still = || {
+        let Some(app) = &interrupter.0.app else { return };
+        let mut if_still = |strike: &mut dyn FnMut()| {
+            // Held meanwhile, so that the call cannot end.
             let mut now = lock(&post.own.task);
-            let same = now.as_mut().filter(|now| (now.home, now.key, now.since_ms) == task.id());
-            let is_same = same.is_some();
-            if let Some(same) = same {
+            if let Some(same) = now.as_mut().filter(|now| now.id() == task.id()) {
                 same.interrupted = true;
+                strike();
             }
-            // Held until the interruption is done, so that the call cannot end meanwhile.
-            held = Some(now);
-            is_same
         };
-        let stack = app.interrupt(post.own.thread, &mut still);
-        drop(held);
+        let stack = app.interrupt(post.own.thread, &mut if_still);
         if let Some(stack) = stack {
             log::write(
                 Level::Error,

@@ -533,8 +533,7 @@ impl Loop {
             count(&self.shared.tally.handed_over);
         }
         self.endpoints.slow(endpoint);
-        *lock(&post.own.task) =
-            Some(Task { home: self.home, key, since_ms: now_ms, what, interrupted: false });
+        *lock(&post.own.task) = Some(Task::new(self.home, key, now_ms, what));
         self.expect(key, now_ms);
         if let Some(mut connection) = self.lent.take() {
             // What is written so far must not wait. An error shows again later.

@@ -26,7 +26,7 @@ mod turn;
 mod watch;
 
 pub use access_log::{AccessLog, AccessLogError, Record};
-pub use app::{App, Call, Outcome, Pull, Stream};
+pub use app::{App, Call, IfStill, Outcome, Pull, Stream};
 pub use body::{Body, Live, Quota, Stored};
 pub use config::{Config, HandOver};
 pub use event_loop::{Mount, Parts};

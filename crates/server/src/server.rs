@@ -56,7 +56,18 @@ pub(crate) struct Task {
     pub(crate) key: usize,
     pub(crate) since_ms: u64,
     pub(crate) what: What,
+    /// Somebody is about to interrupt it.
+    pub(crate) asked: bool,
+    /// It was interrupted.
     pub(crate) interrupted: bool,
+    /// It was answered in its place.
+    pub(crate) lost: bool,
+}
+
+impl Task {
+    pub(crate) fn new(home: usize, key: usize, since_ms: u64, what: What) -> Self {
+        Self { home, key, since_ms, what, asked: false, interrupted: false, lost: false }
+    }
 }
 
 /// How a request begins: enough to know it again in the log, and so short that every call can note it.
@@ -199,6 +210,8 @@ pub(crate) struct Shared {
     pub(crate) output_bytes: AtomicU64,
     /// Whether a clean stop was asked for.
     pub(crate) stop: Box<dyn Fn() -> bool + Send + Sync>,
+    /// Threads that interrupt a call.
+    pub(crate) interrupters: AtomicUsize,
     /// Whether each loop is to change hands at its next wait.
     pub(crate) change: AtomicBool,
     /// The watch's thread.
@@ -266,6 +279,7 @@ impl Server {
             tally: Tally::default(),
             output_bytes: AtomicU64::new(0),
             stop,
+            interrupters: AtomicUsize::new(0),
             change: AtomicBool::new(false),
             watch: OnceLock::new(),
             ended: Mutex::new(Vec::new()),
@@ -293,8 +307,8 @@ impl Server {
         Driver::new(&self.shared, enters, thread).work();
     }
 
-    /// Waits until all loops have ended, and then for at most `patience` until no thread is inside the application.
-    /// Says whether none is.
+    /// Waits until all loops have ended, and then for at most `patience` until no thread is inside the application, nor
+    /// about to interrupt one that was. Says whether none is.
     pub fn wait(&self, patience: Duration) -> bool {
         let mut ended = lock(&self.shared.ended);
         while ended.len() < self.loops {
@@ -302,7 +316,8 @@ impl Server {
         }
         drop(ended);
         let since = Instant::now();
-        while self.shared.crew.threads(|_| false).0 > 0 {
+        let interrupts = || self.shared.interrupters.load(Ordering::SeqCst) > 0;
+        while self.shared.crew.threads(|_| false).0 > 0 || interrupts() {
             if since.elapsed() >= patience {
                 return false;
             }
@@ -366,11 +381,13 @@ impl Server {
 }
 
 /// Logs that a call does not end.
-pub(crate) fn log_stuck(what: &str, waited_ms: u64) {
+pub(crate) fn log_stuck(task: &Task, waited_ms: u64) {
+    let why = if task.interrupted { "was interrupted and" } else { "keeps the interpreter and" };
     log::write(
         Level::Error,
         format_args!(
-            "{what} was interrupted after {} s and does not react; its thread is lost until it does",
+            "{} {why} does not react after {} s; its thread is lost until it does",
+            task.what,
             waited_ms / 1000
         ),
     );

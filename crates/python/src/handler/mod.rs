@@ -3,7 +3,7 @@
 mod request;
 mod response;
 
-use adyton_server::{App, Call, Outcome, Pull, Reply, Stream};
+use adyton_server::{App, Call, IfStill, Outcome, Pull, Reply, Stream};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -75,8 +75,8 @@ impl App for Handler {
         threads::spawn();
     }
 
-    fn interrupt(&self, thread: u64, still: &mut dyn FnMut() -> bool) -> Option<String> {
-        threads::interrupt(thread, still)
+    fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String> {
+        threads::interrupt(thread, if_still)
     }
 
     fn absolve(&self, thread: u64) {

@@ -7,7 +7,7 @@ mod file_wrapper;
 mod input;
 
 use adyton_server::log::{self, Level};
-use adyton_server::{App, Body, Call, Outcome, Pull, Reply, Stream};
+use adyton_server::{App, Body, Call, IfStill, Outcome, Pull, Reply, Stream};
 use crossbeam_utils::atomic::AtomicCell;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -139,8 +139,8 @@ impl App for Wsgi {
         threads::spawn();
     }
 
-    fn interrupt(&self, thread: u64, still: &mut dyn FnMut() -> bool) -> Option<String> {
-        threads::interrupt(thread, still)
+    fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String> {
+        threads::interrupt(thread, if_still)
     }
 
     fn absolve(&self, thread: u64) {

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
 
 use adyton_http1::{BadResponse, BodySize};
-use adyton_server::{App, Call, Outcome, Pull, Reply, Stream};
+use adyton_server::{App, Call, IfStill, Outcome, Pull, Reply, Stream};
 
 thread_local! {
     /// Starts another thread of this thread's server.
@@ -64,8 +64,10 @@ impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F>
     }
 
     /// There is no way into a closure.
-    fn interrupt(&self, _thread: u64, still: &mut dyn FnMut() -> bool) -> Option<String> {
-        still().then(|| "in a closure".to_owned())
+    fn interrupt(&self, _thread: u64, if_still: IfStill<'_>) -> Option<String> {
+        let mut is_in = false;
+        if_still(&mut || is_in = true);
+        is_in.then(|| "in a closure".to_owned())
     }
 
     fn absolve(&self, _thread: u64) {
