@@ -139,7 +139,7 @@ def per_request(result: Result, found: Found) -> float:
 ONE_THREAD = sides.adyton("adyton, --threads 1", 1, app="hello_wsgi")
 SIXTEEN_THREADS = sides.adyton("adyton, --threads 16", 16, app="hello_wsgi")
 ADYTON_STATIC = sides.adyton("adyton", sides.THREADS, sides.STATIC_FILES)
-ADYTON_NICE = sides.adyton("adyton, --slow-nice 12", sides.THREADS, f"--slow-nice 12 {sides.STATIC_FILES}")
+ADYTON_ALIKE = sides.adyton("adyton, --slow-nice 0", sides.THREADS, f"--slow-nice 0 {sides.STATIC_FILES}")
 ADYTON_MANY = sides.adyton("adyton, --threads 16", 16)
 GUNICORN_STATIC = sides.gunicorn("threads_whitenoise", ", WhiteNoise", "--env STATIC_ROOT={work}/files ")
 
@@ -206,7 +206,7 @@ COMPUTE = Case(
         Column("static_p99", "static p99 ms", 2, spread=True),
         Column("static_max", "longest ms", 1),
     ),
-    Turns((ADYTON_STATIC, ADYTON_NICE, GUNICORN_STATIC, *sides.peers()[1:]), compute),
+    Turns((ADYTON_STATIC, ADYTON_ALIKE, GUNICORN_STATIC, *sides.peers()[1:]), compute),
 )
 MANY_CASE = Case(
     "many",

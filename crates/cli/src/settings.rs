@@ -184,7 +184,7 @@ impl Settings {
             factory: false,
             threads: 0,
             hand_over: HandOver::Auto,
-            slow_nice: 0,
+            slow_nice: 10,
             queue_limit: 0,
             queue_timeout_ms: 0,
             request_timeout_ms: 0,

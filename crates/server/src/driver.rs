@@ -27,6 +27,9 @@ const PARKED_MAX: usize = 1024;
 /// Late answers up to this size are left to the loop.
 const LOOP_SENDS_BYTES_MAX: u64 = 16 << 10;
 
+/// A request that has used the CPU for so long computes.
+const COMPUTES_US: u64 = 10_000;
+
 /// A request that has waited so long is worth a look at whether its client is still there at all.
 const LOOK_AT_CLIENT_MS: u64 = 5;
 
@@ -237,7 +240,7 @@ pub(crate) struct Driver {
     hand: Hand,
     /// The loop that the errand at hand came from.
     home: usize,
-    /// Whether it runs at a lower priority.
+    /// Whether it runs at a lower priority, or never shall.
     gives_way: bool,
 }
 
@@ -255,7 +258,9 @@ impl Driver {
             attached: false,
             waited_us: 0,
         };
-        Self { shared: Arc::clone(shared), desk: Desk::new(&shared.config), hand, home: 0, gives_way: false }
+        // With one slot this thread is the loop's driver, too.
+        let gives_way = shared.config.nice == 0 || shared.crew.slots() == 1;
+        Self { shared: Arc::clone(shared), desk: Desk::new(&shared.config), hand, home: 0, gives_way }
     }
 
     fn crew(&self) -> &Crew<Http> {
@@ -271,7 +276,7 @@ impl Driver {
             self.hand.slot = slot;
             match duty {
                 Duty::Drive(driven) => self.drive(driven),
-                Duty::Work(job) => self.run_job(job),
+                Duty::Work(job) => self.work_on(job),
                 Duty::Resume => debug_assert!(false, "this thread was not parked"),
                 Duty::Leave => break,
             }
@@ -383,9 +388,7 @@ impl Driver {
         }
     }
 
-    /// Runs what has waited in the queue.
     fn run_job(&mut self, job: Job) {
-        self.lower_priority();
         let Job { errand, home, since_ms } = job;
         self.hand.late = true;
         self.home = home;
@@ -422,9 +425,16 @@ impl Driver {
         }
     }
 
-    /// Slow requests leave the CPU to the loop: with its first one, a thread gives way for good.
-    fn lower_priority(&mut self) {
-        if !std::mem::replace(&mut self.gives_way, true) && self.crew().slots() > 1 {
+    /// Runs what has waited in the queue. What computes leaves the CPU to the loop: with its first such request, a thread
+    /// gives way for good (an ordinary user cannot take that back).
+    fn work_on(&mut self, job: Job) {
+        if self.gives_way {
+            return self.run_job(job);
+        }
+        let since_us = clock::thread_us();
+        self.run_job(job);
+        if clock::thread_us() - since_us >= COMPUTES_US {
+            self.gives_way = true;
             process::give_way(self.shared.config.nice);
         }
     }

@@ -17,6 +17,12 @@ pub fn monotonic_us() -> u64 {
     now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
 }
 
+/// Microseconds of CPU time that this thread has used: a system call.
+pub fn thread_us() -> u64 {
+    let used = clock_gettime(ClockId::ThreadCPUTime);
+    used.tv_sec.unsigned_abs() * 1_000_000 + used.tv_nsec.unsigned_abs() / 1000
+}
+
 /// Seconds since 1970, UTC.
 pub fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |age| age.as_secs())

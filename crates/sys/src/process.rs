@@ -17,12 +17,15 @@ pub fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Makes the calling thread give way to others: `steps` of nice(2) more. Linux keeps the value for each thread
-/// (sched(7)).
+/// Makes the calling thread give way to others: `steps` of nice(2) more, and `SCHED_BATCH`, with which it waits its turn
+/// when it wakes instead of interrupting another thread. Linux keeps both for each thread (sched(7)).
 pub fn give_way(steps: u8) {
     let now = rustix::process::getpriority_process(None).unwrap_or(0);
     // Where it is refused, the thread simply stays as important as the others.
     let _ = rustix::process::setpriority_process(None, now + i32::from(steps));
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: 0 is the calling thread, and the parameter is only read.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
 }
 
 /// The number of this process.

@@ -51,13 +51,14 @@ pub(super) const ROWS: &[Row] = &[
             // The range makes it fit.
             set: |settings, number| settings.slow_nice = u8::try_from(number).unwrap_or(0),
         },
-        default: "0",
-        example: "10",
-        help: "how far slow requests give way to quick ones",
-        detail: "Threads for slow requests run this many steps of nice(2) below the thread of the event loop. For \
-                 applications that compute beside static files and quick pages: when the CPU is busy, 10 leaves each \
-                 of them a tenth of the loop's share. Off by default, because the loop then interrupts them at every \
-                 event, which costs pages that wait more than it gains.",
+        default: "10",
+        example: "5",
+        help: "how far requests that compute give way to quick ones",
+        detail: "A thread that has run a slow request with 10 ms of CPU time or more runs this many steps of nice(2) \
+                 below the thread of the event loop from then on, so that static files and quick pages go on when \
+                 the CPU is busy; with 0 they share alike. Other programs on the CPU come before such threads, too, \
+                 unless the server has a control group of its own, as a container and a systemd service with a CPU \
+                 weight have.",
         ..GROUP
     },
     Row {
