@@ -13,10 +13,14 @@ STEPS = 20_000
 
 
 def work(steps: int) -> int:
-    """Computes something that only depends on `steps`, in a loop of Python."""
-    value = 0
+    """Computes something that only depends on `steps`, in a loop of Python, with numbers that only this call has.
+
+    Threads of a free-threaded CPython 3.13 that use the same large constant write to its reference count all the time,
+    and wait for each other's cache lines.
+    """
+    value, modulus = 0, 1_000_003 + steps
     for step in range(steps):
-        value = (value * 31 + step) % 1_000_003
+        value = (value * 31 + step) % modulus
     return value
 
 
