@@ -212,8 +212,8 @@ COMPUTE = Case(
 MANY_CASE = Case(
     "many",
     "7. 10,000 keep-alive connections, all active in turn",
-    "64 requests are under way at any time, on 64 connections and on 10,000, which take turns. The floor is what "
-    "the kernel takes for a bare loop of receive and send.",
+    "64 requests are under way at any time, on 64 connections and on 10,000, which take turns. The floor is "
+    "what the kernel takes for a bare loop of receive and send.",
     (
         Column(f"rate_{WINDOW}", "64: requests/s", 0),
         Column(f"cpu_{WINDOW}", "CPU µs/request", 2),

@@ -369,6 +369,24 @@ def variables_by_item(query: Query, thread: int) -> Iterator[bytes]:
         linger(query)
 
 
+@add("context")
+def context(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Set a context variable, yield what it is at each item, change it, and note what it is at the end."""
+    del environ
+    variable.set(f"{query['id']}.0")
+    start_response("200 OK", [PLAIN])
+
+    def items() -> Iterator[bytes]:
+        try:
+            for number in range(int(query["items"])):
+                yield variable.get().encode() + b"." * int(query["pad"]) + b"\n"
+                variable.set(f"{query['id']}.{number + 1}")
+        finally:
+            note(query["id"], variable.get())
+
+    return items()
+
+
 @add("sqlite")
 def sqlite_rows(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
     """Stream rows of a database that only the thread which opened it may use."""

@@ -85,7 +85,7 @@ def test_variables(site: Site, ms: int, pad: int) -> None:
     """A stream finds its context variable and its thread-local at each item, in the same thread.
 
     Others set the same variables meanwhile, and the readers of large streams come late, so that streams wait
-    for them. Where there is one thread such streams take turns on it, and share what belongs to it.
+    for them. Where there is one thread such streams take turns on it, and share what belongs to the thread.
     """
     count = 1 if pad and site.threads == 1 else 3 * site.threads
     items = 5 if pad == 0 else 80
@@ -94,6 +94,19 @@ def test_variables(site: Site, ms: int, pad: int) -> None:
         for number, response in enumerate(receive_all(connections)):
             line = f"id{number} id{number} True{'.' * pad}\n"
             assert line * items == response.body.decode()
+
+
+def test_context(site: Site) -> None:
+    """Large streams that take turns on a thread have each their own context, to their end."""
+    count, items = 3 * site.threads, 80
+    ids = [f"id{number}" for number in range(count)]
+    targets = [target("/context", id=one, items=items, pad=PAD) for one in ids]
+    with under_way(site.server, *targets) as connections:
+        for one, response in zip(ids, receive_all(connections), strict=True):
+            lines = [f"{one}.{number}{'.' * PAD}\n" for number in range(items)]
+            assert "".join(lines) == response.body.decode()
+    for one in ids:
+        assert [f"{one}.{items}"] == site.wait_noted(one, f"{one}.{items}")
 
 
 @pytest.mark.parametrize("ms", [0, 3], ids=["fast", "slow"])

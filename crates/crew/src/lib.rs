@@ -138,6 +138,15 @@ impl<D: Duties> Post<D> {
     }
 }
 
+/// A loop's claim to a slot for its inline calls.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// Whether it has one.
+    pub held: bool,
+    /// Whether it gets the next one that comes free.
+    wanted: bool,
+}
+
 /// Threads that were given a duty and not woken yet: never under the roster's lock, which they want first, and by a
 /// driver not before it has let go of the interpreter, which they want next. At the latest when this is dropped.
 pub struct Called<D: Duties>(Vec<Arc<Post<D>>>);
@@ -425,11 +434,11 @@ impl<D: Duties> Crew<D> {
         &self,
         job: D::Job,
         (since_ms, now_ms): (u64, u64),
-        slot: Option<&mut bool>,
+        spare: Option<&mut Claim>,
         called: &mut Called<D>,
     ) -> Result<(), D::Job> {
         let mut roster = self.lock();
-        if roster.slots_free == 0 && slot.is_some_and(std::mem::take) {
+        if roster.slots_free == 0 && spare.is_some_and(|claim| std::mem::take(&mut claim.held)) {
             roster.slots_free = 1;
         }
         // The queue is for those for whom nobody is free: its limit does not count for the others.
@@ -491,22 +500,29 @@ impl<D: Duties> Crew<D> {
         self.slots > self.drivers.len()
     }
 
-    /// Takes a slot for a loop's inline calls; `false` when there is none. Then the loop `wants` one from now on, before
-    /// the queue, and keeps in mind that it does.
-    pub fn take_slot(&self, wants: &mut bool) -> bool {
+    /// Takes a slot for a loop's inline calls; `false` when there is none. Then the loop has a claim to the next one, before
+    /// the queue.
+    pub fn take_slot(&self, claim: &mut Claim) -> bool {
+        if claim.held {
+            return true;
+        }
         let mut roster = self.lock();
-        let taken = roster.resuming.is_empty() && roster.take_slot();
-        let wanted = !taken && self.can_spare_slots();
-        roster.wanted = roster.wanted + usize::from(wanted) - usize::from(std::mem::replace(wants, wanted));
-        taken
+        claim.held = roster.resuming.is_empty() && roster.take_slot();
+        let wanted = !claim.held && self.can_spare_slots();
+        let wanted_before = std::mem::replace(&mut claim.wanted, wanted);
+        roster.wanted = roster.wanted + usize::from(wanted) - usize::from(wanted_before);
+        claim.held
     }
 
     /// A loop has no use for the slot that it has, or wants.
-    pub fn give_slot(&self, slot: &mut bool, wants: &mut bool, now_ms: u64) {
-        let mut roster = self.lock();
-        roster.slots_free += usize::from(std::mem::take(slot));
-        roster.wanted -= usize::from(std::mem::take(wants));
-        self.call_up_now(roster, now_ms);
+    pub fn give_slot(&self, claim: &mut Claim, now_ms: u64) {
+        let Claim { held, wanted } = std::mem::take(claim);
+        if held || wanted {
+            let mut roster = self.lock();
+            roster.slots_free += usize::from(held);
+            roster.wanted -= usize::from(wanted);
+            self.call_up_now(roster, now_ms);
+        }
     }
 
     /// A thread inside the application begins to wait for its client: its slot goes to others. `true` when the crew
@@ -669,17 +685,16 @@ mod tests {
     fn a_loop_comes_before_the_queue() {
         let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
         let post = crew.join(true, ());
-        let (mut loops, mut others, mut wants) = ([false; 2], [true; 2], false);
-        assert!(crew.take_slot(&mut wants) && crew.take_slot(&mut wants));
-        assert!(!crew.take_slot(&mut wants) && wants, "both are taken");
+        let mut claims = [Claim::default(), Claim::default(), Claim::default()];
+        assert!(crew.take_slot(&mut claims[0]) && crew.take_slot(&mut claims[1]));
+        assert!(!crew.take_slot(&mut claims[2]) && claims[2].wanted, "both are taken");
         assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::nobody()));
 
-        crew.give_slot(&mut others[0], &mut false, 0);
+        crew.give_slot(&mut claims[0], 0);
         assert_eq!((1, 1), (crew.slots_free(), crew.waiting()), "it is kept for the loop");
-        loops[0] = crew.take_slot(&mut wants);
-        assert_eq!((true, false), (loops[0], wants));
-        crew.give_slot(&mut others[1], &mut false, 0);
-        let duty = crew.next(&post, &mut loops[1], 0, || ());
+        assert!(crew.take_slot(&mut claims[2]) && !claims[2].wanted);
+        crew.give_slot(&mut claims[1], 0);
+        let duty = crew.next(&post, &mut false, 0, || ());
         assert!(matches!(duty, Duty::Work(7)), "the next one is the queue's");
     }
 
@@ -688,13 +703,15 @@ mod tests {
     fn a_loop_without_quick_calls_wants_nothing() {
         let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
         let post = crew.join(true, ());
-        let (mut wants, mut slot) = (false, true);
-        assert!(crew.take_slot(&mut wants) && crew.take_slot(&mut wants) && !crew.take_slot(&mut wants));
-        assert_eq!(Ok(()), crew.submit(7, (0, 0), Some(&mut slot), &mut Called::nobody()));
-        assert_eq!((false, 1), (slot, crew.slots_free()));
+        let mut claims = [Claim::default(), Claim::default(), Claim::default()];
+        assert!(crew.take_slot(&mut claims[0]) && crew.take_slot(&mut claims[1]));
+        assert!(!crew.take_slot(&mut claims[2]), "both are taken");
+        assert_eq!(Ok(()), crew.submit(7, (0, 0), Some(&mut claims[0]), &mut Called::nobody()));
+        assert_eq!((false, 1), (claims[0].held, crew.slots_free()));
 
-        crew.give_slot(&mut slot, &mut wants, 0);
-        assert!(!wants);
+        crew.give_slot(&mut claims[2], 0);
+        assert_eq!(Claim::default(), claims[2]);
+        let mut slot = false;
         assert!(matches!(crew.next(&post, &mut slot, 0, || ()), Duty::Work(7)));
         assert_eq!((true, 0), (slot, crew.slots_free()));
     }

@@ -5,7 +5,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{Called, Crew, Duties, Duty, Look, Post};
+use super::{Called, Claim, Crew, Duties, Duty, Look, Post};
 
 struct Model;
 
@@ -13,8 +13,7 @@ struct Model;
 struct Driven {
     busy: Arc<AtomicBool>,
     steps_left: usize,
-    slot: bool,
-    wants: bool,
+    claim: Claim,
     called: Called<Model>,
 }
 
@@ -68,7 +67,7 @@ impl Scene {
         loop {
             match self.crew.next(&post, &mut slot, 0, || ()) {
                 Duty::Drive(mut driven) => {
-                    driven.slot |= std::mem::take(&mut slot);
+                    driven.claim.held |= std::mem::take(&mut slot);
                     slot = self.drive(&post, driven);
                 }
                 Duty::Work(_) => self.enter(),
@@ -84,7 +83,7 @@ impl Scene {
         driven.hold();
         loop {
             if self.crew.should_give_up(post) {
-                let slot = std::mem::take(&mut driven.slot);
+                let slot = std::mem::take(&mut driven.claim.held);
                 driven.called.wake();
                 driven.release();
                 self.crew.offer(driven);
@@ -92,8 +91,7 @@ impl Scene {
             }
             if driven.steps_left == 0 {
                 // As the server does: the slot of a loop that has ended is free.
-                let Driven { slot, wants, .. } = &mut *driven;
-                self.crew.give_slot(slot, wants, 0);
+                self.crew.give_slot(&mut driven.claim, 0);
                 driven.release();
                 self.ended.fetch_add(1, Ordering::AcqRel);
                 self.crew.end_loop();
@@ -101,9 +99,9 @@ impl Scene {
             }
             driven.steps_left -= 1;
             let queued = self.queued && driven.steps_left % 2 == 0;
-            let Driven { slot, wants, called, .. } = &mut *driven;
-            if queued || !(post.enters && (*slot || self.crew.take_slot(wants))) {
-                let spare = (!self.crew.can_spare_slots() || queued).then_some(slot);
+            let Driven { claim, called, .. } = &mut *driven;
+            if queued || !(post.enters && self.crew.take_slot(claim)) {
+                let spare = (!self.crew.can_spare_slots() || queued).then_some(claim);
                 assert_eq!(Ok(()), self.crew.submit(1, (0, 0), spare, called));
                 if driven.steps_left == 0 || !queued {
                     // As the server does before it waits, or when the loop is taken; it may go on before that.
@@ -111,7 +109,6 @@ impl Scene {
                 }
                 continue;
             }
-            driven.slot = true;
             driven.release();
             post.publish(driven);
             self.enter();
@@ -130,7 +127,7 @@ impl Scene {
             // A call that lasts: the second look of two.
             self.crew.look(0, &mut last);
             if let Some((mut driven, _)) = self.crew.look(0, &mut last) {
-                driven.slot = false;
+                driven.claim.held = false;
                 driven.called.wake();
                 self.crew.offer(driven);
             }
@@ -150,7 +147,7 @@ fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, 
         let scene = Scene::new(slots, reserve, queued);
         let busy = Arc::new(AtomicBool::new(false));
         let called = Called::nobody();
-        scene.crew.offer(Box::new(Driven { busy, steps_left: steps, slot: false, wants: false, called }));
+        scene.crew.offer(Box::new(Driven { busy, steps_left: steps, claim: Claim::default(), called }));
         let mut threads = Vec::new();
         for &enters in &enters[1..] {
             let scene = Arc::clone(&scene);

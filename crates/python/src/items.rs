@@ -5,7 +5,7 @@ use std::io;
 use adyton_http1::BodySize;
 use adyton_server::log::{self, Level};
 use adyton_server::{Pull, Reply, SHARE_BYTES_MIN};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyStopIteration, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
@@ -104,12 +104,20 @@ impl<'c> Detached<'_, 'c> {
 pub(crate) struct Items {
     body: Option<Py<PyAny>>,
     iterator: Option<Py<PyIterator>>,
+    /// A `contextvars.Context` in which the rest runs (PEP 567); none while it runs in the thread's own.
+    context: Option<Py<PyAny>>,
 }
 
 impl Items {
     /// No iterator yet: a file that the kernel sends is never iterated.
     pub(crate) fn new(body: Bound<'_, PyAny>) -> Self {
-        Self { body: Some(body.unbind()), iterator: None }
+        Self { body: Some(body.unbind()), iterator: None, context: None }
+    }
+
+    /// The rest runs with the context variables as they are now.
+    pub(crate) fn keep_context(&mut self, py: Python<'_>) -> PyResult<()> {
+        self.context = Some(py.import("contextvars")?.call_method0("copy_context")?.unbind());
+        Ok(())
     }
 
     /// Sends a `FileWrapper`'s file by the kernel, if that can be done; `false` if not.
@@ -211,7 +219,23 @@ impl Items {
             self.iterator = Some(iterator.unbind());
         }
         let Some(iterator) = &self.iterator else { return Ok(None) };
-        iterator.bind(py).clone().next().transpose()
+        let iterator = iterator.bind(py);
+        if self.context.is_none() {
+            return iterator.clone().next().transpose();
+        }
+        match self.call(iterator.getattr(intern!(py, "__next__"))?) {
+            Err(error) if error.is_instance_of::<PyStopIteration>(py) => Ok(None),
+            item => item.map(Some),
+        }
+    }
+
+    /// Calls what belongs to the body in its context.
+    fn call<'py>(&self, function: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = function.py();
+        match &self.context {
+            Some(context) => context.bind(py).call_method1(intern!(py, "run"), (function,)),
+            None => function.call0(),
+        }
     }
 
     /// Calls the body's `close`, once (PEP 3333).
@@ -219,7 +243,7 @@ impl Items {
         self.iterator = None;
         let Some(body) = self.body.take() else { return };
         let closed = match body.bind(py).getattr_opt(intern!(py, "close")) {
-            Ok(Some(close)) => close.call0().map(|_| ()),
+            Ok(Some(close)) => self.call(close).map(|_| ()),
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         };

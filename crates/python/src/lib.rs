@@ -7,6 +7,7 @@ mod items;
 mod path;
 mod payload;
 mod serving;
+mod streamed;
 mod text;
 mod threads;
 mod wsgi;

@@ -40,10 +40,7 @@ impl Loop {
             return false;
         }
         self.note_quick();
-        if !self.slot {
-            self.slot = self.shared.crew.take_slot(&mut self.wants_slot);
-        }
-        self.slot
+        self.shared.crew.take_slot(&mut self.slot)
     }
 
     /// Puts a job into the queue. The loop's own slot goes with it if it is the last one and the loop has no use for it.

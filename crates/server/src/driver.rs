@@ -290,7 +290,7 @@ impl Driver {
         let post = Arc::clone(&self.hand.post);
         self.crew().begin_driving(driven.home, &post);
         driven.driver = Some(Arc::clone(&post));
-        driven.slot |= std::mem::take(&mut self.hand.slot);
+        driven.slot.held |= std::mem::take(&mut self.hand.slot);
         self.hand.late = false;
         self.home = driven.home;
         loop {
@@ -306,7 +306,7 @@ impl Driver {
                     driven.called.wake();
                     if self.should_give_back(&post) {
                         // The next driver takes one if it needs it; this thread may have a use for it now.
-                        self.hand.slot = std::mem::take(&mut driven.slot);
+                        self.hand.slot = std::mem::take(&mut driven.slot.held);
                         self.crew().offer(driven);
                         return;
                     }

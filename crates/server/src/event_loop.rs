@@ -30,7 +30,7 @@ use crate::log::{self, Level};
 use crate::server::{Http, Job, Return, Shared, Task, What, count, lock};
 use crate::timer::Wheel;
 use crate::turn::Worked;
-use adyton_crew::{Called, Post};
+use adyton_crew::{Called, Claim, Post};
 
 /// Tokens from here on are listeners; those below are connections.
 const LISTENERS: u64 = 1 << 62;
@@ -123,7 +123,6 @@ pub(crate) enum Advance {
 }
 
 /// An event loop over connections.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Loop {
     pub(crate) shared: Arc<Shared>,
     /// Its number among the server's loops.
@@ -141,10 +140,8 @@ pub(crate) struct Loop {
     pub(crate) stopping_ms: Option<u64>,
     /// Who drives.
     pub(crate) driver: Option<Arc<Post<Http>>>,
-    /// Whether its inline calls have a slot.
-    pub(crate) slot: bool,
-    /// Whether it wants one before the queue gets more.
-    pub(crate) wants_slot: bool,
+    /// The slot of its inline calls.
+    pub(crate) slot: Claim,
     /// When it last had, or would have had, a quick call to make.
     quick_ms: u64,
     /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
@@ -202,8 +199,7 @@ impl Loop {
             receives: 0,
             stopping_ms: None,
             driver: None,
-            slot: false,
-            wants_slot: false,
+            slot: Claim::default(),
             quick_ms: 0,
             called: Called::nobody(),
             lent: None,
@@ -334,10 +330,9 @@ impl Loop {
     pub(crate) fn wait(&mut self) -> io::Result<()> {
         let inbox = &self.shared.inboxes[self.home];
         let timeout_ms = if inbox.asleep.load(Ordering::Relaxed) { self.timeout_ms() } else { Some(0) };
-        if self.shared.inboxes.len() > 1 && (self.slot || self.wants_slot) {
+        if self.shared.inboxes.len() > 1 {
             // Another loop may need it, and nobody could take it from one that sleeps.
-            let Self { slot, wants_slot, .. } = self;
-            self.shared.crew.give_slot(slot, wants_slot, self.now_ms);
+            self.shared.crew.give_slot(&mut self.slot, self.now_ms);
         }
         count(&self.shared.tally.waits);
         let waited = self.epoll.wait(&mut self.events, timeout_ms);
@@ -354,9 +349,8 @@ impl Loop {
         if self.shared.crew.waiting() > 0 {
             let home = self.home;
             self.expired.extend(self.shared.crew.expire(self.now_ms, |job| job.home == home));
-            if (self.slot || self.wants_slot) && !self.needs_slot() {
-                let Self { slot, wants_slot, .. } = self;
-                self.shared.crew.give_slot(slot, wants_slot, self.now_ms);
+            if !self.needs_slot() {
+                self.shared.crew.give_slot(&mut self.slot, self.now_ms);
             }
         }
         Ok(())
@@ -528,7 +522,7 @@ impl Loop {
         let Calling { key, endpoint, what, counts } = self.calling;
         let now_ms = clock::monotonic_ms();
         self.called.wake();
-        self.slot = false;
+        self.slot.held = false;
         if counts {
             count(&self.shared.tally.handed_over);
         }

@@ -228,9 +228,8 @@ pub(crate) struct Shared {
 impl Shared {
     /// A loop has come to its end.
     pub(crate) fn end(&self, mut driven: Box<Loop>) {
-        let Loop { slot, wants_slot, called, .. } = &mut *driven;
-        called.wake();
-        self.crew.give_slot(slot, wants_slot, clock::monotonic_ms());
+        driven.called.wake();
+        self.crew.give_slot(&mut driven.slot, clock::monotonic_ms());
         self.crew.end_loop();
         lock(&self.ended).push(*driven);
         self.has_ended.notify_all();

@@ -3,7 +3,7 @@
 mod request;
 mod response;
 
-use adyton_server::{App, Call, IfStill, Outcome, Pull, Reply, Stream};
+use adyton_server::{App, Call, IfStill, Outcome};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -12,8 +12,8 @@ pub(crate) use self::request::Request;
 use self::response::{Answered, Door, Responses};
 use crate::failure;
 use crate::interpreter;
-use crate::items::Items;
 use crate::payload;
+use crate::streamed::{self, Streamed};
 use crate::threads;
 
 /// A handler and what its requests share.
@@ -30,7 +30,7 @@ impl Handler {
         Ok(Self { function, responses: Responses::new(py)? })
     }
 
-    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Option<Streamed>> {
+    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Option<Streamed<Kept>>> {
         // SAFETY: below, the request either is gone or has its own copies before this returns.
         let request = Py::new(py, unsafe { Request::lend(py, call)? })?;
         let returned = call_one(py, &self.function, &request);
@@ -47,7 +47,7 @@ impl Handler {
         }
         match answered? {
             Answered::Whole => Ok(None),
-            Answered::Partly(items, door) => Ok(Some(Streamed { items, door, request: Some(request) })),
+            Answered::Partly(items, door) => Streamed::new(py, items, Kept { door, request }).map(Some),
         }
     }
 }
@@ -95,43 +95,20 @@ impl App for Handler {
     }
 }
 
-/// An answer whose items are pulled as the client takes them.
-struct Streamed {
-    items: Items,
+/// What belongs to an answer that goes on.
+struct Kept {
     door: Door,
-    /// `None` once it is over.
-    request: Option<Py<Request>>,
+    request: Py<Request>,
 }
 
-impl Streamed {
-    fn finish(&mut self, py: Python<'_>) {
-        self.items.close(py);
-        if let Some(request) = self.request.take() {
-            request.get().end(py);
-        }
+impl streamed::Request for Kept {
+    type Door = Door;
+
+    fn door(&self) -> &Door {
+        &self.door
     }
-}
 
-impl Stream for Streamed {
-    fn pull(&mut self, reply: &mut Reply<'_>) -> Pull {
-        // SAFETY: the loop pulls between `attach` and `detach`.
-        let py = unsafe { Python::assume_attached() };
-        payload::give_back(py);
-        let pulled = self.items.advance(py, &self.door, reply).unwrap_or_else(|error| {
-            failure::log(py, &error, "an answer that had begun");
-            Pull::Failed
-        });
-        if pulled != Pull::More {
-            self.finish(py);
-        }
-        pulled
-    }
-}
-
-impl Drop for Streamed {
-    fn drop(&mut self) {
-        // SAFETY: the loop drops streams between `attach` and `detach`.
-        let py = unsafe { Python::assume_attached() };
-        self.finish(py);
+    fn end(&mut self, py: Python<'_>) {
+        self.request.get().end(py);
     }
 }

@@ -7,7 +7,7 @@ mod file_wrapper;
 mod input;
 
 use adyton_server::log::{self, Level};
-use adyton_server::{App, Body, Call, IfStill, Outcome, Pull, Reply, Stream};
+use adyton_server::{App, Body, Call, IfStill, Outcome, Pull, Reply};
 use crossbeam_utils::atomic::AtomicCell;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -20,11 +20,12 @@ pub(crate) use self::file_wrapper::FileWrapper;
 pub(crate) use self::input::Input;
 
 use self::environ::Environs;
-use self::exchange::Lent;
+use self::exchange::{Exchange, Lent};
 use crate::failure;
 use crate::interpreter;
 use crate::items::{Door, Items, write_list};
 use crate::payload;
+use crate::streamed::{Request, Streamed};
 use crate::text::exact_bytes;
 use crate::threads;
 
@@ -84,7 +85,7 @@ impl Wsgi {
         if lent.is_unshared(py) {
             self.spare.store(Some(lent));
         } else {
-            lent.end();
+            lent.as_ref().end();
         }
     }
 
@@ -102,7 +103,7 @@ impl Wsgi {
             lent.input.get().end();
         }
         match answered {
-            Ok(Some(items)) => Ok(Answered::Partly(Streamed { lent, items })),
+            Ok(Some(items)) => Streamed::new(py, items, lent).map(Answered::Partly),
             Ok(None) => {
                 self.release(py, lent);
                 Ok(Answered::Whole)
@@ -123,7 +124,7 @@ impl Wsgi {
 
 enum Answered {
     Whole,
-    Partly(Streamed),
+    Partly(Streamed<Box<Lent>>),
 }
 
 impl App for Wsgi {
@@ -213,39 +214,14 @@ fn call_two<'py>(
     }
 }
 
-/// An answer whose items are pulled as the client takes them.
-struct Streamed {
-    lent: Box<Lent>,
-    items: Items,
-}
+impl Request for Box<Lent> {
+    type Door = Exchange;
 
-impl Streamed {
-    fn finish(&mut self, py: Python<'_>) {
-        self.items.close(py);
-        self.lent.end();
+    fn door(&self) -> &Exchange {
+        self.exchange()
     }
-}
 
-impl Stream for Streamed {
-    fn pull(&mut self, reply: &mut Reply<'_>) -> Pull {
-        // SAFETY: the loop pulls between `attach` and `detach`.
-        let py = unsafe { Python::assume_attached() };
-        payload::give_back(py);
-        let pulled = self.items.advance(py, self.lent.exchange(), reply).unwrap_or_else(|error| {
-            failure::log(py, &error, "an answer that had begun");
-            Pull::Failed
-        });
-        if pulled != Pull::More {
-            self.finish(py);
-        }
-        pulled
-    }
-}
-
-impl Drop for Streamed {
-    fn drop(&mut self) {
-        // SAFETY: the loop drops streams between `attach` and `detach`.
-        let py = unsafe { Python::assume_attached() };
-        self.finish(py);
+    fn end(&mut self, _py: Python<'_>) {
+        self.as_ref().end();
     }
 }
