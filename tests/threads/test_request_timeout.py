@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import adyton
 import pytest
 
+from support.client import request
 from threads.scenes import APPLICATION, PATIENCE_S, receive_all, start, target, under_way
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 HANGING = APPLICATION.with_name("hanging.py")
 LINES = dict(enumerate(HANGING.read_text(encoding="utf-8").splitlines(), 1))
 THREADS = pytest.mark.parametrize("threads", [1, 2, 16])
+ITEMS = 100
+"""Of 64 KiB: more than the kernel keeps for a client that does not read."""
 TIMEOUT_MS = 20
 """Of the race."""
 RACES = 60
@@ -232,6 +236,38 @@ def test_time_in_the_queue_does_not_count(impatient: Callable[[int], Site], thre
         assert [b"lingered%d" % number for number in range(len(targets))] == [
             response.body for response in receive_all(connections)
         ]
+    assert 0 == site.counters()["timed_out"]
+
+
+@THREADS
+@pytest.mark.parametrize("way", ["pour", "pour-generator", "pour-write"])
+def test_time_for_a_reader_does_not_count(impatient: Callable[..., Site], threads: int, way: str) -> None:
+    """Nor has a client to read fast, as long as the application does not hang."""
+    site = impatient(threads)
+    with site.server.connect(receive_buffer_bytes=4096) as connection:
+        connection.send(request(target(f"/{way}", name="read", items=ITEMS), version="1.0"))
+        assert connection.reader.fill()
+        time.sleep(1)
+        connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+        response = connection.receive()
+
+        assert response.complete
+        assert ITEMS << 16 == len(response.body)
+    assert 0 == site.counters()["timed_out"]
+
+
+@THREADS
+def test_time_for_a_sender_does_not_count(impatient: Callable[..., Site], threads: int) -> None:
+    """Nor to send fast what the application reads as it comes."""
+    site = impatient(threads, "--stream-body=on")
+    with site.server.connect() as connection:
+        fields = [("Content-Length", "10")]
+        connection.send(request(target("/upload", how="all", name="sent"), method="POST", fields=fields))
+        for _ in range(10):
+            time.sleep(0.1)
+            connection.send(b"x")
+
+        assert b"x" * 10 == connection.receive().body
     assert 0 == site.counters()["timed_out"]
 
 

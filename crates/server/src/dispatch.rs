@@ -12,7 +12,7 @@ use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::Loop;
 use crate::log::{self, Level};
 use crate::reply::Reply;
-use crate::server::{Http, Job, Task, count, lock, log_stuck};
+use crate::server::{Http, Job, Stage, Task, count, lock, log_stuck};
 use crate::turn::{Next, Step, Worked};
 
 /// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
@@ -137,7 +137,9 @@ impl Loop {
         let (home, timeout_ms) = (self.home, self.shared.config.request_timeout_ms);
         let is_its = |task: &Task| task.home == home && task.key == key && !task.lost;
         let note = |post: &Post<Http>, note: fn(&mut Task)| {
-            lock(&post.own.task).as_mut().filter(|task| is_its(task)).map(note);
+            if let Some(task) = lock(&post.own.task).as_mut().filter(|task| is_its(task)) {
+                note(task);
+            }
         };
         let post = self.shared.crew.find(|post| lock(&post.own.task).as_ref().is_some_and(is_its));
         let task = post.as_ref().and_then(|post| *lock(&post.own.task));
@@ -146,11 +148,13 @@ impl Loop {
             return None;
         };
         let waited_ms = self.now_ms.saturating_sub(task.since_ms);
-        if waited_ms < timeout_ms {
+        if task.stage == Stage::Parked {
+            self.timers.set(key, self.now_ms + timeout_ms);
+        } else if waited_ms < timeout_ms {
             self.timers.set(key, task.since_ms + timeout_ms);
-        } else if !task.asked {
+        } else if task.stage == Stage::Runs {
             count(&self.shared.tally.timed_out);
-            note(&post, |task| task.asked = true);
+            note(&post, |task| task.stage = Stage::Overdue);
             if let Err(error) = interrupt(&self.shared, &post, task) {
                 log::write(Level::Error, format_args!("a call cannot be interrupted: {error}"));
             }

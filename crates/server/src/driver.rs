@@ -18,7 +18,7 @@ use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::{Advance, Loop};
 use crate::log::{self, Level};
 use crate::reply::{Answer, Reply};
-use crate::server::{Http, Job, Own, Return, Shared, Task, What, count, lock};
+use crate::server::{Http, Job, Own, Return, Shared, Stage, Task, What, count, lock};
 use adyton_crew::{Crew, Duty, Place as Spot, Post};
 
 /// Threads that may wait for their clients beside those inside the application; further ones keep their slots.
@@ -210,16 +210,24 @@ fn give_up(shared: &Shared, post: &Post<Http>, mut driven: Box<Loop>) {
 
 fn park<R>(shared: &Shared, post: &Arc<Post<Http>>, wait: impl FnOnce() -> R) -> R {
     let crew = &shared.crew;
-    if crew.slots() == 1 || crew.parked() >= PARKED_MAX {
-        return wait();
+    let since_ms = clock::monotonic_ms();
+    if let Some(task) = &mut *lock(&post.own.task) {
+        task.park();
     }
-    if crew.park(clock::monotonic_ms())
+    let gives_slot = crew.slots() > 1 && crew.parked() < PARKED_MAX;
+    if gives_slot
+        && crew.park(since_ms)
         && let Some(app) = &shared.app
     {
         app.spawn();
     }
     let waited = wait();
-    crew.unpark(post);
+    if gives_slot {
+        crew.unpark(post);
+    }
+    if let Some(task) = &mut *lock(&post.own.task) {
+        task.unpark(clock::monotonic_ms() - since_ms);
+    }
     waited
 }
 
@@ -554,7 +562,7 @@ impl Driver {
         (endpoint, took_us): (Endpoint, Option<u64>),
     ) {
         let task = lock(&self.hand.post.own.task).take();
-        let interrupted = task.is_some_and(|task| task.interrupted);
+        let interrupted = task.is_some_and(|task| task.is_interrupted());
         if interrupted || connection.disowned {
             // What is left of a stream is dropped while attached, too.
             self.hand.attach();
@@ -606,8 +614,10 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
         let mut if_still = |strike: &mut dyn FnMut()| {
             // Held meanwhile, so that the call cannot end.
             let mut now = lock(&post.own.task);
-            if let Some(same) = now.as_mut().filter(|now| now.id() == task.id()) {
-                same.interrupted = true;
+            if let Some(same) =
+                now.as_mut().filter(|now| now.id() == task.id() && now.stage == Stage::Overdue)
+            {
+                same.stage = Stage::Interrupted;
                 strike();
             }
         };

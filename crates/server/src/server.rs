@@ -56,17 +56,45 @@ pub(crate) struct Task {
     pub(crate) key: usize,
     pub(crate) since_ms: u64,
     pub(crate) what: What,
-    /// Somebody is about to interrupt it.
-    pub(crate) asked: bool,
-    /// It was interrupted.
-    pub(crate) interrupted: bool,
+    pub(crate) stage: Stage,
     /// It was answered in its place.
     pub(crate) lost: bool,
 }
 
+/// How far the end of a task's time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its time runs.
+    Runs,
+    /// It waits for its client, which does not count.
+    Parked,
+    /// Its time is over, and somebody is about to interrupt it.
+    Overdue,
+    Interrupted,
+}
+
 impl Task {
     pub(crate) fn new(home: usize, key: usize, since_ms: u64, what: What) -> Self {
-        Self { home, key, since_ms, what, asked: false, interrupted: false, lost: false }
+        Self { home, key, since_ms, what, stage: Stage::Runs, lost: false }
+    }
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.stage == Stage::Interrupted
+    }
+
+    /// Its time stands still.
+    pub(crate) fn park(&mut self) {
+        if !self.is_interrupted() {
+            self.stage = Stage::Parked;
+        }
+    }
+
+    /// Its time runs again, after so long.
+    pub(crate) fn unpark(&mut self, waited_ms: u64) {
+        if self.stage == Stage::Parked {
+            self.since_ms += waited_ms;
+            self.stage = Stage::Runs;
+        }
     }
 }
 
@@ -381,7 +409,7 @@ impl Server {
 
 /// Logs that a call does not end.
 pub(crate) fn log_stuck(task: &Task, waited_ms: u64) {
-    let why = if task.interrupted { "was interrupted and" } else { "keeps the interpreter and" };
+    let why = if task.is_interrupted() { "was interrupted and" } else { "keeps the interpreter and" };
     log::write(
         Level::Error,
         format_args!(
