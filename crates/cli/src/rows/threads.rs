@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
         },
         default: "10",
         example: "5",
-        help: "how far what computes gives way to quick requests",
+        help: "how far what computes gives way",
         detail: "A thread that has run a slow request with 10 ms of CPU time or more runs this many steps of nice(2) \
                  below the thread of the event loop from then on, so that static files and quick pages go on when \
                  the CPU is busy; with 0 they share alike. Other programs on the CPU come before such threads, too, \
