@@ -32,6 +32,8 @@ NAMES = {
 }
 WAYS = ("inline", "handed_over", "queued")
 BATCH = 100
+ATTEMPTS = 3
+"""A machine that stands still for some milliseconds makes quick requests slow."""
 
 
 @pytest.fixture
@@ -115,36 +117,47 @@ def test_busy(site: Site, flag: Flag) -> None:
     site.wait_queued(0)
 
 
-@pytest.mark.parametrize("slow_by", ["GET /learn/slow", "POST /learn/one"])
-def test_learning(fresh: Site, slow_by: str) -> None:
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_learning(fresh: Site, method: str) -> None:
     """An endpoint that is slow goes to the queue; others do not; when it is fast again it comes back.
 
     An endpoint is a method and the first two segments of a path.
     """
-    method, slow = slow_by.split(" ")
-    fast = "/learn/one" if method == "POST" else "/learn/fast"
-    segment = slow.rsplit("/", 1)[1]
+    for attempt in range(ATTEMPTS):
+        try:
+            learn(fresh, method, f"slow{attempt}", f"fast{attempt}" if method == "GET" else f"slow{attempt}")
+        except AssertionError:
+            if attempt + 1 == ATTEMPTS:
+                raise
+        else:
+            break
 
-    def ask(count: int, **query: object) -> dict[str, int]:
-        before = fresh.counters()
-        with fresh.server.connect() as connection:
+
+def learn(site: Site, method: str, slow: str, fast: str) -> None:
+    """Make one endpoint slow, and fast again, beside one that is always fast."""
+
+    def ask(count: int) -> dict[str, int]:
+        before = site.counters()
+        with site.server.connect() as connection:
             for number in range(count):
-                asked = target(f"{slow}/{number}/more", **query)
-                assert 200 == connection.get(asked, method=method).status
-        fresh.wait_settled()
-        after = fresh.counters()
+                assert 200 == connection.get(f"/learn/{slow}/{number}/more", method=method).status
+        site.wait_settled()
+        after = site.counters()
         return {name: after[name] - before[name] for name in WAYS}
 
-    ways(fresh, [f"{fast}/x"] * BATCH)
-    fresh.server.fetch(target(f"/learn/{segment}", set=3), method="PUT")
+    def inline_beside() -> int:
+        return ways(site, [f"/learn/{fast}/{number}" for number in range(BATCH)])["inline"]
+
+    inline_beside()
+    site.server.fetch(target(f"/learn/{slow}", set=3), method="PUT")
     ask(BATCH)
     if method == "GET":
         assert 0.9 * BATCH < ask(BATCH)["queued"]
-        assert 0.8 * BATCH < ways(fresh, [f"{fast}/{number}" for number in range(BATCH)])["inline"]
-    fresh.server.fetch(target(f"/learn/{segment}", set=0), method="PUT")
+        assert 0.8 * BATCH < inline_beside()
+    site.server.fetch(target(f"/learn/{slow}", set=0), method="PUT")
     if method == "POST":
         # The same path by another method was never slow.
-        assert 0.8 * BATCH < ways(fresh, [f"{fast}/{number}" for number in range(BATCH)])["inline"]
+        assert 0.8 * BATCH < inline_beside()
     for _ in range(20):
         if ask(BATCH)["inline"] > 0.8 * BATCH:
             break

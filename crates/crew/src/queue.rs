@@ -18,6 +18,10 @@ const TARGET_PART: u64 = 2;
 pub(crate) struct Queue<J> {
     /// The oldest first, each with the time since when it waits.
     waiting: VecDeque<(u64, J)>,
+    /// The rests of answers that have begun: they are never turned away, and take turns with the requests.
+    begun: VecDeque<J>,
+    /// Whose turn it was.
+    was_begun: bool,
     length_max: usize,
     timeout_ms: u64,
     interval: Interval,
@@ -35,15 +39,16 @@ impl<J> Queue<J> {
     /// A queue of `length_max` places, each for `timeout_ms` at most.
     pub(crate) fn new(length_max: usize, timeout_ms: u64) -> Self {
         let interval = Interval { since_ms: 0, shortest_ms: u64::MAX };
-        Self { waiting: VecDeque::new(), length_max, timeout_ms, interval, pressed: false }
+        let (waiting, begun) = (VecDeque::new(), VecDeque::new());
+        Self { waiting, begun, was_begun: false, length_max, timeout_ms, interval, pressed: false }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.begun.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.len() == 0
     }
 
     /// How long a request may wait now.
@@ -52,11 +57,15 @@ impl<J> Queue<J> {
     }
 
     /// Adds a request that waits since `since_ms`; it comes back when there is no place, or it has waited too long.
-    /// One that waits since the end of time has a place for as long as it takes, and one that is `taken` at once needs
-    /// none.
+    /// One that waits since the end of time has begun, and has a place for as long as it takes; one that is `taken` at
+    /// once needs none.
     pub(crate) fn push(&mut self, job: J, since_ms: u64, now_ms: u64, taken: bool) -> Result<(), J> {
+        if since_ms == u64::MAX {
+            self.begun.push_back(job);
+            return Ok(());
+        }
         let waited_ms = now_ms.saturating_sub(since_ms);
-        let full = self.waiting.len() >= self.length_max && since_ms != u64::MAX && !taken;
+        let full = self.waiting.len() >= self.length_max && !taken;
         if full || waited_ms > self.timeout_ms {
             return Err(job);
         }
@@ -64,14 +73,18 @@ impl<J> Queue<J> {
         Ok(())
     }
 
-    /// The request that is served next.
+    /// The request that is served next, or the answer that goes on.
     pub(crate) fn pop(&mut self, now_ms: u64) -> Option<J> {
-        let Some((since_ms, _)) = self.waiting.front() else {
+        let Some(&(since_ms, _)) = self.waiting.front() else {
             self.pressed = false;
             self.interval = Interval { since_ms: now_ms, shortest_ms: 0 };
-            return None;
+            return self.begun.pop_front();
         };
-        self.note(now_ms.saturating_sub(*since_ms), now_ms);
+        self.was_begun = !self.was_begun && !self.begun.is_empty();
+        if self.was_begun {
+            return self.begun.pop_front();
+        }
+        self.note(now_ms.saturating_sub(since_ms), now_ms);
         let next = if self.pressed { self.waiting.pop_back() } else { self.waiting.pop_front() };
         next.map(|(_, job)| job)
     }
@@ -159,6 +172,28 @@ mod tests {
         assert_eq!(Ok(()), queue.push(300, 732, 732, false));
         assert_eq!(Ok(()), queue.push(301, 733, 733, false));
         assert_eq!(Some(300), queue.pop(734));
+    }
+
+    /// What has begun takes turns with what has not, also under pressure, and keeps nothing from being turned away.
+    #[test]
+    fn answers_go_on_under_pressure() {
+        let mut queue = Queue::new(1_000, 1_000);
+        for job in 0..100 {
+            assert_eq!(Ok(()), queue.push(job, 0, 0, false));
+        }
+        for now_ms in (450..650).step_by(10) {
+            assert!(queue.pop(now_ms).is_some_and(|job| job < 100));
+        }
+        for job in 200..203 {
+            assert_eq!(Ok(()), queue.push(job, u64::MAX, 650, false));
+        }
+        assert_eq!(Ok(()), queue.push(300, 650, 650, false));
+        assert_eq!(Ok(()), queue.push(301, 650, 650, false));
+
+        assert_eq!([200, 301, 201, 300].map(Some), [651; 4].map(|now_ms| queue.pop(now_ms)));
+        assert_eq!(Some(20), queue.expire(652, |_| true));
+        while queue.expire(652, |_| true).is_some() {}
+        assert_eq!([Some(202), None], [652; 2].map(|now_ms| queue.pop(now_ms)));
     }
 
     /// A wait that is short, as of many connections that take turns, is no pressure.

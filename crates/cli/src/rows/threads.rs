@@ -105,7 +105,8 @@ pub(super) const ROWS: &[Row] = &[
         example: "10s",
         help: "longest run of a request; then 504; 0: any",
         detail: "Raises `adyton.RequestTimeout` inside the request and logs where it was. A client that has got \
-                 nothing yet gets a 504. Code that waits outside Python notices when it comes back; that it has not \
+                 nothing yet gets a 504. The queue does not count, nor does the time in which the application waits \
+                 for its client. Code that waits outside Python notices when it comes back; that it has not \
                  is logged a second later, and its client is answered.",
         ..GROUP
     },
