@@ -154,7 +154,7 @@ impl Loop {
             self.timers.set(key, task.since_ms + timeout_ms);
         } else if task.stage == Stage::Runs {
             count(&self.shared.tally.timed_out);
-            note(&post, |task| task.stage = Stage::Overdue);
+            note(&post, Task::expire);
             if let Err(error) = interrupt(&self.shared, &post, task) {
                 log::write(Level::Error, format_args!("a call cannot be interrupted: {error}"));
             }

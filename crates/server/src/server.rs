@@ -82,6 +82,13 @@ impl Task {
         self.stage == Stage::Interrupted
     }
 
+    /// Its time is over, unless it waits for its client by now.
+    pub(crate) fn expire(&mut self) {
+        if self.stage == Stage::Runs {
+            self.stage = Stage::Overdue;
+        }
+    }
+
     /// Its time stands still.
     pub(crate) fn park(&mut self) {
         if !self.is_interrupted() {
