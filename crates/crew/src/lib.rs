@@ -36,9 +36,9 @@
 //! objects): only that one *enters*. The other never does, and gives the loop back as soon as the first is
 //! idle.
 //!
-//! Threads that have *worked* from the queue run at a lower priority from then on, so that slow requests leave the
-//! CPU to the loop; and a process that is not root cannot take that back. So some threads stay *fresh*: a
-//! reserve that takes loops only, and the loops go to them first.
+//! A thread that has *worked* from the queue may run at a lower priority from then on, if what it ran computes, so that
+//! this leaves the CPU to the loop; and a process that is not root cannot take that back. So some threads stay
+//! *fresh*: a reserve that takes loops only, and the loops go to them first.
 //!
 //! The roster's lock is taken when somebody changes his place, never by a call that is quick.
 

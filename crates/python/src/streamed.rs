@@ -15,7 +15,7 @@ pub(crate) trait Request: Send {
     fn door(&self) -> &Self::Door;
 
     /// The answer is over. Called at least once.
-    fn end(&mut self, py: Python<'_>);
+    fn ended(&self, py: Python<'_>);
 }
 
 /// The rest of an answer.
@@ -43,7 +43,7 @@ impl<R: Request> Streamed<R> {
 
     fn finish(&mut self, py: Python<'_>) {
         self.items.close(py);
-        self.request.end(py);
+        self.request.ended(py);
     }
 }
 

@@ -13,14 +13,17 @@ pub fn monotonic_ms() -> u64 {
 
 /// Microseconds of `CLOCK_MONOTONIC`.
 pub fn monotonic_us() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
+    us_of(ClockId::Monotonic)
 }
 
 /// Microseconds of CPU time that this thread has used: a system call.
 pub fn thread_us() -> u64 {
-    let used = clock_gettime(ClockId::ThreadCPUTime);
-    used.tv_sec.unsigned_abs() * 1_000_000 + used.tv_nsec.unsigned_abs() / 1000
+    us_of(ClockId::ThreadCPUTime)
+}
+
+fn us_of(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
 }
 
 /// Seconds since 1970, UTC.

@@ -108,7 +108,7 @@ impl streamed::Request for Kept {
         &self.door
     }
 
-    fn end(&mut self, py: Python<'_>) {
+    fn ended(&self, py: Python<'_>) {
         self.request.get().end(py);
     }
 }

@@ -85,7 +85,7 @@ impl Wsgi {
         if lent.is_unshared(py) {
             self.spare.store(Some(lent));
         } else {
-            lent.as_ref().end();
+            lent.end();
         }
     }
 
@@ -221,7 +221,7 @@ impl Request for Box<Lent> {
         self.exchange()
     }
 
-    fn end(&mut self, _py: Python<'_>) {
-        self.as_ref().end();
+    fn ended(&self, _py: Python<'_>) {
+        self.end();
     }
 }
