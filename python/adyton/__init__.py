@@ -10,9 +10,9 @@ A handler is a function of a request::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from adyton._core import Request, counters, serve
+from adyton._core import Request, counters, place, serve
 from adyton._response import Abort, RequestTimeout, Response
 
 if TYPE_CHECKING:
@@ -23,7 +23,24 @@ if TYPE_CHECKING:
     #: A plain handler.
     Handler = Callable[[Request], Answer]
 
-__all__ = ["Abort", "Request", "RequestTimeout", "Response", "abort", "counters", "serve"]
+__all__ = ["Abort", "Request", "RequestTimeout", "Response", "Worker", "abort", "counters", "serve", "worker"]
+
+
+class Worker(NamedTuple):
+    """The place of a process among the workers of ``adyton serve``."""
+
+    #: From 1 on. A worker that takes another's place has the same number.
+    number: int
+    #: How many there were when this one was started.
+    of: int
+    #: 1 at first, and one more after each reload.
+    generation: int
+
+
+def worker() -> Worker | None:
+    """The place of this process; ``None`` when it serves without a supervisor."""
+    found = place()
+    return Worker(*found) if found else None
 
 
 def abort(status: int, message: str | None = None) -> NoReturn:

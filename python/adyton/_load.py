@@ -159,6 +159,25 @@ def _own_frames(frames: TracebackType | None) -> TracebackType | None:
     return None
 
 
+def prepare_worker() -> None:
+    """Has the Python stacks of all threads written when this process is ended by a fault, or by SIGABRT."""
+    import faulthandler
+
+    faulthandler.enable(2)
+
+
+def stacks() -> str:
+    """Where every thread is, as the interpreter prints it."""
+    import threading
+    from traceback import format_stack
+
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return "\n".join(
+        f"Thread {names.get(ident, ident)}:\n{''.join(format_stack(frame))}"
+        for ident, frame in sys._current_frames().items()  # noqa: SLF001
+    )
+
+
 def python() -> str:
     """The interpreter, for the banner: ``CPython 3.13.0``."""
     name = {"cpython": "CPython"}.get(sys.implementation.name, sys.implementation.name)

@@ -26,8 +26,10 @@ MAY_USE = {
     "adyton-files": {"adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
     "adyton-server": {"adyton-http1", "adyton-sys", "adyton-files", "adyton-crew"},
+    "adyton-process": {"adyton-http1", "adyton-sys", "adyton-server"},
     "adyton-python": {
         "adyton-http1",
+        "adyton-process",
         "adyton-sys",
         "adyton-cli",
         "adyton-files",

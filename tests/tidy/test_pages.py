@@ -71,11 +71,15 @@ def test_help_has_every_row() -> None:
 def test_help_has_every_command() -> None:
     """What `adyton help` names, there is: each command answers with its own help, or does its work."""
     text = adyton("help")
-    commands = re.findall(r"^  adyton (\w+)", text, re.MULTILINE)
+    commands = re.findall(r"^  adyton ([a-z-]+)", text, re.MULTILINE)
+    own, orders = commands[:5], commands[5:]
 
-    assert ["serve", "check", "help", "reference"] == commands
+    assert ["serve", "check", "help", "reference", "--version"] == own
+    assert ["status", "top", "reload", "stop", "workers", "log-level", "dump"] == orders
     for command in ("serve", "check"):
         assert adyton("help", command) == adyton(command, "--help")
+    for order in orders:
+        assert adyton(order, "--help").startswith(f"Usage: adyton {order}")
 
 
 def test_rows_tell_every_spelling() -> None:

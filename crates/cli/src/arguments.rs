@@ -22,9 +22,37 @@ pub enum Command {
     Serve(Box<Settings>),
     /// Load the target, say what it is, serve nothing.
     Check(Box<Settings>),
+    /// Be a worker: the place that the supervisor has written.
+    Worker(String, Box<Settings>),
+    /// Ask a server that runs, or give it an order.
+    Client(Client),
     /// Print this text to standard output and exit with 0.
     Done(String),
 }
+
+/// What a server that runs is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Which order: one of [`ORDERS`].
+    pub order: &'static str,
+    /// What it is about: a level of the log, or how the workers change.
+    pub about: Option<String>,
+    /// The control socket; without one it is looked for.
+    pub control: Option<String>,
+    /// As JSON, for programs.
+    pub json: bool,
+}
+
+/// The orders that a server takes on its control socket: each with what it is about, and its help.
+pub(crate) const ORDERS: [(&str, &str, &str); 7] = [
+    ("status", "", "how the server and its workers stand"),
+    ("top", "", "the same, live, on a terminal"),
+    ("reload", "", "new workers in the place of all, without losing a request"),
+    ("stop", "[fast]", "finish what runs, and end; fast: at once"),
+    ("workers", "more|fewer", "one worker more, or one less"),
+    ("log-level", "LEVEL", "log from debug, info, warning or error on"),
+    ("dump", "", "where every thread of every worker is in Python"),
+];
 
 /// Reads the command line, without the program's name, and the environment.
 ///
@@ -41,10 +69,70 @@ pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> 
     match command.as_str() {
         "serve" => serve("serve", rest, environment, ink, Command::Serve),
         "check" => serve("check", rest, environment, ink, Command::Check),
+        "worker" => worker(rest, environment, ink),
         "help" | "-h" | "--help" => help_about(rest.first().map(String::as_str), ink),
         "reference" => Ok(Command::Done(reference())),
         "-V" | "--version" => Ok(Command::Done(format!("adyton {VERSION}\n"))),
-        other => Err(unknown_command(other)),
+        other => match ORDERS.iter().find(|(order, ..)| *order == other) {
+            Some((order, about, _)) => client(order, about, rest),
+            None => Err(unknown_command(other)),
+        },
+    }
+}
+
+/// What a supervisor starts: the worker's place, and what the user has typed.
+fn worker(args: &[String], environment: &[(String, String)], ink: Ink) -> Result<Command, Failure> {
+    let usage =
+        || Failure::usage("adyton worker is what the supervisor starts; you want adyton serve".to_owned());
+    let (place, rest) = args.split_first().ok_or_else(usage)?;
+    match rest.split_first() {
+        Some((command, rest)) if command == "serve" => {
+            match serve("serve", rest, environment, ink, Command::Serve)? {
+                Command::Serve(settings) => Ok(Command::Worker(place.clone(), settings)),
+                other => Ok(other),
+            }
+        }
+        _ => Err(usage()),
+    }
+}
+
+/// `adyton status --control PATH --json` and its like.
+fn client(order: &'static str, about: &str, args: &[String]) -> Result<Command, Failure> {
+    let usage =
+        format!("adyton {order}{}{about} [--control PATH] [--json]", if about.is_empty() { "" } else { " " });
+    let wrong = |what: String| Failure::usage(format!("{what}; the command is: {usage}"));
+    let mut client = Client { order, about: None, control: None, json: false };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "-h" | "--help" => return Ok(Command::Done(format!("Usage: {usage}\n"))),
+            "--json" => client.json = true,
+            "--control" => {
+                let path =
+                    args.next().ok_or_else(|| wrong("--control needs the path of a socket".to_owned()))?;
+                client.control = Some(path.clone());
+            }
+            other => match other.strip_prefix("--control=") {
+                Some(path) => client.control = Some(path.to_owned()),
+                None if !other.starts_with('-') && client.about.is_none() && !about.is_empty() => {
+                    client.about = Some(other.to_owned());
+                }
+                None => return Err(wrong(format!("{other} is not understood"))),
+            },
+        }
+    }
+    let known: &[&str] = match order {
+        "stop" => &["fast"],
+        "workers" => &["more", "fewer"],
+        "log-level" => &["debug", "info", "warning", "error"],
+        _ => &[],
+    };
+    match client.about.as_deref() {
+        Some(about) if !known.contains(&about) => Err(wrong(format!("{about} is not understood"))),
+        None if !about.is_empty() && !about.starts_with('[') => {
+            Err(wrong(format!("{order} needs to know more")))
+        }
+        _ => Ok(Command::Client(client)),
     }
 }
 
@@ -164,7 +252,8 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
 }
 
 fn unknown_command(wrong: &str) -> Failure {
-    let near = nearest(wrong, ["serve", "check", "help", "reference", "--version", "--help"].into_iter());
+    let own = ["serve", "check", "help", "reference", "--version", "--help"];
+    let near = nearest(wrong, own.into_iter().chain(ORDERS.iter().map(|(order, ..)| *order)));
     let hint = match near {
         Some(command) => format!("adyton {command}"),
         None => format!("adyton serve {wrong}"),

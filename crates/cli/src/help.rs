@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::arguments::ORDERS;
 use crate::row::Row;
 use crate::rows::ROWS;
 
@@ -35,6 +36,10 @@ pub(crate) fn overview(ink: Ink) -> String {
     let mut out = format!("{}\n\n", ink.bold("Adyton: a web server with Python inside"));
     for (command, text) in commands {
         let _ = writeln!(out, "  adyton {command:<27} {text}");
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("A server that runs"));
+    for (order, about, text) in ORDERS {
+        let _ = writeln!(out, "  adyton {:<27} {text}", format!("{order} {about}").trim_end());
     }
     let _ = writeln!(out, "\n{}", ink.bold("Targets"));
     for (target, text) in TARGETS {

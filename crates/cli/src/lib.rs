@@ -19,14 +19,15 @@ mod settings;
 mod target;
 mod units;
 
-pub use arguments::{Command, VERSION, parse};
+pub use arguments::{Client, Command, VERSION, parse};
 pub use bind::Bind;
 pub use reference::reference;
 pub use resolve::{Failure, from_keywords};
 pub use row::{Kind, Row};
 pub use rows::ROWS;
 pub use settings::{
-    AccessLog, AccessLogFormat, HandOver, Interface, LogLevel, Settings, StaticMount, UnderscoreHeaders,
+    AccessLog, AccessLogFormat, Control, HandOver, Interface, LogLevel, Pace, Processes, Settings,
+    StaticMount, UnderscoreHeaders,
 };
 pub use target::Target;
 pub use units::Unit;

@@ -80,7 +80,7 @@ pub(crate) fn resolve(
     target: Option<&str>,
     environment: &[(String, String)],
 ) -> Result<Settings, Failure> {
-    let mut settings = Settings::blank();
+    let mut settings = Settings::default();
     let mut chosen = choose(given, environment)?;
     let from_parts = settle_address(&mut chosen)?;
     for chosen in &chosen {

@@ -9,8 +9,9 @@ use crate::target::Target;
 /// Every setting, checked.
 ///
 /// Relative paths are relative to `chdir`: the server goes there before it opens anything.
-/// Numbers have their unit in the name; `_max` and `_min` include the value itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Numbers have their unit in the name; `_max` and `_min` include the value itself. `Settings::default()` is what the
+/// rows then fill: nobody ever sees a value of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the user, not a state of ours")]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
 pub struct Settings {
@@ -39,6 +40,25 @@ pub struct Settings {
     pub chdir: Option<PathBuf>,
     pub python_path: Vec<PathBuf>,
     pub env: Vec<(String, String)>,
+
+    pub processes: Processes,
+    pub reload_pace: Pace,
+    /// 0: any number.
+    pub max_requests: u64,
+    /// 0: for ever.
+    pub max_lifetime_ms: u64,
+    /// 0: any.
+    pub max_rss_bytes: u64,
+    /// 0: any.
+    pub memory_limit_bytes: u64,
+    /// 0: any.
+    pub cpu_limit_ms: u64,
+    pub nice: u8,
+    /// 0: for ever.
+    pub startup_timeout_ms: u64,
+    pub drain_delay_ms: u64,
+    pub control: Control,
+    pub admin: Option<Bind>,
 
     pub statics: Vec<StaticMount>,
     pub static_listing: bool,
@@ -94,9 +114,10 @@ pub struct Settings {
 }
 
 /// What kind of application the target is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Interface {
     /// Looked at when it is loaded.
+    #[default]
     Auto,
     /// PEP 3333.
     Wsgi,
@@ -105,14 +126,49 @@ pub enum Interface {
 }
 
 /// When a request loses its thread the event loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum HandOver {
     /// When it takes long.
+    #[default]
     Auto,
     /// Before it begins.
     Always,
     /// Not at all.
     Never,
+}
+
+/// How many worker processes there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Processes {
+    /// As many as the control group grants CPUs, and memory allows.
+    #[default]
+    Auto,
+    /// This process serves, without a supervisor.
+    None,
+    /// So many.
+    Number(usize),
+}
+
+/// How many workers reload at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Pace {
+    /// All, after the first.
+    #[default]
+    All,
+    /// One after the other.
+    One,
+}
+
+/// Where orders are taken.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Control {
+    /// Nowhere.
+    #[default]
+    Off,
+    /// At a path that is made of the process's number.
+    Auto,
+    /// Here.
+    Path(PathBuf),
 }
 
 /// A folder of files under a prefix of the URL's path.
@@ -125,9 +181,10 @@ pub struct StaticMount {
 }
 
 /// Where the access log goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum AccessLog {
     /// Nowhere.
+    #[default]
     Off,
     /// Standard output, written `-`.
     Stdout,
@@ -136,9 +193,10 @@ pub enum AccessLog {
 }
 
 /// How a line of the access log looks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum AccessLogFormat {
     /// The common log format.
+    #[default]
     Common,
     /// `Common` with the referrer and the user agent.
     Combined,
@@ -149,9 +207,10 @@ pub enum AccessLogFormat {
 }
 
 /// The least serious message that is logged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum LogLevel {
     /// What helps to find a fault in the server itself.
+    #[default]
     Debug,
     /// Start, stop and the like.
     Info,
@@ -162,78 +221,13 @@ pub enum LogLevel {
 }
 
 /// What happens to a request field with an underscore in its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum UnderscoreHeaders {
     /// The field is left out.
+    #[default]
     Drop,
     /// The request is answered 400.
     Refuse,
-}
-
-impl Settings {
-    /// What the rows then fill: no value here is ever seen by anybody.
-    pub(crate) fn blank() -> Settings {
-        Settings {
-            target: None,
-            located: None,
-            bind: Vec::new(),
-            host: String::new(),
-            port: 0,
-            backlog: 0,
-            interface: Interface::Auto,
-            factory: false,
-            threads: 0,
-            hand_over: HandOver::Auto,
-            slow_nice: 10,
-            queue_limit: 0,
-            queue_timeout_ms: 0,
-            request_timeout_ms: 0,
-            stream_body: false,
-            output_bytes_max: 0,
-            chdir: None,
-            python_path: Vec::new(),
-            env: Vec::new(),
-            statics: Vec::new(),
-            static_listing: false,
-            static_cache_control: None,
-            static_404: None,
-            static_fallback: None,
-            static_fall_through: false,
-            static_precompressed: false,
-            static_symlinks: false,
-            static_cache_bytes_max: 0,
-            static_cache_file_bytes_max: 0,
-            access_log: AccessLog::Off,
-            access_log_format: AccessLogFormat::Common,
-            log_level: LogLevel::Debug,
-            request_line_bytes_max: 0,
-            header_field_bytes_max: 0,
-            header_bytes_max: 0,
-            header_fields_max: 0,
-            body_bytes_max: 0,
-            body_memory_bytes_max: 0,
-            body_files_bytes_max: 0,
-            temp_dir: PathBuf::new(),
-            underscore_headers: UnderscoreHeaders::Drop,
-            merge_slashes: false,
-            server_header: None,
-            connections_max: 0,
-            connections_per_address_max: 0,
-            keep_alive_requests_max: 0,
-            drain_bytes_max: 0,
-            first_byte_timeout_ms: 0,
-            header_timeout_ms: 0,
-            body_idle_timeout_ms: 0,
-            body_rate_min_bytes_per_second: 0,
-            body_rate_grace_ms: 0,
-            write_idle_timeout_ms: 0,
-            write_rate_min_bytes_per_second: 0,
-            write_rate_grace_ms: 0,
-            keep_alive_timeout_ms: 0,
-            linger_timeout_ms: 0,
-            graceful_timeout_ms: 0,
-        }
-    }
 }
 
 impl FromStr for StaticMount {

@@ -12,7 +12,9 @@ mod text;
 mod threads;
 mod wsgi;
 
-use adyton_cli::{Command, Interface};
+use std::path::Path;
+
+use adyton_cli::{Client, Command, Interface, Processes};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
@@ -27,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use super::wsgi::{Errors, FileWrapper, Input};
     #[pymodule_export]
-    use super::{counters, main, serve};
+    use super::{counters, main, place, serve};
 }
 
 /// Runs the command line and returns its exit status: 0 after a clean stop, 1 when the operating
@@ -40,11 +42,17 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
             print!("{text}");
             Ok(())
         }
-        Ok(Command::Serve(settings)) => serving::serve(py, &settings).map(|done| {
-            if !done {
-                threads::leave(py);
-            }
-        }),
+        Ok(Command::Serve(settings)) if settings.processes == Processes::None => {
+            serving::serve(py, &settings).map(|done| end(py, done))
+        }
+        Ok(Command::Serve(settings)) => match serving::supervise(py, &settings, &args) {
+            Ok(status) => return status,
+            Err(failure) => Err(failure),
+        },
+        Ok(Command::Worker(place, settings)) => {
+            serving::work(py, &settings, &place).map(|done| end(py, done))
+        }
+        Ok(Command::Client(client)) => return order(py, &client, color),
         Ok(Command::Check(settings)) => {
             serving::check(py, &settings).map(|found| println!("adyton: {found}"))
         }
@@ -60,6 +68,34 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
     }
 }
 
+/// The end of a server that has run in this process.
+fn end(py: Python<'_>, done: bool) {
+    if !done {
+        threads::leave(py);
+    }
+}
+
+/// Asks a server that runs; the exit status is 0 if it has done what it was told.
+fn order(py: Python<'_>, client: &Client, color: bool) -> u8 {
+    let Client { order, about, control, json } = client.clone();
+    // Ctrl-C ends a live view, not only the call that it is in.
+    let default = py.import("signal").and_then(|signal| {
+        signal.call_method1("signal", (signal.getattr("SIGINT")?, signal.getattr("SIG_DFL")?))
+    });
+    if let Err(error) = default {
+        eprintln!("adyton: Ctrl-C may not work: {error}");
+    }
+    py.detach(|| {
+        adyton_process::order(order, about.as_deref(), control.as_deref().map(Path::new), json, color)
+    })
+}
+
+/// The place of this process among workers: `(number, count, generation)`; `None` when it serves by itself.
+#[pyfunction]
+fn place() -> Option<(usize, usize, u32)> {
+    threads::place()
+}
+
 /// Serves an application of this program until a signal stops it; `settings` are the command line's,
 /// with underscores in their names.
 ///
@@ -68,6 +104,14 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
 #[pyo3(signature = (app=None, /, **settings))]
 fn serve(py: Python<'_>, app: Option<Py<PyAny>>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
     let keywords = settings.map_or_else(|| Ok(Vec::new()), keywords)?;
+    let is_for_supervisor =
+        |name: &str| adyton_cli::ROWS.iter().any(|row| row.group == "Processes" && row.keyword() == name);
+    if let Some((name, _)) =
+        keywords.iter().find(|(name, values)| is_for_supervisor(name) && *values != ["0"])
+    {
+        let hint = "a program serves in its own process, without a supervisor; adyton serve has one";
+        return Err(PyValueError::new_err(format!("{name}: {hint}")));
+    }
     let settings = adyton_cli::from_keywords(&keywords, &environment())
         .map_err(|failure| PyValueError::new_err(failure.message))?;
     let application = match app {

@@ -3,7 +3,7 @@
 //! They are `threading.Thread`s, so that applications, debuggers and profilers find them where they find
 //! all others. With one thread for the application it is the main thread, and the others never see Python.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use adyton_server::log::{self, Level};
@@ -20,6 +20,20 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The server that runs in this process.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
+
+/// The place that a supervisor has given this process: its number, the number of workers, the generation.
+static PLACE: OnceLock<(usize, usize, u32)> = OnceLock::new();
+
+/// This process is a worker.
+pub(crate) fn take_place(number: usize, of: usize, generation: u32) {
+    // A process has one place for its whole life.
+    let _ = PLACE.set((number, of, generation));
+}
+
+/// The place of this process, if it is a worker.
+pub(crate) fn place() -> Option<(usize, usize, u32)> {
+    PLACE.get().copied()
+}
 
 struct Running {
     server: Arc<Server>,

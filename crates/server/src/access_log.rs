@@ -34,8 +34,7 @@ pub struct Record<'r> {
     pub status: u16,
     /// Body bytes sent.
     pub body_bytes: u64,
-    /// From the head's arrival to the answer's last byte, in microseconds; 0 unless
-    /// [`AccessLog::wants_duration`].
+    /// From the head's arrival to the answer's last byte, in microseconds.
     pub duration_us: u64,
 }
 
@@ -48,6 +47,7 @@ pub struct AccessLog {
     /// The first tick that saw the oldest of them.
     held_since_ms: Option<u64>,
     sink: Sink,
+    target: String,
 }
 
 impl AccessLog {
@@ -83,6 +83,7 @@ impl AccessLog {
             held: Vec::with_capacity(HELD_BYTES_CAPACITY),
             held_since_ms: None,
             sink,
+            target: target.to_owned(),
         })
     }
 
@@ -95,9 +96,15 @@ impl AccessLog {
         Format::read(format).map(|_| ())
     }
 
-    /// Whether its format has the duration, which costs two looks at the clock.
-    pub fn wants_duration(&self) -> bool {
-        self.format.has_duration()
+    /// Opens its file again, under the same name.
+    ///
+    /// # Errors
+    ///
+    /// Those of open(2); the old file stays.
+    pub fn reopen(&mut self) -> io::Result<()> {
+        self.flush();
+        self.sink = Sink::open(&self.target)?;
+        Ok(())
     }
 
     /// Adds one line.

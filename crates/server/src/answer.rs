@@ -15,6 +15,7 @@ use crate::errand::{Errand, Place};
 use crate::event_loop::{Loop, Mount};
 use crate::reply::{Answer, Reply};
 use crate::server::lock;
+use crate::tally::{Cell, Histogram};
 use crate::turn::{Step, after_live};
 
 /// What `OPTIONS *` answers for the server as a whole (RFC 9110 section 9.3.7).
@@ -111,9 +112,9 @@ impl Loop {
         let (mut connection, verdict) = if stream.is_some() {
             let mut respond = Respond::new(if answer.keeps_alive() { After::Next } else { After::Close });
             (respond.answer, respond.live, respond.stream) = (Some(answer), live, stream);
+            respond.started_us = started_us;
             if self.shared.access_log.is_some() {
                 respond.head = bytes.to_vec();
-                respond.started_us = started_us;
             }
             (connection, Verdict::Streaming(Box::new(respond)))
         } else {
@@ -155,11 +156,12 @@ impl Loop {
         (connection, after)
     }
 
-    /// The time, if the access log wants durations; the path of a request reads no clock otherwise.
+    /// When the loop learned of the requests that it looks at.
     pub(crate) fn start_us(&self) -> u64 {
-        if self.shared.times_answers { clock::monotonic_us() } else { 0 }
+        self.batch_since_us
     }
 
+    /// An answer is whole: counts it, and logs it. The path of a request reads the clock here, and nowhere else.
     pub(crate) fn log_answer(
         &mut self,
         peer: Option<SocketAddr>,
@@ -168,10 +170,15 @@ impl Loop {
         answer: &Answer,
         started_us: u64,
     ) {
-        let Some(log) = &self.shared.access_log else { return };
-        let duration_us = if self.shared.times_answers { clock::monotonic_us() - started_us } else { 0 };
+        let duration_us = clock::monotonic_us().saturating_sub(started_us);
         let (status, body_bytes) = (answer.status, answer.body_bytes);
-        lock(log).record(&Record { peer, head, bytes, status, body_bytes, duration_us });
+        let tally = &self.shared.tally;
+        tally.add(Cell::of_status(status), 1);
+        tally.add(Cell::BodyBytes, body_bytes);
+        tally.note(Histogram::Duration, duration_us);
+        if let Some(log) = &self.shared.access_log {
+            lock(log).record(&Record { peer, head, bytes, status, body_bytes, duration_us });
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::Loop;
 use crate::log::{self, Level};
 use crate::reply::Reply;
-use crate::server::{Http, Job, Stage, Task, count, lock, log_stuck};
+use crate::server::{Http, Job, Stage, Task, lock, log_stuck};
+use crate::tally::Cell;
 use crate::turn::{Next, Step, Worked};
 
 /// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
@@ -86,7 +87,7 @@ impl Loop {
         let job = Job { errand: Errand::Ask(ask), home: self.home, since_ms: now_ms };
         match self.submit(job, since_ms, now_ms) {
             Ok(()) => {
-                count(&self.shared.tally.queued);
+                self.shared.tally.count(Cell::Queued);
                 self.expect(key, now_ms);
                 Step::Away(None)
             }
@@ -113,7 +114,7 @@ impl Loop {
 
     /// Answers that there is no time for this request (RFC 9110 section 15.6.4).
     fn turn_away(&mut self, ask: Ask, desk: &mut Desk) -> Step {
-        count(&self.shared.tally.turned_away);
+        self.shared.tally.count(Cell::TurnedAway);
         let live = ask.live();
         let Place::Own(owned) = &ask.place else { unreachable!("a request in the queue has left the desk") };
         parse_again(&mut desk.head, &owned.head, &self.shared.config.head);
@@ -153,7 +154,7 @@ impl Loop {
         } else if waited_ms < timeout_ms {
             self.timers.set(key, task.since_ms + timeout_ms);
         } else if task.stage == Stage::Runs {
-            count(&self.shared.tally.timed_out);
+            self.shared.tally.count(Cell::TimedOut);
             note(&post, Task::expire);
             if let Err(error) = interrupt(&self.shared, &post, task) {
                 log::write(Level::Error, format_args!("a call cannot be interrupted: {error}"));
@@ -162,7 +163,7 @@ impl Loop {
         } else {
             if let Some(lent) = post.own.lent.take() {
                 note(&post, |task| task.lost = true);
-                count(&self.shared.tally.stuck);
+                self.shared.tally.count(Cell::Stuck);
                 log_stuck(&task, waited_ms);
                 let (connection, left) = lent.disown(self.now_ms);
                 post.own.lent.put(left);

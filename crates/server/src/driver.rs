@@ -18,7 +18,8 @@ use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::{Advance, Loop};
 use crate::log::{self, Level};
 use crate::reply::{Answer, Reply};
-use crate::server::{Http, Job, Own, Return, Shared, Stage, Task, What, count, lock};
+use crate::server::{Http, Job, Own, Return, Shared, Stage, Task, What, lock};
+use crate::tally::{Cell, Histogram};
 use adyton_crew::{Crew, Duty, Place as Spot, Post};
 
 /// Threads that may wait for their clients beside those inside the application; further ones keep their slots.
@@ -189,7 +190,9 @@ impl Hand {
         {
             let since_us = clock::monotonic_us();
             self.shared.crew.attach(&self.post, since_us / 1000, || app.attach());
-            self.waited_us += clock::monotonic_us() - since_us;
+            let waited_us = clock::monotonic_us() - since_us;
+            self.shared.tally.observe(Histogram::InterpreterWait, waited_us);
+            self.waited_us += waited_us;
             self.attached = true;
         }
     }
@@ -413,9 +416,10 @@ impl Driver {
         match errand {
             Errand::Ask(mut ask) => {
                 let waited_ms = (begun_us / 1000).saturating_sub(since_ms);
+                self.shared.tally.observe(Histogram::QueueWait, waited_ms * 1000);
                 let looks = waited_ms >= LOOK_AT_CLIENT_MS;
                 if looks && ask.connection.is_abandoned(waited_ms >= LOOK_FOR_CLIENT_MS) {
-                    count(&self.shared.tally.departed);
+                    self.shared.tally.count(Cell::Departed);
                     ask.connection.leave();
                     self.put_into_inbox(ask.key, ask.connection, (Endpoint::NONE, None));
                     return;
@@ -528,9 +532,9 @@ impl Driver {
         }
         let mut respond = Respond::new(if answer.keeps_alive() { After::Next } else { After::Close });
         (respond.answer, respond.live, respond.stream) = (Some(answer), live, stream);
+        respond.started_us = ask.started_us;
         if self.shared.access_log.is_some() {
             respond.head = ask.place.head_bytes(&self.desk.buffer).to_vec();
-            respond.started_us = ask.started_us;
         }
         self.give_back(ask.key, connection, Box::new(respond), (ask.endpoint, took_us));
     }
@@ -571,7 +575,7 @@ impl Driver {
             app.absolve(self.hand.post.own.thread);
         }
         if !connection.disowned {
-            let stopping = (self.shared.stop)();
+            let stopping = (self.shared.stop)().is_some();
             self.shared.inboxes[self.home].put(Return { key, connection, endpoint, took_us }, stopping);
         }
     }

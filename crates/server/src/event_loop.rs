@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-use adyton_files::Site;
+use adyton_files::{Counts, Site};
 use adyton_sys::epoll::{Epoll, Events, Interest};
 use adyton_sys::wake::Wake;
 use adyton_sys::{clock, socket};
@@ -27,7 +27,8 @@ use crate::driver::Desk;
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::Errand;
 use crate::log::{self, Level};
-use crate::server::{Http, Job, Return, Shared, Task, What, count, lock};
+use crate::server::{Ending, Http, Job, Return, Shared, Task, What, lock};
+use crate::tally::Cell;
 use crate::timer::Wheel;
 use crate::turn::Worked;
 use adyton_crew::{Called, Claim, Post};
@@ -56,6 +57,15 @@ const KEEP_SLOT_MS: u64 = 50;
 
 /// How often it is looked at while any connection is away.
 const INBOX_LOOK_MS: u64 = 500;
+
+/// How long connections that idle are kept, when there is no hurry to stop.
+const IDLE_MS_MAX: u64 = 5_000;
+
+/// How often the board is told how things stand, while they change.
+const STANDING_MS: u64 = 1_000;
+
+/// What it is told.
+const STANDING_CELLS: usize = 10;
 
 /// A batch that takes longer than this, and [`CALL_US`] more for each call, has a slow call in it: the next calls are
 /// timed one by one, to find out which.
@@ -138,6 +148,8 @@ pub(crate) struct Loop {
     pub(crate) receives: u64,
     /// When running requests have to be done; set once a stop was asked for.
     pub(crate) stopping_ms: Option<u64>,
+    /// Until when connections that idle are kept although a stop was asked for.
+    idle_until_ms: Option<u64>,
     /// Who drives.
     pub(crate) driver: Option<Arc<Post<Http>>>,
     /// The slot of its inline calls.
@@ -154,7 +166,8 @@ pub(crate) struct Loop {
     pub(crate) closely: bool,
     /// Calls since the last wait.
     calls: u64,
-    batch_since_us: u64,
+    /// When the kernel last said what is ready.
+    pub(crate) batch_since_us: u64,
     epoll: Epoll,
     events: Events,
     next_event: usize,
@@ -180,6 +193,10 @@ pub(crate) struct Loop {
     connections: Slab<Slot>,
     addresses: Addresses,
     date_due_ms: u64,
+    /// When the board is told how things stand; `None` when nothing has happened since.
+    standing_due_ms: Option<u64>,
+    /// What it was told last.
+    standing: [u64; STANDING_CELLS],
     wake: Arc<Wake>,
 }
 
@@ -198,6 +215,7 @@ impl Loop {
             now_ms,
             receives: 0,
             stopping_ms: None,
+            idle_until_ms: None,
             driver: None,
             slot: Claim::default(),
             quick_ms: 0,
@@ -230,6 +248,8 @@ impl Loop {
             connections: Slab::new(),
             addresses: Addresses::new(shared.config.connections_per_address_max),
             date_due_ms: 0,
+            standing_due_ms: None,
+            standing: [0; STANDING_CELLS],
             wake: parts.wake,
             shared,
         })
@@ -328,21 +348,30 @@ impl Loop {
     ///
     /// The kernel refuses to wait, which no correct program sees.
     pub(crate) fn wait(&mut self) -> io::Result<()> {
+        if self.standing_due_ms.is_some_and(|due_ms| due_ms <= self.now_ms) {
+            self.publish_standing();
+        }
         let inbox = &self.shared.inboxes[self.home];
         let timeout_ms = if inbox.asleep.load(Ordering::Relaxed) { self.timeout_ms() } else { Some(0) };
         if self.shared.inboxes.len() > 1 {
             // Another loop may need it, and nobody could take it from one that sleeps.
             self.shared.crew.give_slot(&mut self.slot, self.now_ms);
         }
-        count(&self.shared.tally.waits);
+        self.shared.tally.add(Cell::Waits, 1);
         let waited = self.epoll.wait(&mut self.events, timeout_ms);
         self.shared.inboxes[self.home].asleep.store(false, Ordering::Relaxed);
         waited?;
+        if !self.events.is_empty() && self.standing_due_ms.is_none() {
+            self.standing_due_ms = Some(self.now_ms + STANDING_MS);
+        }
         self.next_event = 0;
         self.batch_since_us = clock::monotonic_us();
         self.now_ms = self.batch_since_us / 1000;
         if self.now_ms >= self.date_due_ms {
             self.update_date();
+        }
+        if self.idle_until_ms.is_some_and(|until_ms| until_ms <= self.now_ms) {
+            self.close_idle();
         }
         self.timers.take_due(self.now_ms, &mut self.due);
         self.again_left = self.again.len();
@@ -354,6 +383,49 @@ impl Loop {
             }
         }
         Ok(())
+    }
+
+    /// Tells the board how things stand.
+    fn publish_standing(&mut self) {
+        self.standing_due_ms = None;
+        let [mut idle, mut receiving, mut asking, mut answering, mut closing] = [0; 5];
+        for (_, slot) in &self.connections {
+            let kind = match slot.connection.as_deref() {
+                None => &mut asking,
+                Some(connection) if connection.is_idle() => &mut idle,
+                Some(connection) => match connection.phase {
+                    Phase::Head | Phase::Upload(_) => &mut receiving,
+                    Phase::Respond(_) => &mut answering,
+                    Phase::Linger(_) => &mut closing,
+                },
+            };
+            *kind += 1;
+        }
+        let files = self.mounts.iter().map(|mount| mount.site.counts());
+        let files = files.fold(Counts::default(), |sum, one| Counts {
+            hits: sum.hits + one.hits,
+            loads: sum.loads + one.loads,
+            evictions: sum.evictions + one.evictions,
+            entries: sum.entries + one.entries,
+            bytes: sum.bytes + one.bytes,
+            open_files: sum.open_files + one.open_files,
+        });
+        let now = [
+            (Cell::Idle, idle),
+            (Cell::Receiving, receiving),
+            (Cell::Asking, asking),
+            (Cell::Answering, answering),
+            (Cell::Closing, closing),
+            (Cell::StaticHits, files.hits),
+            (Cell::StaticLoads, files.loads),
+            (Cell::StaticEvictions, files.evictions),
+            (Cell::StaticEntries, files.entries as u64),
+            (Cell::StaticBytes, files.bytes),
+        ];
+        for (before, (cell, now)) in self.standing.iter_mut().zip(now) {
+            self.shared.tally.shift(cell, std::mem::replace(before, now), now);
+        }
+        self.shared.publish_threads();
     }
 
     /// Takes note that there is a quick call to make.
@@ -390,6 +462,8 @@ impl Loop {
             self.timers.next_ms(now_ms),
             self.accept_paused_ms.map(until),
             self.stopping_ms.map(until),
+            self.idle_until_ms.map(until),
+            self.standing_due_ms.map(until),
             self.shared.access_log.as_ref().and_then(|log| lock(log).tick(now_ms)).map(u64::from),
             (self.shared.crew.waiting() > 0).then_some(QUEUE_LOOK_MS),
             // Who gives a connection back that has nothing left to do wakes nobody.
@@ -408,8 +482,11 @@ impl Loop {
 
     fn look_at_wake(&mut self) {
         self.wake.clear();
-        if (self.shared.stop)() && self.stopping_ms.is_none() {
-            self.begin_stop();
+        match (self.shared.stop)() {
+            Some(ending) if self.stopping_ms.is_none() => self.begin_stop(ending),
+            // Who was patient is in a hurry now.
+            Some(Ending { is_patient: false, .. }) if self.idle_until_ms.is_some() => self.close_idle(),
+            _ => {}
         }
     }
 
@@ -490,7 +567,7 @@ impl Loop {
     }
 
     fn put_back(&mut self, key: usize, mut connection: Box<Connection>) {
-        if self.stopping_ms.is_some() && connection.is_idle() {
+        if self.stopping_ms.is_some() && self.idle_until_ms.is_none() && connection.is_idle() {
             self.forget(key);
             return;
         }
@@ -524,7 +601,7 @@ impl Loop {
         self.called.wake();
         self.slot.held = false;
         if counts {
-            count(&self.shared.tally.handed_over);
+            self.shared.tally.count(Cell::HandedOver);
         }
         self.endpoints.slow(endpoint);
         *lock(&post.own.task) = Some(Task::new(self.home, key, now_ms, what));
@@ -551,13 +628,7 @@ impl Loop {
     pub(crate) fn note_call(&mut self, key: usize, endpoint: Endpoint, head: &[u8]) {
         self.calling = Calling { key, endpoint, what: What::of(head), counts: true };
         self.calls += 1;
-        let begun = &self.shared.tally.begun;
-        if self.shared.inboxes.len() == 1 {
-            // Only this thread counts: no locked instruction.
-            begun.store(begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        } else {
-            count(begun);
-        }
+        self.shared.tally.add(Cell::Begun, 1);
     }
 
     /// A call goes on with an answer, or ends it.
@@ -595,6 +666,7 @@ impl Loop {
             match socket::accept(self.listeners.get(index)?) {
                 Ok(accepted) => {
                     let (socket, peer) = accepted?;
+                    self.shared.tally.add(Cell::Accepted, 1);
                     let listener = u16::try_from(index).unwrap_or(u16::MAX);
                     return Some(Connection::new(socket, peer, listener, self.now_ms));
                 }
@@ -700,8 +772,10 @@ impl Loop {
     }
 
     /// No new connections, no further requests: what runs may finish.
-    fn begin_stop(&mut self) {
-        self.stopping_ms = Some(self.now_ms + self.shared.config.graceful_timeout_ms);
+    fn begin_stop(&mut self, ending: Ending) {
+        let graceful_ms = self.shared.config.graceful_timeout_ms;
+        self.stopping_ms = Some(self.now_ms + graceful_ms);
+        self.idle_until_ms = ending.is_patient.then(|| self.now_ms + graceful_ms.min(IDLE_MS_MAX));
         // The signal has woken one loop, and each looks whether it should stop when it is woken.
         for (home, inbox) in self.shared.inboxes.iter().enumerate() {
             if home != self.home {
@@ -709,13 +783,21 @@ impl Loop {
             }
         }
         // What the kernel has accepted for us is ours: a client in the queue would see a reset.
-        self.to_accept = (0..self.listeners.len()).map(|index| (index, u32::MAX)).collect();
+        let queues = if ending.takes_queue { self.listeners.len() } else { 0 };
+        self.to_accept = (0..queues).map(|index| (index, u32::MAX)).collect();
         self.closing = true;
     }
 
     fn close_listeners(&mut self) {
         self.listeners.clear();
-        // A request that has arrived and was not read yet is answered; what is idle then is closed.
+        if self.idle_until_ms.is_none() {
+            self.close_idle();
+        }
+    }
+
+    /// Ends the connections that idle. A request that has arrived and was not read yet is answered first.
+    fn close_idle(&mut self) {
+        self.idle_until_ms = None;
         self.again = self.connections.iter().map(|(key, _)| key).collect();
         self.again_left = self.again.len();
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Write;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::SystemTime;
 
@@ -20,6 +21,11 @@ pub enum Level {
 }
 
 impl Level {
+    /// The level with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Debug, Self::Info, Self::Warning, Self::Error].into_iter().find(|level| level.name() == name)
+    }
+
     fn name(self) -> &'static str {
         match self {
             Self::Debug => "debug",
@@ -37,6 +43,14 @@ pub fn set_level(level: Level) {
     LEAST.store(level as u8, Ordering::Relaxed);
 }
 
+static ORIGIN: OnceLock<String> = OnceLock::new();
+
+/// Says in each message from now on which process of several it comes from, such as `worker 2`.
+pub fn set_origin(origin: String) {
+    // A process has one for its whole life.
+    let _ = ORIGIN.set(origin);
+}
+
 /// Whether a message of this level is written; ask before making an expensive one.
 pub fn wants(level: Level) -> bool {
     level as u8 >= LEAST.load(Ordering::Relaxed)
@@ -48,7 +62,10 @@ pub fn write(level: Level, message: fmt::Arguments<'_>) {
         return;
     }
     let now = httpdate::fmt_http_date(SystemTime::now());
-    let line = format!("[{now}] {}: {message}\n", level.name());
+    let line = match ORIGIN.get() {
+        Some(origin) => format!("[{now}] {origin} {}: {message}\n", level.name()),
+        None => format!("[{now}] {}: {message}\n", level.name()),
+    };
     // A log that cannot be written must not stop the server, and there is nobody to tell.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }

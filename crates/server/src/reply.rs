@@ -141,6 +141,15 @@ impl<'c> Reply<'c> {
         Identity { date: &self.date, server: &self.shared.config.server }
     }
 
+    /// The user at the other end of a unix socket.
+    ///
+    /// # Errors
+    ///
+    /// The connection is none.
+    pub fn peer_user(&mut self) -> io::Result<u32> {
+        socket::peer_user(&*self.connection())
+    }
+
     /// Whether the head is written: after that only the body can follow.
     pub fn has_begun(&self) -> bool {
         self.answer.framed.is_some()
@@ -220,7 +229,7 @@ impl<'c> Reply<'c> {
     /// Decides at the last moment whether the connection may live on: not when the server is to stop, and not when
     /// the client still holds back a body that would be taken for the next request.
     fn settle_connection(&mut self) {
-        self.answer.asked.keep_alive &= !(self.shared.stop)();
+        self.answer.asked.keep_alive &= (self.shared.stop)().is_none();
         if self.hand.as_ref().is_some_and(|hand| hand.is_late()) {
             self.date = date_now();
         }

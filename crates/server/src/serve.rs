@@ -14,6 +14,7 @@ use crate::errand::{Ask, Owned, OwnedBody, Place};
 use crate::event_loop::Loop;
 use crate::log::{self, Level};
 use crate::reply::{Answer, PENDING_BYTES_MAX, Reply};
+use crate::tally::Cell;
 use crate::turn::{Next, Step, worth_parsing};
 
 /// A client that needs too long for its request (RFC 9110 section 15.5.9).
@@ -38,6 +39,7 @@ impl Loop {
             }
             connection.more = filled == desk.buffer.len();
             self.receives += 1;
+            self.shared.tally.add(Cell::ReceivedBytes, (filled - carried) as u64);
             if carried == 0 {
                 connection.since_ms = self.now_ms;
             } else if !worth_parsing(carried, &desk.buffer[..filled], &self.shared.config.head) {

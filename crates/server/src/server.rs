@@ -18,6 +18,7 @@ use crate::endpoints::Endpoint;
 use crate::errand::Errand;
 use crate::event_loop::{Loop, Parts};
 use crate::log::{self, Level};
+use crate::tally::{Cell, Tally};
 use crate::watch;
 use adyton_crew::{Crew, Duties, Post};
 
@@ -134,6 +135,24 @@ impl fmt::Display for What {
     }
 }
 
+/// How a server ends, once what runs is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Connections that idle may send one more request first, if they do so soon: a client that does it in the moment
+    /// in which it is closed would not know whether it was served.
+    pub is_patient: bool,
+    /// Nobody else has the listeners: connections that the kernel has accepted are served here, or never.
+    pub takes_queue: bool,
+}
+
+impl Ending {
+    /// The end of a server that is alone and in a hurry.
+    pub const PROMPT: Self = Self { is_patient: false, takes_queue: true };
+}
+
+/// Whether a clean stop was asked for, and which.
+pub type Asked = Box<dyn Fn() -> Option<Ending> + Send + Sync>;
+
 /// A connection on its way back to its loop.
 pub(crate) struct Return {
     pub(crate) key: usize,
@@ -210,28 +229,9 @@ pub struct Counters {
     pub queue_length: u64,
 }
 
-#[derive(Default)]
-pub(crate) struct Tally {
-    /// Calls that began inline; those that were handed over are among them.
-    pub(crate) begun: AtomicU64,
-    pub(crate) handed_over: AtomicU64,
-    pub(crate) queued: AtomicU64,
-    pub(crate) turned_away: AtomicU64,
-    pub(crate) departed: AtomicU64,
-    pub(crate) timed_out: AtomicU64,
-    pub(crate) stuck: AtomicU64,
-    /// Waits for the kernel.
-    pub(crate) waits: AtomicU64,
-}
-
 /// Locks. What a panic leaves behind is whole: nobody calls out while he holds one of these locks.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Adds one.
-pub(crate) fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 /// What all threads of a server see.
@@ -243,8 +243,8 @@ pub(crate) struct Shared {
     pub(crate) tally: Tally,
     /// Bytes of answers that threads hold while they wait for their clients.
     pub(crate) output_bytes: AtomicU64,
-    /// Whether a clean stop was asked for.
-    pub(crate) stop: Box<dyn Fn() -> bool + Send + Sync>,
+    /// Whether a clean stop was asked for, and which.
+    pub(crate) stop: Asked,
     /// Threads that interrupt a call.
     pub(crate) interrupters: AtomicUsize,
     /// Whether each loop is to change hands at its next wait.
@@ -255,8 +255,6 @@ pub(crate) struct Shared {
     pub(crate) ended: Mutex<Vec<Loop>>,
     /// Where answers are logged, by all loops: the lines are in the order in which the answers were finished.
     pub(crate) access_log: Option<Mutex<AccessLog>>,
-    /// Whether the log wants to know how long answers took.
-    pub(crate) times_answers: bool,
     pub(crate) has_ended: Condvar,
 }
 
@@ -268,6 +266,14 @@ impl Shared {
         self.crew.end_loop();
         lock(&self.ended).push(*driven);
         self.has_ended.notify_all();
+    }
+
+    /// Says on the board how the threads stand.
+    pub(crate) fn publish_threads(&self) {
+        let (threads, busy) = self.crew.threads(|own| lock(&own.task).is_some());
+        self.tally.set(Cell::Threads, threads as u64);
+        self.tally.set(Cell::ThreadsBusy, busy as u64);
+        self.tally.set(Cell::QueueLength, self.crew.waiting() as u64);
     }
 
     /// Publishes a driver's loop for the time of a call.
@@ -288,7 +294,7 @@ pub struct Server {
 
 impl Server {
     /// Makes a server of one loop for each of `parts`; they have the same configuration and log. Requests that no mount
-    /// answers go to `app`; without one they are a 404.
+    /// answers go to `app`; without one they are a 404. What happens is counted in `tally`.
     ///
     /// # Errors
     ///
@@ -297,10 +303,12 @@ impl Server {
         config: Config,
         parts: Vec<Parts>,
         access_log: Option<AccessLog>,
-        stop: Box<dyn Fn() -> bool + Send + Sync>,
+        stop: Asked,
         app: Option<Arc<dyn App>>,
+        mut tally: Tally,
     ) -> io::Result<Self> {
         let loops = parts.len();
+        tally.set_single(loops == 1);
         // Beside the driver of each loop one more is kept fresh, for when a driver is late.
         let reserve = if config.threads > 1 && app.is_some() { loops + 1 } else { 0 };
         let queue = (config.queue_max, config.queue_timeout_ms);
@@ -310,7 +318,7 @@ impl Server {
             app,
             crew,
             inboxes: parts.iter().map(|parts| Inbox::new(Arc::clone(&parts.wake))).collect(),
-            tally: Tally::default(),
+            tally,
             output_bytes: AtomicU64::new(0),
             stop,
             interrupters: AtomicUsize::new(0),
@@ -318,7 +326,6 @@ impl Server {
             watch: OnceLock::new(),
             ended: Mutex::new(Vec::new()),
             has_ended: Condvar::new(),
-            times_answers: access_log.as_ref().is_some_and(AccessLog::wants_duration),
             access_log: access_log.map(Mutex::new),
             config,
         });
@@ -380,6 +387,31 @@ impl Server {
         }
     }
 
+    /// The requests that threads have been in for long: what each is, and for how many milliseconds.
+    pub fn running(&self) -> Vec<(String, u64)> {
+        let now_ms = clock::monotonic_ms();
+        let running = Mutex::new(Vec::new());
+        let nobody = self.shared.crew.find(|post| {
+            if let Some(task) = *lock(&post.own.task) {
+                lock(&running).push((task.what.to_string(), now_ms.saturating_sub(task.since_ms)));
+            }
+            false
+        });
+        debug_assert!(nobody.is_none(), "everybody was asked, and nobody taken");
+        let mut running = running.into_inner().unwrap_or_else(PoisonError::into_inner);
+        running.sort_by_key(|(_, for_ms)| std::cmp::Reverse(*for_ms));
+        running
+    }
+
+    /// Opens the access log again, under the name that it had: somebody has renamed the file.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be opened; the old one stays.
+    pub fn reopen_log(&self) -> io::Result<()> {
+        self.shared.access_log.as_ref().map_or(Ok(()), |log| lock(log).reopen())
+    }
+
     /// Each loop goes to another thread at its next wait for the kernel, if one is idle.
     pub fn change_hands(&self) {
         self.shared.change.store(true, Ordering::SeqCst);
@@ -390,26 +422,25 @@ impl Server {
 
     /// How often a loop has waited for the kernel: one that spins does so all the time.
     pub fn waits(&self) -> u64 {
-        self.shared.tally.waits.load(Ordering::Relaxed)
+        self.shared.tally.get(Cell::Waits)
     }
 
     /// What has happened so far.
     pub fn counters(&self) -> Counters {
-        let Shared { tally, crew, .. } = &*self.shared;
-        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let (threads, threads_busy) = crew.threads(|own| lock(&own.task).is_some());
-        let handed_over = read(&tally.handed_over);
+        self.shared.publish_threads();
+        let tally = &self.shared.tally;
+        let handed_over = tally.get(Cell::HandedOver);
         Counters {
-            inline: read(&tally.begun).saturating_sub(handed_over),
+            inline: tally.get(Cell::Begun).saturating_sub(handed_over),
             handed_over,
-            queued: read(&tally.queued),
-            turned_away: read(&tally.turned_away),
-            departed: read(&tally.departed),
-            timed_out: read(&tally.timed_out),
-            stuck: read(&tally.stuck),
-            threads: threads as u64,
-            threads_busy: threads_busy as u64,
-            queue_length: crew.waiting() as u64,
+            queued: tally.get(Cell::Queued),
+            turned_away: tally.get(Cell::TurnedAway),
+            departed: tally.get(Cell::Departed),
+            timed_out: tally.get(Cell::TimedOut),
+            stuck: tally.get(Cell::Stuck),
+            threads: tally.get(Cell::Threads),
+            threads_busy: tally.get(Cell::ThreadsBusy),
+            queue_length: tally.get(Cell::QueueLength),
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::event_loop::Loop;
 use crate::log::{self, Level};
 use crate::output::Flushed;
 use crate::serve::{TOO_SLOW, start_of};
+use crate::tally::Cell;
 
 /// Pulls from one stream before the other connections get their turn.
 const PULLS_PER_TURN: u32 = 16;
@@ -237,13 +238,12 @@ impl Loop {
         }
     }
 
-    /// Logs a streamed answer, whole or not: what the client got of it counts.
+    /// Counts and logs a streamed answer, whole or not: what the client got of it counts.
     fn log_streamed(&mut self, peer: Option<SocketAddr>, respond: &Respond) {
-        let Some(answer) = respond.answer.as_ref().filter(|_| !respond.head.is_empty()) else { return };
+        let Some(answer) = &respond.answer else { return };
         let mut head = Head::new();
-        if matches!(head.parse(&respond.head, &self.shared.config.head), Ok(Parsed::Complete)) {
-            self.log_answer(peer, Some(&head), &respond.head, answer, respond.started_us);
-        }
+        let parsed = matches!(head.parse(&respond.head, &self.shared.config.head), Ok(Parsed::Complete));
+        self.log_answer(peer, parsed.then_some(&head), &respond.head, answer, respond.started_us);
     }
 
     /// The time has come to look at how fast the client reads.
@@ -274,7 +274,10 @@ impl Loop {
             } else {
                 match socket::recv(&*connection, &mut desk.buffer) {
                     Ok(None) => return Step::On(connection, Next::Wait),
-                    Ok(Some(bytes)) if bytes > 0 => bytes,
+                    Ok(Some(bytes)) if bytes > 0 => {
+                        self.shared.tally.add(Cell::ReceivedBytes, bytes as u64);
+                        bytes
+                    }
                     _ => return Step::On(connection, Next::Close),
                 }
             };

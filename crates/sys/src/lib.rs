@@ -2,11 +2,14 @@
 //!
 //! The only crate that calls `libc`; everything above it is safe code.
 
+pub mod board;
+pub mod child;
 pub mod clock;
 pub mod epoll;
 pub mod fs;
 pub mod process;
 pub mod signal;
+pub mod signals;
 pub mod socket;
 pub mod temp;
 pub mod wake;

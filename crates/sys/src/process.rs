@@ -32,3 +32,36 @@ pub fn give_way(steps: u8) {
 pub fn id() -> u32 {
     std::process::id()
 }
+
+/// The effective user of this process.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Makes this process less important: `steps` of nice(2), of which each takes a tenth of the CPU time that others want.
+pub fn lower_priority(steps: u8) {
+    if steps > 0 {
+        let now = rustix::process::getpriority_process(None).unwrap_or(0);
+        // Nobody is refused less.
+        let _ = rustix::process::setpriority_process(None, now + i32::from(steps));
+    }
+}
+
+/// Limits the data that this process may allocate (`RLIMIT_DATA`, setrlimit(2)); 0 leaves it as it is.
+pub fn limit_data(bytes: u64) {
+    if bytes > 0 {
+        let most = getrlimit(Resource::Data).maximum;
+        let bytes = most.map_or(bytes, |most| most.min(bytes));
+        // To lower a limit is always allowed.
+        let _ = setrlimit(Resource::Data, Rlimit { current: Some(bytes), maximum: most });
+    }
+}
+
+/// Names the calling thread, and with the main thread its process, for `ps` and `top`: at most 15 bytes.
+pub fn set_name(name: &str) {
+    let name: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(15).collect();
+    if let Ok(name) = std::ffi::CString::new(name) {
+        // A name is for people only.
+        let _ = rustix::thread::set_name(&name);
+    }
+}

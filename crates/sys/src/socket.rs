@@ -93,6 +93,75 @@ pub fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// Two connected stream sockets: what is written to one is read from the other.
+///
+/// # Errors
+///
+/// The process is out of descriptors or memory.
+pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?)
+}
+
+/// The user who has connected to a unix socket (`SO_PEERCRED`, unix(7)).
+///
+/// # Errors
+///
+/// It is no connected unix socket.
+pub fn peer_user(socket: impl AsFd) -> io::Result<u32> {
+    Ok(sockopt::socket_peercred(socket)?.uid.as_raw())
+}
+
+/// Lets new connections only go to the first `count` sockets of the group that shares this one's address
+/// (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)), in the order in which they were bound, at random.
+///
+/// # Errors
+///
+/// The socket does not share its address.
+pub fn choose_among(socket: impl AsFd, count: u32) -> io::Result<()> {
+    let word = |bits: u32| u16::try_from(bits).unwrap_or(0);
+    let step = |code, k| libc::sock_filter { code: word(code), jt: 0, jf: 0, k };
+    // A = random; A = A mod count; return A.
+    let random = (libc::SKF_AD_OFF + libc::SKF_AD_RANDOM).cast_unsigned();
+    let mut steps = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, random),
+        step(libc::BPF_ALU | libc::BPF_MOD | libc::BPF_K, count.max(1)),
+        step(libc::BPF_RET | libc::BPF_A, 0),
+    ];
+    let program = libc::sock_fprog { len: 3, filter: steps.as_mut_ptr() };
+    let size = u32::try_from(size_of::<libc::sock_fprog>()).unwrap_or(0);
+    // SAFETY: the kernel reads `size` bytes of `program`, and the three steps that it points to, during the call.
+    let status = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_REUSEPORT_CBPF,
+            (&raw const program).cast(),
+            size,
+        )
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Waits until one of several descriptors can be read, for at most `timeout_ms`; says of each whether it can.
+///
+/// # Errors
+///
+/// As poll(2).
+pub fn wait_readable(all: &[std::os::fd::BorrowedFd<'_>], timeout_ms: u64) -> io::Result<Vec<bool>> {
+    let mut list: Vec<PollFd<'_>> = all.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+    match poll(&mut list, Some(&timespec(timeout_ms))) {
+        Ok(_) | Err(Errno::INTR) => Ok(list.iter().map(|fd| !fd.revents().is_empty()).collect()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn timespec(ms: u64) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(ms / 1000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(ms % 1000).unwrap_or(0) * 1_000_000,
+    }
+}
+
 /// The address that a listening socket is bound to; `None` for a unix socket.
 ///
 /// # Errors
@@ -238,11 +307,7 @@ pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool
         Until::Readable => PollFlags::IN,
         Until::Writable => PollFlags::OUT,
     };
-    let timeout = Timespec {
-        tv_sec: i64::try_from(timeout_ms / 1000).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(timeout_ms % 1000).unwrap_or(0) * 1_000_000,
-    };
-    match poll(&mut [PollFd::new(&socket, flags)], Some(&timeout)) {
+    match poll(&mut [PollFd::new(&socket, flags)], Some(&timespec(timeout_ms))) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::INTR) => Ok(true),
         Err(error) => Err(error.into()),

@@ -6,6 +6,7 @@ mod files;
 mod listening;
 mod logging;
 mod messages;
+mod processes;
 mod threads;
 mod timeouts;
 
@@ -18,6 +19,7 @@ const GROUPS: &[&[Row]] = &[
     listening::ROWS,
     application::ROWS,
     threads::ROWS,
+    processes::ROWS,
     files::ROWS,
     logging::ROWS,
     messages::ROWS,

@@ -1,34 +1,42 @@
 //! What the server says of itself when it starts.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use adyton_cli::{Settings, Target, VERSION};
 use adyton_server::Config;
 use adyton_sys::process;
-use pyo3::prelude::*;
 
-use super::listen::Listening;
-use super::{Application, Failure};
+/// The processes that serve, for the banner.
+pub(crate) struct Crowd {
+    pub(crate) processes: usize,
+    /// Why so many.
+    pub(crate) why: String,
+    pub(crate) loops: usize,
+    pub(crate) control: Option<PathBuf>,
+    pub(crate) admin: Option<String>,
+}
 
 /// Prints the banner: what is served, where, by which Python, with which limits.
 pub(crate) fn print(
-    py: Python<'_>,
+    python: &str,
     settings: &Settings,
-    application: Option<&Application>,
+    serves: &str,
     config: &Config,
-    listening: &[Listening],
-    loops: usize,
-) -> Result<(), Failure> {
-    let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
+    listening: &[String],
+    crowd: &Crowd,
+) {
+    let plural = |number: usize, of: &str| format!("{number} {of}{}", if number == 1 { "" } else { "s" });
     let mut text = format!("adyton {VERSION} on {python}, process {}\n", process::id());
-    if let Some(application) = application {
-        let plural = |number: usize| if number == 1 { "" } else { "s" };
-        let threads = config.threads;
-        let _ = write!(text, "  serves   {}, {threads} thread{}", application.description, plural(threads));
-        if loops > 1 {
-            let _ = write!(text, ", {loops} event loops");
+    if !serves.is_empty() {
+        let _ = write!(text, "  serves   {serves}, {}", plural(config.threads, "thread"));
+        if crowd.loops > 1 {
+            let _ = write!(text, ", {} event loops", crowd.loops);
         }
         text.push('\n');
+    }
+    if crowd.processes > 0 {
+        let _ = writeln!(text, "  workers  {}: {}", workers(crowd.processes), crowd.why);
     }
     for (prefix, folder) in folder_list(settings) {
         let _ = writeln!(text, "  static   {prefix} -> {folder}");
@@ -41,11 +49,20 @@ pub(crate) fn print(
         config.connections_max,
         config.keep_alive_timeout_ms / 1000
     );
-    for listening in listening {
-        let _ = writeln!(text, "adyton: listening on {}", listening.shown);
+    if let Some(path) = &crowd.control {
+        let _ = writeln!(text, "  control  {}", path.display());
+    }
+    if let Some(admin) = &crowd.admin {
+        let _ = writeln!(text, "  admin    {admin}");
+    }
+    for shown in listening {
+        let _ = writeln!(text, "adyton: listening on {shown}");
     }
     eprint!("{text}");
-    Ok(())
+}
+
+fn workers(number: usize) -> String {
+    if number == 1 { "1 process".to_owned() } else { format!("{number} processes") }
 }
 
 /// The folders that are served, for a person.

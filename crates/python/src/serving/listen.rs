@@ -24,7 +24,8 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    fn new(socket: OwnedFd) -> std::io::Result<Self> {
+    /// What a socket is that is open already.
+    pub(crate) fn new(socket: OwnedFd) -> std::io::Result<Self> {
         let address = socket::local_address(&socket)?;
         let shown = match address {
             Some(address) => format!("http://{address}"),
@@ -36,12 +37,18 @@ impl Listening {
 
     /// The same for another loop: a socket beside it, among which the kernel spreads the connections
     /// (`SO_REUSEPORT`, socket(7)); or this one once more, where that cannot be.
-    fn share(&self, backlog: u32) -> std::io::Result<Self> {
+    pub(crate) fn share(&self, backlog: u32) -> std::io::Result<Self> {
         let socket = match self.address {
             Some(address) if self.made_here => socket::listen_tcp(address, backlog, true)?,
             _ => self.socket.try_clone()?,
         };
         Self::new(socket)
+    }
+
+    /// The very same once more.
+    pub(crate) fn again(&self) -> Result<Self, Failure> {
+        let socket = self.socket.try_clone().map_err(Failure::system)?;
+        Ok(Self { socket, path: None, shown: self.shown.clone(), ..*self })
     }
 
     /// What applications learn of it.
@@ -54,15 +61,15 @@ impl Listening {
     }
 }
 
-/// Opens everything that `--bind` names, once for each of `loops` loops.
-pub(crate) fn open(settings: &Settings, loops: usize) -> Result<Vec<Vec<Listening>>, Failure> {
+/// Opens everything that `--bind` names, once for each of `loops` loops; `shared`: there may be more later.
+pub(crate) fn open(settings: &Settings, loops: usize, shared: bool) -> Result<Vec<Vec<Listening>>, Failure> {
     let mut first = Vec::new();
     let refused = |bind: &Bind| {
         let bind = bind.to_string();
         move |error| Failure::system(format!("cannot listen at {bind}: {error} (setting --bind)"))
     };
     for bind in &settings.bind {
-        open_one(bind, settings.backlog, loops > 1, &mut first).map_err(refused(bind))?;
+        open_one(bind, settings.backlog, shared || loops > 1, &mut first).map_err(refused(bind))?;
     }
     let mut all = Vec::new();
     for _ in 1..loops {
@@ -74,7 +81,17 @@ pub(crate) fn open(settings: &Settings, loops: usize) -> Result<Vec<Vec<Listenin
     Ok(all)
 }
 
-fn open_one(bind: &Bind, backlog: u32, shared: bool, all: &mut Vec<Listening>) -> std::io::Result<()> {
+/// Opens what one address stands for.
+///
+/// # Errors
+///
+/// The address is in use, not of this machine, or not permitted.
+pub(crate) fn open_one(
+    bind: &Bind,
+    backlog: u32,
+    shared: bool,
+    all: &mut Vec<Listening>,
+) -> std::io::Result<()> {
     match bind {
         Bind::Unix(path) => {
             let listening = Listening::new(socket::listen_unix(path, backlog)?)?;

@@ -3,6 +3,8 @@
 mod banner;
 mod listen;
 mod load;
+mod supervise;
+mod work;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,15 +12,20 @@ use std::sync::Arc;
 use adyton_cli::{AccessLog as LogTarget, HandOver as When, LogLevel, Settings, Target, UnderscoreHeaders};
 use adyton_files::{Options, Site};
 use adyton_http1::Limits;
+use adyton_process::{Line, Place, Worker};
 use adyton_server::log::{self, Level};
-use adyton_server::{AccessLog, App, Config, HandOver, Mount, Parts, Quota, Server};
+use adyton_server::tally::Tally;
+use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::process;
 use adyton_sys::signal::Stop;
 use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
 
+use self::banner::Crowd;
 use self::listen::Listening;
 pub(crate) use self::load::{Application, Kind, examine};
+pub(crate) use self::supervise::supervise;
+use self::work::{Ordered, Reach};
 use crate::handler::Handler;
 use crate::threads;
 use crate::wsgi::{Listener, Wsgi};
@@ -59,10 +66,28 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
     Ok(format!("{found}: fine"))
 }
 
-/// Serves what the settings name, until a signal stops it; says whether the application has ended, too.
+/// Serves what the settings name in this process, until a signal stops it; says whether the application has ended, too.
 pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure> {
     let application = load::prepare(py, settings)?;
     serve_application(py, settings, application)
+}
+
+/// Serves in the place that a supervisor has given this process.
+pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<bool, Failure> {
+    let place = Place::read(place).map_err(|error| Failure::Said(error, 2))?;
+    let worker = Worker::new(place).map_err(Failure::system)?;
+    log::set_level(level(settings.log_level));
+    process::lower_priority(settings.nice);
+    process::limit_data(settings.memory_limit_bytes);
+    let (place, sockets, tally, line) = worker.into_parts();
+    process::set_name(&format!("adyton-{}", place.number));
+    threads::take_place(place.number, place.of, place.generation);
+    py.import("adyton._load")?.call_method0("prepare_worker")?;
+    let application = load::prepare(py, settings)?;
+    let listening = sockets.into_iter().map(|all| all.into_iter().map(Listening::new).collect());
+    let listening = listening.collect::<std::io::Result<Vec<Vec<Listening>>>>().map_err(Failure::system)?;
+    let position = Position { listening, tally, line: Some(line) };
+    serve_at(py, settings, application, position)
 }
 
 /// Serves an application that is loaded; says whether no thread was left inside it.
@@ -72,48 +97,80 @@ pub(crate) fn serve_application(
     application: Option<Application>,
 ) -> Result<bool, Failure> {
     log::set_level(level(settings.log_level));
-    let descriptors_max = process::raise_descriptors_max();
     if application.is_none() && mounts(settings)?.is_empty() {
         let hint = "name an application, or a folder with --static PREFIX=DIR";
         return Err(Failure::Said(format!("there is nothing to serve: {hint}"), 2));
     }
     // One thread cannot wait for requests in two places.
     let loops = if application.is_some() && settings.threads > 1 { loops(py)? } else { 1 };
-    let folders: Vec<_> = (0..loops).map(|_| mounts(settings)).collect::<Result<_, Failure>>()?;
-    let access_log = access_log(settings)?;
-    let listening = listen::open(settings, loops)?;
-    let wake = Arc::new(Wake::new().map_err(Failure::system)?);
-    let stop = Stop::install(Arc::clone(&wake)).map_err(Failure::system)?;
-    let config = config(settings, descriptors_max);
-    banner::print(py, settings, application.as_ref(), &config, &listening[0], loops)?;
-    let names: Vec<Listener> = listening[0].iter().map(Listening::listener).collect();
+    let listening = listen::open(settings, loops, false)?;
     let paths: Vec<PathBuf> = listening[0].iter().filter_map(|listening| listening.path.clone()).collect();
-    let mut parts = Vec::new();
-    for (home, (listening, mounts)) in listening.into_iter().zip(folders).enumerate() {
-        let listeners = listening.into_iter().map(|listening| listening.socket).collect();
-        let own = Arc::new(Wake::new().map_err(Failure::system)?);
-        let wake = if home == 0 { Arc::clone(&wake) } else { own };
-        parts.push(Parts { listeners, mounts, wake });
-    }
-    let app: Option<Arc<dyn App>> = match application {
-        Some(Application { object, kind: Kind::Handler, .. }) => Some(Arc::new(Handler::new(py, object)?)),
-        Some(Application { object, kind: Kind::Wsgi, .. }) => {
-            let multithread = settings.threads > 1;
-            Some(Arc::new(Wsgi::new(py, object, &names, settings.merge_slashes, multithread)?))
-        }
-        None => None,
-    };
-    let threads = if app.is_some() { config.threads } else { 1 };
-    let asked = Box::new(move || stop.asked());
-    let server = Server::new(config, parts, access_log, asked, app).map_err(Failure::system)?;
-    let server = Arc::new(server);
-    let done = threads::run(py, &server, threads);
-    // Attached: what the loops still hold of the application is given back here.
-    server.clear();
+    let position = Position { listening, tally: Tally::new().map_err(Failure::system)?, line: None };
+    let done = serve_at(py, settings, application, position);
     for path in paths {
         // Somebody may have removed it already, which is the same to us.
         let _ = std::fs::remove_file(path);
     }
+    done
+}
+
+/// Where a process serves, and on whose behalf.
+struct Position {
+    /// For each loop the sockets of every address.
+    listening: Vec<Vec<Listening>>,
+    tally: Tally,
+    /// To the supervisor, if there is one.
+    line: Option<Line>,
+}
+
+fn serve_at(
+    py: Python<'_>,
+    settings: &Settings,
+    application: Option<Application>,
+    position: Position,
+) -> Result<bool, Failure> {
+    let Position { listening, tally, line } = position;
+    let config = config(settings, process::raise_descriptors_max());
+    let access_log = access_log(settings)?;
+    let loops = listening.len();
+    let names: Vec<Listener> = listening[0].iter().map(Listening::listener).collect();
+    let shown: Vec<String> = listening[0].iter().map(|listening| listening.shown.clone()).collect();
+    let wake = Arc::new(Wake::new().map_err(Failure::system)?);
+    let mut parts = Vec::new();
+    for (home, listening) in listening.into_iter().enumerate() {
+        let listeners = listening.into_iter().map(|listening| listening.socket).collect();
+        let own = Arc::new(Wake::new().map_err(Failure::system)?);
+        let wake = if home == 0 { Arc::clone(&wake) } else { own };
+        parts.push(Parts { listeners, mounts: mounts(settings)?, wake });
+    }
+    let stop = Stop::install(Arc::clone(&wake)).map_err(Failure::system)?;
+    let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
+    if line.is_none() {
+        let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
+        let crowd = Crowd { processes: 0, why: String::new(), loops, control: None, admin: None };
+        banner::print(&python, settings, &description, &config, &shown, &crowd);
+    }
+    let app: Option<Arc<dyn App>> = match application {
+        Some(Application { object, kind: Kind::Handler, .. }) => Some(Arc::new(Handler::new(py, object)?)),
+        Some(Application { object, kind: Kind::Wsgi, .. }) => {
+            let many = (settings.threads > 1, line.is_some());
+            Some(Arc::new(Wsgi::new(py, object, &names, settings.merge_slashes, many)?))
+        }
+        None => None,
+    };
+    let threads = if app.is_some() { config.threads } else { 1 };
+    let ordered = Arc::new(Ordered::default());
+    let told = Arc::clone(&ordered);
+    let asked = Box::new(move || if stop.asked() { Some(Ending::PROMPT) } else { told.ending() });
+    let server = Server::new(config, parts, access_log, asked, app, tally).map_err(Failure::system)?;
+    let server = Arc::new(server);
+    if let Some(line) = line {
+        let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
+        line.listen(&description, reach).map_err(Failure::system)?;
+    }
+    let done = threads::run(py, &server, threads);
+    // Attached: what the loops still hold of the application is given back here.
+    server.clear();
     Ok(done?)
 }
 

@@ -47,7 +47,7 @@ impl Wsgi {
         application: Py<PyAny>,
         listeners: &[Listener],
         merge_slashes: bool,
-        multithread: bool,
+        (multithread, multiprocess): (bool, bool),
     ) -> PyResult<Self> {
         let shared = PyDict::new(py);
         shared.set_item("wsgi.version", (1, 0))?;
@@ -55,7 +55,7 @@ impl Wsgi {
         shared.set_item("wsgi.input", py.None())?;
         shared.set_item("wsgi.errors", Py::new(py, Errors)?)?;
         shared.set_item("wsgi.multithread", multithread)?;
-        shared.set_item("wsgi.multiprocess", false)?;
+        shared.set_item("wsgi.multiprocess", multiprocess)?;
         shared.set_item("wsgi.run_once", false)?;
         shared.set_item("wsgi.file_wrapper", py.get_type::<FileWrapper>())?;
         shared.set_item("wsgi.input_terminated", true)?;

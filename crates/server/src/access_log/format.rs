@@ -64,14 +64,6 @@ impl Format {
         }
     }
 
-    /// Whether a line has the duration.
-    pub(super) fn has_duration(&self) -> bool {
-        match self {
-            Self::Steps(steps) => steps.iter().any(|s| matches!(s, Step::Microseconds | Step::Seconds)),
-            Self::Json => true,
-        }
-    }
-
     /// Appends one line with its end.
     #[inline]
     pub(super) fn write(&self, out: &mut Vec<u8>, record: &Record<'_>, stamp: &Stamp) {
@@ -275,20 +267,6 @@ mod tests {
     fn every_atom_that_is_offered_is_known() {
         for atom in ATOMS.split(' ') {
             assert!(Format::read(atom).is_ok(), "{atom}");
-        }
-    }
-
-    #[test]
-    fn only_some_formats_have_the_duration() {
-        for (format, expected) in [
-            ("common", false),
-            ("combined", false),
-            ("%t %s", false),
-            ("json", true),
-            ("%D", true),
-            ("%T", true),
-        ] {
-            assert_eq!(expected, Format::read(format).unwrap().has_duration(), "{format}");
         }
     }
 }

@@ -236,8 +236,7 @@ fn a_log_that_cannot_be_opened_says_why() {
 
 #[test]
 fn standard_output_is_a_log() {
-    assert!(AccessLog::open("-", "json").is_ok_and(|log| log.wants_duration()));
-    assert!(AccessLog::open("-", "combined").is_ok_and(|log| !log.wants_duration()));
+    assert!(AccessLog::open("-", "json").is_ok());
 }
 
 /// Neither a full disk nor a closed pipe stops anything, nor does the buffer grow.

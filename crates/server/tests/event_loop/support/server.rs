@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use adyton_http1::Limits;
 use adyton_server::log::{self, Level};
-use adyton_server::{App, Call, Config, Counters, HandOver, Outcome, Parts, Quota};
+use adyton_server::tally::Tally;
+use adyton_server::{App, Call, Config, Counters, Ending, HandOver, Outcome, Parts, Quota};
 use adyton_sys::socket;
 use adyton_sys::wake::Wake;
 
@@ -89,10 +90,12 @@ impl Server {
         let (listeners, mounts) = (vec![tcp, unix], Vec::new());
         let parts = Parts { listeners, mounts, wake: Arc::clone(&wake) };
         let asked = Arc::clone(&stop);
-        let (one, asked) = (config.threads == 1, Box::new(move || asked.load(Ordering::SeqCst)));
+        let (one, asked) =
+            (config.threads == 1, Box::new(move || asked.load(Ordering::SeqCst).then_some(Ending::PROMPT)));
         let app: Arc<dyn App> = Arc::new(Closure { answer });
-        let server =
-            Arc::new(adyton_server::Server::new(config, vec![parts], None, asked, Some(app)).unwrap());
+        let tally = Tally::new().unwrap();
+        let server = adyton_server::Server::new(config, vec![parts], None, asked, Some(app), tally).unwrap();
+        let server = Arc::new(server);
         let threads = Arc::new(Mutex::new(Vec::new()));
         for number in 0..server.threads() {
             start(&server, &threads, !one || number == 0);

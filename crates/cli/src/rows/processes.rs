@@ -1,0 +1,179 @@
+//! The supervisor and its workers.
+
+use super::{Kind, ROW, Row};
+use crate::settings::{Control, Pace, Processes, Settings};
+use crate::units::Unit;
+
+const GROUP: Row = Row { group: "Processes", ..ROW };
+
+/// A week: longer is for ever.
+const LIFE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        name: "processes",
+        kind: Kind::Form {
+            shape: "N|auto",
+            set: |settings, text| processes(text).map(|processes| settings.processes = processes),
+        },
+        default: "auto",
+        example: "4",
+        ambient: Some("WEB_CONCURRENCY"),
+        help: "worker processes; 0: no supervisor",
+        detail: "`auto` is one for each CPU that the control group grants, as far as memory allows; the banner says \
+                 how many, and why. A supervisor, which runs no application code, keeps the sockets and replaces \
+                 workers that end. With 0 this process serves by itself. `$WEB_CONCURRENCY` counts when nothing \
+                 of ours is given. On a free-threaded interpreter `auto` is 1: one process uses all CPUs.",
+        ..GROUP
+    },
+    Row {
+        name: "reload-pace",
+        kind: Kind::Choice {
+            words: &["all", "one"],
+            set: |settings, index| settings.reload_pace = [Pace::All, Pace::One][index],
+        },
+        default: "all",
+        example: "one",
+        help: "workers that reload at the same time",
+        detail: "The first of a new version always starts alone, to show that it can serve. Then `all` starts the \
+                 others together, which is quicker and for a moment takes twice the memory; `one` does not.",
+        ..GROUP
+    },
+    Row {
+        name: "max-requests",
+        kind: number(1 << 48, |settings, number| settings.max_requests = number),
+        default: "0",
+        example: "10000",
+        help: "requests until a worker is replaced; 0: any",
+        detail: "For applications that leak memory. Up to a tenth more, at random, so that workers do not \
+                 end together. The successor serves before the old worker stops.",
+        ..GROUP
+    },
+    Row {
+        name: "max-lifetime",
+        kind: wait(LIFE_MS_MAX, |settings, ms| settings.max_lifetime_ms = ms),
+        default: "0s",
+        example: "12h",
+        help: "time until a worker is replaced; 0: any",
+        detail: "Up to a tenth more, at random.",
+        ..GROUP
+    },
+    Row {
+        name: "max-rss",
+        kind: bytes(|settings, bytes| settings.max_rss_bytes = bytes),
+        default: "0",
+        example: "512m",
+        help: "memory of a worker that is replaced; 0: any",
+        detail: "Resident memory, looked at once a second. The worker finishes what it does; `--memory-limit` is for \
+                 what must not wait.",
+        ..GROUP
+    },
+    Row {
+        name: "memory-limit",
+        kind: bytes(|settings, bytes| settings.memory_limit_bytes = bytes),
+        default: "0",
+        example: "1g",
+        help: "data that a worker may allocate; 0: any",
+        detail: "`RLIMIT_DATA` of setrlimit(2): what would pass it raises `MemoryError` in the application.",
+        ..GROUP
+    },
+    Row {
+        name: "cpu-limit",
+        kind: wait(LIFE_MS_MAX, |settings, ms| settings.cpu_limit_ms = ms),
+        default: "0s",
+        example: "1h",
+        help: "CPU time until a worker is replaced; 0: any",
+        detail: "Looked at once a second.",
+        ..GROUP
+    },
+    Row {
+        name: "nice",
+        kind: number(19, |settings, steps| settings.nice = u8::try_from(steps).unwrap_or(19)),
+        default: "0",
+        example: "5",
+        help: "how much less CPU workers get: nice(2)",
+        detail: "The supervisor keeps its own priority.",
+        ..GROUP
+    },
+    Row {
+        name: "startup-timeout",
+        kind: wait(24 * 60 * 60 * 1_000, |settings, ms| settings.startup_timeout_ms = ms),
+        default: "60s",
+        example: "5m",
+        help: "until a new worker serves; 0: any",
+        detail: "A worker that takes longer is made to log where it is, and ended.",
+        ..GROUP
+    },
+    Row {
+        name: "drain-delay",
+        kind: wait(60 * 60 * 1_000, |settings, ms| settings.drain_delay_ms = ms),
+        default: "0s",
+        example: "5s",
+        help: "from SIGTERM to the end of accepting",
+        detail: "`/readyz` fails at once, and everything is served until this has passed: the time that a load balancer \
+                 needs to take notice.",
+        ..GROUP
+    },
+    Row {
+        name: "control",
+        kind: Kind::Form {
+            shape: "PATH|auto|off",
+            set: |settings, text| {
+                settings.control = match text {
+                    "" => return Err("write the path of a socket, auto or off".to_owned()),
+                    "auto" => Control::Auto,
+                    "off" => Control::Off,
+                    path => Control::Path(path.into()),
+                };
+                Ok(())
+            },
+        },
+        default: "auto",
+        example: "/run/mysite/control.sock",
+        help: "socket for adyton status, reload and others",
+        detail: "Only its own user and root may use it. `auto` is a socket named after the process in \
+                 `$RUNTIME_DIRECTORY`, `$XDG_RUNTIME_DIR/adyton`, `/run/adyton` for root, or a folder of the user's in /tmp.",
+        ..GROUP
+    },
+    Row {
+        name: "admin",
+        kind: Kind::Form {
+            shape: "ADDRESS|off",
+            set: |settings, text| {
+                settings.admin = if text == "off" { None } else { Some(text.parse()?) };
+                Ok(())
+            },
+        },
+        default: "off",
+        example: "127.0.0.1:9090",
+        help: "where /livez, /readyz and /metrics are",
+        detail: "An address as for `--bind`, with a page that shows how things stand at `/`. Nobody is asked who they \
+                 are, and nothing can be changed there.",
+        ..GROUP
+    },
+];
+
+const fn number(most: u64, set: fn(&mut Settings, u64)) -> Kind {
+    Kind::Number { unit: Unit::Count, least: 0, most, set }
+}
+
+const fn bytes(set: fn(&mut Settings, u64)) -> Kind {
+    Kind::Number { unit: Unit::Bytes, least: 0, most: 1 << 50, set }
+}
+
+const fn wait(most: u64, set: fn(&mut Settings, u64)) -> Kind {
+    Kind::Number { unit: Unit::Duration, least: 0, most, set }
+}
+
+fn processes(text: &str) -> Result<Processes, String> {
+    const MOST: usize = 1024;
+
+    match text {
+        "auto" => Ok(Processes::Auto),
+        "0" => Ok(Processes::None),
+        number => match number.parse::<usize>() {
+            Ok(number @ 1..=MOST) => Ok(Processes::Number(number)),
+            _ => Err(format!("write auto, or a number from 0 to {MOST}")),
+        },
+    }
+}

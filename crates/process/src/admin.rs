@@ -1,0 +1,223 @@
+//! The control socket and the admin listener: HTTP, served by this very server, on threads beside the supervisor's.
+//!
+//! The control socket is for programs of the same user, or of root, and takes orders; the admin listener is for
+//! monitors, and only tells how things stand.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use adyton_http1::{BadResponse, BodySize, Limits, Method};
+use adyton_server::tally::Tally;
+use adyton_server::{App, Call, Config, HandOver, IfStill, Outcome, Parts, Quota, Server};
+use adyton_sys::process;
+use adyton_sys::wake::Wake;
+use serde_json::{Value, json};
+
+use crate::question::{Answer, Ask, Desk};
+
+/// How long the supervisor may take to answer a question.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a reload may take before whoever asked for it is told to look at the log.
+const RELOAD_PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// Questions that are answered at the same time.
+const THREADS: usize = 4;
+
+const PAGE: &str = include_str!("dashboard.html");
+
+/// What the page may do: nothing but show itself and ask its own server.
+const POLICY: &[u8] =
+    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
+
+/// Serves both sockets until the process ends.
+pub(crate) fn start(desk: &Arc<Desk>, control: Option<OwnedFd>, admin: Option<OwnedFd>) -> io::Result<()> {
+    let control_at = control.as_ref().map(|_| 0);
+    let listeners: Vec<OwnedFd> = [control, admin].into_iter().flatten().collect();
+    if listeners.is_empty() {
+        return Ok(());
+    }
+    let parts = Parts { listeners, mounts: Vec::new(), wake: Arc::new(Wake::new()?) };
+    let app: Arc<dyn App> = Arc::new(Admin { desk: Arc::clone(desk), control_at });
+    let never = Box::new(|| None);
+    let server = Arc::new(Server::new(config(), vec![parts], None, never, Some(app), Tally::new()?)?);
+    for _ in 0..server.threads() {
+        let server = Arc::clone(&server);
+        std::thread::Builder::new().name("adyton-admin".into()).spawn(move || server.work(true, 0))?;
+    }
+    // It lives as long as the process.
+    std::mem::forget(server);
+    Ok(())
+}
+
+fn config() -> Config {
+    let (wait_ms, connections_max) = (10_000, 64);
+    Config {
+        head: Limits::default(),
+        refuse_underscores: false,
+        body_bytes_max: 0,
+        body_memory_bytes_max: 0,
+        body_files: Quota::new(0),
+        temp_dir: std::env::temp_dir(),
+        first_byte_timeout_ms: wait_ms,
+        head_timeout_ms: wait_ms,
+        body_idle_timeout_ms: wait_ms,
+        body_rate: 0,
+        body_rate_grace_ms: wait_ms,
+        write_idle_timeout_ms: wait_ms,
+        write_rate: 0,
+        write_rate_grace_ms: wait_ms,
+        keep_alive_timeout_ms: 60_000,
+        keep_alive_requests_max: 0,
+        connections_max,
+        connections_per_address_max: 0,
+        drain_bytes_max: 64 << 10,
+        linger_timeout_ms: wait_ms,
+        graceful_timeout_ms: wait_ms,
+        threads: THREADS,
+        hand_over: HandOver::Auto,
+        nice: 0,
+        queue_max: connections_max,
+        queue_timeout_ms: wait_ms,
+        request_timeout_ms: 0,
+        stream_body: false,
+        output_bytes_max: 16 << 20,
+        server: Vec::new(),
+    }
+}
+
+struct Admin {
+    desk: Arc<Desk>,
+    /// Which listener is the control socket.
+    control_at: Option<usize>,
+}
+
+/// What is sent back.
+struct Page {
+    status: u16,
+    kind: &'static [u8],
+    body: Vec<u8>,
+}
+
+impl Page {
+    fn json((status, value): Answer) -> Self {
+        let mut body = value.to_string().into_bytes();
+        body.push(b'\n');
+        Self { status, kind: b"application/json", body }
+    }
+
+    /// A value that is text, as text.
+    fn text((status, value): Answer) -> Self {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        Self {
+            status,
+            kind: b"text/plain; version=0.0.4; charset=utf-8",
+            body: format!("{text}{end}").into_bytes(),
+        }
+    }
+
+    fn missing() -> Self {
+        Self::json((404, json!("there is nothing here")))
+    }
+}
+
+impl Admin {
+    fn ask(&self, ask: Ask) -> Answer {
+        let patience = if ask == Ask::Reload { RELOAD_PATIENCE } else { PATIENCE };
+        self.desk.ask(ask, patience)
+    }
+
+    /// What a monitor may ask.
+    fn watch(&self, path: &[u8]) -> Page {
+        match path {
+            b"/livez" => Page::text(self.ask(Ask::Live)),
+            b"/readyz" => Page::text(self.ask(Ask::Ready)),
+            b"/metrics" => Page::text(self.ask(Ask::Metrics)),
+            b"/status" => Page::json(self.ask(Ask::Status(false))),
+            b"/" => Page { status: 200, kind: b"text/html; charset=utf-8", body: PAGE.into() },
+            _ => Page::missing(),
+        }
+    }
+
+    /// What a program of the same user may ask, and order.
+    fn control(&self, method: Method, path: &[u8], query: &[u8]) -> Page {
+        let ask = match (method, path) {
+            (Method::Get, b"/status") => Ask::Status(true),
+            (Method::Get, b"/dump") => Ask::Dump,
+            (Method::Get, b"/running") => Ask::Running,
+            (Method::Get, _) => return self.watch(path),
+            (Method::Post, b"/reload") => Ask::Reload,
+            (Method::Post, b"/stop") => Ask::Stop(query == b"fast"),
+            (Method::Post, b"/more") => Ask::Scale(1),
+            (Method::Post, b"/fewer") => Ask::Scale(-1),
+            (Method::Post, b"/reopen") => Ask::Reopen,
+            (Method::Post, b"/log-level") => Ask::LogLevel(String::from_utf8_lossy(query).into_owned()),
+            _ => return Page::missing(),
+        };
+        Page::json(self.ask(ask))
+    }
+
+    fn page(&self, call: &mut Call<'_>) -> Page {
+        let (path, query) = (call.head.path().of(call.bytes), call.head.query().of(call.bytes));
+        if Some(call.listener) != self.control_at {
+            return match call.head.method() {
+                Method::Get | Method::Head => self.watch(path),
+                _ => Page::json((405, json!("this listener takes no orders; the control socket does"))),
+            };
+        }
+        match call.reply.peer_user() {
+            Ok(user) if user == 0 || user == process::user() => self.control(call.head.method(), path, query),
+            Ok(user) => Page::json((403, json!(format!("user {user} may not give orders here")))),
+            Err(error) => Page::json((403, Value::from(format!("nobody knows who asks: {error}")))),
+        }
+    }
+}
+
+impl App for Admin {
+    fn attach(&self) {}
+
+    fn detach(&self) {}
+
+    fn call(&self, call: &mut Call<'_>) -> Outcome {
+        let page = self.page(call);
+        let size = BodySize::Known(page.body.len() as u64);
+        let written: Result<(), BadResponse> =
+            call.reply.head(page.status, reason(page.status), size, |head| {
+                head.field(b"Content-Type", page.kind)?;
+                head.field(b"Cache-Control", b"no-store")?;
+                head.field(b"Content-Security-Policy", POLICY)?;
+                head.field(b"X-Content-Type-Options", b"nosniff")
+            });
+        if written.is_err() {
+            return Outcome::Failed;
+        }
+        call.reply.write(&page.body);
+        Outcome::Done
+    }
+
+    fn spawn(&self) {}
+
+    fn interrupt(&self, _: u64, _: IfStill<'_>) -> Option<String> {
+        None
+    }
+
+    fn absolve(&self, _: u64) {}
+}
+
+fn reason(status: u16) -> &'static [u8] {
+    match status {
+        200 => b"OK",
+        202 => b"Accepted",
+        400 => b"Bad Request",
+        403 => b"Forbidden",
+        404 => b"Not Found",
+        405 => b"Method Not Allowed",
+        409 => b"Conflict",
+        503 => b"Service Unavailable",
+        504 => b"Gateway Timeout",
+        _ => b"Internal Server Error",
+    }
+}

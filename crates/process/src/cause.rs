@@ -1,0 +1,139 @@
+//! Why a worker has ended.
+
+use adyton_sys::child::{Exit, signal_name};
+
+/// Why a worker has ended, as metrics count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    /// It was told to, and did.
+    Told,
+    /// It was told to, and did not.
+    Overdue,
+    /// It could not load the application, or open what it needs.
+    NotStarted,
+    /// It left by itself.
+    Left,
+    /// A signal of a fault: the application, or we, did something that no process may do.
+    Crashed,
+    /// The kernel, because memory was short.
+    OutOfMemory,
+    /// A signal from outside.
+    Killed,
+}
+
+impl Cause {
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Told,
+        Self::Overdue,
+        Self::NotStarted,
+        Self::Left,
+        Self::Crashed,
+        Self::OutOfMemory,
+        Self::Killed,
+    ];
+
+    /// The word for metrics.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Told => "told",
+            Self::Overdue => "overdue",
+            Self::NotStarted => "not_started",
+            Self::Left => "left",
+            Self::Crashed => "crashed",
+            Self::OutOfMemory => "out_of_memory",
+            Self::Killed => "killed",
+        }
+    }
+}
+
+/// What was known of a worker when it ended.
+#[derive(Clone, Debug)]
+pub(crate) struct Known<'k> {
+    /// It had served.
+    pub(crate) served: bool,
+    /// Why it was told to end.
+    pub(crate) told: Option<&'k str>,
+    /// Why it was killed by us.
+    pub(crate) doomed: Option<&'k str>,
+    /// The kernel has ended some process for want of memory since it was looked at last.
+    pub(crate) memory_was_short: bool,
+    /// Resident memory when it was looked at last.
+    pub(crate) rss_bytes: u64,
+}
+
+/// The status of a worker that could not load the application: its traceback is in the log.
+pub(crate) const NOT_LOADED: i32 = 3;
+
+/// Signals that a process gets for what it did itself.
+const FAULTS: [&str; 6] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS"];
+
+/// Says why a worker has ended: for metrics, and in words.
+pub(crate) fn cause(exit: Exit, known: &Known<'_>) -> (Cause, String) {
+    match (exit, known.doomed, known.told) {
+        (_, Some(why), _) => (Cause::Overdue, format!("was killed: it {why}")),
+        (Exit::Status(0), None, Some(why)) => (Cause::Told, format!("has ended: {why}")),
+        (Exit::Status(NOT_LOADED), None, _) if !known.served => {
+            (Cause::NotStarted, "could not load the application; the reason stands above".to_owned())
+        }
+        (Exit::Status(status), None, _) if !known.served => (
+            Cause::NotStarted,
+            format!("did not start: it ended with status {status}; the reason stands above"),
+        ),
+        (Exit::Status(status), None, _) => {
+            let hint = "something in it has called os._exit, or ended its main thread";
+            (Cause::Left, format!("ended by itself with status {status}: {hint}"))
+        }
+        (Exit::Signal(number), None, _) => by_signal(&signal_name(number), known),
+    }
+}
+
+fn by_signal(name: &str, known: &Known<'_>) -> (Cause, String) {
+    let mib = known.rss_bytes >> 20;
+    if name == "SIGKILL" && known.memory_was_short {
+        let how =
+            format!("was killed by the kernel because memory was short; it had {mib} MiB when last seen");
+        (Cause::OutOfMemory, how)
+    } else if name == "SIGXCPU" {
+        (Cause::Killed, "has used all the CPU time that its limit allows (SIGXCPU)".to_owned())
+    } else if FAULTS.contains(&name) {
+        (Cause::Crashed, format!("crashed with {name}; where Python was stands above"))
+    } else {
+        (Cause::Killed, format!("was killed by {name} from outside"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use adyton_sys::child::Exit;
+
+    use super::{Cause, Known, cause};
+
+    const SERVED: Known<'static> =
+        Known { served: true, told: None, doomed: None, memory_was_short: false, rss_bytes: 5 << 20 };
+
+    /// Each way to end has a cause of its own.
+    #[test]
+    fn causes() {
+        let starting = Known { served: false, ..SERVED };
+        let told = Known { told: Some("replaced"), ..SERVED };
+        let doomed = Known { doomed: Some("hung"), ..SERVED };
+        let short = Known { memory_was_short: true, ..SERVED };
+        for (exit, known, expected, part) in [
+            (Exit::Status(0), &told, Cause::Told, "replaced"),
+            (Exit::Signal(6), &doomed, Cause::Overdue, "it hung"),
+            (Exit::Status(3), &starting, Cause::NotStarted, "application"),
+            (Exit::Status(1), &starting, Cause::NotStarted, "status 1"),
+            (Exit::Status(0), &SERVED, Cause::Left, "status 0"),
+            (Exit::Status(3), &SERVED, Cause::Left, "status 3"),
+            (Exit::Signal(11), &SERVED, Cause::Crashed, "SIGSEGV"),
+            (Exit::Signal(9), &short, Cause::OutOfMemory, "5 MiB"),
+            (Exit::Signal(9), &SERVED, Cause::Killed, "SIGKILL from outside"),
+            (Exit::Signal(24), &SERVED, Cause::Killed, "CPU time"),
+        ] {
+            let (found, words) = cause(exit, known);
+
+            assert_eq!(expected, found, "{words}");
+            assert!(words.contains(part), "{words}");
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! `adyton status`, `reload`, `stop` and the other orders: a client of the control socket.
+
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use adyton_sys::process;
+use serde_json::Value;
+
+/// How long an order may take: a reload waits until the new workers serve.
+const PATIENCE: Duration = Duration::from_secs(16 * 60);
+
+/// How often `top` looks.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Where control sockets are that were given no path.
+pub fn control_folder() -> PathBuf {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(folder) = variable("RUNTIME_DIRECTORY") {
+        return folder;
+    }
+    if let Some(folder) = variable("XDG_RUNTIME_DIR") {
+        return folder.join("adyton");
+    }
+    match process::user() {
+        0 => PathBuf::from("/run/adyton"),
+        user => std::env::temp_dir().join(format!("adyton-{user}")),
+    }
+}
+
+/// Gives an order to a server that runs, and prints what it answers; the exit status of the program.
+pub fn order(order: &str, about: Option<&str>, control: Option<&Path>, json: bool, color: bool) -> u8 {
+    let done = find(control).and_then(|path| match order {
+        "top" => top(&path, color),
+        _ => give(&path, order, about, json),
+    });
+    match done {
+        Ok(()) => 0,
+        Err(sentence) => {
+            eprintln!("adyton: {sentence}");
+            1
+        }
+    }
+}
+
+/// The control socket of the only server that runs.
+fn find(control: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(path) = control {
+        return Ok(path.to_owned());
+    }
+    let folder = control_folder();
+    let entries =
+        std::fs::read_dir(&folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
+    let mut alive: Vec<PathBuf> = entries.unwrap_or_else(|_| Vec::new());
+    alive.retain(|path| {
+        path.extension().is_some_and(|end| end == "sock") && UnixStream::connect(path).is_ok()
+    });
+    alive.sort();
+    let list = || {
+        let lines: Vec<String> = alive.iter().map(|path| format!("  --control {}", path.display())).collect();
+        lines.join("\n")
+    };
+    match alive.len() {
+        0 => Err(format!("no server of this user runs: there is no control socket in {}", folder.display())),
+        1 => Ok(alive.remove(0)),
+        number => Err(format!("{number} servers run; say which one:\n{}", list())),
+    }
+}
+
+/// Sends one request and takes the whole answer: its status and its body.
+fn fetch(path: &Path, method: &str, target: &str) -> Result<(u16, Value), String> {
+    let exchange = || -> io::Result<String> {
+        let mut stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        write!(stream, "{method} {target} HTTP/1.1\r\nHost: adyton\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    };
+    let answer =
+        exchange().map_err(|error| format!("the server at {} does not answer: {error}", path.display()))?;
+    let whole = || {
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        Some((status, serde_json::from_str(body).unwrap_or_else(|_| Value::from(body))))
+    };
+    whole().ok_or_else(|| format!("what answers at {} is no control socket of Adyton", path.display()))
+}
+
+fn give(path: &Path, order: &str, about: Option<&str>, json: bool) -> Result<(), String> {
+    let (method, target) = match (order, about) {
+        ("status" | "dump", _) => ("GET", format!("/{order}")),
+        ("stop", Some("fast")) => ("POST", "/stop?fast".to_owned()),
+        ("workers", Some(how)) => ("POST", format!("/{how}")),
+        ("log-level", Some(level)) => ("POST", format!("/log-level?{level}")),
+        _ => ("POST", format!("/{order}")),
+    };
+    let (status, value) = fetch(path, method, &target)?;
+    if status >= 400 {
+        return Err(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    }
+    if json {
+        println!("{value}");
+        return Ok(());
+    }
+    match order {
+        "status" => print!("{}", table(&value)),
+        "dump" => print!("{}", stacks(&value)),
+        "reload" => println!(
+            "generation {} serves in {} workers, after {} ms",
+            value["generation"], value["workers"], value["took_ms"]
+        ),
+        "workers" => println!("{} workers wanted", value["processes"]),
+        "log-level" => println!("logging from {} on", value["log_level"].as_str().unwrap_or_default()),
+        _ => println!("{}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+    }
+    Ok(())
+}
+
+fn stacks(value: &Value) -> String {
+    let mut out = String::new();
+    for worker in value.as_array().into_iter().flatten() {
+        let _ = writeln!(out, "== worker {} (process {})", worker["worker"], worker["pid"]);
+        let _ =
+            writeln!(out, "{}", worker["answer"].as_str().unwrap_or("it did not answer in time").trim_end());
+    }
+    out
+}
+
+/// One column: its title, and how it shows a worker.
+type Column = (&'static str, fn(&Value) -> String);
+
+const COLUMNS: &[Column] = &[
+    ("worker", |worker| worker["worker"].to_string()),
+    ("process", |worker| worker["pid"].to_string()),
+    ("gen", |worker| worker["generation"].to_string()),
+    ("state", |worker| worker["state"].as_str().unwrap_or_default().to_owned()),
+    ("age", |worker| age(worker["age_s"].as_f64().unwrap_or(0.0))),
+    ("requests", |worker| worker["requests"].to_string()),
+    ("5xx", |worker| worker["errors"].to_string()),
+    ("inline", |worker| worker["inline"].to_string()),
+    ("handed", |worker| worker["handed_over"].to_string()),
+    ("queued", |worker| worker["queued"].to_string()),
+    ("conns", |worker| worker["connections"].to_string()),
+    ("busy", |worker| format!("{}/{}", worker["threads_busy"], worker["threads"])),
+    ("queue", |worker| worker["queue_length"].to_string()),
+    ("rss", |worker| mib(&worker["rss_bytes"])),
+    ("pss", |worker| mib(&worker["pss_bytes"])),
+];
+
+fn mib(bytes: &Value) -> String {
+    bytes.as_u64().map_or_else(|| "-".to_owned(), |bytes| format!("{} MiB", bytes >> 20))
+}
+
+fn age(seconds: f64) -> String {
+    if seconds < 100.0 {
+        format!("{seconds:.1} s")
+    } else if seconds < 6_000.0 {
+        format!("{:.0} min", seconds / 60.0)
+    } else {
+        format!("{:.1} h", seconds / 3_600.0)
+    }
+}
+
+/// The whole status, for a person.
+fn table(status: &Value) -> String {
+    let text = |name: &str| status[name].as_str().unwrap_or_default().to_owned();
+    let mut out = format!(
+        "adyton {}, process {}: {}, generation {}, up {}\n",
+        text("version"),
+        status["process"],
+        text("state"),
+        status["generation"],
+        age(status["uptime_s"].as_f64().unwrap_or(0.0))
+    );
+    if !text("serves").is_empty() {
+        let _ = writeln!(out, "serves {}", text("serves"));
+    }
+    let total = &status["total"];
+    let _ = writeln!(
+        out,
+        "{} requests, {} of them 5xx, {} turned away, {} timed out; {} workers started",
+        total["requests"], total["errors"], total["turned_away"], total["timed_out"], status["starts"]
+    );
+    let deaths: Vec<String> = status["deaths"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(cause, count)| format!("{count} {}", cause.replace('_', " ")))
+        .collect();
+    if !deaths.is_empty() {
+        let _ = writeln!(out, "workers that have ended: {}", deaths.join(", "));
+    }
+    out.push('\n');
+    let rows: Vec<Vec<String>> = status["workers"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|worker| COLUMNS.iter().map(|(_, show)| show(worker)).collect())
+        .collect();
+    let titles: Vec<String> = COLUMNS.iter().map(|(title, _)| (*title).to_owned()).collect();
+    aligned(&mut out, &titles, &rows);
+    out
+}
+
+/// A table with its columns as wide as they have to be, numbers to the right.
+fn aligned(out: &mut String, titles: &[String], rows: &[Vec<String>]) {
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).chain([titles[at].len()]).max();
+    let widths: Vec<usize> = (0..titles.len()).map(|at| width(at).unwrap_or(0)).collect();
+    for row in std::iter::once(titles).chain(rows.iter().map(Vec::as_slice)) {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
+        let _ = writeln!(out, "{}", cells.join("  ").trim_end());
+    }
+}
+
+/// A live view, once a second, until Ctrl-C or until the server is gone.
+fn top(path: &Path, color: bool) -> Result<(), String> {
+    let mut before: Option<(Instant, Value)> = None;
+    loop {
+        let (_, status) = fetch(path, "GET", "/status")?;
+        let (_, running) = fetch(path, "GET", "/running")?;
+        let now = Instant::now();
+        let mut out = String::new();
+        if let Some((then, last)) = &before {
+            let _ = writeln!(out, "{}", rates(last, &status, now.duration_since(*then).as_secs_f64()));
+        }
+        out += &table(&status);
+        out += &slowest(&running);
+        // Without colours there is no terminal to redraw, or its user wants none of that.
+        let clear = if color { "\x1b[H\x1b[2J" } else { "" };
+        print!("{clear}{out}");
+        if io::stdout().flush().is_err() {
+            return Ok(());
+        }
+        before = Some((now, status));
+        sleep(LOOK);
+    }
+}
+
+/// What has happened between two looks.
+fn rates(before: &Value, now: &Value, seconds: f64) -> String {
+    let of = |name: &str| {
+        let number = |status: &Value| status["total"][name].as_u64().unwrap_or(0);
+        number(now).saturating_sub(number(before))
+    };
+    let calls = of("inline") + of("handed_over") + of("queued");
+    let share = |part: u64| (part * 100).checked_div(calls).unwrap_or(0);
+    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+    let rate = of("requests") as f64 / seconds.max(0.001);
+    let total = &now["total"];
+    format!(
+        "{rate:.0} requests/s, {} in flight; inline {} %, handed over {} %, queued {} %; \
+         5xx {}; mean waits: queue {} µs, interpreter {} µs",
+        total["in_flight"],
+        share(of("inline")),
+        share(of("handed_over")),
+        share(of("queued")),
+        of("errors"),
+        total["queue_wait_mean_us"],
+        total["interpreter_wait_mean_us"]
+    )
+}
+
+/// The requests that run longest.
+fn slowest(running: &Value) -> String {
+    const SHOWN: usize = 10;
+
+    let mut all: Vec<(u64, String)> = Vec::new();
+    for worker in running.as_array().into_iter().flatten() {
+        for task in worker["answer"].as_array().into_iter().flatten() {
+            let request = task["request"].as_str().unwrap_or_default();
+            let line = format!("worker {}  {request}", worker["worker"]);
+            all.push((task["for_ms"].as_u64().unwrap_or(0), line));
+        }
+    }
+    all.sort_by(|one, other| other.cmp(one));
+    let lines = all.iter().take(SHOWN).map(|(ms, line)| format!("{ms:>9} ms  {line}\n"));
+    let lines: String = lines.collect();
+    if lines.is_empty() { String::new() } else { format!("\nslowest requests that run\n{lines}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{age, rates, slowest, table};
+
+    /// A table lines up, whatever is in it.
+    #[test]
+    fn tables() {
+        let worker = |number: u64, requests: u64| {
+            json!({"worker": number, "pid": 10, "generation": 1, "state": "serving", "age_s": 1.25,
+                   "requests": requests, "rss_bytes": 3 << 20})
+        };
+        let status = json!({"version": "1", "process": 9, "state": "serving", "generation": 1, "uptime_s": 1.0,
+                            "workers": [worker(1, 5), worker(2, 123_456_789)], "deaths": {"out_of_memory": 2}});
+
+        let text = table(&status);
+
+        assert!(text.contains("2 out of memory"), "{text}");
+        let lines: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("worker ")).collect();
+        assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{text}");
+    }
+
+    /// Shares are of the calls between two looks.
+    #[test]
+    fn between_two_looks() {
+        let look = |requests: u64, inline: u64, queued: u64| json!({"total": {"requests": requests, "inline": inline, "queued": queued, "in_flight": 3}});
+
+        let text = rates(&look(100, 50, 50), &look(300, 100, 200), 2.0);
+
+        assert!(
+            text.starts_with("100 requests/s, 3 in flight; inline 25 %, handed over 0 %, queued 75 %"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn longest_first() {
+        let task = |ms: u64| json!({"request": format!("GET /{ms}"), "for_ms": ms});
+        let running = json!([{"worker": 1, "answer": [task(5)]}, {"worker": 2, "answer": [task(70)]}]);
+
+        let text = slowest(&running);
+
+        assert!(text.find("GET /70") < text.find("GET /5\n"), "{text}");
+        assert_eq!("", slowest(&json!([])));
+    }
+
+    #[test]
+    fn ages() {
+        assert_eq!(("1.2 s", "10 min", "2.8 h"), (&*age(1.25), &*age(600.0), &*age(10_000.0)));
+    }
+}

@@ -1,0 +1,188 @@
+//! What the kernel grants this process: CPUs and memory, within its control group (cgroups(7)).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Memory that a worker is expected to need when nothing else is known.
+const WORKER_BYTES: u64 = 128 << 20;
+
+/// What is granted, and by whom.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grant {
+    /// CPU time for each second.
+    pub cpus: f64,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// Whether the control group grants less CPU time than the machine has.
+    pub limits_cpus: bool,
+}
+
+impl Grant {
+    /// Asks the kernel.
+    pub fn ask() -> Self {
+        let allowed = std::thread::available_parallelism().map_or(1, usize::from);
+        // A process may have more CPUs than this can count, and then has some to spare.
+        let allowed = f64::from(u32::try_from(allowed).unwrap_or(u32::MAX));
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let root = Path::new("/sys/fs/cgroup");
+        let quota = cpu_quota(root, &groups);
+        let machine = memory_total(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
+        let limit = memory_limit(root, &groups);
+        Self {
+            cpus: quota.map_or(allowed, |quota| quota.min(allowed)),
+            memory_bytes: [machine, limit].into_iter().flatten().min().unwrap_or(u64::MAX),
+            limits_cpus: quota.is_some_and(|quota| quota < allowed),
+        }
+    }
+
+    /// How many workers that is, and why.
+    pub fn workers(&self) -> (usize, String) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive, and rounded up"
+        )]
+        let by_cpus = self.cpus.ceil().max(1.0) as usize;
+        let by_memory = usize::try_from(self.memory_bytes / WORKER_BYTES).unwrap_or(usize::MAX).max(1);
+        if by_memory < by_cpus {
+            let mib = self.memory_bytes >> 20;
+            return (by_memory, format!("{mib} MiB of memory allow no more"));
+        }
+        let whose = if self.limits_cpus { "the control group grants" } else { "the machine has" };
+        let plural = if self.cpus > 1.0 { "s" } else { "" };
+        (by_cpus, format!("{whose} {} CPU{plural}", self.cpus))
+    }
+}
+
+/// The folders of this process's group and of those above it, the nearest first.
+fn folders(root: &Path, group: &str) -> Vec<PathBuf> {
+    let group = Path::new(group.trim_start_matches('/'));
+    // Inside a container the group's own path may not be there: then its root is what is mounted.
+    group.ancestors().map(|part| root.join(part)).filter(|folder| folder.is_dir()).collect()
+}
+
+/// The path of the group in the hierarchy of a controller; in the second version they share one, without a name.
+fn group_of<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
+    groups.lines().find_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (names, path) = (parts.next()?, parts.next()?);
+        names.split(',').any(|name| name == controller).then_some(path)
+    })
+}
+
+fn number(path: &Path) -> Option<f64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// The least CPU time for each second that any group allows: `cpu.max`, or `cpu.cfs_quota_us` of the first version.
+fn cpu_quota(root: &Path, groups: &str) -> Option<f64> {
+    let second = group_of(groups, "").map(|group| folders(root, group)).unwrap_or_default();
+    let of_second = second.iter().filter_map(|folder| {
+        let text = fs::read_to_string(folder.join("cpu.max")).ok()?;
+        let (quota, period) = text.trim().split_once(' ')?;
+        Some(quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?)
+    });
+    let first = group_of(groups, "cpu").map(|group| folders(&root.join("cpu"), group)).unwrap_or_default();
+    let of_first = first.iter().filter_map(|folder| {
+        let quota = number(&folder.join("cpu.cfs_quota_us"))?;
+        (quota > 0.0).then_some(quota / number(&folder.join("cpu.cfs_period_us"))?)
+    });
+    of_second.chain(of_first).filter(|cpus| *cpus > 0.0).reduce(f64::min)
+}
+
+/// The least memory that any group allows: `memory.max`, or `memory.limit_in_bytes` of the first version.
+fn memory_limit(root: &Path, groups: &str) -> Option<u64> {
+    let second = group_of(groups, "").map(|group| folders(root, group)).unwrap_or_default();
+    let first =
+        group_of(groups, "memory").map(|group| folders(&root.join("memory"), group)).unwrap_or_default();
+    let files = second.iter().map(|folder| folder.join("memory.max"));
+    let files = files.chain(first.iter().map(|folder| folder.join("memory.limit_in_bytes")));
+    files.filter_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok()).min()
+}
+
+fn memory_total(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::{Grant, cpu_quota, memory_limit, memory_total};
+
+    /// A folder that stands for `/sys/fs/cgroup`.
+    struct Tree(PathBuf);
+
+    impl Tree {
+        fn new(name: &str, files: &[(&str, &str)]) -> std::io::Result<Self> {
+            let root = std::env::temp_dir().join(format!("adyton-grant-{}-{name}", std::process::id()));
+            for (file, text) in files {
+                let file = root.join(file);
+                fs::create_dir_all(file.parent().unwrap_or(&root))?;
+                fs::write(file, text)?;
+            }
+            Ok(Self(root))
+        }
+    }
+
+    impl Drop for Tree {
+        fn drop(&mut self) {
+            // What is left is in the folder for what may be left.
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// In the second version the narrowest of the groups above counts, too.
+    #[test]
+    fn second_version() -> std::io::Result<()> {
+        let files = [
+            ("a/b/cpu.max", "max 100000\n"),
+            ("a/cpu.max", "150000 100000\n"),
+            ("a/b/memory.max", "1048576\n"),
+        ];
+        let tree = Tree::new("second", &files)?;
+
+        assert_eq!(Some(1.5), cpu_quota(&tree.0, "0::/a/b\n"));
+        assert_eq!(Some(1 << 20), memory_limit(&tree.0, "0::/a/b\n"));
+        assert_eq!(None, cpu_quota(&tree.0, "0::/elsewhere\n"));
+        Ok(())
+    }
+
+    /// In the first version each controller has a tree of its own; -1 is no limit.
+    #[test]
+    fn first_version() -> std::io::Result<()> {
+        let files = [
+            ("cpu/a/cpu.cfs_quota_us", "50000\n"),
+            ("cpu/a/cpu.cfs_period_us", "100000\n"),
+            ("cpu/cpu.cfs_quota_us", "-1\n"),
+            ("cpu/cpu.cfs_period_us", "100000\n"),
+            ("memory/a/memory.limit_in_bytes", "536870912\n"),
+        ];
+        let tree = Tree::new("first", &files)?;
+        let groups = "4:memory:/a\n3:cpu,cpuacct:/a\n1:name=systemd:/x\n";
+
+        assert_eq!(Some(0.5), cpu_quota(&tree.0, groups));
+        assert_eq!(Some(512 << 20), memory_limit(&tree.0, groups));
+        Ok(())
+    }
+
+    /// A part of a CPU is a worker, and memory counts as well.
+    #[test]
+    fn workers() {
+        let grant = |cpus, memory_bytes, limits_cpus| Grant { cpus, memory_bytes, limits_cpus }.workers();
+
+        assert_eq!((2, "the control group grants 1.5 CPUs".to_owned()), grant(1.5, u64::MAX, true));
+        assert_eq!((1, "the control group grants 0.5 CPU".to_owned()), grant(0.5, u64::MAX, true));
+        assert_eq!((8, "the machine has 8 CPUs".to_owned()), grant(8.0, 64 << 30, false));
+        assert_eq!((4, "512 MiB of memory allow no more".to_owned()), grant(8.0, 512 << 20, false));
+        assert_eq!(1, grant(8.0, 1 << 20, false).0);
+    }
+
+    #[test]
+    fn memory_of_the_machine() {
+        assert_eq!(Some(2048), memory_total("MemFree: 1 kB\nMemTotal:       2 kB\n"));
+        assert_eq!(None, memory_total("MemTotal: much\n"));
+    }
+}

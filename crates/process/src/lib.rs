@@ -1,0 +1,39 @@
+//! Processes: a supervisor that keeps the sockets, and workers that serve on them.
+//!
+//! The supervisor runs no application code. It has one set of listening sockets for each *slot*, and starts a worker
+//! in each. When that worker ends, whyever, the next one gets the same sockets, with the connections that wait in
+//! them; when it is to be replaced, its successor is ready before it is told to drain.
+//!
+//! | state of a worker | it goes on when | to |
+//! | --- | --- | --- |
+//! | `Starting` | it says that it serves | `Serving` |
+//! | | `--startup-timeout` passes | `Doomed` |
+//! | `Serving` | its successor serves, or the supervisor stops | `Draining` |
+//! | `Draining` | `--graceful-timeout` and a moment pass | `Doomed` |
+//! | any | it ends | gone: counted, logged with its cause |
+//!
+//! A slot wants one worker of the present *generation* that serves. Reload makes a new generation; while no worker of
+//! it has served yet, only one is started, so that a version that does not start costs nothing but the attempt: the
+//! generation is given up, and the old one serves on.
+
+#![forbid(unsafe_code)]
+
+mod admin;
+mod cause;
+mod client;
+pub mod grant;
+mod message;
+mod metrics;
+mod plan;
+mod question;
+mod slot;
+mod status;
+mod supervisor;
+mod usage;
+mod worker;
+
+pub use client::{control_folder, order};
+pub use message::{Channel, FromWorker, ToWorker};
+pub use plan::{Limits, Pace, Plan, Sockets};
+pub use supervisor::{End, run};
+pub use worker::{Line, Orders, Place, Worker};

@@ -1,0 +1,153 @@
+//! What a supervisor and its workers say to each other: JSON, one message on each line of a stream socket.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use adyton_sys::socket;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// What a supervisor says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToWorker {
+    /// Take no more connections, finish what runs, end.
+    Drain {
+        /// Connections that idle may send one more request first.
+        is_patient: bool,
+        /// Nobody else serves what waits in the listeners.
+        takes_queue: bool,
+    },
+    /// Say where every thread is; the answer carries this number.
+    Dump(u64),
+    /// Say which requests run; the answer carries this number.
+    Running(u64),
+    /// Log from this level on: `debug`, `info`, `warning` or `error`.
+    LogLevel(String),
+    /// Open the logs again: somebody has renamed them.
+    Reopen,
+}
+
+/// What a worker says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FromWorker {
+    /// It serves.
+    Ready {
+        /// The application, such as `mysite.wsgi:application (WSGI)`; empty when there are only folders.
+        serves: String,
+    },
+    /// The answer to the question with this number.
+    Answer(u64, serde_json::Value),
+}
+
+/// The longest line: more is a fault of the other side.
+const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// One end of the line between a supervisor and a worker. It never blocks its reader; writers of a full one wait.
+pub struct Channel {
+    socket: OwnedFd,
+    /// What has come of a line that is not whole.
+    begun: Vec<u8>,
+    ended: bool,
+}
+
+impl Channel {
+    /// Speaks over a connected, non-blocking stream socket.
+    pub fn new(socket: OwnedFd) -> Self {
+        Self { socket, begun: Vec::new(), ended: false }
+    }
+
+    /// Says something.
+    ///
+    /// # Errors
+    ///
+    /// The other side is gone, or has not listened for seconds.
+    pub fn send(&self, message: &impl Serialize) -> io::Result<()> {
+        const PATIENCE_MS: u64 = 2_000;
+
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let mut left = &line[..];
+        while !left.is_empty() {
+            match socket::send(&self.socket, left, false)? {
+                Some(sent) => left = &left[sent..],
+                None if socket::wait(&self.socket, socket::Until::Writable, PATIENCE_MS)? => {}
+                None => return Err(io::ErrorKind::TimedOut.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what has come; says afterwards whether the other side is gone.
+    ///
+    /// A line that is no message is left out: it is from another version of this program.
+    pub fn receive<M: DeserializeOwned>(&mut self) -> Vec<M> {
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match socket::recv(&self.socket, &mut buffer) {
+                Ok(Some(0)) | Err(_) => self.ended = true,
+                Ok(Some(bytes)) => {
+                    self.begun.extend_from_slice(&buffer[..bytes]);
+                    self.ended |= self.begun.len() > LINE_BYTES_MAX;
+                    if !self.ended {
+                        continue;
+                    }
+                }
+                Ok(None) => {}
+            }
+            break;
+        }
+        let Some(end) = self.begun.iter().rposition(|&byte| byte == b'\n') else { return Vec::new() };
+        let rest = self.begun.split_off(end + 1);
+        let whole = std::mem::replace(&mut self.begun, rest);
+        whole.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+    }
+
+    /// Whether the other side is gone.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use adyton_sys::socket;
+
+    use super::{Channel, FromWorker, ToWorker};
+
+    /// Messages arrive whole and in order, those of an unknown kind are left out, and the end is noticed.
+    #[test]
+    fn lines() -> io::Result<()> {
+        let (one, other) = socket::pair()?;
+        let (mut one, other) = (Channel::new(one), Channel::new(other));
+
+        assert_eq!(Vec::<FromWorker>::new(), one.receive());
+
+        other.send(&FromWorker::Ready { serves: "hello\n".to_owned() })?;
+        other.send(&ToWorker::Drain { is_patient: true, takes_queue: false })?;
+        other.send(&FromWorker::Answer(7, serde_json::json!({"a": [1, "two"]})))?;
+
+        let expected = vec![
+            FromWorker::Ready { serves: "hello\n".to_owned() },
+            FromWorker::Answer(7, serde_json::json!({"a": [1, "two"]})),
+        ];
+
+        assert_eq!(expected, one.receive::<FromWorker>());
+        assert!(!one.has_ended());
+
+        drop(other);
+
+        assert_eq!(Vec::<FromWorker>::new(), one.receive());
+        assert!(one.has_ended());
+        Ok(())
+    }
+}

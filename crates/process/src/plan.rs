@@ -1,0 +1,62 @@
+//! What a supervisor is to do.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use adyton_sys::child::Program;
+
+/// The listening sockets of one worker: for each of its loops those of every address.
+pub type Sockets = Vec<Vec<OwnedFd>>;
+
+/// What a supervisor is to do.
+pub struct Plan {
+    /// The program that becomes a worker.
+    pub program: Program,
+    /// Its further arguments: what the user typed.
+    pub arguments: Vec<OsString>,
+    /// How many workers serve.
+    pub processes: usize,
+    /// How many may be started at once in the place of others.
+    pub pace: Pace,
+    /// When a worker is replaced, and how long it may take for what.
+    pub limits: Limits,
+    /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
+    pub open: Box<dyn Fn() -> io::Result<Sockets>>,
+    /// Sockets for the first slots, from an earlier life of this supervisor or opened already.
+    pub sockets: Vec<Sockets>,
+    /// Where programs ask how things stand, and give orders.
+    pub control: Option<OwnedFd>,
+    /// Where monitors ask how things stand.
+    pub admin: Option<OwnedFd>,
+    /// Told, once, when the first worker serves: with what it serves.
+    pub on_ready: Box<dyn FnMut(&str)>,
+    /// From a graceful stop's beginning to its first act.
+    pub drain_delay_ms: u64,
+}
+
+/// How many workers are replaced at the same time, once one of the new ones has shown that it can serve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// One after the other.
+    One,
+    /// All.
+    All,
+}
+
+/// When a worker is replaced; 0 is never.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests that it may serve, before the jitter.
+    pub requests_max: u64,
+    /// How long it may serve, before the jitter.
+    pub lifetime_max_ms: u64,
+    /// Memory that it may have resident.
+    pub rss_max_bytes: u64,
+    /// CPU time that it may use.
+    pub cpu_max_ms: u64,
+    /// How long it may take to be ready.
+    pub startup_timeout_ms: u64,
+    /// How long its running requests may take when it is told to drain.
+    pub graceful_timeout_ms: u64,
+}

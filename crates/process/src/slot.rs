@@ -1,0 +1,125 @@
+//! A slot: its sockets, and the workers that serve on them, one after the other.
+
+use adyton_server::tally::Tally;
+
+use crate::message::Channel;
+use crate::plan::Sockets;
+
+/// The longest that a slot waits before it tries again.
+const BACKOFF_MS_MAX: u64 = 30_000;
+
+/// How long it waits after the first failure; twice as long after each further one.
+const BACKOFF_MS: u64 = 100;
+
+/// A worker that has served for so long has proved itself.
+const PROVEN_MS: u64 = 10_000;
+
+/// How far a worker has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Starting,
+    Serving,
+    Draining,
+    /// It was sent the signal that makes it say where it is, or the one that ends it.
+    Doomed,
+}
+
+/// One worker process.
+pub(crate) struct Staff {
+    pub(crate) pid: u32,
+    pub(crate) generation: u32,
+    pub(crate) state: State,
+    pub(crate) channel: Channel,
+    pub(crate) tally: Tally,
+    pub(crate) started_ms: u64,
+    /// When it began to serve.
+    pub(crate) serving_ms: Option<u64>,
+    /// Until when it has to be done with what its state is about.
+    pub(crate) due_ms: Option<u64>,
+    /// Why it is to be replaced.
+    pub(crate) replace: Option<String>,
+    /// Why it was told to drain.
+    pub(crate) told: Option<String>,
+    /// It was told to close what idles.
+    pub(crate) hurried: bool,
+    /// Why it was killed.
+    pub(crate) doomed: Option<String>,
+    /// Requests that it may serve, with its jitter; 0: any number.
+    pub(crate) requests_max: u64,
+    /// How long it may serve, with its jitter; 0: for ever.
+    pub(crate) lifetime_max_ms: u64,
+    /// Memory, when it was looked at last.
+    pub(crate) rss_bytes: u64,
+}
+
+/// A slot.
+pub(crate) struct Slot {
+    /// From 1 on.
+    pub(crate) number: usize,
+    pub(crate) sockets: Sockets,
+    /// The oldest first.
+    pub(crate) workers: Vec<Staff>,
+    /// Workers that have ended soon after they were started, one after the other.
+    pub(crate) failures: u32,
+    /// Nobody is started before.
+    pub(crate) not_before_ms: u64,
+    /// Set when there shall be fewer slots: it ends when what waits in its sockets is accepted.
+    pub(crate) retires_ms: Option<u64>,
+}
+
+impl Slot {
+    pub(crate) fn new(number: usize, sockets: Sockets) -> Self {
+        Self { number, sockets, workers: Vec::new(), failures: 0, not_before_ms: 0, retires_ms: None }
+    }
+
+    /// The worker that serves and was not told to stop doing so.
+    pub(crate) fn serving(&self) -> Option<&Staff> {
+        self.workers.iter().rev().find(|worker| worker.state == State::Serving)
+    }
+
+    pub(crate) fn is_starting(&self) -> bool {
+        self.workers.iter().any(|worker| worker.state == State::Starting)
+    }
+
+    /// Whether a worker has to be started: there is none, or the one that serves is to be replaced.
+    pub(crate) fn wants_worker(&self, generation: u32, now_ms: u64) -> bool {
+        let wanted = match self.serving() {
+            None => true,
+            Some(worker) => worker.generation != generation || worker.replace.is_some(),
+        };
+        wanted && self.retires_ms.is_none() && !self.is_starting() && now_ms >= self.not_before_ms
+    }
+
+    /// Takes note that a worker has ended unasked, `age_ms` after it began: the next ones wait longer and longer.
+    pub(crate) fn note_failure(&mut self, age_ms: u64, now_ms: u64) {
+        self.failures = if age_ms >= PROVEN_MS { 0 } else { self.failures + 1 };
+        // The first is replaced at once: whoever crashes once a day is not waited for.
+        let doublings = self.failures.saturating_sub(2).min(16);
+        let wait_ms = if self.failures < 2 { 0 } else { (BACKOFF_MS << doublings).min(BACKOFF_MS_MAX) };
+        self.not_before_ms = now_ms + wait_ms;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BACKOFF_MS_MAX, PROVEN_MS, Slot};
+
+    /// One crash costs no time, a loop of them more and more, and a long life makes up for it.
+    #[test]
+    fn backoff() {
+        let mut slot = Slot::new(1, Vec::new());
+        let mut waits = Vec::new();
+        for _ in 0..14 {
+            slot.note_failure(1, 1_000);
+            waits.push(slot.not_before_ms - 1_000);
+        }
+
+        assert_eq!([0, 100, 200, 400, 800], waits[..5]);
+        assert_eq!(Some(&BACKOFF_MS_MAX), waits.last());
+
+        slot.note_failure(PROVEN_MS, 1_000);
+
+        assert_eq!(1_000, slot.not_before_ms);
+        assert!(slot.wants_worker(1, 1_000));
+    }
+}

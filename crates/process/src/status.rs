@@ -1,0 +1,116 @@
+//! How things stand, as JSON: for `adyton status`, `adyton top` and the page of the admin listener.
+
+use adyton_server::tally::{Cell, Histogram, Sample};
+use adyton_sys::process;
+use serde_json::{Value, json};
+
+use crate::slot::{Slot, Staff, State};
+use crate::supervisor::Supervisor;
+use crate::usage;
+
+impl Supervisor {
+    /// How things stand; `whole` has the proportional memory, too, which takes milliseconds for each worker.
+    pub(crate) fn status(&self, whole: bool, now_ms: u64) -> Value {
+        let mut sum = self.past.clone();
+        for worker in self.workers() {
+            sum.add(&worker.tally.sample());
+        }
+        let workers: Vec<Value> = self
+            .slots
+            .iter()
+            .flat_map(|slot| slot.workers.iter().map(move |worker| of_worker(slot, worker, whole, now_ms)))
+            .collect();
+        let deaths: serde_json::Map<String, Value> =
+            self.deaths.iter().map(|(cause, count)| (cause.word().to_owned(), json!(count))).collect();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "process": process::id(),
+            "state": self.state(),
+            "serves": self.serves,
+            "uptime_s": seconds(now_ms.saturating_sub(self.since_ms)),
+            "generation": self.generation,
+            "processes": self.wanted(),
+            "starts": self.starts,
+            "deaths": deaths,
+            "total": of_sample(&sum),
+            "workers": workers,
+        })
+    }
+
+    fn state(&self) -> &'static str {
+        let serving = self.slots.iter().filter(|slot| slot.serving().is_some()).count();
+        if self.stop.is_some() {
+            "stopping"
+        } else if serving == 0 {
+            "starting"
+        } else if self.slots.iter().any(|slot| slot.workers.len() > 1) {
+            "reloading"
+        } else if serving < self.wanted() {
+            "short of workers"
+        } else {
+            "serving"
+        }
+    }
+}
+
+fn seconds(ms: u64) -> f64 {
+    // Milliseconds of a process's life are far below what the type holds exactly.
+    std::time::Duration::from_millis(ms).as_secs_f64()
+}
+
+pub(crate) fn state_word(state: State) -> &'static str {
+    match state {
+        State::Starting => "starting",
+        State::Serving => "serving",
+        State::Draining => "draining",
+        State::Doomed => "being ended",
+    }
+}
+
+fn of_worker(slot: &Slot, worker: &Staff, whole: bool, now_ms: u64) -> Value {
+    let mut value = of_sample(&worker.tally.sample());
+    value["worker"] = json!(slot.number);
+    value["pid"] = json!(worker.pid);
+    value["generation"] = json!(worker.generation);
+    value["state"] = json!(state_word(worker.state));
+    value["age_s"] = json!(seconds(now_ms.saturating_sub(worker.started_ms)));
+    value["rss_bytes"] = json!(usage::rss_bytes(worker.pid));
+    value["cpu_ms"] = json!(usage::cpu_ms(worker.pid));
+    if whole {
+        value["pss_bytes"] = json!(usage::pss_bytes(worker.pid));
+    }
+    value
+}
+
+fn of_sample(sample: &Sample) -> Value {
+    let handed_over = sample.get(Cell::HandedOver);
+    let (waits, waited_us) = sample.histogram(Histogram::QueueWait);
+    let (attaches, attached_us) = sample.histogram(Histogram::InterpreterWait);
+    let mean_us = |counts: &[u64], sum_us: u64| sum_us.checked_div(counts.iter().sum()).unwrap_or(0);
+    json!({
+        "requests": sample.answers(),
+        "errors": sample.get(Cell::Answers5),
+        "inline": sample.get(Cell::Begun).saturating_sub(handed_over),
+        "handed_over": handed_over,
+        "queued": sample.get(Cell::Queued),
+        "turned_away": sample.get(Cell::TurnedAway),
+        "timed_out": sample.get(Cell::TimedOut),
+        "stuck": sample.get(Cell::Stuck),
+        "connections": connections(sample),
+        "idle": sample.get(Cell::Idle),
+        "in_flight": sample.get(Cell::Asking),
+        "threads": sample.get(Cell::Threads),
+        "threads_busy": sample.get(Cell::ThreadsBusy),
+        "queue_length": sample.get(Cell::QueueLength),
+        "queue_wait_mean_us": mean_us(waits, waited_us),
+        "interpreter_wait_mean_us": mean_us(attaches, attached_us),
+        "body_bytes": sample.get(Cell::BodyBytes),
+    })
+}
+
+fn connections(sample: &Sample) -> u64 {
+    [Cell::Idle, Cell::Receiving, Cell::Asking, Cell::Answering, Cell::Closing]
+        .into_iter()
+        .map(|cell| sample.get(cell))
+        .sum()
+}

@@ -1,0 +1,668 @@
+//! The supervisor: hears what has happened, looks at what is due, and acts.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use adyton_server::Ending;
+use adyton_server::log::{self, Level};
+use adyton_server::tally::{Cell, Sample, Tally};
+use adyton_sys::child::{self, Exit, Kick};
+use adyton_sys::signals::{Signal, Signals};
+use adyton_sys::{clock, socket};
+use serde_json::{Value, json};
+
+use crate::admin;
+use crate::cause::{Cause, Known, NOT_LOADED, cause};
+use crate::message::{Channel, FromWorker, ToWorker};
+use crate::plan::{Pace, Plan};
+use crate::question::{Answer, Ask, Desk, Question};
+use crate::slot::{Slot, Staff, State};
+use crate::usage;
+use crate::worker::Place;
+
+/// How often it looks at its workers while nothing happens.
+const TICK_MS: u64 = 1_000;
+
+/// And while one of them is between two states.
+const QUICK_TICK_MS: u64 = 50;
+
+/// A worker that does not end in time gets so much more to say where it is.
+const LAST_WORDS_MS: u64 = 2_000;
+
+/// What a worker needs to end by itself, beyond the time of its requests.
+const ENDING_MS: u64 = 2_000;
+
+/// How long a slot that is given up still accepts: handshakes that had begun are over by then.
+const RETIRING_MS: u64 = 500;
+
+/// The end of a worker whose successor serves at the same sockets.
+const SUCCEEDED: Ending = Ending { is_patient: true, takes_queue: false };
+
+/// The end of a worker without successor.
+const ALONE: Ending = Ending { is_patient: true, takes_queue: true };
+
+/// How long workers may take to answer a question.
+const ANSWER_MS: u64 = 3_000;
+
+/// How a supervisor has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was told to stop, and has.
+    Stopped,
+    /// The first worker did not start; it has said why. The status for the process.
+    NotStarted(u8),
+}
+
+/// Runs a plan to its end.
+///
+/// # Errors
+///
+/// The operating system refuses what a supervisor cannot do without.
+pub fn run(plan: Plan) -> io::Result<End> {
+    let mut supervisor = Supervisor::new(plan)?;
+    supervisor.run()?;
+    Ok(match supervisor.stop {
+        Some(Stop { failed: Some(status), .. }) => End::NotStarted(status),
+        _ => End::Stopped,
+    })
+}
+
+/// A stop that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop {
+    /// Workers are told from then on: readiness fails first.
+    at_ms: u64,
+    fast: bool,
+    failed: Option<u8>,
+}
+
+/// A question to all workers.
+struct Round {
+    number: u64,
+    due_ms: u64,
+    /// By slot.
+    waiting: Vec<u32>,
+    answers: Vec<Value>,
+    reply: Sender<Answer>,
+}
+
+/// A supervisor at work.
+pub(crate) struct Supervisor {
+    pub(crate) plan: Plan,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) generation: u32,
+    /// The last generation of which a worker has served.
+    pub(crate) proven: u32,
+    /// The last generation that served in all workers.
+    announced: u32,
+    /// What workers have done that are gone.
+    pub(crate) past: Sample,
+    pub(crate) deaths: BTreeMap<Cause, u64>,
+    pub(crate) starts: u64,
+    pub(crate) since_ms: u64,
+    pub(crate) serves: String,
+    pub(crate) stop: Option<Stop>,
+    signals: Signals,
+    desk: Arc<Desk>,
+    /// Who waits for the end of a reload, with when it began.
+    reloads: Vec<(Sender<Answer>, u64)>,
+    rounds: Vec<Round>,
+    round: u64,
+    oom_kills: u64,
+    looked_ms: u64,
+    random: u64,
+}
+
+impl Supervisor {
+    fn new(mut plan: Plan) -> io::Result<Self> {
+        let signals = Signals::block()?;
+        let desk = Desk::new()?;
+        admin::start(&desk, plan.control.take(), plan.admin.take())?;
+        let mut supervisor = Self {
+            slots: Vec::new(),
+            generation: 1,
+            proven: 0,
+            announced: 1,
+            past: Sample::default(),
+            deaths: BTreeMap::new(),
+            starts: 0,
+            since_ms: clock::monotonic_ms(),
+            serves: String::new(),
+            stop: None,
+            signals,
+            desk,
+            reloads: Vec::new(),
+            rounds: Vec::new(),
+            round: 0,
+            oom_kills: usage::oom_kills(),
+            looked_ms: 0,
+            random: clock::monotonic_us() | 1,
+            plan,
+        };
+        for _ in 0..supervisor.plan.processes {
+            supervisor.add_slot()?;
+        }
+        Ok(supervisor)
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        while !self.is_done() {
+            let now_ms = clock::monotonic_ms();
+            self.hear(now_ms);
+            self.look(now_ms);
+            self.act(now_ms);
+            self.wait()?;
+        }
+        for (reply, _) in self.reloads.drain(..) {
+            // Whoever asked may have gone.
+            let _ = reply.send((409, json!("the server was stopped")));
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.stop.is_some() && self.workers().next().is_none()
+    }
+
+    pub(crate) fn workers(&self) -> impl Iterator<Item = &Staff> {
+        self.slots.iter().flat_map(|slot| &slot.workers)
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let between = self.stop.is_some()
+            || !self.rounds.is_empty()
+            || self.slots.iter().any(|slot| {
+                slot.retires_ms.is_some()
+                    || slot.serving().is_none()
+                    || slot.workers.iter().any(|worker| worker.due_ms.is_some())
+            });
+        let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.desk.wake.as_fd()];
+        let open = self.workers().filter(|worker| !worker.channel.has_ended());
+        all.extend(open.map(|worker| worker.channel.as_fd()));
+        socket::wait_readable(&all, if between { QUICK_TICK_MS } else { TICK_MS }).map(|_| ())
+    }
+
+    /// Takes note of what has happened.
+    fn hear(&mut self, now_ms: u64) {
+        while let Some(signal) = self.signals.next() {
+            self.obey(signal, now_ms);
+        }
+        for at in 0..self.slots.len() {
+            for of in 0..self.slots[at].workers.len() {
+                for message in self.slots[at].workers[of].channel.receive() {
+                    self.note(at, of, message, now_ms);
+                }
+            }
+        }
+        while let Some((pid, exit)) = child::reap() {
+            self.bury(pid, exit, now_ms);
+        }
+        for Question { ask, reply } in self.desk.take() {
+            self.answer(ask, reply, now_ms);
+        }
+    }
+
+    fn obey(&mut self, signal: Signal, now_ms: u64) {
+        match signal {
+            Signal::Terminate | Signal::Interrupt => self.leave(self.stop.is_some(), now_ms),
+            Signal::Quit => self.leave(true, now_ms),
+            Signal::HangUp => self.reload(now_ms),
+            Signal::User1 => self.tell_all(&ToWorker::Reopen),
+            Signal::More => self.scale(1, now_ms),
+            Signal::Fewer => self.scale(-1, now_ms),
+            Signal::User2 | Signal::Child | Signal::Other => {}
+        }
+    }
+
+    /// Begins to stop, or stops faster.
+    fn leave(&mut self, fast: bool, now_ms: u64) {
+        let delay_ms = if fast { 0 } else { self.plan.drain_delay_ms };
+        let how = if fast { "at once" } else { "when what runs is done" };
+        log::write(Level::Info, format_args!("stopping {how}"));
+        let failed = self.stop.and_then(|stop| stop.failed);
+        self.stop = Some(Stop { at_ms: now_ms + delay_ms, fast, failed });
+    }
+
+    fn reload(&mut self, now_ms: u64) {
+        if self.stop.is_some() {
+            return;
+        }
+        self.generation += 1;
+        log::write(Level::Info, format_args!("reloading: generation {}", self.generation));
+        for slot in &mut self.slots {
+            slot.not_before_ms = now_ms;
+        }
+    }
+
+    /// A worker has said something.
+    fn note(&mut self, at: usize, of: usize, message: FromWorker, now_ms: u64) {
+        match message {
+            FromWorker::Ready { serves } => self.note_ready(at, of, serves, now_ms),
+            FromWorker::Answer(number, value) => {
+                let slot = &self.slots[at];
+                let (slot, pid) = (slot.number, slot.workers[of].pid);
+                if let Some(round) = self.rounds.iter_mut().find(|round| round.number == number) {
+                    round.waiting.retain(|&other| other != pid);
+                    round.answers.push(json!({"worker": slot, "pid": pid, "answer": value}));
+                }
+            }
+        }
+    }
+
+    fn note_ready(&mut self, at: usize, of: usize, serves: String, now_ms: u64) {
+        let slot = &mut self.slots[at];
+        let worker = &mut slot.workers[of];
+        if worker.state != State::Starting {
+            return;
+        }
+        let (number, generation, took_ms) = (slot.number, worker.generation, now_ms - worker.started_ms);
+        (worker.state, worker.serving_ms, worker.due_ms) = (State::Serving, Some(now_ms), None);
+        let level = if self.starts > self.plan.processes as u64 { Level::Info } else { Level::Debug };
+        let pid = worker.pid;
+        log::write(level, format_args!("worker {number} (process {pid}) serves, after {took_ms} ms"));
+        for older in &mut slot.workers[..of] {
+            let why = older.replace.clone().unwrap_or_else(|| "a new version serves".to_owned());
+            drain(older, &why, SUCCEEDED, self.plan.limits.graceful_timeout_ms, now_ms);
+        }
+        if self.proven == 0 {
+            (self.plan.on_ready)(&serves);
+        }
+        (self.serves, self.proven) = (serves, self.proven.max(generation));
+        if let Some(stop) = self.stop {
+            debug_assert!(stop.failed.is_none(), "a worker has served");
+        }
+    }
+
+    /// A child has ended.
+    fn bury(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        let found = self.slots.iter().enumerate().find_map(|(at, slot)| {
+            slot.workers.iter().position(|worker| worker.pid == pid).map(|of| (at, of))
+        });
+        // Process 1 hears of everybody's children.
+        let Some((at, of)) = found else { return };
+        let kills = usage::oom_kills();
+        let memory_was_short = kills > self.oom_kills;
+        self.oom_kills = kills;
+        let slot = &mut self.slots[at];
+        let worker = slot.workers.remove(of);
+        let known = Known {
+            served: worker.serving_ms.is_some(),
+            told: worker.told.as_deref(),
+            doomed: worker.doomed.as_deref(),
+            memory_was_short,
+            rss_bytes: worker.rss_bytes,
+        };
+        let (cause, words) = cause(exit, &known);
+        let level = if cause == Cause::Told { Level::Debug } else { Level::Error };
+        log::write(level, format_args!("worker {} (process {pid}) {words}", slot.number));
+        *self.deaths.entry(cause).or_default() += 1;
+        self.past.add_past(&worker.tally.sample());
+        for round in &mut self.rounds {
+            round.waiting.retain(|&other| other != pid);
+        }
+        if worker.told.is_none() {
+            slot.note_failure(now_ms - worker.started_ms, now_ms);
+            if worker.serving_ms.is_none() {
+                self.note_not_started(worker.generation, exit, now_ms);
+            }
+        }
+    }
+
+    /// A worker has ended before it served.
+    fn note_not_started(&mut self, generation: u32, exit: Exit, now_ms: u64) {
+        if self.proven == 0 {
+            let status = match exit {
+                Exit::Status(status) if status == NOT_LOADED || status == 2 => {
+                    u8::try_from(status).unwrap_or(1)
+                }
+                _ => 1,
+            };
+            self.stop.get_or_insert(Stop { at_ms: now_ms, fast: true, failed: Some(status) });
+        } else if generation > self.proven && generation == self.generation {
+            self.generation = self.proven;
+            log::write(Level::Error, format_args!("the new version does not start; the old one serves on"));
+            for (reply, _) in self.reloads.drain(..) {
+                // Whoever asked may have gone.
+                let _ = reply.send((500, json!("the new version does not start; the old one serves on")));
+            }
+        }
+    }
+
+    fn answer(&mut self, ask: Ask, reply: Sender<Answer>, now_ms: u64) {
+        let number = self.round + 1;
+        let answer = match ask {
+            Ask::Status(whole) => (200, self.status(whole, now_ms)),
+            Ask::Metrics => (200, Value::from(self.metrics(now_ms))),
+            Ask::Live => (200, json!("live")),
+            Ask::Ready if self.stop.is_some() => (503, json!("stopping")),
+            Ask::Ready if self.slots.iter().all(|slot| slot.serving().is_none()) => {
+                (503, json!("no worker serves"))
+            }
+            Ask::Ready => (200, json!("ready")),
+            Ask::Reload if self.stop.is_some() => (409, json!("the server is stopping")),
+            Ask::Reload => {
+                self.reload(now_ms);
+                return self.reloads.push((reply, now_ms));
+            }
+            Ask::Stop(fast) => {
+                self.leave(fast, now_ms);
+                (202, json!("stopping"))
+            }
+            Ask::Scale(by) => {
+                self.scale(by, now_ms);
+                (202, json!({"processes": self.wanted()}))
+            }
+            Ask::Dump => return self.ask_workers(&ToWorker::Dump(number), reply, now_ms),
+            Ask::Running => return self.ask_workers(&ToWorker::Running(number), reply, now_ms),
+            Ask::LogLevel(level) => match Level::named(&level) {
+                Some(known) => {
+                    log::set_level(known);
+                    self.tell_all(&ToWorker::LogLevel(level.clone()));
+                    (200, json!({"log_level": level}))
+                }
+                None => (400, json!("a level is debug, info, warning or error")),
+            },
+            Ask::Reopen => {
+                self.tell_all(&ToWorker::Reopen);
+                (200, json!("reopened"))
+            }
+        };
+        // Whoever asked may have gone.
+        let _ = reply.send(answer);
+    }
+
+    fn tell_all(&self, message: &ToWorker) {
+        for worker in self.workers() {
+            // One that is gone is noticed by its end.
+            let _ = worker.channel.send(message);
+        }
+    }
+
+    fn ask_workers(&mut self, message: &ToWorker, reply: Sender<Answer>, now_ms: u64) {
+        self.round += 1;
+        let asked = self.workers().filter(|worker| worker.serving_ms.is_some());
+        let waiting =
+            asked.filter(|worker| worker.channel.send(message).is_ok()).map(|worker| worker.pid).collect();
+        let due_ms = now_ms + ANSWER_MS;
+        self.rounds.push(Round { number: self.round, due_ms, waiting, answers: Vec::new(), reply });
+    }
+
+    /// Looks at what is due.
+    fn look(&mut self, now_ms: u64) {
+        let fresh = now_ms >= self.looked_ms + TICK_MS;
+        if fresh {
+            self.looked_ms = now_ms;
+        }
+        let limits = self.plan.limits.clone();
+        for slot in &mut self.slots {
+            let number = slot.number;
+            for worker in &mut slot.workers {
+                if worker.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+                    press(worker, number, &limits, now_ms);
+                } else if fresh && worker.state == State::Serving && worker.replace.is_none() {
+                    worker.rss_bytes = usage::rss_bytes(worker.pid);
+                    worker.replace = past_limit(worker, &limits, now_ms);
+                    if let Some(why) = worker.replace.clone() {
+                        log::write(Level::Info, format_args!("worker {number} is replaced: {why}"));
+                        if worker.tally.get(Cell::Stuck) > 0 {
+                            // It would take requests that it can no longer answer. They wait for its successor.
+                            drain(worker, &why, SUCCEEDED, limits.graceful_timeout_ms, now_ms);
+                        }
+                    }
+                }
+            }
+        }
+        for round in std::mem::take(&mut self.rounds) {
+            if round.waiting.is_empty() || round.due_ms <= now_ms {
+                let silent = round.waiting.iter().map(|pid| json!({"pid": pid, "answer": null}));
+                let mut answers = round.answers;
+                answers.extend(silent);
+                answers.sort_by_key(|answer| answer["worker"].as_u64());
+                // Whoever asked may have gone.
+                let _ = round.reply.send((200, Value::Array(answers)));
+            } else {
+                self.rounds.push(round);
+            }
+        }
+    }
+
+    /// Does what follows from how things stand.
+    fn act(&mut self, now_ms: u64) {
+        if let Some(stop) = self.stop
+            && now_ms >= stop.at_ms
+        {
+            self.send_home(stop.fast, now_ms);
+            return;
+        }
+        self.retire(now_ms);
+        for at in 0..self.slots.len() {
+            if self.may_start(at, now_ms)
+                && let Err(error) = self.start(at, now_ms)
+            {
+                let slot = &mut self.slots[at];
+                slot.note_failure(0, now_ms);
+                let number = slot.number;
+                log::write(Level::Error, format_args!("worker {number} cannot be started: {error}"));
+                if self.proven == 0 {
+                    self.stop = Some(Stop { at_ms: now_ms, fast: true, failed: Some(1) });
+                }
+            }
+        }
+        self.end_reloads(now_ms);
+    }
+
+    fn may_start(&self, at: usize, now_ms: u64) -> bool {
+        let slot = &self.slots[at];
+        let starting = || self.slots.iter().any(Slot::is_starting);
+        slot.wants_worker(self.generation, now_ms)
+            // The first of a generation shows whether it can serve at all.
+            && (self.proven == self.generation || !starting())
+            && (self.plan.pace == Pace::All || slot.serving().is_none() || !starting())
+    }
+
+    fn start(&mut self, at: usize, now_ms: u64) -> io::Result<()> {
+        let (ours, theirs) = socket::pair()?;
+        let tally = Tally::new()?;
+        let slot = &self.slots[at];
+        let of = self.slots.iter().filter(|slot| slot.retires_ms.is_none()).count();
+        let position = (slot.number, of, self.generation);
+        let place = Place::new(position, theirs.as_fd(), tally.board().as_fd(), &slot.sockets);
+        let mut kept = vec![theirs.as_fd(), tally.board().as_fd()];
+        kept.extend(slot.sockets.iter().flatten().map(OwnedFd::as_fd));
+        let mut arguments = vec!["worker".into(), place.written().into()];
+        arguments.extend(self.plan.arguments.iter().cloned());
+        let pid = self.plan.program.spawn(&arguments, &kept)?;
+        let limits = &self.plan.limits;
+        let (requests_max, lifetime_max_ms) = (limits.requests_max, limits.lifetime_max_ms);
+        let due_ms = (limits.startup_timeout_ms > 0).then_some(now_ms + limits.startup_timeout_ms);
+        self.starts += 1;
+        let staff = Staff {
+            pid,
+            generation: self.generation,
+            state: State::Starting,
+            channel: Channel::new(ours),
+            tally,
+            started_ms: now_ms,
+            serving_ms: None,
+            due_ms,
+            replace: None,
+            told: None,
+            hurried: false,
+            doomed: None,
+            requests_max: self.jittered(requests_max),
+            lifetime_max_ms: self.jittered(lifetime_max_ms),
+            rss_bytes: 0,
+        };
+        self.slots[at].workers.push(staff);
+        Ok(())
+    }
+
+    /// A number up to a tenth larger: workers that were started together shall not end together.
+    fn jittered(&mut self, number: u64) -> u64 {
+        // A xorshift generator (Marsaglia 2003) is random enough for that.
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        number + self.random % (number / 10 + 1)
+    }
+
+    fn end_reloads(&mut self, now_ms: u64) {
+        let is_done = self
+            .slots
+            .iter()
+            .filter(|slot| slot.retires_ms.is_none())
+            .all(|slot| slot.serving().is_some_and(|worker| worker.generation == self.generation));
+        if is_done && self.generation > self.announced {
+            self.announced = self.generation;
+            let (generation, workers) = (self.generation, self.wanted());
+            log::write(Level::Info, format_args!("generation {generation} serves in all {workers} workers"));
+            for (reply, since_ms) in self.reloads.drain(..) {
+                let took_ms = now_ms - since_ms;
+                // Whoever asked may have gone.
+                let _ = reply
+                    .send((200, json!({"generation": generation, "workers": workers, "took_ms": took_ms})));
+            }
+        }
+    }
+
+    /// Tells all workers to end.
+    fn send_home(&mut self, fast: bool, now_ms: u64) {
+        let graceful_ms = self.plan.limits.graceful_timeout_ms;
+        for worker in self.slots.iter_mut().flat_map(|slot| &mut slot.workers) {
+            if fast {
+                worker.told.get_or_insert_with(|| "the server stops at once".to_owned());
+                child::kick(worker.pid, Kick::Kill);
+            } else if worker.state == State::Starting {
+                // It has nothing to finish.
+                worker.told = Some("the server stops".to_owned());
+                child::kick(worker.pid, Kick::Kill);
+            } else {
+                drain(worker, "the server stops", Ending::PROMPT, graceful_ms, now_ms);
+            }
+        }
+    }
+
+    /// How many workers are wanted.
+    pub(crate) fn wanted(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.retires_ms.is_none()).count()
+    }
+
+    fn scale(&mut self, by: i8, now_ms: u64) {
+        if by > 0 {
+            match self.add_slot() {
+                Ok(()) => log::write(Level::Info, format_args!("one worker more: {}", self.wanted())),
+                Err(error) => log::write(Level::Error, format_args!("there can be no worker more: {error}")),
+            }
+        } else if self.wanted() > 1
+            && let Some(slot) = self.slots.iter_mut().rfind(|slot| slot.retires_ms.is_none())
+        {
+            slot.retires_ms = Some(now_ms + RETIRING_MS);
+            log::write(Level::Info, format_args!("one worker less: {}", self.wanted()));
+        }
+        self.spread();
+    }
+
+    fn add_slot(&mut self) -> io::Result<()> {
+        // One that is about to go stays instead.
+        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.retires_ms.is_some()) {
+            slot.retires_ms = None;
+            return Ok(());
+        }
+        let sockets =
+            if self.plan.sockets.is_empty() { (self.plan.open)()? } else { self.plan.sockets.remove(0) };
+        self.slots.push(Slot::new(self.slots.len() + 1, sockets));
+        Ok(())
+    }
+
+    /// Lets new connections come to the slots that stay.
+    fn spread(&self) {
+        let Some(first) = self.slots.first() else { return };
+        let loops = first.sockets.len();
+        let count = u32::try_from(self.wanted() * loops).unwrap_or(u32::MAX);
+        for socket in first.sockets.iter().flatten() {
+            // One that is not ours alone is shared by all workers, who need no choice among them.
+            let _ = socket::choose_among(socket, count);
+        }
+    }
+
+    /// Ends the slots that are given up, once nothing comes to them any more.
+    fn retire(&mut self, now_ms: u64) {
+        let graceful_ms = self.plan.limits.graceful_timeout_ms;
+        for slot in &mut self.slots {
+            if slot.retires_ms.is_some_and(|at_ms| at_ms <= now_ms) {
+                for worker in &mut slot.workers {
+                    drain(worker, "there are to be fewer workers", ALONE, graceful_ms, now_ms);
+                }
+            }
+        }
+        // The last socket of a group that shares an address must go first, so that the others keep their numbers.
+        while self.slots.last().is_some_and(|slot| {
+            slot.workers.is_empty() && slot.retires_ms.is_some_and(|at_ms| at_ms <= now_ms)
+        }) {
+            self.slots.pop();
+        }
+    }
+}
+
+/// Tells a worker to take nothing more, finish, and end.
+fn drain(worker: &mut Staff, why: &str, ending: Ending, graceful_ms: u64, now_ms: u64) {
+    let Ending { is_patient, takes_queue } = ending;
+    let order = ToWorker::Drain { is_patient, takes_queue };
+    if matches!(worker.state, State::Draining | State::Doomed) {
+        if !is_patient && worker.state == State::Draining && !std::mem::replace(&mut worker.hurried, true) {
+            // It may have ended already.
+            let _ = worker.channel.send(&order);
+        }
+        return;
+    }
+    worker.hurried = !is_patient;
+    (worker.state, worker.told) = (State::Draining, Some(why.to_owned()));
+    worker.due_ms = Some(now_ms + graceful_ms + ENDING_MS);
+    if worker.channel.send(&order).is_err() {
+        child::kick(worker.pid, Kick::Terminate);
+    }
+}
+
+/// A worker's time is over: it is made to say where it is, and then ended.
+fn press(worker: &mut Staff, number: usize, limits: &crate::plan::Limits, now_ms: u64) {
+    if worker.state == State::Doomed {
+        child::kick(worker.pid, Kick::Kill);
+        worker.due_ms = None;
+        return;
+    }
+    let seconds = |ms: u64| ms / 1000;
+    let why = match worker.state {
+        State::Starting => format!("was not ready after {} s", seconds(limits.startup_timeout_ms)),
+        _ => format!("had not finished {} s after it was told to", seconds(limits.graceful_timeout_ms)),
+    };
+    log::write(
+        Level::Error,
+        format_args!("worker {number} (process {}) {why}; this is where it is:", worker.pid),
+    );
+    (worker.state, worker.doomed) = (State::Doomed, Some(why));
+    worker.due_ms = Some(now_ms + LAST_WORDS_MS);
+    child::kick(worker.pid, Kick::Abort);
+}
+
+/// Why a worker has to be replaced; nothing if it may go on.
+fn past_limit(worker: &Staff, limits: &crate::plan::Limits, now_ms: u64) -> Option<String> {
+    let past = |number: u64, most: u64| most > 0 && number >= most;
+    let served_ms = worker.serving_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
+    let requests = worker.tally.sample().answers();
+    if worker.tally.get(Cell::Stuck) > 0 {
+        Some("a request in it does not end".to_owned())
+    } else if past(requests, worker.requests_max) {
+        Some(format!("it has answered {requests} requests"))
+    } else if past(served_ms, worker.lifetime_max_ms) {
+        Some(format!("it has served for {} s", served_ms / 1000))
+    } else if past(worker.rss_bytes, limits.rss_max_bytes) {
+        Some(format!("it has {} MiB of memory", worker.rss_bytes >> 20))
+    } else if limits.cpu_max_ms > 0 && usage::cpu_ms(worker.pid) >= limits.cpu_max_ms {
+        Some(format!("it has used {} s of CPU time", limits.cpu_max_ms / 1000))
+    } else {
+        None
+    }
+}

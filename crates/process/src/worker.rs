@@ -1,0 +1,163 @@
+//! The worker's side: what it was given, and a thread that listens to the supervisor.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::Arc;
+
+use adyton_server::Ending;
+use adyton_server::log::{self, Level};
+use adyton_server::tally::Tally;
+use adyton_sys::{child, socket};
+use serde::{Deserialize, Serialize};
+
+use crate::message::{Channel, FromWorker, ToWorker};
+use crate::plan::Sockets;
+
+/// What a worker is given: its place among the others, and descriptors by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its slot, from 1 on.
+    pub number: usize,
+    /// How many slots there were when it was started.
+    pub of: usize,
+    /// Its version of the application: reload makes a new one.
+    pub generation: u32,
+    channel: RawFd,
+    board: RawFd,
+    sockets: Vec<Vec<RawFd>>,
+}
+
+impl Place {
+    /// The place that is described by these descriptors.
+    pub(crate) fn new(
+        (number, of, generation): (usize, usize, u32),
+        channel: BorrowedFd<'_>,
+        board: BorrowedFd<'_>,
+        sockets: &Sockets,
+    ) -> Self {
+        let numbers = |all: &Vec<OwnedFd>| all.iter().map(AsRawFd::as_raw_fd).collect();
+        Self {
+            number,
+            of,
+            generation,
+            channel: channel.as_raw_fd(),
+            board: board.as_raw_fd(),
+            sockets: sockets.iter().map(numbers).collect(),
+        }
+    }
+
+    /// As an argument of the program.
+    pub(crate) fn written(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads the argument.
+    ///
+    /// # Errors
+    ///
+    /// It is none.
+    pub fn read(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| format!("this is no place of a worker: {error}"))
+    }
+}
+
+/// A worker, as it finds itself.
+pub struct Worker {
+    /// Its place.
+    pub place: Place,
+    /// Its sockets, for each of its loops those of every address.
+    pub sockets: Sockets,
+    /// Where it counts.
+    pub tally: Tally,
+    channel: Channel,
+}
+
+/// What a worker does when it is told to.
+pub trait Orders: Send + Sync + 'static {
+    /// Take no more connections, finish what runs, end.
+    fn drain(&self, ending: Ending);
+    /// Where every thread is. May take long, or for ever.
+    fn dump(&self) -> serde_json::Value;
+    /// Which requests run.
+    fn running(&self) -> serde_json::Value;
+    /// Open the logs again.
+    fn reopen(&self);
+}
+
+impl Worker {
+    /// Takes what its place says.
+    ///
+    /// # Errors
+    ///
+    /// A descriptor is not there.
+    pub fn new(place: Place) -> io::Result<Self> {
+        let take = |all: &Vec<RawFd>| all.iter().map(|&number| child::inherit(number)).collect();
+        let sockets = place.sockets.iter().map(take).collect::<io::Result<Sockets>>()?;
+        let tally = Tally::open(child::inherit(place.board)?)?;
+        let channel = Channel::new(child::inherit(place.channel)?);
+        log::set_origin(format!("worker {}", place.number));
+        Ok(Self { place, sockets, tally, channel })
+    }
+
+    /// Splits off the line to the supervisor.
+    pub fn into_parts(self) -> (Place, Sockets, Tally, Line) {
+        (self.place, self.sockets, self.tally, Line { channel: self.channel })
+    }
+}
+
+/// The line to the supervisor.
+pub struct Line {
+    channel: Channel,
+}
+
+impl Line {
+    /// Says that this worker serves, and does from then on what it is told, on a thread of its own. When the supervisor
+    /// is gone, the worker drains.
+    ///
+    /// # Errors
+    ///
+    /// The supervisor is gone already, or there may be no further thread.
+    pub fn listen(self, serves: &str, orders: Arc<dyn Orders>) -> io::Result<()> {
+        self.channel.send(&FromWorker::Ready { serves: serves.to_owned() })?;
+        let run = move || {
+            let channel = run(self.channel, &orders);
+            // The end of the line must not be taken for the end of the worker, which still has to finish.
+            std::mem::forget(channel);
+        };
+        std::thread::Builder::new().name("adyton-orders".into()).spawn(run).map(|_| ())
+    }
+}
+
+fn run(mut channel: Channel, orders: &Arc<dyn Orders>) -> Channel {
+    loop {
+        if let Err(error) = socket::wait_readable(&[channel.as_fd()], 60_000) {
+            log::write(Level::Error, format_args!("the supervisor cannot be heard: {error}"));
+        }
+        for message in channel.receive() {
+            follow(message, &channel, orders);
+        }
+        if channel.has_ended() {
+            log::write(Level::Warning, format_args!("the supervisor is gone: finishing what runs"));
+            orders.drain(Ending::PROMPT);
+            return channel;
+        }
+    }
+}
+
+fn follow(message: ToWorker, channel: &Channel, orders: &Arc<dyn Orders>) {
+    let answer = |number, value| {
+        // A supervisor that is gone is noticed at the next receive.
+        let _ = channel.send(&FromWorker::Answer(number, value));
+    };
+    match message {
+        ToWorker::Drain { is_patient, takes_queue } => orders.drain(Ending { is_patient, takes_queue }),
+        ToWorker::Running(number) => answer(number, orders.running()),
+        ToWorker::Dump(number) => answer(number, orders.dump()),
+        ToWorker::LogLevel(level) => {
+            if let Some(level) = Level::named(&level) {
+                log::set_level(level);
+            }
+        }
+        ToWorker::Reopen => orders.reopen(),
+    }
+}

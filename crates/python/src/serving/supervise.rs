@@ -1,0 +1,187 @@
+//! `adyton serve` with workers: the supervisor's half, which runs no application code.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use adyton_cli::{Bind, Control, Pace, Processes, Settings};
+use adyton_process::grant::Grant;
+use adyton_process::{End, Limits, Plan, Sockets, control_folder};
+use adyton_sys::child::Program;
+use adyton_sys::{process, socket};
+use pyo3::prelude::*;
+
+use super::banner::{self, Crowd};
+use super::listen::{self, Listening};
+use super::{Failure, config, loops};
+
+/// Connections that wait at the sockets for programs and monitors.
+const ADMIN_BACKLOG: u32 = 64;
+
+/// Serves with workers until a signal stops it; says with which status.
+pub(crate) fn supervise(py: Python<'_>, settings: &Settings, arguments: &[String]) -> Result<u8, Failure> {
+    adyton_server::log::set_level(super::level(settings.log_level));
+    let program = program(py, arguments.len())?;
+    if let Some(folder) = &settings.chdir {
+        std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
+    }
+    // One thread cannot wait for requests in two places.
+    let loops = if settings.threads > 1 { loops(py)? } else { 1 };
+    let (processes, why) = processes(settings, loops);
+    let mut listening = listen::open(settings, loops * processes, true)?;
+    let first: Vec<Listening> = listening[0].iter().map(Listening::again).collect::<Result<_, _>>()?;
+    let own_paths: Vec<PathBuf> = listening[0].iter().filter_map(|one| one.path.clone()).collect();
+    let mut sockets = Vec::new();
+    while !listening.is_empty() {
+        let rest = listening.split_off(loops);
+        sockets.push(listening.into_iter().map(only_sockets).collect());
+        listening = rest;
+    }
+    let backlog = settings.backlog;
+    let (control, control_path) = control(settings)?;
+    let (admin, admin_shown) = admin(settings)?;
+    let crowd = Crowd { processes, why, loops, control: control_path.clone(), admin: admin_shown };
+    let config = config(settings, process::raise_descriptors_max());
+    let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
+    let (banner_settings, shown): (Settings, Vec<String>) =
+        (settings.clone(), first.iter().map(|one| one.shown.clone()).collect());
+    let open = move || -> io::Result<Sockets> {
+        (0..loops)
+            .map(|_| first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect())
+            .collect()
+    };
+    let plan = Plan {
+        program,
+        arguments: arguments.iter().map(OsString::from).collect(),
+        processes,
+        pace: match settings.reload_pace {
+            Pace::All => adyton_process::Pace::All,
+            Pace::One => adyton_process::Pace::One,
+        },
+        limits: limits(settings),
+        open: Box::new(open),
+        sockets,
+        control,
+        admin,
+        on_ready: Box::new(move |serves| {
+            banner::print(&python, &banner_settings, serves, &config, &shown, &crowd);
+        }),
+        drain_delay_ms: settings.drain_delay_ms,
+    };
+    let plan = Detached(plan);
+    let ended = py.detach(move || plan.run());
+    for path in own_paths.iter().chain(&control_path) {
+        // Somebody may have removed it already, which is the same to us.
+        let _ = std::fs::remove_file(path);
+    }
+    match ended.map_err(Failure::system)? {
+        End::Stopped => Ok(0),
+        End::NotStarted(status) => Ok(status),
+    }
+}
+
+/// A plan on its way through [`Python::detach`], on one thread.
+struct Detached(Plan);
+
+// SAFETY: `detach` runs its closure on the calling thread, so nothing is sent anywhere; it asks for `Send` to keep
+// Python objects out, and a plan has none.
+unsafe impl Send for Detached {}
+
+impl Detached {
+    fn run(self) -> io::Result<End> {
+        adyton_process::run(self.0)
+    }
+}
+
+fn only_sockets(all: Vec<Listening>) -> Vec<OwnedFd> {
+    all.into_iter().map(|one| one.socket).collect()
+}
+
+fn limits(settings: &Settings) -> Limits {
+    Limits {
+        requests_max: settings.max_requests,
+        lifetime_max_ms: settings.max_lifetime_ms,
+        rss_max_bytes: settings.max_rss_bytes,
+        cpu_max_ms: settings.cpu_limit_ms,
+        startup_timeout_ms: settings.startup_timeout_ms,
+        graceful_timeout_ms: settings.graceful_timeout_ms,
+    }
+}
+
+/// How many workers, and why so many.
+fn processes(settings: &Settings, loops: usize) -> (usize, String) {
+    match settings.processes {
+        Processes::Number(number) => (number, "as --processes says".to_owned()),
+        _ if loops > 1 => (1, format!("its {loops} event loops use every CPU: this Python has no lock")),
+        _ => Grant::ask().workers(),
+    }
+}
+
+/// How this program was started, without the `count` arguments that the user typed.
+fn program(py: Python<'_>, count: usize) -> PyResult<Program> {
+    let sys = py.import("sys")?;
+    let words: Vec<OsString> = sys.getattr("orig_argv")?.extract()?;
+    let kept = words.len().saturating_sub(count).max(1);
+    let arguments = words[1..kept].to_vec();
+    let path: PathBuf = sys.getattr("executable")?.extract()?;
+    Ok(Program { path, arguments, folder: std::env::current_dir()? })
+}
+
+/// Opens the control socket; says where it is.
+fn control(settings: &Settings) -> Result<(Option<OwnedFd>, Option<PathBuf>), Failure> {
+    let path = match &settings.control {
+        Control::Off => return Ok((None, None)),
+        Control::Path(path) => path.clone(),
+        Control::Auto => match own_folder(&control_folder()) {
+            Ok(folder) => folder.join(format!("{}.sock", process::id())),
+            Err(error) => {
+                let why = refused("the control socket cannot be in", &control_folder(), &error);
+                return match why {
+                    Failure::Said(text, status) => {
+                        Err(Failure::Said(format!("{text} (setting --control)"), status))
+                    }
+                    Failure::Application => Err(Failure::Application),
+                };
+            }
+        },
+    };
+    let opened = socket::listen_unix(&path, ADMIN_BACKLOG);
+    let socket = opened.map_err(|error| refused("cannot listen for orders at", &path, &error))?;
+    let owner_only = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&path, owner_only)
+        .map_err(|error| refused("cannot keep others from", &path, &error))?;
+    Ok((Some(socket), Some(path)))
+}
+
+/// Makes the folder of control sockets, for this user alone; refuses one that somebody else has made.
+fn own_folder(folder: &Path) -> io::Result<PathBuf> {
+    match std::fs::DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let found = std::fs::symlink_metadata(folder)?;
+    if !found.is_dir() || found.uid() != process::user() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"));
+    }
+    Ok(folder.to_owned())
+}
+
+/// Opens the listener for monitors; says where it is.
+fn admin(settings: &Settings) -> Result<(Option<OwnedFd>, Option<String>), Failure> {
+    let Some(bind) = &settings.admin else { return Ok((None, None)) };
+    let wrong =
+        |error: io::Error| Failure::system(format!("cannot listen at {bind}: {error} (setting --admin)"));
+    let mut all = Vec::new();
+    listen::open_one(bind, ADMIN_BACKLOG, false, &mut all).map_err(wrong)?;
+    if matches!(bind, Bind::Tcp { .. }) {
+        all.truncate(1);
+    }
+    let shown = all.first().map(|one| one.shown.clone());
+    Ok((all.pop().map(|one| one.socket), shown))
+}
+
+fn refused(what: &str, path: &Path, error: &io::Error) -> Failure {
+    Failure::system(format!("{what} {}: {error}", path.display()))
+}

@@ -1,0 +1,79 @@
+//! A worker's half: what the supervisor orders is done here.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use adyton_process::Orders;
+use adyton_server::log::{self, Level};
+use adyton_server::{Ending, Server};
+use adyton_sys::wake::Wake;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+/// How long a thread may keep the interpreter before the others' stacks are given up.
+const PATIENCE: Duration = Duration::from_millis(2_500);
+
+/// What the supervisor can reach of a worker.
+pub(crate) struct Reach {
+    pub(crate) server: Arc<Server>,
+    pub(crate) ordered: Arc<Ordered>,
+    pub(crate) wake: Arc<Wake>,
+}
+
+/// How the supervisor wants this worker to end.
+#[derive(Default)]
+pub(crate) struct Ordered {
+    drain: AtomicBool,
+    in_a_hurry: AtomicBool,
+    takes_queue: AtomicBool,
+}
+
+impl Ordered {
+    /// The ending; `None` while the worker is to serve.
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        let is = |flag: &AtomicBool| flag.load(Ordering::SeqCst);
+        is(&self.drain)
+            .then(|| Ending { is_patient: !is(&self.in_a_hurry), takes_queue: is(&self.takes_queue) })
+    }
+}
+
+impl Orders for Reach {
+    fn drain(&self, ending: Ending) {
+        self.ordered.in_a_hurry.store(!ending.is_patient, Ordering::SeqCst);
+        self.ordered.takes_queue.store(ending.takes_queue, Ordering::SeqCst);
+        self.ordered.drain.store(true, Ordering::SeqCst);
+        self.wake.wake();
+    }
+
+    fn dump(&self) -> Value {
+        let (sender, receiver) = channel();
+        // A thread that never lets go of the interpreter keeps this one for ever, and no other.
+        let dump = move || {
+            let stacks = Python::attach(|py| -> PyResult<String> {
+                py.import("adyton._load")?.call_method0("stacks")?.extract()
+            });
+            // Whoever asked may have given up.
+            let _ = sender.send(stacks.unwrap_or_else(|error| format!("the stacks cannot be read: {error}")));
+        };
+        match std::thread::Builder::new().name("adyton-dump".into()).spawn(dump) {
+            Ok(_) => match receiver.recv_timeout(PATIENCE) {
+                Ok(stacks) => Value::from(stacks),
+                Err(_) => Value::from("a thread keeps the interpreter to itself: no stack can be read"),
+            },
+            Err(error) => Value::from(format!("there can be no thread that reads the stacks: {error}")),
+        }
+    }
+
+    fn running(&self) -> Value {
+        let running = self.server.running();
+        running.into_iter().map(|(request, for_ms)| json!({"request": request, "for_ms": for_ms})).collect()
+    }
+
+    fn reopen(&self) {
+        if let Err(error) = self.server.reopen_log() {
+            log::write(Level::Error, format_args!("the access log cannot be opened again: {error}"));
+        }
+    }
+}

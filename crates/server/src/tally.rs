@@ -1,0 +1,296 @@
+//! What a server counts and how it stands: numbers on a board that another process may read at any time.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use adyton_sys::board::Board;
+
+/// A number on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Cell {
+    /// Calls that began inline; those that were handed over are among them.
+    Begun,
+    /// Calls that lost their thread the loop.
+    HandedOver,
+    /// Calls that waited in the queue for a thread.
+    Queued,
+    /// Requests that were answered 503 because no thread came free in time.
+    TurnedAway,
+    /// Requests in the queue whose client had gone.
+    Departed,
+    /// Calls that were interrupted.
+    TimedOut,
+    /// Calls that went on although they were interrupted.
+    Stuck,
+    /// Waits for the kernel.
+    Waits,
+    /// Connections that were accepted.
+    Accepted,
+    /// Answers with 1xx. Those of the other classes follow.
+    Answers1,
+    /// Answers with 2xx.
+    Answers2,
+    /// Answers with 3xx.
+    Answers3,
+    /// Answers with 4xx.
+    Answers4,
+    /// Answers with 5xx.
+    Answers5,
+    /// Bytes of bodies that were answered.
+    BodyBytes,
+    /// Bytes that clients have sent and a loop has read.
+    ReceivedBytes,
+    /// Static files: answers from the cache.
+    StaticHits,
+    /// Static files: opened.
+    StaticLoads,
+    /// Static files: given up to keep within the cache's limits.
+    StaticEvictions,
+    /// From here on: how things stand. Connections that wait for a request.
+    Idle,
+    /// Connections that send one.
+    Receiving,
+    /// Connections that are with the application, or wait for it.
+    Asking,
+    /// Connections that take an answer.
+    Answering,
+    /// Connections that are being closed.
+    Closing,
+    /// Threads of the server that run the application or could.
+    Threads,
+    /// Threads inside the application.
+    ThreadsBusy,
+    /// Requests that wait in the queue.
+    QueueLength,
+    /// Files in the static cache.
+    StaticEntries,
+    /// Memory of the static cache, bytes.
+    StaticBytes,
+    /// How many cells there are.
+    End,
+}
+
+impl Cell {
+    /// The class of a status; a status that no client ever sees (an answer that was cut before its head) is a 5xx.
+    pub(crate) fn of_status(status: u16) -> Self {
+        match status / 100 {
+            1 => Self::Answers1,
+            2 => Self::Answers2,
+            3 => Self::Answers3,
+            4 => Self::Answers4,
+            _ => Self::Answers5,
+        }
+    }
+}
+
+/// A distribution on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Histogram {
+    /// From the moment in which the loop learned of a request until its answer was whole.
+    Duration,
+    /// How long requests in the queue have waited.
+    QueueWait,
+    /// How long threads have waited for the interpreter.
+    InterpreterWait,
+    /// How many histograms there are.
+    End,
+}
+
+/// The upper bounds of a histogram's classes in microseconds; one more has what is above.
+pub const BOUNDS_US: [u64; 16] = [
+    100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000,
+    2_500_000, 5_000_000, 10_000_000,
+];
+
+/// Cells of one histogram: its classes, and the sum in microseconds.
+const HISTOGRAM_CELLS: usize = BOUNDS_US.len() + 2;
+
+/// Cells of a board.
+pub const CELLS: usize = Cell::End as usize + Histogram::End as usize * HISTOGRAM_CELLS;
+
+/// The numbers of one server.
+pub struct Tally {
+    board: Board,
+    /// One loop writes what loops write: no locked instruction is needed.
+    single: bool,
+}
+
+impl Tally {
+    /// A tally that only this process sees.
+    ///
+    /// # Errors
+    ///
+    /// The process is out of memory or descriptors.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { board: Board::new(CELLS)?, single: false })
+    }
+
+    /// A tally on the board that another process has made.
+    ///
+    /// # Errors
+    ///
+    /// The descriptor is no board.
+    pub fn open(fd: OwnedFd) -> io::Result<Self> {
+        Ok(Self { board: Board::open(fd, CELLS)?, single: false })
+    }
+
+    /// Says that one loop writes.
+    pub(crate) fn set_single(&mut self, single: bool) {
+        self.single = single;
+    }
+
+    /// The memory behind it, for another process.
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    fn cell(&self, cell: Cell) -> &AtomicU64 {
+        &self.board.cells()[cell as usize]
+    }
+
+    /// What a cell says.
+    pub fn get(&self, cell: Cell) -> u64 {
+        self.cell(cell).load(Ordering::Relaxed)
+    }
+
+    /// Says how something stands.
+    pub(crate) fn set(&self, cell: Cell, number: u64) {
+        self.cell(cell).store(number, Ordering::Relaxed);
+    }
+
+    /// Says how something of one part of the server stands now, which was `before` when it was said last: the board
+    /// has the sum of all parts.
+    pub(crate) fn shift(&self, cell: Cell, before: u64, now: u64) {
+        self.cell(cell).fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
+    }
+
+    /// Adds one, on any thread.
+    pub(crate) fn count(&self, cell: Cell) {
+        self.cell(cell).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Adds to what only loops count.
+    pub(crate) fn add(&self, cell: Cell, number: u64) {
+        self.add_to(self.cell(cell), number);
+    }
+
+    fn add_to(&self, cell: &AtomicU64, number: u64) {
+        if self.single {
+            cell.store(cell.load(Ordering::Relaxed) + number, Ordering::Relaxed);
+        } else {
+            cell.fetch_add(number, Ordering::Relaxed);
+        }
+    }
+
+    fn histogram(&self, histogram: Histogram) -> &[AtomicU64] {
+        let start = Cell::End as usize + histogram as usize * HISTOGRAM_CELLS;
+        &self.board.cells()[start..start + HISTOGRAM_CELLS]
+    }
+
+    /// Adds a time to a distribution that only loops write.
+    pub(crate) fn note(&self, histogram: Histogram, us: u64) {
+        let cells = self.histogram(histogram);
+        self.add_to(&cells[class_of(us)], 1);
+        self.add_to(&cells[HISTOGRAM_CELLS - 1], us);
+    }
+
+    /// Adds a time to a distribution that any thread writes.
+    pub(crate) fn observe(&self, histogram: Histogram, us: u64) {
+        let cells = self.histogram(histogram);
+        cells[class_of(us)].fetch_add(1, Ordering::Relaxed);
+        cells[HISTOGRAM_CELLS - 1].fetch_add(us, Ordering::Relaxed);
+    }
+
+    /// Everything as it is now.
+    pub fn sample(&self) -> Sample {
+        Sample { cells: self.board.cells().iter().map(|cell| cell.load(Ordering::Relaxed)).collect() }
+    }
+}
+
+fn class_of(us: u64) -> usize {
+    BOUNDS_US.partition_point(|&bound| bound < us)
+}
+
+/// A board as it was at one moment, or the sum of several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    cells: Vec<u64>,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Self { cells: vec![0; CELLS] }
+    }
+}
+
+impl Sample {
+    /// What a cell says.
+    pub fn get(&self, cell: Cell) -> u64 {
+        self.cells[cell as usize]
+    }
+
+    /// The counts of a histogram's classes, from the quickest on, and the sum in microseconds.
+    pub fn histogram(&self, histogram: Histogram) -> (&[u64], u64) {
+        let start = Cell::End as usize + histogram as usize * HISTOGRAM_CELLS;
+        let cells = &self.cells[start..start + HISTOGRAM_CELLS];
+        (&cells[..HISTOGRAM_CELLS - 1], cells[HISTOGRAM_CELLS - 1])
+    }
+
+    /// Answers of every class.
+    pub fn answers(&self) -> u64 {
+        self.cells[Cell::Answers1 as usize..=Cell::Answers5 as usize].iter().sum()
+    }
+
+    /// Adds another board to this one.
+    pub fn add(&mut self, other: &Self) {
+        for (cell, other) in self.cells.iter_mut().zip(&other.cells) {
+            *cell = cell.wrapping_add(*other);
+        }
+    }
+
+    /// Adds what has happened on a board that nobody writes any more; how it stood is past.
+    pub fn add_past(&mut self, other: &Self) {
+        let standing = Cell::Idle as usize..Cell::End as usize;
+        for (at, (cell, other)) in self.cells.iter_mut().zip(&other.cells).enumerate() {
+            if !standing.contains(&at) {
+                *cell = cell.wrapping_add(*other);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BOUNDS_US, Cell, Histogram, Tally, class_of};
+
+    /// A time belongs to the first class whose bound it does not pass.
+    #[test]
+    fn classes() {
+        assert_eq!(0, class_of(0));
+        assert_eq!(0, class_of(BOUNDS_US[0]));
+        assert_eq!(1, class_of(BOUNDS_US[0] + 1));
+        assert_eq!(BOUNDS_US.len(), class_of(u64::MAX));
+    }
+
+    /// Of a worker that has ended remains what it has done, and not how it stood.
+    #[test]
+    fn past() -> std::io::Result<()> {
+        let tally = Tally::new()?;
+        tally.count(Cell::Begun);
+        tally.set(Cell::Idle, 7);
+        tally.observe(Histogram::QueueWait, 300);
+
+        let mut sum = tally.sample();
+        sum.add_past(&tally.sample());
+
+        assert_eq!((2, 7), (sum.get(Cell::Begun), sum.get(Cell::Idle)));
+        assert_eq!(
+            (&[0, 0, 2][..], 600),
+            (&sum.histogram(Histogram::QueueWait).0[..3], sum.histogram(Histogram::QueueWait).1)
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! Numbers in memory that processes share: one writes, another reads, and they outlive the writer.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
+
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// A row of numbers, all zero at first. Who maps the same descriptor sees the same numbers.
+pub struct Board {
+    start: NonNull<AtomicU64>,
+    count: usize,
+    fd: OwnedFd,
+}
+
+// SAFETY: the memory is mapped for as long as the board lives and only touched as atomics.
+unsafe impl Send for Board {}
+// SAFETY: as above.
+unsafe impl Sync for Board {}
+
+impl Board {
+    /// Makes a board of `count` numbers.
+    ///
+    /// # Errors
+    ///
+    /// The process is out of memory or descriptors.
+    pub fn new(count: usize) -> io::Result<Self> {
+        let fd = memfd_create("adyton-board", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        ftruncate(&fd, (count * size_of::<AtomicU64>()) as u64)?;
+        fcntl_add_seals(&fd, SealFlags::SHRINK)?;
+        Self::open(fd, count)
+    }
+
+    /// Maps the board that somebody else has made.
+    ///
+    /// # Errors
+    ///
+    /// The descriptor is no memory of that size, or the process is out of memory.
+    pub fn open(fd: OwnedFd, count: usize) -> io::Result<Self> {
+        let bytes = count * size_of::<AtomicU64>();
+        // Past the end of what is behind the descriptor a touch would be a SIGBUS.
+        if rustix::fs::fstat(&fd)?.st_size < i64::try_from(bytes).unwrap_or(i64::MAX) {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the board is too small"));
+        }
+        // SAFETY: a new mapping at a place of the kernel's choice.
+        let mapped = unsafe {
+            mmap(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &fd, 0)?
+        };
+        let Some(start) = NonNull::new(mapped.cast()) else {
+            return Err(io::Error::other("the kernel has mapped nothing"));
+        };
+        Ok(Self { start, count, fd })
+    }
+
+    /// The numbers.
+    pub fn cells(&self) -> &[AtomicU64] {
+        // SAFETY: `count` numbers are mapped from `start`, a page's beginning, until `self` is dropped; any bits are
+        // a number, and others change them only as whole atomics.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+}
+
+impl Drop for Board {
+    fn drop(&mut self) {
+        // SAFETY: mapped in `open` with this size, and nobody has a reference any more.
+        let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.count * size_of::<AtomicU64>()) };
+        debug_assert!(unmapped.is_ok(), "what was mapped can be unmapped");
+    }
+}
+
+impl AsFd for Board {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

@@ -1,0 +1,172 @@
+//! Child processes: started with chosen descriptors, ended, and heard of.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io::{self, Seek, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+
+/// A program with its first arguments, as it is to be started from a folder.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The executable.
+    pub path: PathBuf,
+    /// Its first arguments, without its own name.
+    pub arguments: Vec<OsString>,
+    /// The folder to start it in.
+    pub folder: PathBuf,
+}
+
+/// How a process has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this status.
+    Status(i32),
+    /// By the signal with this number.
+    Signal(i32),
+}
+
+impl Program {
+    /// Starts it. Of our descriptors it gets the standard three and `kept`, under the numbers that they have here.
+    ///
+    /// # Errors
+    ///
+    /// The program cannot be run, or there may be no further process.
+    pub fn spawn(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Result<u32> {
+        let mut command = Command::new(&self.path);
+        command.args(&self.arguments).args(arguments).current_dir(&self.folder);
+        let kept: Vec<RawFd> = kept.iter().map(AsRawFd::as_raw_fd).collect();
+        // SAFETY: between fork and exec only `fcntl` is called, which is async-signal-safe; nothing is allocated.
+        unsafe { command.pre_exec(move || kept.iter().try_for_each(|&fd| keep(fd))) };
+        // The `Child` has nothing to drop: it is waited for by number.
+        Ok(command.spawn()?.id())
+    }
+
+    /// Puts it into the place of this process: number, children, blocked signals and `kept` descriptors stay.
+    ///
+    /// # Errors
+    ///
+    /// Always, if it returns: the program cannot be run.
+    pub fn replace_this(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Error {
+        self.replace(arguments, kept).err().unwrap_or_else(io::Error::last_os_error)
+    }
+
+    /// As [`Self::replace_this`]. `std` would unblock the signals, and one that comes before the new program has a
+    /// handler for it would end the process.
+    fn replace(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(|_| io::ErrorKind::InvalidInput);
+        let path = text(self.path.as_os_str())?;
+        let words: Result<Vec<CString>, _> =
+            self.arguments.iter().chain(arguments).map(|word| text(word)).collect();
+        let mut words = words?;
+        words.insert(0, path.clone());
+        let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
+        pointers.push(std::ptr::null());
+        kept.iter().try_for_each(|fd| keep(fd.as_raw_fd()))?;
+        let before = std::env::current_dir();
+        std::env::set_current_dir(&self.folder)?;
+        // SAFETY: strings that end in NUL, and a list of them that ends in a null pointer; all live during the call.
+        unsafe { libc::execv(path.as_ptr(), pointers.as_ptr()) };
+        let error = io::Error::last_os_error();
+        std::env::set_current_dir(before?)?;
+        Err(error)
+    }
+}
+
+/// Lets a descriptor live through `exec`.
+fn keep(fd: RawFd) -> io::Result<()> {
+    // SAFETY: asks the kernel to change a flag of a descriptor that the caller borrows.
+    if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// A child that has ended since it was last asked: any, which matters to process 1.
+pub fn reap() -> Option<(u32, Exit)> {
+    let (pid, status) = wait(WaitOptions::NOHANG).ok()??;
+    let exit = match (status.exit_status(), status.terminating_signal()) {
+        (Some(status), _) => Exit::Status(status),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => return None,
+    };
+    u32::try_from(pid.as_raw_nonzero().get()).ok().map(|pid| (pid, exit))
+}
+
+/// What a child is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kick {
+    /// SIGTERM: end when you are done.
+    Terminate,
+    /// SIGABRT: say where you are, and end.
+    Abort,
+    /// SIGKILL.
+    Kill,
+}
+
+/// Sends a signal to a child that was not reaped yet, so that its number is still its own.
+pub fn kick(pid: u32, kick: Kick) {
+    let signal = match kick {
+        Kick::Terminate => Signal::TERM,
+        Kick::Abort => Signal::ABORT,
+        Kick::Kill => Signal::KILL,
+    };
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        // It may have ended a moment ago, which is the same to us.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The name of a signal, such as `SIGSEGV`.
+pub fn signal_name(number: i32) -> String {
+    let names = [
+        (libc::SIGABRT, "SIGABRT"),
+        (libc::SIGALRM, "SIGALRM"),
+        (libc::SIGBUS, "SIGBUS"),
+        (libc::SIGFPE, "SIGFPE"),
+        (libc::SIGHUP, "SIGHUP"),
+        (libc::SIGILL, "SIGILL"),
+        (libc::SIGINT, "SIGINT"),
+        (libc::SIGKILL, "SIGKILL"),
+        (libc::SIGPIPE, "SIGPIPE"),
+        (libc::SIGQUIT, "SIGQUIT"),
+        (libc::SIGSEGV, "SIGSEGV"),
+        (libc::SIGSYS, "SIGSYS"),
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGTRAP, "SIGTRAP"),
+        (libc::SIGUSR1, "SIGUSR1"),
+        (libc::SIGUSR2, "SIGUSR2"),
+        (libc::SIGXCPU, "SIGXCPU"),
+        (libc::SIGXFSZ, "SIGXFSZ"),
+    ];
+    let known = names.iter().find(|(other, _)| *other == number);
+    known.map_or_else(|| format!("signal {number}"), |(_, name)| (*name).to_owned())
+}
+
+/// Takes over a descriptor that the parent process left open under this number; it does not go to children.
+///
+/// # Errors
+///
+/// There is none.
+pub fn inherit(number: RawFd) -> io::Result<OwnedFd> {
+    // SAFETY: only changes a flag; a number that is no descriptor answers EBADF.
+    if number < 0 || unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "no such descriptor is open"));
+    }
+    // SAFETY: it is open, as just seen, and whoever started this program gives it to us by its number.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// A file without a name, in memory, that holds `bytes`: for what is told to a program that takes this one's place.
+///
+/// # Errors
+///
+/// The process is out of memory or descriptors.
+pub fn note(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let mut file = std::fs::File::from(memfd_create("adyton-note", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file.into())
+}

@@ -1,0 +1,99 @@
+//! Signals as a queue of a descriptor: signalfd(2), for a process that runs no application.
+//!
+//! The signals are blocked in this thread and in those that it starts. Children begin with none blocked, because
+//! `std` resets the mask of what it starts.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// What a supervisor is told by signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGTERM.
+    Terminate,
+    /// SIGINT: Ctrl-C.
+    Interrupt,
+    /// SIGQUIT.
+    Quit,
+    /// SIGHUP.
+    HangUp,
+    /// SIGUSR1.
+    User1,
+    /// SIGUSR2.
+    User2,
+    /// SIGTTIN.
+    More,
+    /// SIGTTOU.
+    Fewer,
+    /// SIGCHLD: a child has ended.
+    Child,
+    /// SIGWINCH and whatever else comes: ignored.
+    Other,
+}
+
+const ALL: [(libc::c_int, Signal); 9] = [
+    (libc::SIGTERM, Signal::Terminate),
+    (libc::SIGINT, Signal::Interrupt),
+    (libc::SIGQUIT, Signal::Quit),
+    (libc::SIGHUP, Signal::HangUp),
+    (libc::SIGUSR1, Signal::User1),
+    (libc::SIGUSR2, Signal::User2),
+    (libc::SIGTTIN, Signal::More),
+    (libc::SIGTTOU, Signal::Fewer),
+    (libc::SIGCHLD, Signal::Child),
+];
+
+/// The signals of a supervisor, blocked, in the order in which they came.
+pub struct Signals {
+    fd: OwnedFd,
+}
+
+impl Signals {
+    /// Blocks them, and opens the queue. Call it before other threads are started.
+    ///
+    /// # Errors
+    ///
+    /// As signalfd(2).
+    pub fn block() -> io::Result<Self> {
+        // SAFETY: an all-zero `sigset_t` may be given to `sigemptyset`, which makes it a set.
+        let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `set` is a whole `sigset_t`.
+        unsafe { libc::sigemptyset(&raw mut set) };
+        for (number, _) in ALL {
+            // SAFETY: as above, and the number is a signal's.
+            unsafe { libc::sigaddset(&raw mut set, number) };
+        }
+        // SAFETY: `set` is only read, and the former mask is not asked for.
+        let status = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
+        if status != 0 {
+            return Err(io::Error::from_raw_os_error(status));
+        }
+        // SAFETY: -1 asks for a new descriptor; `set` is only read.
+        let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_NONBLOCK | libc::SFD_CLOEXEC) };
+        if fd == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new, and nobody else has it.
+        Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
+    }
+
+    /// The next signal; `None` when none has come.
+    pub fn next(&self) -> Option<Signal> {
+        // SAFETY: all-zero is a valid `signalfd_siginfo`, which is made of numbers.
+        let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
+        let size = size_of::<libc::signalfd_siginfo>();
+        // SAFETY: the kernel writes at most `size` bytes to `info`, of which any are valid.
+        let read = unsafe { libc::read(self.fd.as_raw_fd(), (&raw mut info).cast(), size) };
+        if usize::try_from(read) != Ok(size) {
+            return None;
+        }
+        let known = ALL.iter().find(|(number, _)| u32::try_from(*number) == Ok(info.ssi_signo));
+        Some(known.map_or(Signal::Other, |(_, signal)| *signal))
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}

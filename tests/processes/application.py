@@ -1,0 +1,92 @@
+"""What the workers of these tests serve: who they are, and every way to die."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import adyton
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERSION = os.environ.get("VERSION", "1")
+
+
+def who() -> str:
+    """Return the process's number, its place, and its version of the application."""
+    place = adyton.worker()
+    assert place is not None
+    return f"{os.getpid()} {place.number} {place.of} {place.generation} {VERSION}"
+
+
+def segfault() -> str:
+    """Read where nothing is."""
+    return str(ctypes.string_at(0))
+
+
+def leave() -> str:
+    """End the process without a word."""
+    os._exit(7)
+
+
+def hold() -> str:
+    """Keep the interpreter for ever: `PyDLL` calls do not let go of it."""
+    ctypes.PyDLL(None).pause()
+    return "never"
+
+
+def deadlock() -> str:
+    """Wait for a lock that nobody gives back."""
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+    return "never"
+
+
+def allocate() -> str:
+    """Ask for more memory than any limit allows."""
+    try:
+        return str(len(bytearray(4 << 30)))
+    except MemoryError:
+        return "MemoryError"
+
+
+def grow() -> str:
+    """Keep some memory for ever."""
+    kept.append(bytearray(b"x" * (64 << 20)))
+    return str(len(kept))
+
+
+def wait() -> str:
+    """Take a moment."""
+    time.sleep(0.2)
+    return "waited"
+
+
+def spin() -> str:
+    """Use a CPU for a moment."""
+    until = time.thread_time() + 0.3
+    while time.thread_time() < until:
+        pass
+    return "spun"
+
+
+kept: list[bytearray] = []
+
+PAGES: dict[str, Callable[[], str]] = {
+    page.__name__: page for page in (who, segfault, leave, hold, deadlock, allocate, grow, wait, spin)
+}
+
+
+def handler(request: adyton.Request) -> str:
+    """Answer `/NAME` with what the function of that name returns."""
+    return PAGES[request.path.removeprefix("/")]()
+
+
+if os.environ.get("BROKEN"):
+    sys.exit("this version is broken")

@@ -1,0 +1,72 @@
+"""Servers with workers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from support.server import run, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from support.server import Server, Servers
+
+APPLICATION = Path(__file__).parent / "application.py"
+
+
+class Crowd:
+    """A server with workers, and its control socket."""
+
+    def __init__(self, server: Server, control: Path) -> None:
+        """Take over both."""
+        self.server = server
+        self.control = control
+
+    def order(self, *words: str) -> str:
+        """Give an order; return what is printed."""
+        done = run(*words, "--control", str(self.control))
+        assert 0 == done.returncode, done.stderr
+        return done.stdout
+
+    def refused(self, *words: str) -> str:
+        """Give an order that is refused; return the sentence."""
+        done = run(*words, "--control", str(self.control))
+        assert 1 == done.returncode, done.stdout
+        return done.stderr
+
+    def status(self) -> Any:
+        """Ask how things stand."""
+        return json.loads(self.order("status", "--json"))
+
+    def pids(self) -> list[int]:
+        """Return the processes that serve."""
+        return [worker["pid"] for worker in self.status()["workers"] if worker["state"] == "serving"]
+
+    def who(self) -> list[str]:
+        """Return process, number, count, generation and version of whoever answers."""
+        return self.server.fetch("/who").body.decode().split()
+
+    def settles(self, workers: int, timeout_s: float = 20.0) -> bool:
+        """Tell whether so many workers serve before long, and no others are left."""
+
+        def settled() -> bool:
+            states = [worker["state"] for worker in self.status()["workers"]]
+            return states == ["serving"] * workers
+
+        return until(settled, timeout_s)
+
+
+@pytest.fixture
+def crowd(serve: Servers, tmp_path: Path) -> Callable[..., Crowd]:
+    """Start servers with workers."""
+
+    def start(*flags: str, target: Path = APPLICATION, **how: Any) -> Crowd:
+        control = tmp_path / "control.sock"
+        server = serve(target, "--control", str(control), *flags, **how)
+        return Crowd(server, control)
+
+    return start

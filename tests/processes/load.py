@@ -1,0 +1,76 @@
+"""Load that never stops and forgives nothing: what fails is kept, with its reason."""
+
+from __future__ import annotations
+
+import http.client
+import threading
+import time
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+TIMEOUT_S = 20.0
+
+
+class Load:
+    """Clients on threads: some keep their connection, some open one for each request."""
+
+    def __init__(self, port: int, target: str, *, keeping: int = 4, opening: int = 2) -> None:
+        """Ask for `target` of `port` on this machine until the end."""
+        self.failures: list[str] = []
+        self.answers: list[str] = []
+        self._port, self._target = port, target
+        self._stop = threading.Event()
+        clients: list[Callable[[], None]] = [self._keep] * keeping + [self._open] * opening
+        self._threads = [threading.Thread(target=client) for client in clients]
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def run(self, seconds: float) -> None:
+        """Let it go on for so long."""
+        time.sleep(seconds)
+
+    def _ask(self, connection: http.client.HTTPConnection) -> bool:
+        """Send one request; tell whether the connection can carry another."""
+        try:
+            connection.request("GET", self._target)
+            response = connection.getresponse()
+            body = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self.failures.append(repr(error))
+            return False
+        if response.status == http.client.OK:
+            self.answers.append(body.decode())
+        else:
+            self.failures.append(f"{response.status} {body!r}")
+        return not response.will_close
+
+    def _connection(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT_S)
+
+    def _keep(self) -> None:
+        while not self._stop.is_set():
+            connection = self._connection()
+            while self._ask(connection) and not self._stop.is_set():
+                pass
+            connection.close()
+
+    def _open(self) -> None:
+        while not self._stop.is_set():
+            connection = self._connection()
+            self._ask(connection)
+            connection.close()

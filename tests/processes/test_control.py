@@ -1,0 +1,221 @@
+"""The control socket takes orders from its own user; the admin listener tells monitors how things stand."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+from processes.load import Load
+from support import client
+from support.client import request
+from support.server import adyton, environment, run, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from processes.conftest import Crowd
+    from support.server import Server
+
+ADMIN = re.compile(r"^  admin    http://([0-9.]+):(\d+)$", re.MULTILINE)
+
+
+def admin_of(server: Server) -> tuple[str, int]:
+    """Return the address of the admin listener."""
+    found = ADMIN.search(server.log())
+    assert found, server.log()
+    return found[1], int(found[2])
+
+
+def test_status(crowd: Callable[..., Crowd]) -> None:
+    """What is counted is what was asked: it survives reload, and the death of a worker."""
+    servers = crowd("--processes", "2")
+    assert servers.settles(2)
+    for _ in range(50):
+        servers.who()
+
+    assert until(lambda: 50 == servers.status()["total"]["requests"])
+
+    servers.order("reload")
+    os.kill(servers.pids()[0], signal.SIGKILL)
+
+    assert servers.settles(2)
+    assert 50 == servers.status()["total"]["requests"]
+    assert {"killed": 1, "told": 2} == servers.status()["deaths"]
+
+    table = servers.order("status")
+
+    assert "serving, generation 2" in table
+    assert "workers that have ended: 1 killed, 2 told" in table
+
+
+def test_dump(crowd: Callable[..., Crowd]) -> None:
+    """The stacks of all threads of all workers, with what hangs in them."""
+    servers = crowd("--processes", "2")
+    assert servers.settles(2)
+    with servers.server.connect() as connection:
+        connection.send(request("/deadlock"))
+
+        assert until(lambda: "in deadlock\n" in servers.order("dump"))
+        assert {"== worker 1", "== worker 2"} == set(re.findall(r"== worker \d", servers.order("dump")))
+    servers.order("stop", "fast")
+
+    assert 0 == servers.server.wait()
+
+
+def test_stop_and_level(crowd: Callable[..., Crowd]) -> None:
+    """Orders that change something do; nonsense is refused with a sentence."""
+    servers = crowd("--processes", "1")
+
+    assert "logging from debug on" in servers.order("log-level", "debug")
+    assert "the command is: adyton log-level LEVEL" in run("log-level", "loud").stderr
+    assert "adyton workers more|fewer" in run("workers").stderr
+    assert "stopping" in servers.order("stop")
+    assert 0 == servers.server.wait()
+    assert "does not answer" in servers.refused("status")
+
+
+def test_found_by_itself(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """Without a path the only server that runs is found; of two, one has to be named."""
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o700)
+    env = {"XDG_RUNTIME_DIR": str(folder)}
+    one = crowd("--control", "auto", "--processes", "1", env=env)
+
+    assert "serving" in run("status", env=env).stdout
+
+    two = crowd("--control", "auto", "--processes", "1", env=env)
+    message = run("status", env=env).stderr
+
+    assert "2 servers run; say which one" in message
+    for server in (one.server, two.server):
+        assert f"--control {folder}/adyton/{server.process.pid}.sock" in message
+        server.stop()
+    assert "no server of this user runs" in run("status", env=env).stderr
+
+
+def test_others_may_not(crowd: Callable[..., Crowd]) -> None:
+    """The socket is its owner's alone, and whoever gets at it all the same is told so."""
+    servers = crowd("--processes", "1")
+
+    assert 0o600 == stat.S_IMODE(servers.control.stat().st_mode)
+
+    if os.geteuid() != 0:
+        return  # only root can be somebody else
+    servers.control.chmod(0o666)
+    for folder in servers.control.parents:
+        if str(folder).startswith("/tmp/"):  # noqa: S108
+            folder.chmod(folder.stat().st_mode | 0o055)
+    answer = as_nobody(servers.control, "POST /stop HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+
+    assert answer.startswith("HTTP/1.1 403 "), answer
+    assert "user 65534 may not give orders here" in answer
+    assert "serving" in servers.order("status")
+
+
+def as_nobody(control: Path, text: str) -> str:
+    """Send a text to a unix socket from a process of another user; return the answer."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setuid(65534)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(control))
+            connection.sendall(text.encode())
+            while data := connection.recv(65536):
+                os.write(write_end, data)
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as stream:
+        answer = stream.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+def test_admin(crowd: Callable[..., Crowd]) -> None:
+    """Liveness, readiness and metrics; no orders; readiness fails first when the server stops."""
+    servers = crowd("--processes", "2", "--admin", "127.0.0.1:0", "--drain-delay", "1s")
+    address = admin_of(servers.server)
+    assert servers.settles(2)
+    for _ in range(10):
+        servers.who()
+
+    assert b"live\n" == client.fetch(address, "/livez").body
+    assert b"ready\n" == client.fetch(address, "/readyz").body
+    assert 404 == client.fetch(address, "/reload").status
+    assert 405 == client.fetch(address, "/reload", method="POST", body=b"").status
+    assert 405 == client.fetch(address, "/stop", method="POST", body=b"").status
+
+    metrics = client.fetch(address, "/metrics").body.decode()
+    assert_is_prometheus(metrics)
+
+    assert 'adyton_requests_total{class="2xx"} 10\n' in metrics
+    assert "adyton_request_duration_seconds_count 10\n" in metrics
+    assert "adyton_workers 2\n" in metrics
+
+    servers.server.signal(signal.SIGTERM)
+
+    assert until(lambda: 503 == client.fetch(address, "/readyz").status, 0.9)
+    assert 200 == client.fetch(address, "/livez").status
+    assert 200 == servers.server.fetch("/who").status
+    assert 0 == servers.server.wait()
+
+
+LINE = re.compile(
+    r"# (HELP|TYPE) [a-z_]+ .+"
+    r'|[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.]+'
+)
+
+
+def assert_is_prometheus(text: str) -> None:
+    """Check each line, that families stand together, and that histograms are cumulative."""
+    assert text.endswith("\n")
+    names = []
+    for line in text.splitlines():
+        assert LINE.fullmatch(line), line
+        if line.startswith("# TYPE"):
+            names.append(line.split()[2])
+    assert len(names) == len(set(names))
+    for name in re.findall(r"# TYPE ([a-z_]+) histogram", text):
+        buckets = [
+            int(count) for count in re.findall(rf"^{name}_bucket\{{[^}}]*\}} (\d+)$", text, re.MULTILINE)
+        ]
+
+        assert buckets == sorted(buckets)
+        assert f"{name}_count {buckets[-1]}\n" in text
+
+
+def test_even_load(crowd: Callable[..., Crowd]) -> None:
+    """The kernel spreads connections over the workers."""
+    servers = crowd("--processes", "4")
+    assert servers.settles(4)
+    with Load(servers.server.port, "/who", keeping=0, opening=4) as load:
+        load.run(2)
+    requests = [worker["requests"] for worker in servers.status()["workers"]]
+
+    assert [] == load.failures
+    assert max(requests) <= 1.5 * min(requests), requests
+
+
+def test_top(crowd: Callable[..., Crowd]) -> None:
+    """The live view shows rates, shares, workers, and the slowest requests."""
+    servers = crowd("--processes", "1")
+    command = [*adyton("top"), "--control", str(servers.control)]
+    with servers.server.connect() as connection:
+        connection.send(request("/deadlock"))
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as top:
+            time.sleep(2.5)
+            top.send_signal(signal.SIGINT)
+            text = top.communicate(timeout=10)[0]
+
+    assert re.search(r"requests/s, \d+ in flight; inline \d+ %", text), text
+    assert re.search(r"\d+ ms  worker 1  GET /deadlock", text), text
+    servers.order("stop", "fast")
+
+    assert 0 == servers.server.wait()

@@ -1,0 +1,108 @@
+"""Reload: the new version serves before the old one stops, and nobody notices."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from processes.conftest import APPLICATION
+from processes.load import Load
+from support.server import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from processes.conftest import Crowd
+
+TEXT = APPLICATION.read_text(encoding="utf-8")
+
+
+def version(number: int) -> str:
+    """Return the application with another version in it."""
+    return TEXT.replace('os.environ.get("VERSION", "1")', f'"{number}"')
+
+
+@pytest.mark.parametrize("pace", ["all", "one"])
+def test_under_load(crowd: Callable[..., Crowd], pace: str) -> None:
+    """No request fails while all workers are replaced, again and again, on connections old and new."""
+    servers = crowd("--processes", "2", "--reload-pace", pace)
+    assert servers.settles(2)
+    with Load(servers.server.port, "/who") as load:
+        for _ in range(3):
+            load.run(0.5)
+            servers.order("reload")
+        load.run(0.5)
+
+    assert [] == load.failures
+    assert {"1", "2", "3", "4"} == {answer.split()[3] for answer in load.answers}
+    assert "4" == servers.who()[3]
+    assert servers.settles(2)
+
+
+def test_new_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """SIGHUP serves what is in the file now; both workers have it when `adyton reload` comes back."""
+    target = tmp_path / "application.py"
+    target.write_text(version(1), encoding="utf-8")
+    servers = crowd("--processes", "2", target=target)
+    target.write_text(version(2), encoding="utf-8")
+    servers.server.signal(signal.SIGHUP)
+    servers.server.wait_for_log("generation 2 serves in all 2 workers", timeout_s=10)
+
+    assert {"2"} == {servers.who()[4] for _ in range(20)}
+
+    target.write_text(version(3), encoding="utf-8")
+
+    assert "generation 3 serves in 2 workers" in servers.order("reload")
+    assert {"3"} == {servers.who()[4] for _ in range(20)}
+
+
+def test_broken_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A version that does not start leaves the old one serving, and shows its traceback."""
+    target = tmp_path / "application.py"
+    target.write_text(version(1), encoding="utf-8")
+    servers = crowd("--processes", "2", target=target)
+    assert servers.settles(2)
+    with Load(servers.server.port, "/who") as load:
+        target.write_text("def handler(request:\n", encoding="utf-8")
+
+        assert "the new version does not start; the old one serves on" in servers.refused("reload")
+        assert "SyntaxError" in servers.server.log()
+
+        target.write_text(version(2), encoding="utf-8")
+        servers.order("reload")
+
+    assert [] == load.failures
+    assert "2" == servers.who()[4]
+    assert servers.settles(2)
+
+
+def test_slow_requests_finish(crowd: Callable[..., Crowd]) -> None:
+    """Requests that run when a reload begins are answered by the worker that they are in."""
+    servers = crowd("--processes", "1")
+    before = servers.pids()
+    with Load(servers.server.port, "/wait", keeping=8, opening=8) as load:
+        time.sleep(0.1)
+        servers.order("reload")
+        load.run(0.5)
+
+    assert [] == load.failures
+    assert until(lambda: bool(servers.pids()) and before != servers.pids())
+
+
+def test_idle_connection_may_ask_once_more(crowd: Callable[..., Crowd]) -> None:
+    """A connection that idles while its worker is replaced is answered, told to close, and closed."""
+    servers = crowd("--processes", "1")
+    with servers.server.connect() as connection:
+        first = connection.get("/who")
+        servers.order("reload")
+        time.sleep(0.2)
+        second = connection.get("/who")
+
+        assert first.body.split()[0] == second.body.split()[0]
+        assert second.closing
+        assert connection.at_end()
+        assert not connection.was_reset

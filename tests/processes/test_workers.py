@@ -1,0 +1,282 @@
+"""A supervisor starts its workers, replaces those that end, says why, and stops them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from processes.conftest import APPLICATION
+from processes.load import Load
+from support.client import request
+from support.server import adyton, run, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from processes.conftest import Crowd
+    from support.server import Servers
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs: one that has ended and was not waited for does not."""
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
+def test_places(crowd: Callable[..., Crowd]) -> None:
+    """Each worker knows its number, how many there are, and its generation; the supervisor serves nothing."""
+    servers = crowd("--processes", "3")
+    assert servers.settles(3)
+
+    places = {tuple(servers.who()) for _ in range(100)}
+
+    assert {("1", "3", "1", "1"), ("2", "3", "1", "1"), ("3", "3", "1", "1")} == {
+        place[1:] for place in places
+    }
+    assert {int(place[0]) for place in places} == set(servers.pids())
+    assert servers.server.process.pid not in servers.pids()
+    assert "3 processes: as --processes says" in servers.server.log()
+
+
+def test_alone(serve: Servers) -> None:
+    """With 0 processes this one serves, and has no place among others."""
+    server = serve(APPLICATION, "--processes", "0")
+
+    assert 500 == server.fetch("/who").status
+    assert 200 == server.fetch("/wait").status
+
+
+@pytest.mark.parametrize(("environment", "flags", "count"), [({"WEB_CONCURRENCY": "2"}, [], 2), ({}, [], 0)])
+def test_count(
+    crowd: Callable[..., Crowd], environment: dict[str, str], flags: list[str], count: int
+) -> None:
+    """Platforms say how many with `WEB_CONCURRENCY`; else the machine does, and the banner says why."""
+    servers = crowd(*flags, env={"ADYTON_PROCESSES": "", **environment})
+    wanted = servers.status()["processes"]
+
+    if count:
+        assert count == wanted
+    else:
+        assert 1 <= wanted <= len(os.sched_getaffinity(0))
+        assert "the machine has" in servers.server.log() or "the control group" in servers.server.log()
+    assert servers.settles(wanted)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
+def test_stop(crowd: Callable[..., Crowd], number: signal.Signals) -> None:
+    """The supervisor ends with status 0, and so do its workers; nothing is left of either."""
+    servers = crowd("--processes", "2")
+    assert servers.settles(2)
+    pids = servers.pids()
+    with servers.server.connect() as connection:
+        connection.send(request("/wait"))
+        time.sleep(0.05)
+        servers.server.signal(number)
+
+        if number != signal.SIGQUIT:
+            assert b"waited" == connection.receive().body
+    assert 0 == servers.server.wait()
+    assert not any(is_alive(pid) for pid in pids)
+    assert not servers.control.exists()
+
+
+def test_second_signal_is_fast(crowd: Callable[..., Crowd]) -> None:
+    """Whoever asks twice does not wait for what hangs."""
+    servers = crowd("--processes", "1")
+    with servers.server.connect() as connection:
+        connection.send(request("/deadlock"))
+        time.sleep(0.1)
+        servers.server.signal(signal.SIGTERM)
+        time.sleep(0.2)
+        servers.server.signal(signal.SIGTERM)
+
+        assert 0 == servers.server.wait(5)
+
+
+def test_supervisor_is_killed(crowd: Callable[..., Crowd]) -> None:
+    """Workers do not outlive a supervisor that was killed."""
+    servers = crowd("--processes", "2")
+    assert servers.settles(2)
+    pids = servers.pids()
+    servers.server.process.kill()
+
+    assert until(lambda: not any(is_alive(pid) for pid in pids), 10)
+
+    servers.server.wait()
+
+
+@pytest.mark.parametrize("broken", [{"BROKEN": "1"}, {}])
+def test_not_started(tmp_path: Path, broken: dict[str, str]) -> None:
+    """An application that cannot be loaded is tried once, and the reason is printed once."""
+    target = tmp_path / "application.py"
+    target.write_text("raise RuntimeError('not today')\n", encoding="utf-8")
+    done = run(
+        *["serve", str(APPLICATION if broken else target), "--processes", "3", "--control", "off"],
+        *["--bind", "127.0.0.1:0"],
+        env=broken,
+    )
+
+    assert 0 != done.returncode
+    reason = "SystemExit: this version is broken" if broken else "RuntimeError: not today"
+
+    assert 1 == done.stderr.count(reason), done.stderr
+    assert "listening" not in done.stderr
+
+
+CAUSES = [
+    ("/segfault", r"worker 1 \(process \d+\) crashed with SIGSEGV", "Fatal Python error: Segmentation fault"),
+    ("/leave", r"worker 1 \(process \d+\) ended by itself with status 7", "os._exit"),
+]
+
+
+@pytest.mark.parametrize(("page", "cause", "more"), CAUSES)
+def test_causes(crowd: Callable[..., Crowd], page: str, cause: str, more: str) -> None:
+    """A worker that dies is replaced at once, and the log says why it died."""
+    servers = crowd("--processes", "1")
+    servers.server.may_crash = True
+    before = servers.who()[0]
+    with servers.server.connect(lint_answers=False) as connection:
+        connection.send(request(page))
+
+        assert connection.at_end()
+    servers.server.wait_for_log(cause)
+
+    assert before != servers.who()[0]
+    assert more in servers.server.log()
+    assert servers.settles(1)
+
+
+def test_killed(crowd: Callable[..., Crowd]) -> None:
+    """A worker that is killed under load costs the requests inside it, and no other connection."""
+    servers = crowd("--processes", "2")
+    assert servers.settles(2)
+    with Load(servers.server.port, "/who", keeping=4, opening=2) as load:
+        for _ in range(3):
+            load.run(0.5)
+            os.kill(servers.pids()[0], signal.SIGKILL)
+        load.run(1)
+
+    # Each of six clients can have been inside the one that was killed.
+    assert len(load.failures) <= 6 * 3, load.failures
+    assert not any("refused" in failure.lower() for failure in load.failures), load.failures
+    assert len(load.answers) > 100
+    servers.server.wait_for_log(r"was killed by SIGKILL from outside", count=3)
+    assert 3 == servers.status()["deaths"]["killed"]
+    assert servers.settles(2)
+
+
+def test_crash_loop(crowd: Callable[..., Crowd]) -> None:
+    """A worker that dies again and again is started less and less often."""
+    servers = crowd("--processes", "1")
+    for _ in range(4):
+        assert until(lambda: bool(servers.pids()))
+        os.kill(servers.pids()[0], signal.SIGKILL)
+    start = time.monotonic()
+    servers.server.wait_for_log("was killed by SIGKILL", count=4)
+
+    assert servers.settles(1)
+    assert time.monotonic() - start < 20
+    assert 5 == servers.status()["starts"]
+
+
+def test_hung(crowd: Callable[..., Crowd]) -> None:
+    """A request that keeps the interpreter gets its worker replaced, and the log says where it hangs."""
+    servers = crowd("--processes", "1", "--request-timeout", "1s", "--graceful-timeout", "1s")
+    before = servers.who()[0]
+    with servers.server.connect() as connection:
+        connection.send(request("/hold"))
+        servers.server.wait_for_log("worker 1 is replaced: a request in it does not end", timeout_s=10)
+
+        assert before != servers.who()[0]
+    servers.server.wait_for_log("was killed: it had not finished 1 s after it was told to", timeout_s=15)
+    assert "in hold" in servers.server.log()
+    assert servers.settles(1)
+
+
+def test_too_slow_to_start(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A new version that is never ready is made to say where it is, and given up."""
+    target = tmp_path / "application.py"
+    text = APPLICATION.read_text(encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
+    servers = crowd("--processes", "1", "--startup-timeout", "1s", target=target)
+    target.write_text(text + "\ntime.sleep(60)\n", encoding="utf-8")
+
+    assert "does not start" in servers.refused("reload")
+    assert "was not ready after 1 s" in servers.server.log()
+    assert f'File "{target}", line {len(text.splitlines()) + 2}' in servers.server.log()
+    assert "1" == servers.who()[3]
+
+
+LIMITS = [
+    (["--max-requests", "20"], "/who", 23, r"it has answered 2\d requests"),
+    (["--max-lifetime", "1s"], "/who", 1, "it has served for 1 s"),
+    (["--max-rss", "100m"], "/grow", 2, r"it has 1\d\d MiB of memory"),
+    (["--cpu-limit", "1s"], "/spin", 5, "it has used 1 s of CPU time"),
+]
+
+
+@pytest.mark.parametrize(("flags", "page", "count", "why"), LIMITS, ids=[flags[0] for flags, *_ in LIMITS])
+def test_limits(crowd: Callable[..., Crowd], flags: list[str], page: str, count: int, why: str) -> None:
+    """A worker that has reached a limit is replaced without losing a request."""
+    servers = crowd("--processes", "1", *flags)
+    with Load(servers.server.port, "/wait") as load:
+        before = servers.pids()
+        for _ in range(count):
+            assert 200 == servers.server.fetch(page).status
+        servers.server.wait_for_log(f"worker 1 is replaced: {why}", timeout_s=10)
+
+        assert until(lambda: bool(servers.pids()) and before != servers.pids(), 10)
+    assert [] == load.failures
+
+
+def test_memory_limit(crowd: Callable[..., Crowd]) -> None:
+    """What would pass the limit of memory is an error of the request, and of nobody else."""
+    servers = crowd("--processes", "1", "--memory-limit", "1g")
+
+    assert b"MemoryError" == servers.server.fetch("/allocate").body
+    assert 200 == servers.server.fetch("/who").status
+
+
+def test_nice(crowd: Callable[..., Crowd]) -> None:
+    """Workers give way to the supervisor."""
+    servers = crowd("--processes", "1", "--nice", "5")
+    own = os.getpriority(os.PRIO_PROCESS, servers.server.process.pid)
+
+    assert own + 5 == os.getpriority(os.PRIO_PROCESS, servers.pids()[0])
+
+
+def test_scale(crowd: Callable[..., Crowd]) -> None:
+    """SIGTTIN is one worker more and SIGTTOU one less, without losing a request; one stays."""
+    servers = crowd("--processes", "1")
+    with Load(servers.server.port, "/who") as load:
+        servers.server.signal(signal.SIGTTIN)
+        assert servers.settles(2)
+        servers.order("workers", "more")
+        assert servers.settles(3)
+        servers.server.signal(signal.SIGTTOU)
+        assert servers.settles(2)
+        servers.order("workers", "fewer")
+        assert servers.settles(1)
+        servers.order("workers", "fewer")
+        load.run(1)
+
+    assert [] == load.failures
+    assert servers.settles(1)
+
+
+def test_program_has_no_workers(tmp_path: Path) -> None:
+    """A program that serves its own application is told that it cannot have them."""
+    program = tmp_path / "program.py"
+    program.write_text("import adyton\nadyton.serve(lambda request: 'x', max_requests=5)\n", encoding="utf-8")
+    command = [adyton()[0], str(program)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+
+    assert "max_requests: a program serves in its own process, without a supervisor" in done.stderr
