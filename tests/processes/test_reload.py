@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,6 @@ from support.server import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from processes.conftest import Crowd
 
@@ -106,3 +106,32 @@ def test_idle_connection_may_ask_once_more(crowd: Callable[..., Crowd]) -> None:
         assert second.closing
         assert connection.at_end()
         assert not connection.was_reset
+
+
+def test_own_program(crowd: Callable[..., Crowd]) -> None:
+    """SIGUSR2 puts the supervisor's program, as it is on the disk now, into its own place; nobody notices."""
+    servers = crowd("--processes", "2", "--admin", "127.0.0.1:0")
+    assert servers.settles(2)
+    before = servers.pids()
+    started = process_start(servers.server.process.pid)
+    with Load(servers.server.port, "/who") as load:
+        for count in range(1, 3):
+            load.run(0.5)
+            servers.server.signal(signal.SIGUSR2)
+            servers.server.wait_for_log("the supervisor is version", count=count, timeout_s=10)
+        servers.order("workers", "more")
+        assert servers.settles(3)
+        servers.order("reload")
+        servers.order("workers", "fewer")
+        load.run(0.5)
+
+    assert [] == load.failures
+    assert started == process_start(servers.server.process.pid)
+    assert servers.settles(2)
+    assert servers.status()["total"]["requests"] >= len(load.answers)
+    assert not set(before) & set(servers.pids())
+
+
+def process_start(pid: int) -> str:
+    """Return when a process began, in ticks since the machine did: `exec` leaves that as it is."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]

@@ -24,6 +24,8 @@ pub enum Command {
     Check(Box<Settings>),
     /// Be a worker: the place that the supervisor has written.
     Worker(String, Box<Settings>),
+    /// Be a supervisor that goes on where another program has left off: the number of its note.
+    Succeed(String, Box<Settings>),
     /// Ask a server that runs, or give it an order.
     Client(Client),
     /// Print this text to standard output and exit with 0.
@@ -69,7 +71,7 @@ pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> 
     match command.as_str() {
         "serve" => serve("serve", rest, environment, ink, Command::Serve),
         "check" => serve("check", rest, environment, ink, Command::Check),
-        "worker" => worker(rest, environment, ink),
+        "worker" | "succeed" => inner(command, rest, environment, ink),
         "help" | "-h" | "--help" => help_about(rest.first().map(String::as_str), ink),
         "reference" => Ok(Command::Done(reference())),
         "-V" | "--version" => Ok(Command::Done(format!("adyton {VERSION}\n"))),
@@ -80,19 +82,26 @@ pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> 
     }
 }
 
-/// What a supervisor starts: the worker's place, and what the user has typed.
-fn worker(args: &[String], environment: &[(String, String)], ink: Ink) -> Result<Command, Failure> {
+/// What a supervisor starts, as a worker or in its own place: what it has to say to it, and what the user has typed.
+/// `adyton succeed` alone shows that it can be started.
+fn inner(
+    command: &str,
+    args: &[String],
+    environment: &[(String, String)],
+    ink: Ink,
+) -> Result<Command, Failure> {
     let usage =
-        || Failure::usage("adyton worker is what the supervisor starts; you want adyton serve".to_owned());
-    let (place, rest) = args.split_first().ok_or_else(usage)?;
-    match rest.split_first() {
-        Some((command, rest)) if command == "serve" => {
-            match serve("serve", rest, environment, ink, Command::Serve)? {
-                Command::Serve(settings) => Ok(Command::Worker(place.clone(), settings)),
-                other => Ok(other),
-            }
-        }
-        _ => Err(usage()),
+        || Failure::usage(format!("adyton {command} is what the supervisor starts; you want adyton serve"));
+    let Some((said, rest)) = args.split_first() else {
+        return if command == "succeed" { Ok(Command::Done(String::new())) } else { Err(usage()) };
+    };
+    let Some(("serve", rest)) = rest.split_first().map(|(word, rest)| (word.as_str(), rest)) else {
+        return Err(usage());
+    };
+    match serve("serve", rest, environment, ink, Command::Serve)? {
+        Command::Serve(settings) if command == "worker" => Ok(Command::Worker(said.clone(), settings)),
+        Command::Serve(settings) => Ok(Command::Succeed(said.clone(), settings)),
+        other => Ok(other),
     }
 }
 

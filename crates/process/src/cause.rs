@@ -32,6 +32,11 @@ impl Cause {
         Self::Killed,
     ];
 
+    /// The cause with this word.
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|cause| cause.word() == word)
+    }
+
     /// The word for metrics.
     pub(crate) fn word(self) -> &'static str {
         match self {

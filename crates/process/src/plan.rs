@@ -6,6 +6,8 @@ use std::os::fd::OwnedFd;
 
 use adyton_sys::child::Program;
 
+use crate::succession::Note;
+
 /// The listening sockets of one worker: for each of its loops those of every address.
 pub type Sockets = Vec<Vec<OwnedFd>>;
 
@@ -31,6 +33,8 @@ pub struct Plan {
     pub admin: Option<OwnedFd>,
     /// Told, once, when the first worker serves: with what it serves.
     pub on_ready: Box<dyn FnMut(&str)>,
+    /// What an earlier life of this supervisor has left.
+    pub note: Option<Note>,
     /// From a graceful stop's beginning to its first act.
     pub drain_delay_ms: u64,
 }

@@ -20,6 +20,7 @@ use crate::message::{Channel, FromWorker, ToWorker};
 use crate::plan::{Pace, Plan};
 use crate::question::{Answer, Ask, Desk, Question};
 use crate::slot::{Slot, Staff, State};
+use crate::succession::Note;
 use crate::usage;
 use crate::worker::Place;
 
@@ -107,6 +108,12 @@ pub(crate) struct Supervisor {
     pub(crate) stop: Option<Stop>,
     signals: Signals,
     desk: Arc<Desk>,
+    pub(crate) control: Option<OwnedFd>,
+    pub(crate) admin: Option<OwnedFd>,
+    /// The process that shows whether the program can be started at all.
+    trial: Option<u32>,
+    /// Another program is to take the place of this one.
+    succession: bool,
     /// Who waits for the end of a reload, with when it began.
     reloads: Vec<(Sender<Answer>, u64)>,
     rounds: Vec<Round>,
@@ -120,7 +127,10 @@ impl Supervisor {
     fn new(mut plan: Plan) -> io::Result<Self> {
         let signals = Signals::block()?;
         let desk = Desk::new()?;
-        admin::start(&desk, plan.control.take(), plan.admin.take())?;
+        let (control, admin) = (plan.control.take(), plan.admin.take());
+        let again = |socket: &Option<OwnedFd>| socket.as_ref().map(OwnedFd::try_clone).transpose();
+        admin::start(&desk, again(&control)?, again(&admin)?)?;
+        let note = plan.note.take();
         let mut supervisor = Self {
             slots: Vec::new(),
             generation: 1,
@@ -134,6 +144,10 @@ impl Supervisor {
             stop: None,
             signals,
             desk,
+            control,
+            admin,
+            trial: None,
+            succession: false,
             reloads: Vec::new(),
             rounds: Vec::new(),
             round: 0,
@@ -145,7 +159,22 @@ impl Supervisor {
         for _ in 0..supervisor.plan.processes {
             supervisor.add_slot()?;
         }
+        if let Some(note) = note {
+            supervisor.go_on(&note)?;
+        }
         Ok(supervisor)
+    }
+
+    /// Goes on where another program has left off.
+    fn go_on(&mut self, note: &Note) -> io::Result<()> {
+        self.past = note.take_workers(&mut self.slots)?;
+        (self.generation, self.proven, self.announced) = (note.generation, note.proven, note.generation);
+        (self.starts, self.since_ms, self.serves) = (note.starts, note.since_ms, note.serves.clone());
+        let known =
+            note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
+        self.deaths = known.collect();
+        log::write(Level::Info, format_args!("the supervisor is version {} now", env!("CARGO_PKG_VERSION")));
+        Ok(())
     }
 
     fn run(&mut self) -> io::Result<()> {
@@ -213,7 +242,8 @@ impl Supervisor {
             Signal::User1 => self.tell_all(&ToWorker::Reopen),
             Signal::More => self.scale(1, now_ms),
             Signal::Fewer => self.scale(-1, now_ms),
-            Signal::User2 | Signal::Child | Signal::Other => {}
+            Signal::User2 => self.succession = true,
+            Signal::Child | Signal::Other => {}
         }
     }
 
@@ -276,8 +306,39 @@ impl Supervisor {
         }
     }
 
+    /// Has the program that is on the disk now take the place of this one, if it can be started: not while workers
+    /// are between two states.
+    fn make_way(&mut self) {
+        let is_calm = self.workers().all(|worker| worker.serving_ms.is_some());
+        if !self.succession || !is_calm || self.trial.is_some() || self.stop.is_some() {
+            return;
+        }
+        self.succession = false;
+        match self.plan.program.spawn(&["succeed".into()], &[]) {
+            Ok(pid) => self.trial = Some(pid),
+            Err(error) => log::write(Level::Error, format_args!("the program cannot be started: {error}")),
+        }
+    }
+
+    /// The trial is over.
+    fn note_trial(&mut self, exit: Exit) {
+        self.trial = None;
+        let why = match exit {
+            Exit::Status(0) if self.stop.is_none() => self.succeed().to_string(),
+            Exit::Status(status) => format!("it ends with status {status}"),
+            Exit::Signal(number) => format!("it ends by {}", child::signal_name(number)),
+        };
+        log::write(
+            Level::Error,
+            format_args!("the program cannot take this one's place, which goes on: {why}"),
+        );
+    }
+
     /// A child has ended.
     fn bury(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        if self.trial == Some(pid) {
+            return self.note_trial(exit);
+        }
         let found = self.slots.iter().enumerate().find_map(|(at, slot)| {
             slot.workers.iter().position(|worker| worker.pid == pid).map(|of| (at, of))
         });
@@ -438,6 +499,7 @@ impl Supervisor {
             return;
         }
         self.retire(now_ms);
+        self.make_way();
         for at in 0..self.slots.len() {
             if self.may_start(at, now_ms)
                 && let Err(error) = self.start(at, now_ms)

@@ -45,10 +45,17 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
         Ok(Command::Serve(settings)) if settings.processes == Processes::None => {
             serving::serve(py, &settings).map(|done| end(py, done))
         }
-        Ok(Command::Serve(settings)) => match serving::supervise(py, &settings, &args) {
+        Ok(Command::Serve(settings)) => match serving::supervise(py, &settings, &args, None) {
             Ok(status) => return status,
             Err(failure) => Err(failure),
         },
+        // What the user has typed stands behind the command and its note.
+        Ok(Command::Succeed(note, settings)) => {
+            match serving::supervise(py, &settings, &args[2..], Some(&note)) {
+                Ok(status) => return status,
+                Err(failure) => Err(failure),
+            }
+        }
         Ok(Command::Worker(place, settings)) => {
             serving::work(py, &settings, &place).map(|done| end(py, done))
         }

@@ -111,6 +111,11 @@ pub fn peer_user(socket: impl AsFd) -> io::Result<u32> {
     Ok(sockopt::socket_peercred(socket)?.uid.as_raw())
 }
 
+/// Whether another socket may be bound to the address of this one (`SO_REUSEPORT`, socket(7)).
+pub fn is_shared(socket: impl AsFd) -> bool {
+    sockopt::socket_reuseport(socket).unwrap_or(false)
+}
+
 /// Lets new connections only go to the first `count` sockets of the group that shares this one's address
 /// (`SO_ATTACH_REUSEPORT_CBPF`, socket(7)), in the order in which they were bound, at random.
 ///

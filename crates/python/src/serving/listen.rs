@@ -19,7 +19,7 @@ pub(crate) struct Listening {
     pub(crate) path: Option<PathBuf>,
     /// As a user would write it.
     pub(crate) shown: String,
-    /// A TCP socket of our own, beside which others can be bound.
+    /// A TCP socket beside which others can be bound.
     made_here: bool,
 }
 
@@ -32,7 +32,8 @@ impl Listening {
             None => socket::local_path(&socket)
                 .map_or_else(|| "a unix socket".to_owned(), |path| format!("unix:{}", path.display())),
         };
-        Ok(Self { socket, address, path: None, shown, made_here: false })
+        let made_here = address.is_some() && socket::is_shared(&socket);
+        Ok(Self { socket, address, path: None, shown, made_here })
     }
 
     /// The same for another loop: a socket beside it, among which the kernel spreads the connections
@@ -111,7 +112,7 @@ pub(crate) fn open_one(
                 let made = Listening::new(socket::listen_tcp(address, backlog, shared)?)?;
                 // All addresses of a name share the port that the kernel picked for the first.
                 port = made.address.map_or(port, |address| address.port());
-                all.push(Listening { made_here: true, ..made });
+                all.push(made);
             }
         }
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use adyton_cli::{Bind, Control, Pace, Processes, Settings};
 use adyton_process::grant::Grant;
-use adyton_process::{End, Limits, Plan, Sockets, control_folder};
+use adyton_process::{End, Limits, Note, Plan, Sockets, Taken, control_folder};
 use adyton_sys::child::Program;
 use adyton_sys::{process, socket};
 use pyo3::prelude::*;
@@ -21,58 +21,54 @@ use super::{Failure, config, loops};
 const ADMIN_BACKLOG: u32 = 64;
 
 /// Serves with workers until a signal stops it; says with which status.
-pub(crate) fn supervise(py: Python<'_>, settings: &Settings, arguments: &[String]) -> Result<u8, Failure> {
+///
+/// `arguments` are what the user has typed; `note` is what another program has left whose place this one takes.
+pub(crate) fn supervise(
+    py: Python<'_>,
+    settings: &Settings,
+    arguments: &[String],
+    note: Option<&str>,
+) -> Result<u8, Failure> {
     adyton_server::log::set_level(super::level(settings.log_level));
-    let program = program(py, arguments.len())?;
+    let program = program(py, arguments.len() + if note.is_some() { 2 } else { 0 })?;
     if let Some(folder) = &settings.chdir {
         std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
     }
     // One thread cannot wait for requests in two places.
     let loops = if settings.threads > 1 { loops(py)? } else { 1 };
-    let (processes, why) = processes(settings, loops);
-    let mut listening = listen::open(settings, loops * processes, true)?;
-    let first: Vec<Listening> = listening[0].iter().map(Listening::again).collect::<Result<_, _>>()?;
-    let own_paths: Vec<PathBuf> = listening[0].iter().filter_map(|one| one.path.clone()).collect();
-    let mut sockets = Vec::new();
-    while !listening.is_empty() {
-        let rest = listening.split_off(loops);
-        sockets.push(listening.into_iter().map(only_sockets).collect());
-        listening = rest;
-    }
-    let backlog = settings.backlog;
-    let (control, control_path) = control(settings)?;
-    let (admin, admin_shown) = admin(settings)?;
-    let crowd = Crowd { processes, why, loops, control: control_path.clone(), admin: admin_shown };
-    let config = config(settings, process::raise_descriptors_max());
+    let note = note.map(Note::read).transpose().map_err(Failure::system)?;
+    let Open { slots, first, control, admin, why } = match &note {
+        Some(note) => Open::taken(note)?,
+        None => Open::fresh(settings, loops)?,
+    };
+    let paths = own_paths(settings, control.as_ref());
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
-    let (banner_settings, shown): (Settings, Vec<String>) =
-        (settings.clone(), first.iter().map(|one| one.shown.clone()).collect());
+    let on_ready = announce(python, settings, &slots, (&first, control.as_ref(), admin.as_ref()), why);
+    let backlog = settings.backlog;
     let open = move || -> io::Result<Sockets> {
-        (0..loops)
-            .map(|_| first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect())
-            .collect()
+        let again = || first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect();
+        (0..loops).map(|_| again()).collect()
     };
     let plan = Plan {
         program,
         arguments: arguments.iter().map(OsString::from).collect(),
-        processes,
+        processes: slots.len(),
         pace: match settings.reload_pace {
             Pace::All => adyton_process::Pace::All,
             Pace::One => adyton_process::Pace::One,
         },
         limits: limits(settings),
         open: Box::new(open),
-        sockets,
+        sockets: slots,
         control,
         admin,
-        on_ready: Box::new(move |serves| {
-            banner::print(&python, &banner_settings, serves, &config, &shown, &crowd);
-        }),
+        on_ready,
+        note,
         drain_delay_ms: settings.drain_delay_ms,
     };
     let plan = Detached(plan);
     let ended = py.detach(move || plan.run());
-    for path in own_paths.iter().chain(&control_path) {
+    for path in paths {
         // Somebody may have removed it already, which is the same to us.
         let _ = std::fs::remove_file(path);
     }
@@ -80,6 +76,75 @@ pub(crate) fn supervise(py: Python<'_>, settings: &Settings, arguments: &[String
         End::Stopped => Ok(0),
         End::NotStarted(status) => Ok(status),
     }
+}
+
+/// The sockets of a supervisor, opened or taken over.
+struct Open {
+    slots: Vec<Sockets>,
+    /// Those of one loop again, beside which others can be opened.
+    first: Vec<Listening>,
+    control: Option<OwnedFd>,
+    admin: Option<OwnedFd>,
+    /// Why there are so many slots.
+    why: String,
+}
+
+impl Open {
+    fn fresh(settings: &Settings, loops: usize) -> Result<Self, Failure> {
+        let (processes, why) = processes(settings, loops);
+        let mut listening = listen::open(settings, loops * processes, true)?;
+        let first = listening[0].iter().map(Listening::again).collect::<Result<_, _>>()?;
+        let mut slots = Vec::new();
+        while !listening.is_empty() {
+            let rest = listening.split_off(loops);
+            slots.push(listening.into_iter().map(only_sockets).collect());
+            listening = rest;
+        }
+        Ok(Self { slots, first, control: control(settings)?, admin: admin(settings)?, why })
+    }
+
+    fn taken(note: &Note) -> Result<Self, Failure> {
+        let taken = || -> io::Result<Self> {
+            let Taken { slots, control, admin } = note.take_sockets()?;
+            let again = |socket: &OwnedFd| socket.try_clone().and_then(Listening::new);
+            let first = slots.first().and_then(|loops| loops.first());
+            let first = first.map_or(Ok(Vec::new()), |all| all.iter().map(again).collect())?;
+            Ok(Self { slots, first, control, admin, why: String::new() })
+        };
+        taken().map_err(Failure::system)
+    }
+}
+
+/// The files of unix sockets that are ours: to be removed in the end.
+fn own_paths(settings: &Settings, control: Option<&OwnedFd>) -> Vec<PathBuf> {
+    let bound = settings.bind.iter().chain(&settings.admin).filter_map(|bind| match bind {
+        Bind::Unix(path) => Some(path.clone()),
+        _ => None,
+    });
+    bound.chain(control.and_then(socket::local_path)).collect()
+}
+
+/// What prints the banner when the first worker says what it serves.
+fn announce(
+    python: String,
+    settings: &Settings,
+    slots: &[Sockets],
+    (first, control, admin): (&[Listening], Option<&OwnedFd>, Option<&OwnedFd>),
+    why: String,
+) -> Box<dyn FnMut(&str)> {
+    let crowd = Crowd {
+        processes: slots.len(),
+        why,
+        loops: slots.first().map_or(1, Vec::len),
+        control: control.and_then(socket::local_path),
+        admin: admin
+            .and_then(|socket| socket.try_clone().and_then(Listening::new).ok())
+            .map(|listening| listening.shown),
+    };
+    let config = config(settings, process::raise_descriptors_max());
+    let shown: Vec<String> = first.iter().map(|one| one.shown.clone()).collect();
+    let settings = settings.clone();
+    Box::new(move |serves| banner::print(&python, &settings, serves, &config, &shown, &crowd))
 }
 
 /// A plan on its way through [`Python::detach`], on one thread.
@@ -129,34 +194,28 @@ fn program(py: Python<'_>, count: usize) -> PyResult<Program> {
     Ok(Program { path, arguments, folder: std::env::current_dir()? })
 }
 
-/// Opens the control socket; says where it is.
-fn control(settings: &Settings) -> Result<(Option<OwnedFd>, Option<PathBuf>), Failure> {
+/// Opens the control socket.
+fn control(settings: &Settings) -> Result<Option<OwnedFd>, Failure> {
     let path = match &settings.control {
-        Control::Off => return Ok((None, None)),
+        Control::Off => return Ok(None),
         Control::Path(path) => path.clone(),
-        Control::Auto => match own_folder(&control_folder()) {
-            Ok(folder) => folder.join(format!("{}.sock", process::id())),
-            Err(error) => {
-                let why = refused("the control socket cannot be in", &control_folder(), &error);
-                return match why {
-                    Failure::Said(text, status) => {
-                        Err(Failure::Said(format!("{text} (setting --control)"), status))
-                    }
-                    Failure::Application => Err(Failure::Application),
-                };
-            }
-        },
+        Control::Auto => {
+            let folder = control_folder();
+            own_folder(&folder)
+                .map_err(|error| refused("the control socket cannot be in", &folder, &error))?;
+            folder.join(format!("{}.sock", process::id()))
+        }
     };
     let opened = socket::listen_unix(&path, ADMIN_BACKLOG);
     let socket = opened.map_err(|error| refused("cannot listen for orders at", &path, &error))?;
     let owner_only = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(&path, owner_only)
         .map_err(|error| refused("cannot keep others from", &path, &error))?;
-    Ok((Some(socket), Some(path)))
+    Ok(Some(socket))
 }
 
 /// Makes the folder of control sockets, for this user alone; refuses one that somebody else has made.
-fn own_folder(folder: &Path) -> io::Result<PathBuf> {
+fn own_folder(folder: &Path) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -165,21 +224,19 @@ fn own_folder(folder: &Path) -> io::Result<PathBuf> {
     if !found.is_dir() || found.uid() != process::user() {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"));
     }
-    Ok(folder.to_owned())
+    Ok(())
 }
 
-/// Opens the listener for monitors; says where it is.
-fn admin(settings: &Settings) -> Result<(Option<OwnedFd>, Option<String>), Failure> {
-    let Some(bind) = &settings.admin else { return Ok((None, None)) };
+/// Opens the listener for monitors.
+fn admin(settings: &Settings) -> Result<Option<OwnedFd>, Failure> {
+    let Some(bind) = &settings.admin else { return Ok(None) };
     let wrong =
         |error: io::Error| Failure::system(format!("cannot listen at {bind}: {error} (setting --admin)"));
     let mut all = Vec::new();
     listen::open_one(bind, ADMIN_BACKLOG, false, &mut all).map_err(wrong)?;
-    if matches!(bind, Bind::Tcp { .. }) {
-        all.truncate(1);
-    }
-    let shown = all.first().map(|one| one.shown.clone());
-    Ok((all.pop().map(|one| one.socket), shown))
+    // A name may stand for several addresses: monitors need one.
+    all.truncate(1);
+    Ok(all.pop().map(|one| one.socket))
 }
 
 fn refused(what: &str, path: &Path, error: &io::Error) -> Failure {

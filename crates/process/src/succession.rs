@@ -1,0 +1,185 @@
+//! What a supervisor leaves to the program that takes its place (SIGUSR2): everything that it knows, and descriptors by
+//! their numbers, which stay open. Its workers are the same process's children before and after.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use adyton_server::tally::{Sample, Tally};
+use adyton_sys::child;
+use serde::{Deserialize, Serialize};
+
+use crate::message::Channel;
+use crate::plan::Sockets;
+use crate::slot::{Slot, Staff, State};
+use crate::supervisor::Supervisor;
+
+/// Everything that a supervisor knows.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Note {
+    slots: Vec<NotedSlot>,
+    pub(crate) generation: u32,
+    pub(crate) proven: u32,
+    pub(crate) starts: u64,
+    pub(crate) since_ms: u64,
+    pub(crate) serves: String,
+    past: Vec<u64>,
+    pub(crate) deaths: BTreeMap<String, u64>,
+    control: Option<RawFd>,
+    admin: Option<RawFd>,
+}
+
+/// The sockets of an earlier life.
+pub struct Taken {
+    /// Those of each slot.
+    pub slots: Vec<Sockets>,
+    /// Where programs give orders.
+    pub control: Option<OwnedFd>,
+    /// Where monitors ask.
+    pub admin: Option<OwnedFd>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct NotedSlot {
+    sockets: Vec<Vec<RawFd>>,
+    workers: Vec<NotedWorker>,
+}
+
+/// A worker that serves, or drains; others are not there when a note is written.
+#[derive(Debug, Serialize, Deserialize)]
+struct NotedWorker {
+    pid: u32,
+    generation: u32,
+    drains: bool,
+    channel: RawFd,
+    board: RawFd,
+    started_ms: u64,
+    serving_ms: Option<u64>,
+    due_ms: Option<u64>,
+    replace: Option<String>,
+    told: Option<String>,
+    hurried: bool,
+    requests_max: u64,
+    lifetime_max_ms: u64,
+}
+
+impl Note {
+    /// Reads the note that lies in the descriptor with this number.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn read(number: &str) -> io::Result<Self> {
+        let number = number.parse().map_err(io::Error::other)?;
+        let text = io::read_to_string(std::fs::File::from(child::inherit(number)?))?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Takes the sockets over.
+    ///
+    /// # Errors
+    ///
+    /// One is not there.
+    pub fn take_sockets(&self) -> io::Result<Taken> {
+        let take = |all: &Vec<RawFd>| all.iter().map(|&number| child::inherit(number)).collect();
+        let of_slot = |slot: &NotedSlot| slot.sockets.iter().map(take).collect::<io::Result<Sockets>>();
+        Ok(Taken {
+            slots: self.slots.iter().map(of_slot).collect::<io::Result<_>>()?,
+            control: self.control.map(child::inherit).transpose()?,
+            admin: self.admin.map(child::inherit).transpose()?,
+        })
+    }
+
+    /// Takes the workers over, into the slots that have their sockets already.
+    pub(crate) fn take_workers(&self, slots: &mut [Slot]) -> io::Result<Sample> {
+        for (slot, noted) in slots.iter_mut().zip(&self.slots) {
+            for worker in &noted.workers {
+                slot.workers.push(worker.take()?);
+            }
+        }
+        Ok(Sample::of(&self.past))
+    }
+}
+
+impl NotedWorker {
+    fn of(worker: &Staff) -> Self {
+        Self {
+            pid: worker.pid,
+            generation: worker.generation,
+            drains: worker.state != State::Serving,
+            channel: worker.channel.as_fd().as_raw_fd(),
+            board: worker.tally.board().as_fd().as_raw_fd(),
+            started_ms: worker.started_ms,
+            serving_ms: worker.serving_ms,
+            due_ms: worker.due_ms,
+            replace: worker.replace.clone(),
+            told: worker.told.clone(),
+            hurried: worker.hurried,
+            requests_max: worker.requests_max,
+            lifetime_max_ms: worker.lifetime_max_ms,
+        }
+    }
+
+    fn take(&self) -> io::Result<Staff> {
+        Ok(Staff {
+            pid: self.pid,
+            generation: self.generation,
+            state: if self.drains { State::Draining } else { State::Serving },
+            channel: Channel::new(child::inherit(self.channel)?),
+            tally: Tally::open(child::inherit(self.board)?)?,
+            started_ms: self.started_ms,
+            serving_ms: self.serving_ms,
+            due_ms: self.due_ms,
+            replace: self.replace.clone(),
+            told: self.told.clone(),
+            hurried: self.hurried,
+            doomed: None,
+            requests_max: self.requests_max,
+            lifetime_max_ms: self.lifetime_max_ms,
+            rss_bytes: 0,
+        })
+    }
+}
+
+impl Supervisor {
+    /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
+    pub(crate) fn succeed(&self) -> io::Error {
+        let note = match self.written() {
+            Ok(note) => note,
+            Err(error) => return error,
+        };
+        let number = note.as_raw_fd().to_string();
+        let mut kept: Vec<BorrowedFd<'_>> = vec![note.as_fd()];
+        for slot in &self.slots {
+            kept.extend(slot.sockets.iter().flatten().map(AsFd::as_fd));
+            for worker in &slot.workers {
+                kept.extend([worker.channel.as_fd(), worker.tally.board().as_fd()]);
+            }
+        }
+        kept.extend([&self.control, &self.admin].into_iter().flatten().map(AsFd::as_fd));
+        let mut arguments = vec!["succeed".into(), number.into()];
+        arguments.extend(self.plan.arguments.iter().cloned());
+        self.plan.program.replace_this(&arguments, &kept)
+    }
+
+    fn written(&self) -> io::Result<OwnedFd> {
+        let numbers = |all: &Vec<OwnedFd>| all.iter().map(AsRawFd::as_raw_fd).collect();
+        let slots = self.slots.iter().map(|slot| NotedSlot {
+            sockets: slot.sockets.iter().map(numbers).collect(),
+            workers: slot.workers.iter().map(NotedWorker::of).collect(),
+        });
+        let note = Note {
+            slots: slots.collect(),
+            generation: self.generation,
+            proven: self.proven,
+            starts: self.starts,
+            since_ms: self.since_ms,
+            serves: self.serves.clone(),
+            past: self.past.cells().to_vec(),
+            deaths: self.deaths.iter().map(|(cause, count)| (cause.word().to_owned(), *count)).collect(),
+            control: self.control.as_ref().map(AsRawFd::as_raw_fd),
+            admin: self.admin.as_ref().map(AsRawFd::as_raw_fd),
+        };
+        child::note(&serde_json::to_vec(&note)?)
+    }
+}
