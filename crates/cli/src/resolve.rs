@@ -89,12 +89,29 @@ pub(crate) fn resolve(
             applied.map_err(|why| wrong(chosen, value, &why))?;
         }
     }
-    if from_parts {
+    let handed = handed_over(environment);
+    if handed > 0 && ["bind", "host", "port"].iter().all(|name| is_default(&chosen, name)) {
+        settings.bind = (FIRST_HANDED..FIRST_HANDED + handed).map(Bind::Fd).collect();
+    } else if from_parts {
         settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
     }
     settings.target = target.map(str::to_owned);
     look_at_disk(&mut settings)?;
     Ok(settings)
+}
+
+/// The first descriptor of `sd_listen_fds(3)`.
+const FIRST_HANDED: i32 = 3;
+
+/// How many sockets a service manager has opened for this process (`sd_listen_fds(3)`).
+fn handed_over(environment: &[(String, String)]) -> i32 {
+    let number = |name| lookup(environment, name).and_then(|text| text.parse::<u32>().ok());
+    let is_ours = number("LISTEN_PID") == Some(std::process::id());
+    number("LISTEN_FDS").filter(|_| is_ours).and_then(|count| i32::try_from(count).ok()).unwrap_or(0)
+}
+
+fn is_default(chosen: &[Chosen<'_>], name: &str) -> bool {
+    chosen.iter().any(|chosen| chosen.row.name == name && chosen.source == Source::Default)
 }
 
 fn choose<'a>(given: Given<'a>, environment: &'a [(String, String)]) -> Result<Vec<Chosen<'a>>, Failure> {

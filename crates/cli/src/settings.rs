@@ -54,6 +54,10 @@ pub struct Settings {
     /// 0: any.
     pub cpu_limit_ms: u64,
     pub nice: u8,
+    pub user: Option<String>,
+    pub group: Option<String>,
+    pub umask: Option<u32>,
+    pub new_privileges: bool,
     /// 0: for ever.
     pub startup_timeout_ms: u64,
     pub drain_delay_ms: u64,

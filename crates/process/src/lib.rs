@@ -24,6 +24,7 @@ mod client;
 pub mod grant;
 mod message;
 mod metrics;
+mod notify;
 mod plan;
 mod question;
 mod slot;

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use crate::admin;
 use crate::cause::{Cause, Known, NOT_LOADED, cause};
 use crate::message::{Channel, FromWorker, ToWorker};
+use crate::notify::Manager;
 use crate::plan::{Pace, Plan};
 use crate::question::{Answer, Ask, Desk, Question};
 use crate::slot::{Slot, Staff, State};
@@ -107,6 +108,7 @@ pub(crate) struct Supervisor {
     pub(crate) serves: String,
     pub(crate) stop: Option<Stop>,
     signals: Signals,
+    manager: Manager,
     desk: Arc<Desk>,
     pub(crate) control: Option<OwnedFd>,
     pub(crate) admin: Option<OwnedFd>,
@@ -143,6 +145,7 @@ impl Supervisor {
             serves: String::new(),
             stop: None,
             signals,
+            manager: Manager::find(),
             desk,
             control,
             admin,
@@ -183,6 +186,7 @@ impl Supervisor {
             self.hear(now_ms);
             self.look(now_ms);
             self.act(now_ms);
+            self.manager.beat(now_ms);
             self.wait()?;
         }
         for (reply, _) in self.reloads.drain(..) {
@@ -211,7 +215,8 @@ impl Supervisor {
         let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.desk.wake.as_fd()];
         let open = self.workers().filter(|worker| !worker.channel.has_ended());
         all.extend(open.map(|worker| worker.channel.as_fd()));
-        socket::wait_readable(&all, if between { QUICK_TICK_MS } else { TICK_MS }).map(|_| ())
+        let tick_ms = if between { QUICK_TICK_MS } else { TICK_MS };
+        socket::wait_readable(&all, tick_ms.min(self.manager.patience_ms())).map(|_| ())
     }
 
     /// Takes note of what has happened.
@@ -252,6 +257,7 @@ impl Supervisor {
         let delay_ms = if fast { 0 } else { self.plan.drain_delay_ms };
         let how = if fast { "at once" } else { "when what runs is done" };
         log::write(Level::Info, format_args!("stopping {how}"));
+        self.manager.stopping();
         let failed = self.stop.and_then(|stop| stop.failed);
         self.stop = Some(Stop { at_ms: now_ms + delay_ms, fast, failed });
     }
@@ -261,6 +267,7 @@ impl Supervisor {
             return;
         }
         self.generation += 1;
+        self.manager.reloading();
         log::write(Level::Info, format_args!("reloading: generation {}", self.generation));
         for slot in &mut self.slots {
             slot.not_before_ms = now_ms;
@@ -299,6 +306,7 @@ impl Supervisor {
         }
         if self.proven == 0 {
             (self.plan.on_ready)(&serves);
+            self.manager.ready(&format!("serves {serves}"));
         }
         (self.serves, self.proven) = (serves, self.proven.max(generation));
         if let Some(stop) = self.stop {
@@ -357,7 +365,9 @@ impl Supervisor {
             rss_bytes: worker.rss_bytes,
         };
         let (cause, words) = cause(exit, &known);
-        let level = if cause == Cause::Told { Level::Debug } else { Level::Error };
+        // One that does not start at all says why, and its own words are enough.
+        let is_said = self.proven == 0 && matches!(exit, Exit::Status(2 | NOT_LOADED));
+        let level = if cause == Cause::Told || is_said { Level::Debug } else { Level::Error };
         log::write(level, format_args!("worker {} (process {pid}) {words}", slot.number));
         *self.deaths.entry(cause).or_default() += 1;
         self.past.add_past(&worker.tally.sample());
@@ -384,6 +394,7 @@ impl Supervisor {
             self.stop.get_or_insert(Stop { at_ms: now_ms, fast: true, failed: Some(status) });
         } else if generation > self.proven && generation == self.generation {
             self.generation = self.proven;
+            self.manager.ready("the last reload has failed; the old version serves on");
             log::write(Level::Error, format_args!("the new version does not start; the old one serves on"));
             for (reply, _) in self.reloads.drain(..) {
                 // Whoever asked may have gone.
@@ -580,6 +591,7 @@ impl Supervisor {
         if is_done && self.generation > self.announced {
             self.announced = self.generation;
             let (generation, workers) = (self.generation, self.wanted());
+            self.manager.ready(&format!("serves {}, generation {generation}", self.serves));
             log::write(Level::Info, format_args!("generation {generation} serves in all {workers} workers"));
             for (reply, since_ms) in self.reloads.drain(..) {
                 let took_ms = now_ms - since_ms;
@@ -593,6 +605,10 @@ impl Supervisor {
     /// Tells all workers to end.
     fn send_home(&mut self, fast: bool, now_ms: u64) {
         let graceful_ms = self.plan.limits.graceful_timeout_ms;
+        for slot in &mut self.slots {
+            // Once the workers have closed theirs, too, nobody is kept waiting at them.
+            slot.sockets.clear();
+        }
         for worker in self.slots.iter_mut().flat_map(|slot| &mut slot.workers) {
             if fast {
                 worker.told.get_or_insert_with(|| "the server stops at once".to_owned());

@@ -12,4 +12,5 @@ pub mod signal;
 pub mod signals;
 pub mod socket;
 pub mod temp;
+pub mod user;
 pub mod wake;

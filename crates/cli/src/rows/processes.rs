@@ -96,6 +96,50 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "user",
+        kind: Kind::Form {
+            shape: "NAME|UID",
+            set: |settings, text| name(text).map(|name| settings.user = Some(name)),
+        },
+        example: "www-data",
+        help: "user that workers become",
+        detail: "For a supervisor that root starts: it opens the sockets, and its workers become this user, with \
+                 its groups, before they import anything. A worker that could come back to being root does not start.",
+        ..GROUP
+    },
+    Row {
+        name: "group",
+        kind: Kind::Form {
+            shape: "NAME|GID",
+            set: |settings, text| name(text).map(|name| settings.group = Some(name)),
+        },
+        example: "www-data",
+        help: "group that workers become",
+        detail: "With `--user`; without it the user's own.",
+        ..GROUP
+    },
+    Row {
+        name: "umask",
+        kind: Kind::Form {
+            shape: "OCTAL",
+            set: |settings, text| umask(text).map(|bits| settings.umask = Some(bits)),
+        },
+        example: "027",
+        help: "rights that new files do not get",
+        detail: "For the supervisor and its workers, as umask(2); unix sockets are files, too.",
+        ..GROUP
+    },
+    Row {
+        name: "new-privileges",
+        kind: Kind::Switch { set: |settings, on| settings.new_privileges = on },
+        default: "off",
+        example: "on",
+        help: "let workers start setuid programs",
+        detail: "Off, workers that have become another user have `PR_SET_NO_NEW_PRIVS` of prctl(2): no program that they \
+                 start can give them other rights. Some, such as `sendmail`, need them.",
+        ..GROUP
+    },
+    Row {
         name: "startup-timeout",
         kind: wait(24 * 60 * 60 * 1_000, |settings, ms| settings.startup_timeout_ms = ms),
         default: "60s",
@@ -163,6 +207,17 @@ const fn bytes(set: fn(&mut Settings, u64)) -> Kind {
 
 const fn wait(most: u64, set: fn(&mut Settings, u64)) -> Kind {
     Kind::Number { unit: Unit::Duration, least: 0, most, set }
+}
+
+fn name(text: &str) -> Result<String, String> {
+    if text.is_empty() { Err("write a name or a number".to_owned()) } else { Ok(text.to_owned()) }
+}
+
+fn umask(text: &str) -> Result<u32, String> {
+    match u32::from_str_radix(text, 8) {
+        Ok(bits) if bits <= 0o777 => Ok(bits),
+        _ => Err("write three octal digits, as in 027".to_owned()),
+    }
 }
 
 fn processes(text: &str) -> Result<Processes, String> {

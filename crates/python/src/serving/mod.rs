@@ -18,6 +18,7 @@ use adyton_server::tally::Tally;
 use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::process;
 use adyton_sys::signal::Stop;
+use adyton_sys::user::{self, Identity};
 use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
 
@@ -81,6 +82,7 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     process::limit_data(settings.memory_limit_bytes);
     let (place, sockets, tally, line) = worker.into_parts();
     process::set_name(&format!("adyton-{}", place.number));
+    become_user(py, settings)?;
     threads::take_place(place.number, place.of, place.generation);
     py.import("adyton._load")?.call_method0("prepare_worker")?;
     let application = load::prepare(py, settings)?;
@@ -90,6 +92,35 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     serve_at(py, settings, application, position)
 }
 
+/// Becomes the user that the settings name, for good.
+fn become_user(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
+    let Some(user) = &settings.user else { return Ok(()) };
+    let refused = |error| {
+        Failure::system(format!("a worker cannot become {user}: {error} (only root can; setting --user)"))
+    };
+    identity(settings)?.map_or(Ok(()), |identity| identity.become_for_good()).map_err(refused)?;
+    if !settings.new_privileges {
+        user::gain_no_rights().map_err(refused)?;
+    }
+    // What is imported next would only say that there is no such module.
+    let library: PathBuf = py.import("os")?.getattr("__file__")?.extract()?;
+    std::fs::File::open(&library).map(|_| ()).map_err(|error| {
+        let place = library.parent().unwrap_or(&library).display();
+        Failure::system(format!("{user} may not read this Python, which is in {place}: {error} (setting --user)"))
+    })
+}
+
+/// Whom workers are to become.
+fn identity(settings: &Settings) -> Result<Option<Identity>, Failure> {
+    let group = settings.group.as_deref();
+    let found = settings.user.as_deref().map(|user| Identity::find(user, group)).transpose();
+    match found {
+        Ok(None) if group.is_some() => Err(Failure::Said("group: it goes with --user".to_owned(), 2)),
+        Ok(found) => Ok(found),
+        Err(why) => Err(Failure::Said(format!("user: {why}"), 2)),
+    }
+}
+
 /// Serves an application that is loaded; says whether no thread was left inside it.
 pub(crate) fn serve_application(
     py: Python<'_>,
@@ -97,6 +128,13 @@ pub(crate) fn serve_application(
     application: Option<Application>,
 ) -> Result<bool, Failure> {
     log::set_level(level(settings.log_level));
+    if settings.user.is_some() {
+        let why = "user: only workers become another user, and with --processes 0 there are none";
+        return Err(Failure::Said(why.to_owned(), 2));
+    }
+    if let Some(bits) = settings.umask {
+        user::set_umask(bits);
+    }
     if application.is_none() && mounts(settings)?.is_empty() {
         let hint = "name an application, or a folder with --static PREFIX=DIR";
         return Err(Failure::Said(format!("there is nothing to serve: {hint}"), 2));

@@ -10,12 +10,12 @@ use adyton_cli::{Bind, Control, Pace, Processes, Settings};
 use adyton_process::grant::Grant;
 use adyton_process::{End, Limits, Note, Plan, Sockets, Taken, control_folder};
 use adyton_sys::child::Program;
-use adyton_sys::{process, socket};
+use adyton_sys::{process, socket, user};
 use pyo3::prelude::*;
 
 use super::banner::{self, Crowd};
 use super::listen::{self, Listening};
-use super::{Failure, config, loops};
+use super::{Failure, config, identity, loops};
 
 /// Connections that wait at the sockets for programs and monitors.
 const ADMIN_BACKLOG: u32 = 64;
@@ -30,6 +30,11 @@ pub(crate) fn supervise(
     note: Option<&str>,
 ) -> Result<u8, Failure> {
     adyton_server::log::set_level(super::level(settings.log_level));
+    // A user who is not there is told now, and not by a worker.
+    identity(settings)?;
+    if let Some(bits) = settings.umask {
+        user::set_umask(bits);
+    }
     let program = program(py, arguments.len() + if note.is_some() { 2 } else { 0 })?;
     if let Some(folder) = &settings.chdir {
         std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;

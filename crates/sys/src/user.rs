@@ -1,0 +1,152 @@
+//! Users and groups: looked up, and become for good.
+
+use std::ffi::{CStr, CString};
+use std::io;
+
+/// Who a process is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The user's name, for its supplementary groups; `None` for a number that nobody has.
+    name: Option<CString>,
+    user: libc::uid_t,
+    group: libc::gid_t,
+}
+
+/// Room for what the databases say of one user or group: names, and a group's members.
+const BUFFER_BYTES: usize = 64 << 10;
+
+impl Identity {
+    /// The user with this name or number, with the group of this name or number; without one, the user's own.
+    ///
+    /// # Errors
+    ///
+    /// Half a sentence: there is no such user or group, or a number has no group and none is given.
+    pub fn find(user: &str, group: Option<&str>) -> Result<Self, String> {
+        let found = find_user(user)?;
+        let (name, user_number, own_group) = match (found, user.parse()) {
+            (Some((name, number, group)), _) => (Some(name), number, Some(group)),
+            (None, Ok(number)) => (None, number, None),
+            (None, Err(_)) => return Err(format!("there is no user {user}")),
+        };
+        let group = match group {
+            Some(group) => find_group(group)?,
+            None => own_group
+                .ok_or_else(|| format!("the user {user} has no entry, and so no group: give one, too"))?,
+        };
+        Ok(Self { name, user: user_number, group })
+    }
+
+    /// Becomes it, with its supplementary groups and nothing else, and makes sure that there is no way back.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses, or the way back is open: the process must not go on.
+    pub fn become_for_good(&self) -> io::Result<()> {
+        let check = |status: libc::c_int| if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
+        match &self.name {
+            // SAFETY: the name ends in NUL and lives during the call.
+            Some(name) => check(unsafe { libc::initgroups(name.as_ptr(), self.group) })?,
+            // SAFETY: a list of no groups, of which nothing is read.
+            None => check(unsafe { libc::setgroups(0, std::ptr::null()) })?,
+        }
+        // SAFETY: takes numbers only.
+        check(unsafe { libc::setresgid(self.group, self.group, self.group) })?;
+        // SAFETY: takes numbers only.
+        check(unsafe { libc::setresuid(self.user, self.user, self.user) })?;
+        let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
+        if (user.as_raw(), group.as_raw()) != (self.user, self.group) {
+            return Err(io::Error::other("the kernel has not done what it said"));
+        }
+        // SAFETY: takes a number only; it must fail.
+        if self.user != 0 && unsafe { libc::setuid(0) } == 0 {
+            return Err(io::Error::other("this process could become root again"));
+        }
+        Ok(())
+    }
+}
+
+/// Keeps this process and its children from gaining rights by the programs that they start (`PR_SET_NO_NEW_PRIVS`,
+/// prctl(2)).
+///
+/// # Errors
+///
+/// None on any kernel since 3.5.
+pub fn gain_no_rights() -> io::Result<()> {
+    Ok(rustix::thread::set_no_new_privs(true)?)
+}
+
+/// The umask of this process from now on (umask(2)).
+pub fn set_umask(bits: u32) {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(bits));
+}
+
+type Found = (CString, libc::uid_t, libc::gid_t);
+
+fn find_user(user: &str) -> Result<Option<Found>, String> {
+    let name = CString::new(user).map_err(|_| "a name has no NUL in it".to_owned())?;
+    // SAFETY: all-zero is a valid `passwd`: numbers and null pointers.
+    let mut entry: libc::passwd = unsafe { std::mem::zeroed() };
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut found = std::ptr::null_mut();
+    let status = match user.parse::<libc::uid_t>() {
+        // SAFETY: all pointers are to live memory, and the buffer is as long as it says.
+        Ok(number) => unsafe {
+            libc::getpwuid_r(number, &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found)
+        },
+        // SAFETY: as above; the name ends in NUL.
+        Err(_) => unsafe {
+            libc::getpwnam_r(name.as_ptr(), &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found)
+        },
+    };
+    if status != 0 {
+        return Err(format!("the user {user} cannot be looked up: {}", io::Error::from_raw_os_error(status)));
+    }
+    if found.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: an entry that was found has a name, in the buffer, that ends in NUL.
+    let name = unsafe { CStr::from_ptr(entry.pw_name) }.to_owned();
+    Ok(Some((name, entry.pw_uid, entry.pw_gid)))
+}
+
+fn find_group(group: &str) -> Result<libc::gid_t, String> {
+    if let Ok(number) = group.parse() {
+        return Ok(number);
+    }
+    let name = CString::new(group).map_err(|_| "a name has no NUL in it".to_owned())?;
+    // SAFETY: all-zero is a valid `group`: a number and null pointers.
+    let mut entry: libc::group = unsafe { std::mem::zeroed() };
+    let mut buffer = vec![0; BUFFER_BYTES];
+    let mut found = std::ptr::null_mut();
+    // SAFETY: all pointers are to live memory, the buffer is as long as it says, and the name ends in NUL.
+    let status = unsafe {
+        libc::getgrnam_r(name.as_ptr(), &raw mut entry, buffer.as_mut_ptr(), buffer.len(), &raw mut found)
+    };
+    match (status, found.is_null()) {
+        (0, false) => Ok(entry.gr_gid),
+        (0, true) => Err(format!("there is no group {group}")),
+        (status, _) => {
+            Err(format!("the group {group} cannot be looked up: {}", io::Error::from_raw_os_error(status)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Identity;
+
+    /// Names and numbers are found, and what is not there is said.
+    #[test]
+    fn lookups() {
+        let root = Identity::find("root", None);
+
+        assert_eq!(root, Identity::find("0", Some("0")));
+        assert_eq!(Err("there is no user nobody-at-all".to_owned()), Identity::find("nobody-at-all", None));
+        assert_eq!(
+            Err("there is no group no-group-at-all".to_owned()),
+            Identity::find("0", Some("no-group-at-all"))
+        );
+        assert!(Identity::find("4000000000", None).is_err_and(|why| why.contains("has no entry")));
+        assert!(Identity::find("4000000000", Some("4000000000")).is_ok());
+    }
+}

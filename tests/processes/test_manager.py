@@ -1,0 +1,181 @@
+"""Service managers, containers and other users: told what they want to know, and held to what they say."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import stat
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from processes.conftest import APPLICATION
+from support import client
+from support.server import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from processes.conftest import Crowd
+    from support.server import Servers
+
+NOBODY = 65534
+
+ALONE = ["serve", str(APPLICATION), "--bind", "127.0.0.1:0", "--processes", "1"]
+
+
+class Manager:
+    """What stands at the other end of `$NOTIFY_SOCKET`."""
+
+    def __init__(self, name: str) -> None:
+        """Listen at a path, or at an abstract name that begins with `@`."""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind("\0" + name[1:] if name.startswith("@") else name)
+        self._socket.settimeout(10)
+
+    def hear(self, word: str) -> dict[str, str]:
+        """Return the next message that has this word in it; others are passed over."""
+        while True:
+            text = self._socket.recv(4096).decode()
+            message = dict(line.split("=", 1) for line in text.splitlines())
+            if word in message:
+                return message
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._socket.close()
+
+
+@pytest.fixture(params=["path", "abstract"])
+def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, Manager]]:
+    """Listen as systemd does, in both of its ways."""
+    name = str(tmp_path / "notify") if request.param == "path" else f"@adyton-test-{os.getpid()}"
+    manager = Manager(name)
+    yield name, manager
+    manager.close()
+
+
+def test_told(crowd: Callable[..., Crowd], manager: tuple[str, Manager]) -> None:
+    """Ready, reloading, ready again, stopping; and all is well in between."""
+    name, systemd = manager
+    servers = crowd("--processes", "1", env={"NOTIFY_SOCKET": name, "WATCHDOG_USEC": "400000"})
+    ready = systemd.hear("READY")
+
+    assert str(servers.server.process.pid) == ready["MAINPID"]
+    assert "application.py" in ready["STATUS"]
+
+    beats = [systemd.hear("WATCHDOG") and time.monotonic() for _ in range(4)]
+
+    assert beats[-1] - beats[0] < 3 * 0.4
+
+    servers.server.signal(signal.SIGHUP)
+
+    assert int(systemd.hear("RELOADING")["MONOTONIC_USEC"]) > 0
+    assert "generation 2" in systemd.hear("READY")["STATUS"]
+
+    servers.server.signal(signal.SIGTERM)
+
+    assert "1" == systemd.hear("STOPPING")["STOPPING"]
+    assert 0 == servers.server.wait()
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_sockets_from_outside(serve: Servers, processes: str) -> None:
+    """Sockets of `LISTEN_FDS` are listened at, and connections that came before the server are served."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        early = socket.create_connection(("127.0.0.1", port))
+        program = (
+            "import os, sys\n"
+            "os.dup2(int(sys.argv[1]), 3)\n"
+            "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1')\n"
+            "os.execv(sys.executable, [sys.executable, '-m', 'adyton', *sys.argv[2:]])\n"
+        )
+        command = [sys.executable, "-c", program, str(listener.fileno()), "serve", str(APPLICATION)]
+        server = serve.start([*command, "--processes", processes], pass_fds=[listener.fileno()])
+    with early:
+        early.sendall(b"GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+
+        assert early.makefile("rb").read().endswith(b"waited")
+    assert port == server.port
+    assert b"waited" == client.fetch(("127.0.0.1", port), "/wait").body
+
+
+def test_other_user(crowd: Callable[..., Crowd]) -> None:
+    """Workers are another user for good, and the supervisor is not."""
+    if os.geteuid() != 0:
+        assert "only root can" in run(*ALONE, "--user", "nobody").stderr
+        return
+    library = Path(os.__file__)
+    closed = [folder for folder in library.parents if not folder.stat().st_mode & stat.S_IXOTH]
+    if closed:
+        # A Python in root's own folder is nobody's.
+        message = run(*ALONE, "--user", "nobody").stderr
+        assert f"nobody may not read this Python, which is in {library.parent}" in message
+        return
+    servers = crowd("--processes", "1", "--user", "nobody", "--umask", "027")
+    status = Path(f"/proc/{servers.pids()[0]}/status").read_text(encoding="ascii")
+
+    assert re.search(rf"^Uid:(\t{NOBODY}){{4}}$", status, re.MULTILINE), status
+    assert re.search(r"^Gid:(\t(\d+))\1\1\1$", status, re.MULTILINE), status
+    assert "NoNewPrivs:\t1\n" in status
+    assert re.search(r"^CapEff:\t0+$", status, re.MULTILINE)
+    assert "Umask:\t0027\n" in status
+    assert "Uid:\t0\t0" in Path(f"/proc/{servers.server.process.pid}/status").read_text(encoding="ascii")
+    servers.order("reload")
+    assert servers.settles(1)
+
+
+WRONG = [
+    (["--user", "nobody-at-all"], 2, "user: there is no user nobody-at-all"),
+    (["--user", "nobody", "--group", "no-such-group"], 2, "user: there is no group no-such-group"),
+    (["--group", "daemon"], 2, "group: it goes with --user"),
+    (["--user", "nobody", "--processes", "0"], 2, "user: only workers become another user"),
+    (["--umask", "9"], 2, "write three octal digits"),
+    (["--control", "/nowhere/at/all.sock"], 1, "cannot listen for orders at /nowhere/at/all.sock"),
+    (["--admin", "192.0.2.1:80"], 1, "cannot listen at 192.0.2.1:80"),
+    (["--processes", "many"], 2, "write auto, or a number from 0 to 1024"),
+]
+
+
+@pytest.mark.parametrize(("flags", "status", "sentence"), WRONG, ids=[" ".join(row[0]) for row in WRONG])
+def test_wrong(flags: list[str], status: int, sentence: str) -> None:
+    """What cannot be is said in one sentence, before anything is started."""
+    done = run(*ALONE, *flags)
+
+    assert status == done.returncode
+    assert sentence in done.stderr
+    assert 1 == len(done.stderr.splitlines()), done.stderr
+
+
+def test_first_process(serve: Servers, tmp_path: Path) -> None:
+    """As process 1 of a container it buries everybody's children, and stops when it is told to."""
+    if os.geteuid() != 0:
+        return  # only root can make a namespace
+    program = tmp_path / "orphans.py"
+    program.write_text(
+        "import subprocess\n"
+        "def handler(request):\n"
+        "    subprocess.run(['sh', '-c', 'sleep 0.1 &'], check=True)\n"
+        "    states = subprocess.run(['ps', '-A', '-o', 'stat='], check=True, capture_output=True).stdout\n"
+        "    return states\n",
+        encoding="utf-8",
+    )
+    flags = ["serve", str(program), "--bind", "127.0.0.1:0", "--processes", "1", "--control", "off"]
+    command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-m", "adyton", *flags]
+    server = serve.start(command)
+    states = b""
+    for _ in range(5):
+        states = server.fetch("/").body
+        time.sleep(0.2)
+
+    assert b"Z" not in states
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    os.kill(int(children.read_text(encoding="ascii")), signal.SIGTERM)
+
+    assert 0 == server.wait()
