@@ -1,5 +1,6 @@
-//! What a supervisor leaves to the program that takes its place (SIGUSR2): everything that it knows, and descriptors by
-//! their numbers, which stay open. Its workers are the same process's children before and after.
+//! What a supervisor leaves to the program that takes its place (SIGUSR2): all it knows, and descriptors by their numbers.
+//!
+//! They stay open, and the workers are the children of the same process before and after.
 
 use std::collections::BTreeMap;
 use std::io;
