@@ -18,6 +18,8 @@ from adyton._response import Abort, RequestTimeout, Response
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from adyton import hooks as hooks
+
     #: What a handler may return.
     Answer = str | bytes | Response | Iterable[bytes]
     #: A plain handler.
@@ -52,7 +54,11 @@ def abort(status: int, message: str | None = None) -> NoReturn:
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    """``adyton.__version__`` (PEP 562), read from the installed package when it is asked for."""
+    """``adyton.__version__`` and ``adyton.hooks`` (PEP 562), when they are asked for: most do without."""
+    if name == "hooks":
+        from importlib import import_module  # noqa: PLC0415
+
+        return import_module("adyton.hooks")
     if name == "__version__":
         from importlib.metadata import version  # noqa: PLC0415
 

@@ -166,6 +166,43 @@ def prepare_worker() -> None:
     faulthandler.enable(2)
 
 
+def before_preload() -> None:
+    """Keeps the collector from leaving holes in memory that workers are to share."""
+    import gc
+
+    gc.disable()
+
+
+def after_preload() -> None:
+    """Takes what was imported out of the collector's sight: its look would copy every page."""
+    import gc
+
+    gc.freeze()
+
+
+def fork_worker() -> bool:
+    """Forks a worker that is not this process's child; tells whether this is it."""
+    import gc
+
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+        return False
+    if os.fork():
+        os._exit(0)
+    gc.enable()
+    return True
+
+
+def run_hooks(event: str, place: tuple[int, int, int]) -> None:
+    """Runs the application's hooks of one kind, if it has any.
+
+    Raises what a hook raises.
+    """
+    if "adyton.hooks" in sys.modules:
+        sys.modules["adyton.hooks"].run(event, place)
+
+
 def stacks() -> str:
     """Where every thread is, as the interpreter prints it."""
     import threading

@@ -24,6 +24,8 @@ pub enum Command {
     Check(Box<Settings>),
     /// Be a worker: the place that the supervisor has written.
     Worker(String, Box<Settings>),
+    /// Be the process that workers are forked from: the number of its line to the supervisor.
+    Prototype(String, Box<Settings>),
     /// Be a supervisor that goes on where another program has left off: the number of its note.
     Succeed(String, Box<Settings>),
     /// Ask a server that runs, or give it an order.
@@ -71,7 +73,7 @@ pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> 
     match command.as_str() {
         "serve" => serve("serve", rest, environment, ink, Command::Serve),
         "check" => serve("check", rest, environment, ink, Command::Check),
-        "worker" | "succeed" => inner(command, rest, environment, ink),
+        "worker" | "succeed" | "prototype" => inner(command, rest, environment, ink),
         "help" | "-h" | "--help" => help_about(rest.first().map(String::as_str), ink),
         "reference" => Ok(Command::Done(reference())),
         "-V" | "--version" => Ok(Command::Done(format!("adyton {VERSION}\n"))),
@@ -100,6 +102,7 @@ fn inner(
     };
     match serve("serve", rest, environment, ink, Command::Serve)? {
         Command::Serve(settings) if command == "worker" => Ok(Command::Worker(said.clone(), settings)),
+        Command::Serve(settings) if command == "prototype" => Ok(Command::Prototype(said.clone(), settings)),
         Command::Serve(settings) => Ok(Command::Succeed(said.clone(), settings)),
         other => Ok(other),
     }

@@ -42,6 +42,7 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
 
     pub processes: Processes,
+    pub preload: bool,
     pub reload_pace: Pace,
     /// 0: any number.
     pub max_requests: u64,

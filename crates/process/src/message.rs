@@ -32,6 +32,11 @@ pub enum ToWorker {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromWorker {
+    /// It was forked, and is this process.
+    Hello {
+        /// Its number.
+        pid: u32,
+    },
     /// It serves.
     Ready {
         /// The application, such as `mysite.wsgi:application (WSGI)`; empty when there are only folders.

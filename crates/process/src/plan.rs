@@ -17,6 +17,8 @@ pub struct Plan {
     pub program: Program,
     /// Its further arguments: what the user typed.
     pub arguments: Vec<OsString>,
+    /// Whether workers are forked from a process that has imported the application.
+    pub preload: bool,
     /// How many workers serve.
     pub processes: usize,
     /// How many may be started at once in the place of others.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -11,7 +11,7 @@ use adyton_server::log::{self, Level};
 use adyton_server::tally::{Cell, Sample, Tally};
 use adyton_sys::child::{self, Exit, Kick};
 use adyton_sys::signals::{Signal, Signals};
-use adyton_sys::{clock, socket};
+use adyton_sys::{clock, pass, socket};
 use serde_json::{Value, json};
 
 use crate::admin;
@@ -19,6 +19,7 @@ use crate::cause::{Cause, Known, NOT_LOADED, cause};
 use crate::message::{Channel, FromWorker, ToWorker};
 use crate::notify::Manager;
 use crate::plan::{Pace, Plan};
+use crate::prototype::Prototype;
 use crate::question::{Answer, Ask, Desk, Question};
 use crate::slot::{Slot, Staff, State};
 use crate::succession::Note;
@@ -45,6 +46,12 @@ const SUCCEEDED: Ending = Ending { is_patient: true, takes_queue: false };
 
 /// The end of a worker without successor.
 const ALONE: Ending = Ending { is_patient: true, takes_queue: true };
+
+/// How long nobody is started in the place of a prototype that could not import the application.
+const PROTOTYPE_PAUSE_MS: u64 = 1_000;
+
+/// Children of others whose end is remembered for a moment.
+const STRANGERS_MAX: usize = 64;
 
 /// How long workers may take to answer a question.
 const ANSWER_MS: u64 = 3_000;
@@ -116,6 +123,11 @@ pub(crate) struct Supervisor {
     trial: Option<u32>,
     /// Another program is to take the place of this one.
     succession: bool,
+    /// The processes that workers are forked from: of this generation, and of the one before while it is needed.
+    prototypes: Vec<Prototype>,
+    prototype_not_before_ms: u64,
+    /// Children that have ended before they could say who they are.
+    strangers: Vec<(u32, Exit)>,
     /// Who waits for the end of a reload, with when it began.
     reloads: Vec<(Sender<Answer>, u64)>,
     rounds: Vec<Round>,
@@ -129,6 +141,9 @@ impl Supervisor {
     fn new(mut plan: Plan) -> io::Result<Self> {
         let signals = Signals::block()?;
         let desk = Desk::new()?;
+        if plan.preload {
+            child::adopt_orphans()?;
+        }
         let (control, admin) = (plan.control.take(), plan.admin.take());
         let again = |socket: &Option<OwnedFd>| socket.as_ref().map(OwnedFd::try_clone).transpose();
         admin::start(&desk, again(&control)?, again(&admin)?)?;
@@ -151,6 +166,9 @@ impl Supervisor {
             admin,
             trial: None,
             succession: false,
+            prototypes: Vec::new(),
+            prototype_not_before_ms: 0,
+            strangers: Vec::new(),
             reloads: Vec::new(),
             rounds: Vec::new(),
             round: 0,
@@ -215,6 +233,8 @@ impl Supervisor {
         let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.desk.wake.as_fd()];
         let open = self.workers().filter(|worker| !worker.channel.has_ended());
         all.extend(open.map(|worker| worker.channel.as_fd()));
+        let importing = self.prototypes.iter().filter(|prototype| !prototype.is_ready);
+        all.extend(importing.map(AsFd::as_fd));
         let tick_ms = if between { QUICK_TICK_MS } else { TICK_MS };
         socket::wait_readable(&all, tick_ms.min(self.manager.patience_ms())).map(|_| ())
     }
@@ -231,9 +251,11 @@ impl Supervisor {
                 }
             }
         }
+        self.prototypes.iter_mut().for_each(Prototype::listen);
         while let Some((pid, exit)) = child::reap() {
             self.bury(pid, exit, now_ms);
         }
+        self.bury_nameless(now_ms);
         for Question { ask, reply } in self.desk.take() {
             self.answer(ask, reply, now_ms);
         }
@@ -277,6 +299,7 @@ impl Supervisor {
     /// A worker has said something.
     fn note(&mut self, at: usize, of: usize, message: FromWorker, now_ms: u64) {
         match message {
+            FromWorker::Hello { pid } => self.slots[at].workers[of].pid = pid,
             FromWorker::Ready { serves } => self.note_ready(at, of, serves, now_ms),
             FromWorker::Answer(number, value) => {
                 let slot = &self.slots[at];
@@ -350,8 +373,7 @@ impl Supervisor {
         let found = self.slots.iter().enumerate().find_map(|(at, slot)| {
             slot.workers.iter().position(|worker| worker.pid == pid).map(|of| (at, of))
         });
-        // Process 1 hears of everybody's children.
-        let Some((at, of)) = found else { return };
+        let Some((at, of)) = found else { return self.bury_other(pid, exit, now_ms) };
         let kills = usage::oom_kills();
         let memory_was_short = kills > self.oom_kills;
         self.oom_kills = kills;
@@ -380,6 +402,97 @@ impl Supervisor {
                 self.note_not_started(worker.generation, exit, now_ms);
             }
         }
+    }
+
+    /// A child has ended that is no worker, or was not known as one yet.
+    fn bury_other(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        if let Some(at) = self.prototypes.iter().position(|prototype| prototype.pid == pid) {
+            let prototype = self.prototypes.remove(at);
+            self.prototype_not_before_ms = now_ms + if prototype.is_ready { 0 } else { PROTOTYPE_PAUSE_MS };
+            let known = Known {
+                served: prototype.is_ready,
+                told: (prototype.generation != self.generation).then_some("it is no longer needed"),
+                doomed: None,
+                memory_was_short: usage::oom_kills() > self.oom_kills,
+                rss_bytes: 0,
+            };
+            let (cause, words) = cause(exit, &known);
+            if cause != Cause::Told && self.stop.is_none() {
+                log::write(Level::Error, format_args!("the prototype (process {pid}) {words}"));
+            }
+            if !prototype.is_ready {
+                self.note_not_started(prototype.generation, exit, now_ms);
+            }
+            return;
+        }
+        // Process 1, and who adopts orphans, hears of everybody's children. Only a few can be workers.
+        self.strangers.push((pid, exit));
+        let surplus = self.strangers.len().saturating_sub(STRANGERS_MAX);
+        self.strangers.drain(..surplus);
+    }
+
+    /// Forked workers that have ended before, or after, they said who they are.
+    fn bury_nameless(&mut self, now_ms: u64) {
+        for at in 0..self.slots.len() {
+            while let Some(of) = self.slots[at].workers.iter().position(|worker| {
+                worker.channel.has_ended()
+                    && (worker.pid == 0 || self.strangers.iter().any(|(pid, _)| *pid == worker.pid))
+            }) {
+                let worker = &mut self.slots[at].workers[of];
+                let known = self.strangers.iter().find(|(pid, _)| *pid == worker.pid);
+                let exit = known.map_or(Exit::Status(1), |(_, exit)| *exit);
+                // Nobody has this number, so that it names this worker for the moment.
+                worker.pid = if worker.pid == 0 { u32::MAX } else { worker.pid };
+                let pid = worker.pid;
+                self.strangers.retain(|(other, _)| *other != pid);
+                self.bury(pid, exit, now_ms);
+            }
+        }
+    }
+
+    /// Starts the process that workers of this generation are forked from; ends those that are no longer needed.
+    fn keep_prototypes(&mut self, now_ms: u64) {
+        if !self.plan.preload {
+            return;
+        }
+        let (generation, proven) = (self.generation, self.proven);
+        self.prototypes.retain(|prototype| prototype.generation == generation || generation > proven);
+        for prototype in &mut self.prototypes {
+            if prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+                let pid = prototype.pid;
+                log::write(
+                    Level::Error,
+                    format_args!("the prototype (process {pid}) is not ready; this is where it is:"),
+                );
+                child::kick(pid, Kick::Abort);
+                prototype.due_ms = Some(now_ms + LAST_WORDS_MS);
+            }
+        }
+        let is_there = self.prototypes.iter().any(|prototype| prototype.generation == generation);
+        let is_wanted = self.slots.iter().any(|slot| slot.wants_worker(generation, now_ms));
+        if is_there || !is_wanted || now_ms < self.prototype_not_before_ms {
+            return;
+        }
+        if let Err(error) = self.start_prototype(now_ms) {
+            log::write(Level::Error, format_args!("the prototype cannot be started: {error}"));
+            self.prototype_not_before_ms = now_ms + PROTOTYPE_PAUSE_MS;
+        }
+    }
+
+    fn start_prototype(&mut self, now_ms: u64) -> io::Result<()> {
+        let (ours, theirs) = pass::pair()?;
+        let mut arguments = vec!["prototype".into(), theirs.as_raw_fd().to_string().into()];
+        arguments.extend(self.plan.arguments.iter().cloned());
+        let pid = self.plan.program.spawn(&arguments, &[theirs.as_fd()])?;
+        let timeout_ms = self.plan.limits.startup_timeout_ms;
+        let due_ms = (timeout_ms > 0).then_some(now_ms + timeout_ms);
+        self.prototypes.push(Prototype::new(pid, self.generation, ours, due_ms));
+        Ok(())
+    }
+
+    /// The prototype of this generation, once it can fork.
+    fn prototype(&self) -> Option<&Prototype> {
+        self.prototypes.iter().find(|prototype| prototype.is_ready && prototype.generation == self.generation)
     }
 
     /// A worker has ended before it served.
@@ -511,6 +624,7 @@ impl Supervisor {
         }
         self.retire(now_ms);
         self.make_way();
+        self.keep_prototypes(now_ms);
         for at in 0..self.slots.len() {
             if self.may_start(at, now_ms)
                 && let Err(error) = self.start(at, now_ms)
@@ -531,6 +645,7 @@ impl Supervisor {
         let slot = &self.slots[at];
         let starting = || self.slots.iter().any(Slot::is_starting);
         slot.wants_worker(self.generation, now_ms)
+            && (!self.plan.preload || self.prototype().is_some())
             // The first of a generation shows whether it can serve at all.
             && (self.proven == self.generation || !starting())
             && (self.plan.pace == Pace::All || slot.serving().is_none() || !starting())
@@ -545,9 +660,15 @@ impl Supervisor {
         let place = Place::new(position, theirs.as_fd(), tally.board().as_fd(), &slot.sockets);
         let mut kept = vec![theirs.as_fd(), tally.board().as_fd()];
         kept.extend(slot.sockets.iter().flatten().map(OwnedFd::as_fd));
-        let mut arguments = vec!["worker".into(), place.written().into()];
-        arguments.extend(self.plan.arguments.iter().cloned());
-        let pid = self.plan.program.spawn(&arguments, &kept)?;
+        let pid = if let Some(prototype) = self.prototype() {
+            prototype.fork(&place, &kept)?;
+            // It says itself who it is.
+            0
+        } else {
+            let mut arguments = vec!["worker".into(), place.written().into()];
+            arguments.extend(self.plan.arguments.iter().cloned());
+            self.plan.program.spawn(&arguments, &kept)?
+        };
         let limits = &self.plan.limits;
         let (requests_max, lifetime_max_ms) = (limits.requests_max, limits.lifetime_max_ms);
         let due_ms = (limits.startup_timeout_ms > 0).then_some(now_ms + limits.startup_timeout_ms);
@@ -604,6 +725,7 @@ impl Supervisor {
 
     /// Tells all workers to end.
     fn send_home(&mut self, fast: bool, now_ms: u64) {
+        self.prototypes.clear();
         let graceful_ms = self.plan.limits.graceful_timeout_ms;
         for slot in &mut self.slots {
             // Once the workers have closed theirs, too, nobody is kept waiting at them.

@@ -95,12 +95,35 @@ impl Worker {
         let sockets = place.sockets.iter().map(take).collect::<io::Result<Sockets>>()?;
         let tally = Tally::open(child::inherit(place.board)?)?;
         let channel = Channel::new(child::inherit(place.channel)?);
-        log::set_origin(format!("worker {}", place.number));
         Ok(Self { place, sockets, tally, channel })
+    }
+
+    /// Takes what a prototype was given for it: the channel, the board, and the sockets in the order of its place.
+    ///
+    /// # Errors
+    ///
+    /// There are too few.
+    pub(crate) fn received(place: Place, descriptors: Vec<OwnedFd>) -> io::Result<Self> {
+        let mut descriptors = descriptors.into_iter();
+        let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
+        let (channel, board) = (Channel::new(next()?), next()?);
+        let sockets = place.sockets.iter().map(|all| all.iter().map(|_| next()).collect());
+        let sockets = sockets.collect::<io::Result<Sockets>>()?;
+        Ok(Self { sockets, tally: Tally::open(board)?, channel, place })
+    }
+
+    /// Says who it is, which the supervisor cannot know of one that was forked.
+    ///
+    /// # Errors
+    ///
+    /// The supervisor is gone.
+    pub fn say_hello(&self) -> io::Result<()> {
+        self.channel.send(&FromWorker::Hello { pid: std::process::id() })
     }
 
     /// Splits off the line to the supervisor.
     pub fn into_parts(self) -> (Place, Sockets, Tally, Line) {
+        log::set_origin(format!("worker {}", self.place.number));
         (self.place, self.sockets, self.tally, Line { channel: self.channel })
     }
 }

@@ -56,6 +56,9 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
                 Err(failure) => Err(failure),
             }
         }
+        Ok(Command::Prototype(line, settings)) => {
+            serving::be_prototype(py, &settings, &line).map(|done| end(py, done))
+        }
         Ok(Command::Worker(place, settings)) => {
             serving::work(py, &settings, &place).map(|done| end(py, done))
         }

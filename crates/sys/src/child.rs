@@ -95,6 +95,15 @@ pub fn reap() -> Option<(u32, Exit)> {
     u32::try_from(pid.as_raw_nonzero().get()).ok().map(|pid| (pid, exit))
 }
 
+/// Makes this process the parent of descendants whose own parent has ended (`PR_SET_CHILD_SUBREAPER`, prctl(2)).
+///
+/// # Errors
+///
+/// None on any kernel since 3.4.
+pub fn adopt_orphans() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
 /// What a child is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kick {

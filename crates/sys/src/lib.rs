@@ -7,6 +7,7 @@ pub mod child;
 pub mod clock;
 pub mod epoll;
 pub mod fs;
+pub mod pass;
 pub mod process;
 pub mod signal;
 pub mod signals;

@@ -27,6 +27,16 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "preload",
+        kind: Kind::Switch { set: |settings, on| settings.preload = on },
+        default: "off",
+        example: "on",
+        help: "import once, fork workers from that",
+        detail: "Workers share the memory of what was imported, and start in milliseconds. The application must not start \
+                 threads or open connections while it is imported: `adyton.hooks.on_fork` is for these.",
+        ..GROUP
+    },
+    Row {
         name: "reload-pace",
         kind: Kind::Choice {
             words: &["all", "one"],

@@ -63,7 +63,7 @@ pub(crate) fn examine(
 }
 
 /// Prints the application's own traceback.
-fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: &PyErr) -> Failure {
+pub(crate) fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: &PyErr) -> Failure {
     match module.call_method1("report", (error.value(py),)) {
         Ok(_) => Failure::Application,
         Err(second) => Failure::from(second),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use adyton_cli::{AccessLog as LogTarget, HandOver as When, LogLevel, Settings, Target, UnderscoreHeaders};
 use adyton_files::{Options, Site};
 use adyton_http1::Limits;
-use adyton_process::{Line, Place, Worker};
+use adyton_process::{Line, Place, PrototypeOrders, Sockets, Worker};
 use adyton_server::log::{self, Level};
 use adyton_server::tally::Tally;
 use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
@@ -77,19 +77,77 @@ pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure
 pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<bool, Failure> {
     let place = Place::read(place).map_err(|error| Failure::Said(error, 2))?;
     let worker = Worker::new(place).map_err(Failure::system)?;
+    settle(py, settings)?;
+    let (place, sockets, tally, line) = worker.into_parts();
+    take_place(&place);
+    let application = load::prepare(py, settings)?;
+    serve_as(py, settings, application, (place, sockets, tally, line), false)
+}
+
+/// Imports the application, and forks a worker whenever the supervisor wants one. In each of those it comes back as
+/// [`work`] does; in this process when no more are wanted.
+pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> Result<bool, Failure> {
+    let orders = PrototypeOrders::open(line).map_err(Failure::system)?;
+    settle(py, settings)?;
+    process::set_name("adyton-import");
+    let module = py.import("adyton._load")?;
+    module.call_method0("before_preload")?;
+    let application = load::prepare(py, settings)?;
+    module.call_method0("after_preload")?;
+    orders.ready().map_err(Failure::system)?;
+    while let Some(worker) = py.detach(|| orders.next()).map_err(Failure::system)? {
+        if !module.call_method0("fork_worker")?.extract::<bool>()? {
+            continue;
+        }
+        drop(orders);
+        worker.say_hello().map_err(Failure::system)?;
+        let (place, sockets, tally, line) = worker.into_parts();
+        take_place(&place);
+        return serve_as(py, settings, application, (place, sockets, tally, line), true);
+    }
+    Ok(true)
+}
+
+/// What a process becomes before it imports anything of the application.
+fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
     log::set_level(level(settings.log_level));
     process::lower_priority(settings.nice);
     process::limit_data(settings.memory_limit_bytes);
-    let (place, sockets, tally, line) = worker.into_parts();
-    process::set_name(&format!("adyton-{}", place.number));
     become_user(py, settings)?;
-    threads::take_place(place.number, place.of, place.generation);
     py.import("adyton._load")?.call_method0("prepare_worker")?;
-    let application = load::prepare(py, settings)?;
+    Ok(())
+}
+
+fn take_place(place: &Place) {
+    process::set_name(&format!("adyton-{}", place.number));
+    threads::take_place(place.number, place.of, place.generation);
+}
+
+/// Serves as a worker; `forked`: from a process that has imported the application.
+fn serve_as(
+    py: Python<'_>,
+    settings: &Settings,
+    application: Option<Application>,
+    (place, sockets, tally, line): (Place, Sockets, Tally, Line),
+    forked: bool,
+) -> Result<bool, Failure> {
     let listening = sockets.into_iter().map(|all| all.into_iter().map(Listening::new).collect());
     let listening = listening.collect::<std::io::Result<Vec<Vec<Listening>>>>().map_err(Failure::system)?;
-    let position = Position { listening, tally, line: Some(line) };
-    serve_at(py, settings, application, position)
+    let place = (place.number, place.of, place.generation);
+    if forked {
+        hook(py, "on_fork", place)?;
+    }
+    if place.2 > 1 {
+        hook(py, "on_reload", place)?;
+    }
+    serve_at(py, settings, application, Position { listening, tally, line: Some(line), place })
+}
+
+/// Runs the application's hooks of one kind.
+fn hook(py: Python<'_>, event: &str, place: (usize, usize, u32)) -> Result<(), Failure> {
+    let module = py.import("adyton._load")?;
+    let ran = module.call_method1("run_hooks", (event, place));
+    ran.map(|_| ()).map_err(|error| load::report(py, &module, &error))
 }
 
 /// Becomes the user that the settings name, for good.
@@ -106,7 +164,9 @@ fn become_user(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
     let library: PathBuf = py.import("os")?.getattr("__file__")?.extract()?;
     std::fs::File::open(&library).map(|_| ()).map_err(|error| {
         let place = library.parent().unwrap_or(&library).display();
-        Failure::system(format!("{user} may not read this Python, which is in {place}: {error} (setting --user)"))
+        Failure::system(format!(
+            "{user} may not read this Python, which is in {place}: {error} (setting --user)"
+        ))
     })
 }
 
@@ -143,7 +203,8 @@ pub(crate) fn serve_application(
     let loops = if application.is_some() && settings.threads > 1 { loops(py)? } else { 1 };
     let listening = listen::open(settings, loops, false)?;
     let paths: Vec<PathBuf> = listening[0].iter().filter_map(|listening| listening.path.clone()).collect();
-    let position = Position { listening, tally: Tally::new().map_err(Failure::system)?, line: None };
+    let tally = Tally::new().map_err(Failure::system)?;
+    let position = Position { listening, tally, line: None, place: (1, 1, 1) };
     let done = serve_at(py, settings, application, position);
     for path in paths {
         // Somebody may have removed it already, which is the same to us.
@@ -159,6 +220,8 @@ struct Position {
     tally: Tally,
     /// To the supervisor, if there is one.
     line: Option<Line>,
+    /// Number, count and generation.
+    place: (usize, usize, u32),
 }
 
 fn serve_at(
@@ -167,7 +230,8 @@ fn serve_at(
     application: Option<Application>,
     position: Position,
 ) -> Result<bool, Failure> {
-    let Position { listening, tally, line } = position;
+    let Position { listening, tally, line, place } = position;
+    hook(py, "on_worker_start", place)?;
     let config = config(settings, process::raise_descriptors_max());
     let access_log = access_log(settings)?;
     let loops = listening.len();
@@ -209,6 +273,7 @@ fn serve_at(
     let done = threads::run(py, &server, threads);
     // Attached: what the loops still hold of the application is given back here.
     server.clear();
+    hook(py, "on_worker_stop", place)?;
     Ok(done?)
 }
 

@@ -57,6 +57,7 @@ pub(crate) fn supervise(
     let plan = Plan {
         program,
         arguments: arguments.iter().map(OsString::from).collect(),
+        preload: settings.preload,
         processes: slots.len(),
         pace: match settings.reload_pace {
             Pace::All => adyton_process::Pace::All,
