@@ -75,17 +75,21 @@ GRANIAN = (
 FLOOR = Spec("floor", "{work}/floor {port}", HELLO)
 FLOOR_CLOSE = Spec("floor", "{work}/floor {port} close", HELLO, closes=True)
 ADYTON_WSGI = Spec(
-    "adyton, WSGI", "adyton serve benchmarks/apps/hello_wsgi.py --bind 127.0.0.1:{port}", expected=WSGI
+    "adyton, WSGI",
+    "adyton serve benchmarks/apps/hello_wsgi.py --processes 0 --bind 127.0.0.1:{port}",
+    expected=WSGI,
 )
 ADYTON_LOGGING = Spec(
     "adyton, WSGI, access log", f"{ADYTON_WSGI.command} --access-log {{work}}/access.log", expected=WSGI
 )
 ADYTON_HANDLER = Spec(
     "adyton, handler",
-    "adyton serve benchmarks/apps/hello_handler.py --bind 127.0.0.1:{port}",
+    "adyton serve benchmarks/apps/hello_handler.py --processes 0 --bind 127.0.0.1:{port}",
     expected=HANDLER,
 )
-ADYTON_STATIC = Spec("adyton, static", "adyton serve {work}/files --bind 127.0.0.1:{port}", expected=SMALL)
+ADYTON_STATIC = Spec(
+    "adyton, static", "adyton serve {work}/files --processes 0 --bind 127.0.0.1:{port}", expected=SMALL
+)
 ADYTON_LARGE = Spec("adyton, static", ADYTON_STATIC.command, expected=LARGE)
 NGINX_SMALL = Spec("nginx, static", NGINX, SMALL, (CACHED, NO_SENDFILE))
 NGINX_SMALL_SENDFILE = Spec("nginx, static, sendfile", NGINX, SMALL, (CACHED, SENDFILE))

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 COMPUTE_MS = 1.0
 CONNECTIONS = 16
 CPUS = f"{cost.SERVER_CPU},{cost.LOAD_CPU}"
-COMMAND = "{{work}}/{program} -m adyton serve benchmarks/apps/threads_wsgi.py --bind 127.0.0.1:{{port}}"
+SERVE = "serve benchmarks/apps/threads_wsgi.py --processes 0 --bind 127.0.0.1:{{port}}"
+COMMAND = f"{{{{work}}}}/{{program}} -m adyton {SERVE}"
 PROGRAMS = ("python", "python-free-threaded")
 SPECS = tuple(
     Spec(name, COMMAND.format(program=program), sides.EXPECTED)

@@ -9,7 +9,8 @@
  * What follows the settings are groups of connections, all with path= and body= (a file: what the body must be):
  *
  *     kind=closed  `connections` ask again as soon as they are answered.  With `window`, only so many requests are
- *                  under way, and all connections take turns.  `active` is a row of 0 and 1, one for each second
+ *                  under way, and all connections take turns.  With `close=1` each request has a connection
+ *                  of its own.  `active` is a row of 0 and 1, one for each second
  *                  of the window, over and over: in a second with 0 the group does not ask.
  *     kind=open    Requests arrive as `rates` says (SECONDS*RATE+SECONDS*RATE...), answered or not, at random
  *                  (Poisson), each on a free connection or on a new one, of which there are `connections` at the
@@ -156,6 +157,7 @@ struct group {
     char *body;          /* to be expected */
     size_t body_length;
     int connections, window;
+    bool closing;        /* each request has a connection of its own */
     int64_t bytes;       /* of an upload; of a reader in a second */
     char active[64];
     double deadline_s, ramp_s;
@@ -842,6 +844,7 @@ static void read_key(struct group *g, const char *key, const char *value) {
     else if (!strcmp(key, "body")) read_body(g, value);
     else if (!strcmp(key, "connections")) g->connections = atoi(value);
     else if (!strcmp(key, "window")) g->window = atoi(value);
+    else if (!strcmp(key, "close")) g->closing = atoi(value) != 0;
     else if (!strcmp(key, "bytes")) g->bytes = atoll(value);
     else if (!strcmp(key, "active")) snprintf(g->active, sizeof g->active, "%s", value);
     else if (!strcmp(key, "deadline")) g->deadline_s = atof(value);
@@ -903,6 +906,7 @@ static void read_words(int count, char **words) {
 
 static void prepare(struct group *g) {
     char length[64] = "";
+    if (g->closing) snprintf(length, sizeof length, "Connection: close\r\n");
     if (g->kind == UPLOAD) snprintf(length, sizeof length, "Content-Length: %lld\r\n", (long long)g->bytes);
     g->request_length =
         (size_t)snprintf(g->request, sizeof g->request, "%s %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n",

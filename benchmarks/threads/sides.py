@@ -21,7 +21,8 @@ WORKERS, WORKERS_MANY = 640, 2304
 
 def adyton(name: str, threads: int, more: str = "", *, app: str = "threads_wsgi") -> Spec:
     """Returns Adyton with so many threads."""
-    command = f"adyton serve benchmarks/apps/{app}.py --bind 127.0.0.1:{{port}} --threads {threads} {more}"
+    where = f"benchmarks/apps/{app}.py --processes 0 --bind 127.0.0.1:{{port}}"
+    command = f"adyton serve {where} --threads {threads} {more}"
     return Spec(name, command.strip(), expected_of(app))
 
 
