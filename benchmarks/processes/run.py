@@ -26,9 +26,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-sys.path.insert(0, str(HERE.parent / "threads"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "threads"))
 
 import generator
 from generator import Group, Page, Times, read
@@ -40,6 +39,7 @@ from servers import free_port
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+HERE = Path(__file__).resolve().parent
 FACTS = ("date", "cpu", "kernel", "load before", "checkout", "python", "adyton._core")
 RECORDS = HERE.parent / "record"
 HELLO = Page("/", b"Hello World!")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_imported_once(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     servers = crowd("--processes", "2", "--preload", target=target)
     assert servers.settles(2)
 
-    answers = {servers.server.fetch("/").body.decode() for _ in range(50)}
+    answers = answers_of(servers)
 
     assert {"True; fork 1, start 1 of 2", "True; fork 2, start 2 of 2"} == answers
     for pid in servers.pids():
@@ -60,11 +61,18 @@ def test_imported_once(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         assert str(servers.server.process.pid) == fields.split()[1]
 
     servers.order("reload")
-    answers = {servers.server.fetch("/").body.decode() for _ in range(50)}
+    answers = answers_of(servers)
 
     assert {"True; fork 1, reload 2, start 1 of 2", "True; fork 2, reload 2, start 2 of 2"} == answers
     servers.server.stop()
     assert servers.server.log().count("stopped 1") == 2
+
+
+def answers_of(servers: Crowd) -> set[str]:
+    """Return what the workers say: connections that are kept go to all of them."""
+    with contextlib.ExitStack() as stack:
+        kept = [stack.enter_context(servers.server.connect()) for _ in range(20)]
+        return {connection.get("/").body.decode() for connection in kept}
 
 
 def test_hooks_without_preload(crowd: Callable[..., Crowd], serve: Servers, tmp_path: Path) -> None:

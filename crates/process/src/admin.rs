@@ -39,7 +39,8 @@ pub(crate) fn start(desk: &Arc<Desk>, control: Option<OwnedFd>, admin: Option<Ow
     if listeners.is_empty() {
         return Ok(());
     }
-    let parts = Parts { listeners, mounts: Vec::new(), wake: Arc::new(Wake::new()?) };
+    let (addresses, wake) = (listeners.len(), Arc::new(Wake::new()?));
+    let parts = Parts { listeners, addresses, share: None, mounts: Vec::new(), wake };
     let app: Arc<dyn App> = Arc::new(Admin { desk: Arc::clone(desk), control_at });
     let never = Box::new(|| None);
     let server = Arc::new(Server::new(config(), vec![parts], None, never, Some(app), Tally::new()?)?);

@@ -41,4 +41,4 @@ pub use plan::{Limits, Pace, Plan, Sockets};
 pub use prototype::Orders as PrototypeOrders;
 pub use succession::{Note, Taken};
 pub use supervisor::{End, run};
-pub use worker::{Line, Orders, Place, Worker};
+pub use worker::{Line, Orders, Parts, Place, Worker};

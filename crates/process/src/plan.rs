@@ -25,6 +25,8 @@ pub struct Plan {
     pub pace: Pace,
     /// When a worker is replaced, and how long it may take for what.
     pub limits: Limits,
+    /// Whether each worker may listen at the sockets of the others, too: all are of addresses that can be shared.
+    pub shares: bool,
     /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
     pub open: Box<dyn Fn() -> io::Result<Sockets>>,
     /// Sockets for the first slots, from an earlier life of this supervisor or opened already.

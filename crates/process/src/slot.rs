@@ -29,6 +29,8 @@ pub(crate) struct Staff {
     pub(crate) pid: u32,
     pub(crate) generation: u32,
     pub(crate) state: State,
+    /// Where its connections are counted, for the others to see.
+    pub(crate) seat: usize,
     pub(crate) channel: Channel,
     pub(crate) tally: Tally,
     pub(crate) started_ms: u64,

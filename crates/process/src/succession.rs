@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
+use adyton_server::share;
 use adyton_server::tally::{Sample, Tally};
+use adyton_sys::board::Board;
 use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +30,9 @@ pub struct Note {
     pub(crate) deaths: BTreeMap<String, u64>,
     control: Option<RawFd>,
     admin: Option<RawFd>,
+    shares: RawFd,
+    /// Sockets of slots that there are no more.
+    spare: Vec<Vec<Vec<RawFd>>>,
 }
 
 /// The sockets of an earlier life.
@@ -52,6 +57,7 @@ struct NotedWorker {
     pid: u32,
     generation: u32,
     drains: bool,
+    seat: usize,
     channel: RawFd,
     board: RawFd,
     started_ms: u64,
@@ -91,6 +97,18 @@ impl Note {
         })
     }
 
+    /// Takes over where workers count their connections.
+    pub(crate) fn take_shares(&self) -> io::Result<Board> {
+        Board::open(child::inherit(self.shares)?, share::CELLS)
+    }
+
+    /// Takes over what slots had that there are no more.
+    pub(crate) fn take_spare(&self) -> io::Result<Vec<Sockets>> {
+        let take = |all: &Vec<RawFd>| all.iter().map(|&number| child::inherit(number)).collect();
+        let of_slot = |slot: &Vec<Vec<RawFd>>| slot.iter().map(take).collect::<io::Result<Sockets>>();
+        self.spare.iter().map(of_slot).collect()
+    }
+
     /// Takes the workers over, into the slots that have their sockets already.
     pub(crate) fn take_workers(&self, slots: &mut [Slot]) -> io::Result<Sample> {
         for (slot, noted) in slots.iter_mut().zip(&self.slots) {
@@ -108,6 +126,7 @@ impl NotedWorker {
             pid: worker.pid,
             generation: worker.generation,
             drains: worker.state != State::Serving,
+            seat: worker.seat,
             channel: worker.channel.as_fd().as_raw_fd(),
             board: worker.tally.board().as_fd().as_raw_fd(),
             started_ms: worker.started_ms,
@@ -126,6 +145,7 @@ impl NotedWorker {
             pid: self.pid,
             generation: self.generation,
             state: if self.drains { State::Draining } else { State::Serving },
+            seat: self.seat,
             channel: Channel::new(child::inherit(self.channel)?),
             tally: Tally::open(child::inherit(self.board)?)?,
             started_ms: self.started_ms,
@@ -157,6 +177,8 @@ impl Supervisor {
                 kept.extend([worker.channel.as_fd(), worker.tally.board().as_fd()]);
             }
         }
+        kept.push(self.shares.as_fd());
+        kept.extend(self.spare.iter().flatten().flatten().map(AsFd::as_fd));
         kept.extend([&self.control, &self.admin].into_iter().flatten().map(AsFd::as_fd));
         let mut arguments = vec!["succeed".into(), number.into()];
         arguments.extend(self.plan.arguments.iter().cloned());
@@ -178,6 +200,8 @@ impl Supervisor {
             serves: self.serves.clone(),
             past: self.past.cells().to_vec(),
             deaths: self.deaths.iter().map(|(cause, count)| (cause.word().to_owned(), *count)).collect(),
+            shares: self.shares.as_fd().as_raw_fd(),
+            spare: self.spare.iter().map(|slot| slot.iter().map(numbers).collect()).collect(),
             control: self.control.as_ref().map(AsRawFd::as_raw_fd),
             admin: self.admin.as_ref().map(AsRawFd::as_raw_fd),
         };

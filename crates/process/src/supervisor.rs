@@ -8,7 +8,9 @@ use std::sync::mpsc::Sender;
 
 use adyton_server::Ending;
 use adyton_server::log::{self, Level};
+use adyton_server::share;
 use adyton_server::tally::{Cell, Sample, Tally};
+use adyton_sys::board::Board;
 use adyton_sys::child::{self, Exit, Kick};
 use adyton_sys::signals::{Signal, Signals};
 use adyton_sys::{clock, pass, socket};
@@ -18,7 +20,7 @@ use crate::admin;
 use crate::cause::{Cause, Known, NOT_LOADED, cause};
 use crate::message::{Channel, FromWorker, ToWorker};
 use crate::notify::Manager;
-use crate::plan::{Pace, Plan};
+use crate::plan::{Pace, Plan, Sockets};
 use crate::prototype::Prototype;
 use crate::question::{Answer, Ask, Desk, Question};
 use crate::slot::{Slot, Staff, State};
@@ -52,6 +54,9 @@ const PROTOTYPE_PAUSE_MS: u64 = 1_000;
 
 /// Children of others whose end is remembered for a moment.
 const STRANGERS_MAX: usize = 64;
+
+/// Sockets of others that a worker gets at most: a message carries so many.
+const OTHERS_MAX: usize = 128;
 
 /// How long workers may take to answer a question.
 const ANSWER_MS: u64 = 3_000;
@@ -117,6 +122,10 @@ pub(crate) struct Supervisor {
     signals: Signals,
     manager: Manager,
     desk: Arc<Desk>,
+    /// Where workers count their connections, for each other to see.
+    pub(crate) shares: Board,
+    /// Sockets of slots that there are no more, for the next ones: who is still in their queues is served by others.
+    pub(crate) spare: Vec<Sockets>,
     pub(crate) control: Option<OwnedFd>,
     pub(crate) admin: Option<OwnedFd>,
     /// The process that shows whether the program can be started at all.
@@ -162,6 +171,8 @@ impl Supervisor {
             signals,
             manager: Manager::find(),
             desk,
+            shares: Board::new(share::CELLS)?,
+            spare: Vec::new(),
             control,
             admin,
             trial: None,
@@ -189,6 +200,7 @@ impl Supervisor {
     /// Goes on where another program has left off.
     fn go_on(&mut self, note: &Note) -> io::Result<()> {
         self.past = note.take_workers(&mut self.slots)?;
+        (self.shares, self.spare) = (note.take_shares()?, note.take_spare()?);
         (self.generation, self.proven, self.announced) = (note.generation, note.proven, note.generation);
         (self.starts, self.since_ms, self.serves) = (note.starts, note.since_ms, note.serves.clone());
         let known =
@@ -204,6 +216,7 @@ impl Supervisor {
             self.hear(now_ms);
             self.look(now_ms);
             self.act(now_ms);
+            self.count_seats();
             self.manager.beat(now_ms);
             self.wait()?;
         }
@@ -212,6 +225,17 @@ impl Supervisor {
             let _ = reply.send((409, json!("the server was stopped")));
         }
         Ok(())
+    }
+
+    /// Says to the workers how many they are.
+    fn count_seats(&self) {
+        let serving = self.workers().filter(|worker| worker.state == State::Serving).count();
+        let used = self.workers().map(|worker| worker.seat + 1).max().unwrap_or(0);
+        share::set_serving(&self.shares, serving, used);
+    }
+
+    fn free_seat(&self) -> usize {
+        (0..share::SEATS).find(|seat| self.workers().all(|worker| worker.seat != *seat)).unwrap_or(0)
     }
 
     fn is_done(&self) -> bool {
@@ -392,6 +416,7 @@ impl Supervisor {
         let level = if cause == Cause::Told || is_said { Level::Debug } else { Level::Error };
         log::write(level, format_args!("worker {} (process {pid}) {words}", slot.number));
         *self.deaths.entry(cause).or_default() += 1;
+        share::clear(&self.shares, worker.seat);
         self.past.add_past(&worker.tally.sample());
         for round in &mut self.rounds {
             round.waiting.retain(|&other| other != pid);
@@ -656,10 +681,14 @@ impl Supervisor {
         let tally = Tally::new()?;
         let slot = &self.slots[at];
         let of = self.slots.iter().filter(|slot| slot.retires_ms.is_none()).count();
-        let position = (slot.number, of, self.generation);
-        let place = Place::new(position, theirs.as_fd(), tally.board().as_fd(), &slot.sockets);
-        let mut kept = vec![theirs.as_fd(), tally.board().as_fd()];
+        let seat = self.free_seat();
+        let position = (slot.number, of, self.generation, seat);
+        let own = [theirs.as_fd(), tally.board().as_fd(), self.shares.as_fd()];
+        let others = self.sockets_beside(at);
+        let place = Place::new(position, own, &slot.sockets, &others);
+        let mut kept = own.to_vec();
         kept.extend(slot.sockets.iter().flatten().map(OwnedFd::as_fd));
+        kept.extend(&others);
         let pid = if let Some(prototype) = self.prototype() {
             prototype.fork(&place, &kept)?;
             // It says itself who it is.
@@ -677,6 +706,7 @@ impl Supervisor {
             pid,
             generation: self.generation,
             state: State::Starting,
+            seat,
             channel: Channel::new(ours),
             tally,
             started_ms: now_ms,
@@ -692,6 +722,15 @@ impl Supervisor {
         };
         self.slots[at].workers.push(staff);
         Ok(())
+    }
+
+    /// The sockets of the other slots, those that there are no more included, if workers may listen there.
+    fn sockets_beside(&self, at: usize) -> Vec<BorrowedFd<'_>> {
+        let others = self.slots.iter().enumerate().filter(|(other, _)| *other != at);
+        let others = others.map(|(_, slot)| &slot.sockets).chain(&self.spare);
+        // One loop has all: those of a process with several have enough to share among themselves.
+        let is_one = |sockets: &&Sockets| self.plan.shares && sockets.len() == 1;
+        others.filter(is_one).flatten().flatten().map(AsFd::as_fd).take(OTHERS_MAX).collect()
     }
 
     /// A number up to a tenth larger: workers that were started together shall not end together.
@@ -727,6 +766,7 @@ impl Supervisor {
     fn send_home(&mut self, fast: bool, now_ms: u64) {
         self.prototypes.clear();
         let graceful_ms = self.plan.limits.graceful_timeout_ms;
+        self.spare.clear();
         for slot in &mut self.slots {
             // Once the workers have closed theirs, too, nobody is kept waiting at them.
             slot.sockets.clear();
@@ -771,8 +811,11 @@ impl Supervisor {
             slot.retires_ms = None;
             return Ok(());
         }
-        let sockets =
-            if self.plan.sockets.is_empty() { (self.plan.open)()? } else { self.plan.sockets.remove(0) };
+        let sockets = match self.spare.pop() {
+            Some(sockets) => sockets,
+            None if self.plan.sockets.is_empty() => (self.plan.open)()?,
+            None => self.plan.sockets.remove(0),
+        };
         self.slots.push(Slot::new(self.slots.len() + 1, sockets));
         Ok(())
     }
@@ -802,7 +845,8 @@ impl Supervisor {
         while self.slots.last().is_some_and(|slot| {
             slot.workers.is_empty() && slot.retires_ms.is_some_and(|at_ms| at_ms <= now_ms)
         }) {
-            self.slots.pop();
+            let slot = self.slots.pop();
+            self.spare.extend(slot.map(|slot| slot.sockets));
         }
     }
 }

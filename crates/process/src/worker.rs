@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use adyton_server::Ending;
 use adyton_server::log::{self, Level};
+use adyton_server::share::{self, Share};
 use adyton_server::tally::Tally;
+use adyton_sys::board::Board;
 use adyton_sys::{child, socket};
 use serde::{Deserialize, Serialize};
 
@@ -22,27 +24,34 @@ pub struct Place {
     pub of: usize,
     /// Its version of the application: reload makes a new one.
     pub generation: u32,
+    seat: usize,
     channel: RawFd,
     board: RawFd,
+    shares: RawFd,
     sockets: Vec<Vec<RawFd>>,
+    /// The sockets of the others, at which it listens while it has fewer connections than they.
+    others: Vec<RawFd>,
 }
 
 impl Place {
     /// The place that is described by these descriptors.
     pub(crate) fn new(
-        (number, of, generation): (usize, usize, u32),
-        channel: BorrowedFd<'_>,
-        board: BorrowedFd<'_>,
+        (number, of, generation, seat): (usize, usize, u32, usize),
+        [channel, board, shares]: [BorrowedFd<'_>; 3],
         sockets: &Sockets,
+        others: &[BorrowedFd<'_>],
     ) -> Self {
         let numbers = |all: &Vec<OwnedFd>| all.iter().map(AsRawFd::as_raw_fd).collect();
         Self {
             number,
             of,
             generation,
+            seat,
             channel: channel.as_raw_fd(),
             board: board.as_raw_fd(),
+            shares: shares.as_raw_fd(),
             sockets: sockets.iter().map(numbers).collect(),
+            others: others.iter().map(AsRawFd::as_raw_fd).collect(),
         }
     }
 
@@ -67,9 +76,25 @@ pub struct Worker {
     pub place: Place,
     /// Its sockets, for each of its loops those of every address.
     pub sockets: Sockets,
+    /// The sockets of others, of every address once more for each of them.
+    pub others: Vec<OwnedFd>,
     /// Where it counts.
     pub tally: Tally,
+    /// How many connections are its.
+    pub share: Share,
     channel: Channel,
+}
+
+/// A worker, taken apart.
+#[expect(missing_docs, reason = "the same as the worker's")]
+pub struct Parts {
+    pub place: Place,
+    pub sockets: Sockets,
+    pub others: Vec<OwnedFd>,
+    pub tally: Tally,
+    pub share: Share,
+    /// The line to the supervisor.
+    pub line: Line,
 }
 
 /// What a worker does when it is told to.
@@ -91,14 +116,18 @@ impl Worker {
     ///
     /// A descriptor is not there.
     pub fn new(place: Place) -> io::Result<Self> {
-        let take = |all: &Vec<RawFd>| all.iter().map(|&number| child::inherit(number)).collect();
+        let take = |all: &Vec<RawFd>| {
+            all.iter().map(|&number| child::inherit(number)).collect::<io::Result<Vec<OwnedFd>>>()
+        };
         let sockets = place.sockets.iter().map(take).collect::<io::Result<Sockets>>()?;
+        let others = take(&place.others)?;
         let tally = Tally::open(child::inherit(place.board)?)?;
+        let share = Share::new(Board::open(child::inherit(place.shares)?, share::CELLS)?, place.seat);
         let channel = Channel::new(child::inherit(place.channel)?);
-        Ok(Self { place, sockets, tally, channel })
+        Ok(Self { place, sockets, others, tally, share, channel })
     }
 
-    /// Takes what a prototype was given for it: the channel, the board, and the sockets in the order of its place.
+    /// Takes what a prototype was given for it: channel, board and shares, and the sockets in the order of its place.
     ///
     /// # Errors
     ///
@@ -106,10 +135,12 @@ impl Worker {
     pub(crate) fn received(place: Place, descriptors: Vec<OwnedFd>) -> io::Result<Self> {
         let mut descriptors = descriptors.into_iter();
         let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
-        let (channel, board) = (Channel::new(next()?), next()?);
+        let (channel, tally) = (Channel::new(next()?), Tally::open(next()?)?);
+        let share = Share::new(Board::open(next()?, share::CELLS)?, place.seat);
         let sockets = place.sockets.iter().map(|all| all.iter().map(|_| next()).collect());
         let sockets = sockets.collect::<io::Result<Sockets>>()?;
-        Ok(Self { sockets, tally: Tally::open(board)?, channel, place })
+        let others = place.others.iter().map(|_| next()).collect::<io::Result<_>>()?;
+        Ok(Self { place, sockets, others, tally, share, channel })
     }
 
     /// Says who it is, which the supervisor cannot know of one that was forked.
@@ -122,9 +153,10 @@ impl Worker {
     }
 
     /// Splits off the line to the supervisor.
-    pub fn into_parts(self) -> (Place, Sockets, Tally, Line) {
-        log::set_origin(format!("worker {}", self.place.number));
-        (self.place, self.sockets, self.tally, Line { channel: self.channel })
+    pub fn into_parts(self) -> Parts {
+        let Self { place, sockets, others, tally, share, channel } = self;
+        log::set_origin(format!("worker {}", place.number));
+        Parts { place, sockets, others, tally, share, line: Line { channel } }
     }
 }
 

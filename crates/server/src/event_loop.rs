@@ -28,6 +28,7 @@ use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::Errand;
 use crate::log::{self, Level};
 use crate::server::{Ending, Http, Job, Return, Shared, Task, What, lock};
+use crate::share::Share;
 use crate::tally::Cell;
 use crate::timer::Wheel;
 use crate::turn::Worked;
@@ -57,6 +58,9 @@ const KEEP_SLOT_MS: u64 = 50;
 
 /// How often it is looked at while any connection is away.
 const INBOX_LOOK_MS: u64 = 500;
+
+/// How long a worker that is ahead of the others leaves new connections to them.
+const SHARE_PAUSE_MS: u64 = 1;
 
 /// How long connections that idle are kept, when there is no hurry to stop.
 const IDLE_MS_MAX: u64 = 5_000;
@@ -94,8 +98,13 @@ impl Mount {
 
 /// What a loop is made of.
 pub struct Parts {
-    /// Listening sockets, non-blocking.
+    /// Listening sockets, non-blocking: those of every address, and again those of every address for each other
+    /// worker at whose sockets this one listens, too.
     pub listeners: Vec<OwnedFd>,
+    /// How many addresses there are.
+    pub addresses: usize,
+    /// How many connections this process may have beside others.
+    pub share: Option<Share>,
     /// Static folders; the longest matching prefix wins.
     pub mounts: Vec<Mount>,
     /// Wakes the loop, from signal handlers too.
@@ -133,6 +142,7 @@ pub(crate) enum Advance {
 }
 
 /// An event loop over connections.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Loop {
     pub(crate) shared: Arc<Shared>,
     /// Its number among the server's loops.
@@ -182,6 +192,11 @@ pub(crate) struct Loop {
     /// How many of `again` have their turn before the next wait.
     again_left: usize,
     listeners: Vec<OwnedFd>,
+    /// How many addresses these are, over and over.
+    listened: usize,
+    share: Option<Share>,
+    /// Others have had the time to take what waits: one is taken here, however many there are.
+    has_waited: bool,
     /// The listeners are closed as soon as nothing waits there.
     closing: bool,
     /// When accepting goes on; set while there were too few descriptors, or no place.
@@ -241,6 +256,9 @@ impl Loop {
             due: Vec::new(),
             again_left: 0,
             listeners: parts.listeners,
+            listened: parts.addresses.max(1),
+            share: parts.share,
+            has_waited: false,
             closing: false,
             accept_paused_ms: None,
             accept_complaint_ms: 0,
@@ -585,6 +603,9 @@ impl Loop {
 
     fn forget(&mut self, key: usize) {
         let slot = self.connections.remove(key);
+        if let Some(share) = &self.share {
+            share.leave();
+        }
         if slot.missed {
             self.shared.inboxes[self.home].missed.fetch_sub(1, Ordering::Relaxed);
         }
@@ -653,6 +674,10 @@ impl Loop {
 
     /// `None` when no more come for now.
     fn accept_one(&mut self, index: usize) -> Option<Box<Connection>> {
+        if self.leaves_to_others() {
+            self.accept_paused_ms = Some(self.now_ms + SHARE_PAUSE_MS);
+            return None;
+        }
         loop {
             if self.connections.len() >= self.shared.config.connections_max {
                 if !self.is_awaited(index) {
@@ -667,7 +692,7 @@ impl Loop {
                 Ok(accepted) => {
                     let (socket, peer) = accepted?;
                     self.shared.tally.add(Cell::Accepted, 1);
-                    let listener = u16::try_from(index).unwrap_or(u16::MAX);
+                    let listener = u16::try_from(index % self.listened).unwrap_or(u16::MAX);
                     return Some(Connection::new(socket, peer, listener, self.now_ms));
                 }
                 // The client was gone before we came; the next one may wait.
@@ -684,6 +709,13 @@ impl Loop {
                 }
             }
         }
+    }
+
+    /// Whether other workers shall take what waits: this one is ahead of them. After they have had the time it takes
+    /// one, and then they have it again.
+    fn leaves_to_others(&mut self) -> bool {
+        let has_waited = std::mem::take(&mut self.has_waited);
+        !has_waited && self.stopping_ms.is_none() && self.share.as_ref().is_some_and(Share::is_ahead)
     }
 
     /// Whether a connection waits at a listener. The last one that did may be in already, and nobody is closed
@@ -732,6 +764,9 @@ impl Loop {
         let deadline_ms = self.now_ms + self.shared.config.first_byte_timeout_ms;
         self.timers.set(key, deadline_ms);
         self.connections.insert(Slot { connection: Some(connection), ending: false, missed: false });
+        if let Some(share) = &self.share {
+            share.enter();
+        }
         self.turn(key, false, desk)
     }
 
@@ -753,6 +788,10 @@ impl Loop {
     fn update_accepting(&mut self) {
         if self.accept_paused_ms.is_some_and(|until_ms| until_ms <= self.now_ms) {
             self.accept_paused_ms = None;
+            // What waits still was taken by nobody.
+            self.has_waited = true;
+        } else if self.accept_paused_ms.is_none() && !self.has_waited && self.leaves_to_others() {
+            self.accept_paused_ms = Some(self.now_ms + SHARE_PAUSE_MS);
         }
         let wanted = self.accept_paused_ms.is_none();
         if wanted == self.accepting {
@@ -760,7 +799,7 @@ impl Loop {
         }
         for (index, listener) in self.listeners.iter().enumerate() {
             let result = if wanted {
-                self.epoll.add(listener, LISTENERS + index as u64, Interest::Level)
+                self.epoll.add(listener, LISTENERS + index as u64, Interest::Exclusive)
             } else {
                 self.epoll.remove(listener)
             };

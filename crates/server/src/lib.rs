@@ -21,6 +21,7 @@ mod output;
 mod reply;
 mod serve;
 mod server;
+pub mod share;
 pub mod tally;
 mod timer;
 mod turn;

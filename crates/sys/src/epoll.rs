@@ -12,8 +12,11 @@ const EVENTS_MAX: usize = 256;
 /// What a descriptor is watched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Readable, for as long as it is (level-triggered): listeners and wake-ups.
+    /// Readable, for as long as it is (level-triggered): wake-ups.
     Level,
+    /// Readable, for as long as it is, and of several instances that watch the same only some are woken
+    /// (`EPOLLEXCLUSIVE`): listeners.
+    Exclusive,
     /// Each change to readable or writable, once (edge-triggered): connections, which are
     /// registered a single time and never re-armed.
     Edge,
@@ -97,6 +100,7 @@ impl Epoll {
         use epoll::EventFlags as Flags;
         let flags = match interest {
             Interest::Level => Flags::IN,
+            Interest::Exclusive => Flags::IN | Flags::EXCLUSIVE,
             Interest::Edge => Flags::IN | Flags::OUT | Flags::RDHUP | Flags::ET,
         };
         Ok(epoll::add(&self.fd, fd, epoll::EventData::new_u64(token), flags)?)

@@ -46,6 +46,11 @@ impl Listening {
         Self::new(socket)
     }
 
+    /// Whether others can be bound beside it.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.made_here
+    }
+
     /// The very same once more.
     pub(crate) fn again(&self) -> Result<Self, Failure> {
         let socket = self.socket.try_clone().map_err(Failure::system)?;

@@ -6,14 +6,16 @@ mod load;
 mod supervise;
 mod work;
 
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use adyton_cli::{AccessLog as LogTarget, HandOver as When, LogLevel, Settings, Target, UnderscoreHeaders};
 use adyton_files::{Options, Site};
 use adyton_http1::Limits;
-use adyton_process::{Line, Place, PrototypeOrders, Sockets, Worker};
+use adyton_process::{Line, Parts as WorkerParts, Place, PrototypeOrders, Worker};
 use adyton_server::log::{self, Level};
+use adyton_server::share::Share;
 use adyton_server::tally::Tally;
 use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::process;
@@ -78,10 +80,10 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     let place = Place::read(place).map_err(|error| Failure::Said(error, 2))?;
     let worker = Worker::new(place).map_err(Failure::system)?;
     settle(py, settings)?;
-    let (place, sockets, tally, line) = worker.into_parts();
-    take_place(&place);
+    let parts = worker.into_parts();
+    take_place(&parts.place);
     let application = load::prepare(py, settings)?;
-    serve_as(py, settings, application, (place, sockets, tally, line), false)
+    serve_as(py, settings, application, parts, false)
 }
 
 /// Imports the application, and forks a worker whenever the supervisor wants one. In each of those it comes back as
@@ -101,9 +103,9 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
         }
         drop(orders);
         worker.say_hello().map_err(Failure::system)?;
-        let (place, sockets, tally, line) = worker.into_parts();
-        take_place(&place);
-        return serve_as(py, settings, application, (place, sockets, tally, line), true);
+        let parts = worker.into_parts();
+        take_place(&parts.place);
+        return serve_as(py, settings, application, parts, true);
     }
     Ok(true)
 }
@@ -128,9 +130,10 @@ fn serve_as(
     py: Python<'_>,
     settings: &Settings,
     application: Option<Application>,
-    (place, sockets, tally, line): (Place, Sockets, Tally, Line),
+    parts: WorkerParts,
     forked: bool,
 ) -> Result<bool, Failure> {
+    let WorkerParts { place, sockets, others, tally, share, line } = parts;
     let listening = sockets.into_iter().map(|all| all.into_iter().map(Listening::new).collect());
     let listening = listening.collect::<std::io::Result<Vec<Vec<Listening>>>>().map_err(Failure::system)?;
     let place = (place.number, place.of, place.generation);
@@ -140,7 +143,8 @@ fn serve_as(
     if place.2 > 1 {
         hook(py, "on_reload", place)?;
     }
-    serve_at(py, settings, application, Position { listening, tally, line: Some(line), place })
+    let beside = Some((others, share));
+    serve_at(py, settings, application, Position { listening, beside, tally, line: Some(line), place })
 }
 
 /// Runs the application's hooks of one kind.
@@ -204,7 +208,7 @@ pub(crate) fn serve_application(
     let listening = listen::open(settings, loops, false)?;
     let paths: Vec<PathBuf> = listening[0].iter().filter_map(|listening| listening.path.clone()).collect();
     let tally = Tally::new().map_err(Failure::system)?;
-    let position = Position { listening, tally, line: None, place: (1, 1, 1) };
+    let position = Position { listening, beside: None, tally, line: None, place: (1, 1, 1) };
     let done = serve_at(py, settings, application, position);
     for path in paths {
         // Somebody may have removed it already, which is the same to us.
@@ -217,6 +221,8 @@ pub(crate) fn serve_application(
 struct Position {
     /// For each loop the sockets of every address.
     listening: Vec<Vec<Listening>>,
+    /// The sockets of other workers, and this one's share of the connections.
+    beside: Option<(Vec<OwnedFd>, Share)>,
     tally: Tally,
     /// To the supervisor, if there is one.
     line: Option<Line>,
@@ -230,7 +236,7 @@ fn serve_at(
     application: Option<Application>,
     position: Position,
 ) -> Result<bool, Failure> {
-    let Position { listening, tally, line, place } = position;
+    let Position { listening, mut beside, tally, line, place } = position;
     hook(py, "on_worker_start", place)?;
     let config = config(settings, process::raise_descriptors_max());
     let access_log = access_log(settings)?;
@@ -240,10 +246,13 @@ fn serve_at(
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
     let mut parts = Vec::new();
     for (home, listening) in listening.into_iter().enumerate() {
-        let listeners = listening.into_iter().map(|listening| listening.socket).collect();
+        let mut listeners: Vec<OwnedFd> = listening.into_iter().map(|listening| listening.socket).collect();
+        let addresses = listeners.len();
+        let (others, share) = beside.take().unzip();
+        listeners.extend(others.into_iter().flatten());
         let own = Arc::new(Wake::new().map_err(Failure::system)?);
         let wake = if home == 0 { Arc::clone(&wake) } else { own };
-        parts.push(Parts { listeners, mounts: mounts(settings)?, wake });
+        parts.push(Parts { listeners, addresses, share, mounts: mounts(settings)?, wake });
     }
     let stop = Stop::install(Arc::clone(&wake)).map_err(Failure::system)?;
     let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());

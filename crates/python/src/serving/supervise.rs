@@ -49,7 +49,7 @@ pub(crate) fn supervise(
     let paths = own_paths(settings, control.as_ref());
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
     let on_ready = announce(python, settings, &slots, (&first, control.as_ref(), admin.as_ref()), why);
-    let backlog = settings.backlog;
+    let (backlog, shares) = (settings.backlog, first.iter().all(Listening::is_shared));
     let open = move || -> io::Result<Sockets> {
         let again = || first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect();
         (0..loops).map(|_| again()).collect()
@@ -64,6 +64,7 @@ pub(crate) fn supervise(
             Pace::One => adyton_process::Pace::One,
         },
         limits: limits(settings),
+        shares,
         open: Box::new(open),
         sockets: slots,
         control,

@@ -88,7 +88,7 @@ impl Server {
         let unix = socket::listen_unix(&path, BACKLOG).unwrap();
         let (wake, stop) = (Arc::new(Wake::new().unwrap()), Arc::new(AtomicBool::new(false)));
         let (listeners, mounts) = (vec![tcp, unix], Vec::new());
-        let parts = Parts { listeners, mounts, wake: Arc::clone(&wake) };
+        let parts = Parts { listeners, addresses: 2, share: None, mounts, wake: Arc::clone(&wake) };
         let asked = Arc::clone(&stop);
         let (one, asked) =
             (config.threads == 1, Box::new(move || asked.load(Ordering::SeqCst).then_some(Ending::PROMPT)));

@@ -1,0 +1,112 @@
+//! A worker's share of the connections: it leaves new ones to others while it has more than they do.
+//!
+//! The kernel spreads connections over the sockets of a shared address by a hash, which leaves one worker of four with
+//! half as many again as another. So each worker listens at the sockets of all, and stops while it is ahead.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use adyton_sys::board::Board;
+
+/// The most workers that are there at the same time, those that drain included.
+pub const SEATS: usize = 4096;
+
+/// Cells of the board: how many workers serve, how many seats are in use, and the connections at each.
+pub const CELLS: usize = SEATS + 2;
+
+/// Connections that a worker takes without asking how many the others have.
+const FEW: u64 = 2;
+
+const SERVING: usize = 0;
+const USED: usize = 1;
+const FIRST: usize = 2;
+
+/// One worker's view of the board that all workers share.
+pub struct Share {
+    board: Board,
+    seat: usize,
+}
+
+impl Share {
+    /// The view from a seat.
+    pub fn new(board: Board, seat: usize) -> Self {
+        Self { board, seat: seat.min(SEATS - 1) }
+    }
+
+    fn own(&self) -> &AtomicU64 {
+        &self.board.cells()[FIRST + self.seat]
+    }
+
+    /// A connection more.
+    pub(crate) fn enter(&self) {
+        self.own().fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A connection less.
+    pub(crate) fn leave(&self) {
+        self.own().fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether this worker has more than its share: a few connections are nobody's concern.
+    pub(crate) fn is_ahead(&self) -> bool {
+        let cells = self.board.cells();
+        let read = |at: usize| cells[at].load(Ordering::Relaxed);
+        let (serving, used) = (read(SERVING), usize::try_from(read(USED)).unwrap_or(0).min(SEATS));
+        let total: u64 = cells[FIRST..FIRST + used].iter().map(|cell| cell.load(Ordering::Relaxed)).sum();
+        let fair = total / serving.max(1);
+        serving > 1 && self.own().load(Ordering::Relaxed) > (fair + fair / 16).max(FEW)
+    }
+}
+
+/// Says how many workers serve, and how many seats are in use.
+pub fn set_serving(board: &Board, serving: usize, used: usize) {
+    board.cells()[SERVING].store(serving as u64, Ordering::Relaxed);
+    board.cells()[USED].store(used as u64, Ordering::Relaxed);
+}
+
+/// Empties the seat of a worker that has ended.
+pub fn clear(board: &Board, seat: usize) {
+    board.cells()[FIRST + seat.min(SEATS - 1)].store(0, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::os::fd::AsFd;
+
+    use adyton_sys::board::Board;
+
+    use super::{CELLS, Share, clear, set_serving};
+
+    /// Who has clearly more than the others is ahead; alone nobody is.
+    #[test]
+    fn ahead() -> io::Result<()> {
+        let board = Board::new(CELLS)?;
+        let view =
+            |seat| io::Result::Ok(Share::new(Board::open(board.as_fd().try_clone_to_owned()?, CELLS)?, seat));
+        let (one, other) = (view(0)?, view(1)?);
+        set_serving(&board, 2, 2);
+        for _ in 0..3 {
+            one.enter();
+        }
+
+        assert!(one.is_ahead());
+        assert!(!other.is_ahead());
+
+        for _ in 0..3 {
+            other.enter();
+        }
+
+        assert!(!one.is_ahead());
+
+        clear(&board, 1);
+        one.leave();
+
+        assert!(!one.is_ahead(), "two are few");
+
+        one.enter();
+        set_serving(&board, 1, 2);
+
+        assert!(!one.is_ahead());
+        Ok(())
+    }
+}
