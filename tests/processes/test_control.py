@@ -12,6 +12,7 @@ import subprocess
 import time
 from typing import TYPE_CHECKING
 
+from real.browser import Browser
 from support import client
 from support.client import request
 from support.server import adyton, environment, run, until
@@ -222,3 +223,30 @@ def test_top(crowd: Callable[..., Crowd]) -> None:
     servers.order("stop", "fast")
 
     assert 0 == servers.server.wait()
+
+
+def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """The admin listener's page shows what happens, needs nothing from elsewhere, and has no errors."""
+    servers = crowd("--processes", "2", "--admin", "127.0.0.1:0")
+    host, port = admin_of(servers.server)
+    assert servers.settles(2)
+    browser = Browser(tmp_path / "profile")
+    try:
+        browser.open(f"http://{host}:{port}/")
+        for _ in range(20):
+            servers.who()
+
+        cells = "[...document.querySelectorAll('td:nth-child(5)')].map(cell => Number(cell.textContent))"
+
+        def requests_shown() -> int:
+            return sum(browser.driver.execute_script(f"return {cells}"))
+
+        assert until(lambda: 20 == requests_shown(), 10)
+        assert "Adyton" in browser.find("h1").text
+        assert "serving" in browser.find("h1").text
+        assert until(lambda: bool(browser.find("#line").get_attribute("points")))
+        assert until(lambda: "100 %" in browser.text())
+        browser.look("admin")
+        assert [] == browser.problems()
+    finally:
+        browser.close()

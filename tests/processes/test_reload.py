@@ -135,3 +135,35 @@ def test_own_program(crowd: Callable[..., Crowd]) -> None:
 def process_start(pid: int) -> str:
     """Return when a process began, in ticks since the machine did: `exec` leaves that as it is."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+
+
+def test_signals_of_the_application(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """An application that takes over signals breaks neither reload nor stop."""
+    target = tmp_path / "application.py"
+    handlers = (
+        "\nimport signal\nfor name in ('SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGQUIT'):\n"
+    )
+    handlers += "    signal.signal(getattr(signal, name), signal.SIG_IGN)\n"
+    target.write_text(TEXT + handlers, encoding="utf-8")
+    servers = crowd("--processes", "2", target=target)
+    servers.order("reload")
+
+    assert "2" == servers.who()[3]
+    servers.server.signal(signal.SIGTERM)
+    assert 0 == servers.server.wait(10)
+
+
+def test_logs_are_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """SIGUSR1 has all workers go on in a new file of the old name, for programs that rename it."""
+    log, renamed = tmp_path / "access.log", tmp_path / "access.log.1"
+    servers = crowd("--processes", "2", "--access-log", str(log), "--access-log-format", "%U")
+    servers.who()
+    assert until(lambda: "/who\n" == log.read_text(encoding="ascii"))
+    log.rename(renamed)
+    servers.server.signal(signal.SIGUSR1)
+    assert until(log.exists)
+    for _ in range(10):
+        servers.server.fetch("/wait")
+
+    assert until(lambda: 10 * "/wait\n" == log.read_text(encoding="ascii"))
+    assert "/who\n" == renamed.read_text(encoding="ascii")

@@ -30,7 +30,7 @@ const PAGE: &str = include_str!("dashboard.html");
 
 /// What the page may do: nothing but show itself and ask its own server.
 const POLICY: &[u8] =
-    b"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
+    b"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
 /// Serves both sockets until the process ends.
 pub(crate) fn start(desk: &Arc<Desk>, control: Option<OwnedFd>, admin: Option<OwnedFd>) -> io::Result<()> {
