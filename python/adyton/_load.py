@@ -203,6 +203,13 @@ def run_hooks(event: str, place: tuple[int, int, int]) -> None:
         sys.modules["adyton.hooks"].run(event, place)
 
 
+def sources() -> list[str]:
+    """The files that the application was imported from, without what an installation has brought."""
+    brought = tuple({os.path.dirname(os.__file__), sys.prefix, _HERE})
+    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return [file for file in files if file and os.path.isabs(file) and not file.startswith(brought)]
+
+
 def stacks() -> str:
     """Where every thread is, as the interpreter prints it."""
     import threading

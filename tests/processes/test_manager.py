@@ -139,6 +139,7 @@ WRONG = [
     (["--umask", "9"], 2, "write three octal digits"),
     (["--control", "/nowhere/at/all.sock"], 1, "cannot listen for orders at /nowhere/at/all.sock"),
     (["--admin", "192.0.2.1:80"], 1, "cannot listen at 192.0.2.1:80"),
+    (["--min-processes", "2"], 2, "min-processes, processes and max-processes are 2, 1 and 1"),
     (["--processes", "many"], 2, "write auto, or a number from 0 to 1024"),
 ]
 

@@ -293,3 +293,16 @@ def test_program_has_no_workers(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
 
     assert "max_requests: a program serves in its own process, without a supervisor" in done.stderr
+
+
+def test_demand(crowd: Callable[..., Crowd]) -> None:
+    """While requests wait for a thread there are more workers, up to the most that are allowed."""
+    servers = crowd("--processes", "1", "--max-processes", "2", "--threads", "2")
+    assert servers.settles(1)
+    with Load(servers.server.port, "/wait", keeping=16, opening=0) as load:
+        servers.server.wait_for_log("one worker more: 2", timeout_s=15)
+
+        assert until(lambda: 2 == len(servers.pids()), 10)
+        load.run(4)
+        assert 2 == servers.status()["processes"]
+    assert [] == load.failures

@@ -1,7 +1,7 @@
 //! Where to listen: the forms of `--bind`, read and written back.
 
 use std::fmt;
-use std::net::Ipv6Addr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -29,6 +29,19 @@ const HOST_BYTES_MAX: usize = 253;
 
 /// What `:PORT` means.
 pub(crate) const EVERY_ADDRESS: &str = "0.0.0.0";
+
+impl Bind {
+    /// Whether only this machine can connect.
+    pub(crate) fn is_local(&self) -> bool {
+        match self {
+            Self::Tcp { host, .. } => {
+                host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+            }
+            Self::Unix(_) => true,
+            Self::Fd(_) => false,
+        }
+    }
+}
 
 impl FromStr for Bind {
     type Err = String;

@@ -95,6 +95,12 @@ pub(crate) fn resolve(
     } else if from_parts {
         settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
     }
+    if settings.reload
+        && let Some(open) = settings.bind.iter().find(|bind| !bind.is_local())
+    {
+        let message = format!("reload: it is for development, and {open} can be reached from elsewhere");
+        return Err(Failure::usage(message));
+    }
     settings.target = target.map(str::to_owned);
     look_at_disk(&mut settings)?;
     Ok(settings)

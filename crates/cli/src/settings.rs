@@ -42,7 +42,13 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
 
     pub processes: Processes,
+    /// 0: as many as `processes`.
+    pub min_processes: u64,
+    /// 0: as many as `processes`.
+    pub max_processes: u64,
     pub preload: bool,
+    pub reload: bool,
+    pub touch_reload: Option<PathBuf>,
     pub reload_pace: Pace,
     /// 0: any number.
     pub max_requests: u64,

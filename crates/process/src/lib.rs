@@ -21,6 +21,7 @@
 mod admin;
 mod cause;
 mod client;
+mod demand;
 pub mod grant;
 mod message;
 mod metrics;
@@ -33,9 +34,11 @@ mod status;
 mod succession;
 mod supervisor;
 mod usage;
+mod watch;
 mod worker;
 
 pub use client::{control_folder, order};
+pub use demand::Bounds;
 pub use message::{Channel, FromWorker, ToWorker};
 pub use plan::{Limits, Pace, Plan, Sockets};
 pub use prototype::Orders as PrototypeOrders;

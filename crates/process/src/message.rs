@@ -22,6 +22,8 @@ pub enum ToWorker {
     Dump(u64),
     /// Say which requests run; the answer carries this number.
     Running(u64),
+    /// Say which files the application was imported from.
+    Sources,
     /// Log from this level on: `debug`, `info`, `warning` or `error`.
     LogLevel(String),
     /// Open the logs again: somebody has renamed them.
@@ -42,6 +44,8 @@ pub enum FromWorker {
         /// The application, such as `mysite.wsgi:application (WSGI)`; empty when there are only folders.
         serves: String,
     },
+    /// The files that the application was imported from.
+    Sources(Vec<std::path::PathBuf>),
     /// The answer to the question with this number.
     Answer(u64, serde_json::Value),
 }

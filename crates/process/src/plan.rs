@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use adyton_sys::child::Program;
 
+use crate::demand::Bounds;
 use crate::succession::Note;
 
 /// The listening sockets of one worker: for each of its loops those of every address.
@@ -21,6 +23,8 @@ pub struct Plan {
     pub preload: bool,
     /// How many workers serve.
     pub processes: usize,
+    /// Between which numbers that may change by itself.
+    pub bounds: Bounds,
     /// How many may be started at once in the place of others.
     pub pace: Pace,
     /// When a worker is replaced, and how long it may take for what.
@@ -37,6 +41,10 @@ pub struct Plan {
     pub admin: Option<OwnedFd>,
     /// Told, once, when the first worker serves: with what it serves.
     pub on_ready: Box<dyn FnMut(&str)>,
+    /// A file whose change is a reload.
+    pub touch: Option<PathBuf>,
+    /// Whether a change of the application's own files is a reload: in development.
+    pub develops: bool,
     /// What an earlier life of this supervisor has left.
     pub note: Option<Note>,
     /// From a graceful stop's beginning to its first act.

@@ -52,6 +52,8 @@ pub(crate) struct Staff {
     pub(crate) lifetime_max_ms: u64,
     /// Memory, when it was looked at last.
     pub(crate) rss_bytes: u64,
+    /// CPU time, when it was looked at last.
+    pub(crate) cpu_ms: u64,
 }
 
 /// A slot.

@@ -158,6 +158,7 @@ impl NotedWorker {
             requests_max: self.requests_max,
             lifetime_max_ms: self.lifetime_max_ms,
             rss_bytes: 0,
+            cpu_ms: 0,
         })
     }
 }

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::admin;
 use crate::cause::{Cause, Known, NOT_LOADED, cause};
+use crate::demand::{Demand, Seen};
 use crate::message::{Channel, FromWorker, ToWorker};
 use crate::notify::Manager;
 use crate::plan::{Pace, Plan, Sockets};
@@ -26,10 +27,14 @@ use crate::question::{Answer, Ask, Desk, Question};
 use crate::slot::{Slot, Staff, State};
 use crate::succession::Note;
 use crate::usage;
+use crate::watch::Watch;
 use crate::worker::Place;
 
 /// How often it looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;
+
+/// In development somebody waits for it.
+const DEVELOPING_TICK_MS: u64 = 300;
 
 /// And while one of them is between two states.
 const QUICK_TICK_MS: u64 = 50;
@@ -141,6 +146,8 @@ pub(crate) struct Supervisor {
     reloads: Vec<(Sender<Answer>, u64)>,
     rounds: Vec<Round>,
     round: u64,
+    watch: Watch,
+    demand: Demand,
     oom_kills: u64,
     looked_ms: u64,
     random: u64,
@@ -183,6 +190,8 @@ impl Supervisor {
             reloads: Vec::new(),
             rounds: Vec::new(),
             round: 0,
+            watch: Watch::default(),
+            demand: Demand::default(),
             oom_kills: usage::oom_kills(),
             looked_ms: 0,
             random: clock::monotonic_us() | 1,
@@ -190,6 +199,9 @@ impl Supervisor {
         };
         for _ in 0..supervisor.plan.processes {
             supervisor.add_slot()?;
+        }
+        if let Some(touch) = &supervisor.plan.touch {
+            supervisor.watch.add(touch);
         }
         if let Some(note) = note {
             supervisor.go_on(&note)?;
@@ -259,7 +271,7 @@ impl Supervisor {
         all.extend(open.map(|worker| worker.channel.as_fd()));
         let importing = self.prototypes.iter().filter(|prototype| !prototype.is_ready);
         all.extend(importing.map(AsFd::as_fd));
-        let tick_ms = if between { QUICK_TICK_MS } else { TICK_MS };
+        let tick_ms = if between { QUICK_TICK_MS } else { self.tick_ms() };
         socket::wait_readable(&all, tick_ms.min(self.manager.patience_ms())).map(|_| ())
     }
 
@@ -323,6 +335,7 @@ impl Supervisor {
     /// A worker has said something.
     fn note(&mut self, at: usize, of: usize, message: FromWorker, now_ms: u64) {
         match message {
+            FromWorker::Sources(files) => self.watch.add_sources(&files),
             FromWorker::Hello { pid } => self.slots[at].workers[of].pid = pid,
             FromWorker::Ready { serves } => self.note_ready(at, of, serves, now_ms),
             FromWorker::Answer(number, value) => {
@@ -602,9 +615,11 @@ impl Supervisor {
 
     /// Looks at what is due.
     fn look(&mut self, now_ms: u64) {
-        let fresh = now_ms >= self.looked_ms + TICK_MS;
+        let fresh = now_ms >= self.looked_ms + self.tick_ms();
         if fresh {
-            self.looked_ms = now_ms;
+            let elapsed_ms = now_ms.saturating_sub(std::mem::replace(&mut self.looked_ms, now_ms));
+            self.look_at_files(now_ms);
+            self.look_at_demand(elapsed_ms, now_ms);
         }
         let limits = self.plan.limits.clone();
         for slot in &mut self.slots {
@@ -636,6 +651,49 @@ impl Supervisor {
             } else {
                 self.rounds.push(round);
             }
+        }
+    }
+
+    /// How often it looks while nothing happens.
+    fn tick_ms(&self) -> u64 {
+        if self.plan.develops { DEVELOPING_TICK_MS } else { TICK_MS }
+    }
+
+    /// Reloads when a file has changed that is watched.
+    fn look_at_files(&mut self, now_ms: u64) {
+        if self.plan.develops {
+            // What was imported since the last look is watched from the next one on.
+            for worker in self.slots.iter().filter_map(Slot::serving) {
+                // One that is gone is noticed by its end.
+                let _ = worker.channel.send(&ToWorker::Sources);
+            }
+        }
+        if let Some(file) = self.watch.look() {
+            log::write(Level::Info, format_args!("{} has changed", file.display()));
+            self.reload(now_ms);
+        }
+    }
+
+    /// Starts one worker more or gives one up, as the requests that there are demand.
+    fn look_at_demand(&mut self, elapsed_ms: u64, now_ms: u64) {
+        let bounds = self.plan.bounds;
+        if bounds.least == bounds.most || self.stop.is_some() {
+            return;
+        }
+        let mut seen = Seen { elapsed_ms, ..Seen::default() };
+        for slot in self.slots.iter_mut().filter(|slot| slot.retires_ms.is_none()) {
+            for worker in slot.workers.iter_mut().filter(|worker| worker.state == State::Serving) {
+                let cpu_ms = usage::cpu_ms(worker.pid);
+                seen.cpu_ms += cpu_ms.saturating_sub(std::mem::replace(&mut worker.cpu_ms, cpu_ms));
+                seen.queued += worker.tally.get(Cell::QueueLength);
+                seen.busy += worker.tally.get(Cell::ThreadsBusy);
+                seen.threads += worker.tally.get(Cell::Threads);
+            }
+        }
+        seen.workers = self.wanted();
+        match self.demand.look(seen, bounds) {
+            0 => {}
+            by => self.scale(by, now_ms),
         }
     }
 
@@ -719,6 +777,7 @@ impl Supervisor {
             requests_max: self.jittered(requests_max),
             lifetime_max_ms: self.jittered(lifetime_max_ms),
             rss_bytes: 0,
+            cpu_ms: 0,
         };
         self.slots[at].workers.push(staff);
         Ok(())

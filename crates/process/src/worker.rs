@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use adyton_server::Ending;
@@ -105,6 +106,8 @@ pub trait Orders: Send + Sync + 'static {
     fn dump(&self) -> serde_json::Value;
     /// Which requests run.
     fn running(&self) -> serde_json::Value;
+    /// Which files the application was imported from.
+    fn sources(&self) -> Vec<PathBuf>;
     /// Open the logs again.
     fn reopen(&self);
 }
@@ -206,6 +209,10 @@ fn follow(message: ToWorker, channel: &Channel, orders: &Arc<dyn Orders>) {
     };
     match message {
         ToWorker::Drain { is_patient, takes_queue } => orders.drain(Ending { is_patient, takes_queue }),
+        ToWorker::Sources => {
+            // As above.
+            let _ = channel.send(&FromWorker::Sources(orders.sources()));
+        }
         ToWorker::Running(number) => answer(number, orders.running()),
         ToWorker::Dump(number) => answer(number, orders.dump()),
         ToWorker::LogLevel(level) => {

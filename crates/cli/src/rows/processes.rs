@@ -27,6 +27,26 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "min-processes",
+        kind: number(1024, |settings, number| settings.min_processes = number),
+        default: "0",
+        example: "1",
+        help: "workers at least, when little is asked; 0: all",
+        detail: "One less when for a minute one less would have been enough: by its CPU time, and by its threads. With 0 \
+                 there are never fewer than `--processes` says.",
+        ..GROUP
+    },
+    Row {
+        name: "max-processes",
+        kind: number(1024, |settings, number| settings.max_processes = number),
+        default: "0",
+        example: "8",
+        help: "workers at most, when requests wait; 0: all",
+        detail: "One more when requests have waited for a thread for three seconds. With 0 there are never more than \
+                 `--processes` says.",
+        ..GROUP
+    },
+    Row {
         name: "preload",
         kind: Kind::Switch { set: |settings, on| settings.preload = on },
         default: "off",
@@ -34,6 +54,24 @@ pub(super) const ROWS: &[Row] = &[
         help: "import once, fork workers from that",
         detail: "Workers share the memory of what was imported, and start in milliseconds. The application must not start \
                  threads or open connections while it is imported: `adyton.hooks.on_fork` is for these.",
+        ..GROUP
+    },
+    Row {
+        name: "reload",
+        kind: Kind::Switch { set: |settings, on| settings.reload = on },
+        default: "off",
+        example: "on",
+        help: "in development: reload when a file changes",
+        detail: "The files that the application was imported from, those beside them, and the pages in browsers, too. For \
+                 development only: it is refused where others than this machine could connect.",
+        ..GROUP
+    },
+    Row {
+        name: "touch-reload",
+        kind: Kind::Path { shape: "FILE", set: |settings, path| settings.touch_reload = Some(path) },
+        example: "reload.txt",
+        help: "file whose change is a reload",
+        detail: "Looked at once a second; it need not be there. For deployments that end with `touch FILE`.",
         ..GROUP
     },
     Row {

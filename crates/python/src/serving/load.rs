@@ -44,6 +44,17 @@ pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Option<Appl
     examine(py, object, &name, settings.interface).map(Some).map_err(|error| report(py, &module, &error))
 }
 
+/// The application with what development adds to it.
+pub(crate) fn developed(py: Python<'_>, found: Application, generation: u32) -> PyResult<Application> {
+    let kind = match found.kind {
+        Kind::Wsgi => "wsgi",
+        Kind::Handler => "handler",
+    };
+    let module = py.import("adyton._develop")?;
+    let object = module.call_method1("wrap", (&found.object, kind, generation))?.unbind();
+    Ok(Application { object, ..found })
+}
+
 /// Says what kind of application an object is.
 pub(crate) fn examine(
     py: Python<'_>,

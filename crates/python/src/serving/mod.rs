@@ -143,6 +143,10 @@ fn serve_as(
     if place.2 > 1 {
         hook(py, "on_reload", place)?;
     }
+    let application = match application {
+        Some(found) if settings.reload => Some(load::developed(py, found, place.2)?),
+        other => other,
+    };
     let beside = Some((others, share));
     serve_at(py, settings, application, Position { listening, beside, tally, line: Some(line), place })
 }

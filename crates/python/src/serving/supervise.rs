@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use adyton_cli::{Bind, Control, Pace, Processes, Settings};
 use adyton_process::grant::Grant;
-use adyton_process::{End, Limits, Note, Plan, Sockets, Taken, control_folder};
+use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, Taken, control_folder};
 use adyton_sys::child::Program;
 use adyton_sys::{process, socket, user};
 use pyo3::prelude::*;
@@ -59,6 +59,7 @@ pub(crate) fn supervise(
         arguments: arguments.iter().map(OsString::from).collect(),
         preload: settings.preload,
         processes: slots.len(),
+        bounds: bounds(settings, slots.len())?,
         pace: match settings.reload_pace {
             Pace::All => adyton_process::Pace::All,
             Pace::One => adyton_process::Pace::One,
@@ -70,6 +71,8 @@ pub(crate) fn supervise(
         control,
         admin,
         on_ready,
+        touch: settings.touch_reload.clone(),
+        develops: settings.reload,
         note,
         drain_delay_ms: settings.drain_delay_ms,
     };
@@ -189,6 +192,18 @@ fn processes(settings: &Settings, loops: usize) -> (usize, String) {
         _ if loops > 1 => (1, format!("its {loops} event loops use every CPU: this Python has no lock")),
         _ => Grant::ask().workers(),
     }
+}
+
+/// Between which numbers the workers may change by themselves.
+fn bounds(settings: &Settings, processes: usize) -> Result<Bounds, Failure> {
+    let number =
+        |number: u64| if number == 0 { processes } else { usize::try_from(number).unwrap_or(processes) };
+    let (least, most) = (number(settings.min_processes), number(settings.max_processes));
+    if least <= processes && processes <= most {
+        return Ok(Bounds { least, most });
+    }
+    let what = format!("min-processes, processes and max-processes are {least}, {processes} and {most}");
+    Err(Failure::Said(format!("{what}: each must be at least the one before"), 2))
 }
 
 /// How this program was started, without the `count` arguments that the user typed.

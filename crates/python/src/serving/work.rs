@@ -1,5 +1,6 @@
 //! A worker's half: what the supervisor orders is done here.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -69,6 +70,16 @@ impl Orders for Reach {
     fn running(&self) -> Value {
         let running = self.server.running();
         running.into_iter().map(|(request, for_ms)| json!({"request": request, "for_ms": for_ms})).collect()
+    }
+
+    fn sources(&self) -> Vec<PathBuf> {
+        Python::attach(|py| -> PyResult<Vec<PathBuf>> {
+            py.import("adyton._load")?.call_method0("sources")?.extract()
+        })
+        .unwrap_or_else(|error| {
+            log::write(Level::Error, format_args!("nobody knows which files to watch: {error}"));
+            Vec::new()
+        })
     }
 
     fn reopen(&self) {

@@ -1,0 +1,126 @@
+//! How many workers are wanted, between `--min-processes` and `--max-processes`: more while requests wait for a thread,
+//! fewer when all that they do could be done by one less.
+//!
+//! It grows within seconds and shrinks within a minute, and not again at once: a worker that starts uses the CPU itself.
+
+/// The bounds; equal ones leave the number as it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// So many at least.
+    pub least: usize,
+    /// So many at most.
+    pub most: usize,
+}
+
+/// Looks, a second apart, with requests waiting before there is one worker more.
+const LOOKS_TO_GROW: u32 = 3;
+
+/// Looks at which one worker less would have been enough before there is one less.
+const LOOKS_TO_SHRINK: u32 = 60;
+
+/// Looks after a change before the next one.
+const LOOKS_TO_SETTLE: u32 = 5;
+
+/// A worker that is this busy, in thousandths of a CPU, has nothing to spare.
+const BUSY_THOUSANDTHS: u64 = 500;
+
+/// What is seen at one look.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Workers that serve.
+    pub(crate) workers: usize,
+    /// Requests that wait for a thread, in all of them.
+    pub(crate) queued: u64,
+    /// Threads inside slow calls, in all of them, and how many there may be in each.
+    pub(crate) busy: u64,
+    pub(crate) threads: u64,
+    /// CPU time of all workers since the last look, in milliseconds.
+    pub(crate) cpu_ms: u64,
+    /// Since the last look.
+    pub(crate) elapsed_ms: u64,
+}
+
+/// What was seen so far.
+#[derive(Debug, Default)]
+pub(crate) struct Demand {
+    waiting: u32,
+    idle: u32,
+    settling: u32,
+}
+
+impl Demand {
+    /// Takes note of a look; says by how many the workers are to change.
+    pub(crate) fn look(&mut self, seen: Seen, bounds: Bounds) -> i8 {
+        if self.settling > 0 {
+            self.settling -= 1;
+            return 0;
+        }
+        self.waiting = if seen.queued > 0 { self.waiting + 1 } else { 0 };
+        self.idle = if could_do_with_less(seen) { self.idle + 1 } else { 0 };
+        let change = if seen.workers < bounds.least
+            || (self.waiting >= LOOKS_TO_GROW && seen.workers < bounds.most)
+        {
+            1
+        } else if seen.workers > bounds.most || (self.idle >= LOOKS_TO_SHRINK && seen.workers > bounds.least)
+        {
+            -1
+        } else {
+            return 0;
+        };
+        *self = Self { settling: LOOKS_TO_SETTLE, ..Self::default() };
+        change
+    }
+}
+
+/// Whether one worker less would have had the time and the threads for all that was done.
+fn could_do_with_less(seen: Seen) -> bool {
+    let others = seen.workers.saturating_sub(1) as u64;
+    let per_worker = seen.threads / (seen.workers.max(1) as u64);
+    seen.queued == 0
+        && seen.cpu_ms * 1000 < others * BUSY_THOUSANDTHS * seen.elapsed_ms
+        && seen.busy * 2 < others * per_worker
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bounds, Demand, LOOKS_TO_GROW, LOOKS_TO_SETTLE, LOOKS_TO_SHRINK, Seen};
+
+    const BOUNDS: Bounds = Bounds { least: 1, most: 3 };
+    const CALM: Seen = Seen { workers: 2, queued: 0, busy: 0, threads: 32, cpu_ms: 10, elapsed_ms: 1_000 };
+    const FULL: Seen = Seen { queued: 5, busy: 32, ..CALM };
+
+    /// The changes, with the look at which each came.
+    fn changes(seen: Seen, looks: u32) -> Vec<(u32, i8)> {
+        let mut demand = Demand::default();
+        (1..=looks).map(|look| (look, demand.look(seen, BOUNDS))).filter(|(_, change)| *change != 0).collect()
+    }
+
+    /// It grows soon, and then waits for what that brings.
+    #[test]
+    fn grows() {
+        let next = LOOKS_TO_GROW + LOOKS_TO_SETTLE + LOOKS_TO_GROW;
+
+        assert_eq!(vec![(LOOKS_TO_GROW, 1), (next, 1)], changes(FULL, next));
+        assert!(changes(Seen { workers: 3, ..FULL }, 100).is_empty(), "there are as many as there may be");
+    }
+
+    /// It shrinks late, and neither below the least nor while there is work for all.
+    #[test]
+    fn shrinks() {
+        assert_eq!(vec![(LOOKS_TO_SHRINK, -1)], changes(CALM, LOOKS_TO_SHRINK));
+        assert!(changes(Seen { workers: 1, threads: 16, ..CALM }, 200).is_empty());
+        assert!(changes(Seen { cpu_ms: 900, ..CALM }, 200).is_empty(), "they compute");
+        assert!(changes(Seen { busy: 12, ..CALM }, 200).is_empty(), "they wait, in many threads");
+    }
+
+    /// A moment's calm begins the count anew.
+    #[test]
+    fn hesitates() {
+        let mut demand = Demand::default();
+        for look in 0..100 {
+            let seen = if look % 3 == 2 { CALM } else { FULL };
+
+            assert_eq!(0, demand.look(seen, BOUNDS), "look {look}");
+        }
+    }
+}

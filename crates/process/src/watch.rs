@@ -1,0 +1,114 @@
+//! Files whose change is a reload: one that the user names (`--touch-reload`), and in development those that the
+//! application was imported from (`--reload`), with their neighbours.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Neighbours that are looked at, at most: a folder of data may hold any number of files.
+const NEIGHBOURS_MAX: usize = 2_000;
+
+/// What is looked at, and when it was changed last.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// `None`: not there.
+    changed: BTreeMap<PathBuf, Option<SystemTime>>,
+    /// The folders whose Python files are looked at, too: a module may be added that is then imported.
+    folders: Vec<PathBuf>,
+}
+
+impl Watch {
+    /// Looks at one more file from now on.
+    pub(crate) fn add(&mut self, file: &Path) {
+        if !self.changed.contains_key(file) {
+            self.changed.insert(file.to_owned(), modified(file));
+        }
+    }
+
+    /// Looks at the files of an application, and at those beside them.
+    pub(crate) fn add_sources(&mut self, files: &[PathBuf]) {
+        for file in files {
+            self.add(file);
+            if let Some(folder) = file.parent()
+                && !self.folders.iter().any(|known| known == folder)
+            {
+                self.folders.push(folder.to_owned());
+                self.add_neighbours(folder);
+            }
+        }
+    }
+
+    fn add_neighbours(&mut self, folder: &Path) -> Option<PathBuf> {
+        let mut found = None;
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(NEIGHBOURS_MAX);
+        for path in entries.map(|entry| entry.path()) {
+            if path.extension().is_some_and(|end| end == "py") && !self.changed.contains_key(&path) {
+                self.add(&path);
+                found = Some(path);
+            }
+        }
+        found
+    }
+
+    /// A file that has changed since the last look, was added or removed.
+    pub(crate) fn look(&mut self) -> Option<PathBuf> {
+        let mut found = None;
+        for (file, before) in &mut self.changed {
+            let now = modified(file);
+            if *before != now {
+                *before = now;
+                found = Some(file.clone());
+            }
+        }
+        for folder in std::mem::take(&mut self.folders) {
+            found = self.add_neighbours(&folder).or(found);
+            self.folders.push(folder);
+        }
+        found
+    }
+}
+
+fn modified(file: &Path) -> Option<SystemTime> {
+    fs::metadata(file).and_then(|data| data.modified()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io;
+    use std::time::{Duration, SystemTime};
+
+    use super::Watch;
+
+    /// A change, an addition and a removal are each noticed once.
+    #[test]
+    fn noticed_once() -> io::Result<()> {
+        let folder = std::env::temp_dir().join(format!("adyton-watch-{}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        let (one, other) = (folder.join("one.py"), folder.join("other.py"));
+        fs::write(&one, "1")?;
+        let mut watch = Watch::default();
+        watch.add_sources(std::slice::from_ref(&one));
+
+        assert_eq!(None, watch.look());
+
+        fs::File::options()
+            .write(true)
+            .open(&one)?
+            .set_modified(SystemTime::now() + Duration::from_secs(5))?;
+
+        assert_eq!(Some(one.clone()), watch.look());
+        assert_eq!(None, watch.look());
+
+        fs::write(&other, "2")?;
+
+        assert_eq!(Some(other.clone()), watch.look());
+        assert_eq!(None, watch.look());
+
+        fs::remove_file(&other)?;
+
+        assert_eq!(Some(other), watch.look());
+        fs::remove_dir_all(&folder)
+    }
+}
