@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 import re
 import socket
 from typing import TYPE_CHECKING
@@ -140,11 +142,12 @@ def test_variables(serve: Servers, application: Path, tmp_path: Path) -> None:
 
 
 def free_port() -> int:
-    """Return a port that was free a moment ago."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """Return a port that was free a moment ago, and that the kernel gives to no client."""
+    while True:
+        port = random.randrange(20_000, 30_000)
+        with socket.socket() as listener, contextlib.suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 def test_port_variable(serve: Servers, application: Path) -> None:

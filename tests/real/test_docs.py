@@ -32,7 +32,9 @@ VARIABLE = re.compile(r"\bADYTON_[A-Z0-9_]+")
 LINK = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
-FLAGS_OF_OTHERS = {"--noinput"}
+FLAGS_OF_OTHERS = {"--noinput", "--unix-socket"}
+FLAGS_OF_ORDERS = {"--json"}
+"""Of `adyton status` and the others that speak to a server."""
 WRONG_ON_PURPOSE = {"--keep-alive-tiemout"}
 """Shown in docs/errors.md, with the answer to it."""
 
@@ -165,7 +167,7 @@ def test_settings_exist(page: Path) -> None:
     """Every flag and every variable that a page names is a setting."""
     text = page.read_text("utf-8")
     shown = server.run("serve", "--help").stdout
-    known = set(FLAG.findall(shown)) | FLAGS_OF_OTHERS
+    known = set(FLAG.findall(shown)) | FLAGS_OF_OTHERS | FLAGS_OF_ORDERS
     flags = set(FLAG.findall(without_other_commands(text))) - WRONG_ON_PURPOSE
 
     assert set() == flags - known
@@ -177,9 +179,15 @@ def test_settings_exist(page: Path) -> None:
 
 
 def without_other_commands(text: str) -> str:
-    """Leave out lines of shell that run something else."""
+    """Leave out lines of shell that run something else, and what other servers call their settings."""
     others = ("make ", "pip ", "python ", "cargo ", ".venv/")
-    return "\n".join(line for line in text.splitlines() if not line.startswith(others))
+    lines = [line for line in text.splitlines() if not line.startswith(others)]
+    compares = False
+    for at, line in enumerate(lines):
+        compares = line.startswith("| Adyton | ") or (compares and line.startswith("|"))
+        if compares:
+            lines[at] = line.split("|")[1]
+    return "\n".join(lines)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names)

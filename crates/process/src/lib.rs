@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod burial;
 mod cause;
 mod client;
 mod demand;
@@ -30,6 +31,7 @@ mod plan;
 mod prototype;
 mod question;
 mod slot;
+mod staffing;
 mod status;
 mod succession;
 mod supervisor;

@@ -4,11 +4,18 @@
 //! A worker is forked twice, so that it is the supervisor's child and not the prototype's.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use adyton_server::log::{self, Level};
+use adyton_sys::child::Kick;
 use adyton_sys::{child, pass, socket};
 
+use crate::slot::LAST_WORDS_MS;
+use crate::supervisor::Supervisor;
 use crate::worker::{Place, Worker};
+
+/// How long nobody is started in the place of a prototype that could not import the application.
+pub(crate) const PROTOTYPE_PAUSE_MS: u64 = 1_000;
 
 /// What a prototype says when it has imported the application.
 const READY: &[u8] = b"ready";
@@ -49,6 +56,53 @@ impl Prototype {
 impl AsFd for Prototype {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.line.as_fd()
+    }
+}
+
+impl Supervisor {
+    /// Starts the process that workers of this generation are forked from; ends those that are no longer needed.
+    pub(crate) fn keep_prototypes(&mut self, now_ms: u64) {
+        if !self.plan.preload {
+            return;
+        }
+        let (generation, proven) = (self.generation, self.proven);
+        self.prototypes.retain(|prototype| prototype.generation == generation || generation > proven);
+        for prototype in &mut self.prototypes {
+            if prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+                let pid = prototype.pid;
+                log::write(
+                    Level::Error,
+                    format_args!("the prototype (process {pid}) is not ready; this is where it is:"),
+                );
+                child::kick(pid, Kick::Abort);
+                prototype.due_ms = Some(now_ms + LAST_WORDS_MS);
+            }
+        }
+        let is_there = self.prototypes.iter().any(|prototype| prototype.generation == generation);
+        let is_wanted = self.slots.iter().any(|slot| slot.wants_worker(generation, now_ms));
+        if is_there || !is_wanted || now_ms < self.prototype_not_before_ms {
+            return;
+        }
+        if let Err(error) = self.start_prototype(now_ms) {
+            log::write(Level::Error, format_args!("the prototype cannot be started: {error}"));
+            self.prototype_not_before_ms = now_ms + PROTOTYPE_PAUSE_MS;
+        }
+    }
+
+    pub(crate) fn start_prototype(&mut self, now_ms: u64) -> io::Result<()> {
+        let (ours, theirs) = pass::pair()?;
+        let mut arguments = vec!["prototype".into(), theirs.as_raw_fd().to_string().into()];
+        arguments.extend(self.plan.arguments.iter().cloned());
+        let pid = self.plan.program.spawn(&arguments, &[theirs.as_fd()])?;
+        let timeout_ms = self.plan.limits.startup_timeout_ms;
+        let due_ms = (timeout_ms > 0).then_some(now_ms + timeout_ms);
+        self.prototypes.push(Prototype::new(pid, self.generation, ours, due_ms));
+        Ok(())
+    }
+
+    /// The prototype of this generation, once it can fork.
+    pub(crate) fn prototype(&self) -> Option<&Prototype> {
+        self.prototypes.iter().find(|prototype| prototype.is_ready && prototype.generation == self.generation)
     }
 }
 

@@ -1,9 +1,13 @@
 //! A slot: its sockets, and the workers that serve on them, one after the other.
 
-use adyton_server::tally::Tally;
+use adyton_server::Ending;
+use adyton_server::log::{self, Level};
+use adyton_server::tally::{Cell, Tally};
+use adyton_sys::child::{self, Kick};
 
-use crate::message::Channel;
-use crate::plan::Sockets;
+use crate::message::{Channel, ToWorker};
+use crate::plan::{Limits, Sockets};
+use crate::usage;
 
 /// The longest that a slot waits before it tries again.
 const BACKOFF_MS_MAX: u64 = 30_000;
@@ -13,6 +17,15 @@ const BACKOFF_MS: u64 = 100;
 
 /// A worker that has served for so long has proved itself.
 const PROVEN_MS: u64 = 10_000;
+
+/// A worker that does not end in time gets so much more to say where it is.
+pub(crate) const LAST_WORDS_MS: u64 = 2_000;
+
+/// What a worker needs to end by itself, beyond the time of its requests.
+const ENDING_MS: u64 = 2_000;
+
+/// The end of a worker whose successor serves at the same sockets.
+pub(crate) const SUCCEEDED: Ending = Ending { is_patient: true, takes_queue: false };
 
 /// How far a worker has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +67,68 @@ pub(crate) struct Staff {
     pub(crate) rss_bytes: u64,
     /// CPU time, when it was looked at last.
     pub(crate) cpu_ms: u64,
+}
+
+impl Staff {
+    /// Tells a worker to take nothing more, finish, and end.
+    pub(crate) fn drain(&mut self, why: &str, ending: Ending, graceful_ms: u64, now_ms: u64) {
+        let Ending { is_patient, takes_queue } = ending;
+        let order = ToWorker::Drain { is_patient, takes_queue };
+        if matches!(self.state, State::Draining | State::Doomed) {
+            if !is_patient && self.state == State::Draining && !std::mem::replace(&mut self.hurried, true) {
+                // It may have ended already.
+                let _ = self.channel.send(&order);
+            }
+            return;
+        }
+        self.hurried = !is_patient;
+        (self.state, self.told) = (State::Draining, Some(why.to_owned()));
+        self.due_ms = Some(now_ms + graceful_ms + ENDING_MS);
+        if self.channel.send(&order).is_err() {
+            child::kick(self.pid, Kick::Terminate);
+        }
+    }
+
+    /// A worker's time is over: it is made to say where it is, and then ended.
+    pub(crate) fn press(&mut self, number: usize, limits: &Limits, now_ms: u64) {
+        if self.state == State::Doomed {
+            child::kick(self.pid, Kick::Kill);
+            self.due_ms = None;
+            return;
+        }
+        let seconds = |ms: u64| ms / 1000;
+        let why = match self.state {
+            State::Starting => format!("was not ready after {} s", seconds(limits.startup_timeout_ms)),
+            _ => format!("had not finished {} s after it was told to", seconds(limits.graceful_timeout_ms)),
+        };
+        log::write(
+            Level::Error,
+            format_args!("worker {number} (process {}) {why}; this is where it is:", self.pid),
+        );
+        (self.state, self.doomed) = (State::Doomed, Some(why));
+        self.due_ms = Some(now_ms + LAST_WORDS_MS);
+        child::kick(self.pid, Kick::Abort);
+    }
+
+    /// Why a worker has to be replaced; nothing if it may go on.
+    pub(crate) fn past_limit(&self, limits: &Limits, now_ms: u64) -> Option<String> {
+        let past = |number: u64, most: u64| most > 0 && number >= most;
+        let served_ms = self.serving_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
+        let requests = self.tally.sample().answers();
+        if self.tally.get(Cell::Stuck) > 0 {
+            Some("a request in it does not end".to_owned())
+        } else if past(requests, self.requests_max) {
+            Some(format!("it has answered {requests} requests"))
+        } else if past(served_ms, self.lifetime_max_ms) {
+            Some(format!("it has served for {} s", served_ms / 1000))
+        } else if past(self.rss_bytes, limits.rss_max_bytes) {
+            Some(format!("it has {} MiB of memory", self.rss_bytes >> 20))
+        } else if limits.cpu_max_ms > 0 && usage::cpu_ms(self.pid) >= limits.cpu_max_ms {
+            Some(format!("it has used {} s of CPU time", limits.cpu_max_ms / 1000))
+        } else {
+            None
+        }
+    }
 }
 
 /// A slot.

@@ -6,12 +6,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
+use adyton_server::log::{self, Level};
 use adyton_server::share;
 use adyton_server::tally::{Sample, Tally};
 use adyton_sys::board::Board;
-use adyton_sys::child;
+use adyton_sys::child::{self, Exit};
 use serde::{Deserialize, Serialize};
 
+use crate::cause::Cause;
 use crate::message::Channel;
 use crate::plan::Sockets;
 use crate::slot::{Slot, Staff, State};
@@ -207,5 +209,46 @@ impl Supervisor {
             admin: self.admin.as_ref().map(AsRawFd::as_raw_fd),
         };
         child::note(&serde_json::to_vec(&note)?)
+    }
+
+    /// Goes on where another program has left off.
+    pub(crate) fn go_on(&mut self, note: &Note) -> io::Result<()> {
+        self.past = note.take_workers(&mut self.slots)?;
+        (self.shares, self.spare) = (note.take_shares()?, note.take_spare()?);
+        (self.generation, self.proven, self.announced) = (note.generation, note.proven, note.generation);
+        (self.starts, self.since_ms, self.serves) = (note.starts, note.since_ms, note.serves.clone());
+        let known =
+            note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
+        self.deaths = known.collect();
+        log::write(Level::Info, format_args!("the supervisor is version {} now", env!("CARGO_PKG_VERSION")));
+        Ok(())
+    }
+
+    /// Has the program that is on the disk now take the place of this one, if it can be started: not while workers
+    /// are between two states.
+    pub(crate) fn make_way(&mut self) {
+        let is_calm = self.workers().all(|worker| worker.serving_ms.is_some());
+        if !self.succession || !is_calm || self.trial.is_some() || self.stop.is_some() {
+            return;
+        }
+        self.succession = false;
+        match self.plan.program.spawn(&["succeed".into()], &[]) {
+            Ok(pid) => self.trial = Some(pid),
+            Err(error) => log::write(Level::Error, format_args!("the program cannot be started: {error}")),
+        }
+    }
+
+    /// The trial is over.
+    pub(crate) fn note_trial(&mut self, exit: Exit) {
+        self.trial = None;
+        let why = match exit {
+            Exit::Status(0) if self.stop.is_none() => self.succeed().to_string(),
+            Exit::Status(status) => format!("it ends with status {status}"),
+            Exit::Signal(number) => format!("it ends by {}", child::signal_name(number)),
+        };
+        log::write(
+            Level::Error,
+            format_args!("the program cannot take this one's place, which goes on: {why}"),
+        );
     }
 }

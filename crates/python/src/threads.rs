@@ -3,7 +3,7 @@
 //! They are `threading.Thread`s, so that applications, debuggers and profilers find them where they find
 //! all others. With one thread for the application it is the main thread, and the others never see Python.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use adyton_server::log::{self, Level};
@@ -98,8 +98,11 @@ fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
 
 /// The application has many threads, and this one waits for them.
 fn run_beside_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
+    // Nobody drives before all are there: a first request that keeps the interpreter to itself would keep those out that
+    // are to go on without it.
+    let all = Arc::new(Barrier::new(server.threads()));
     for _ in 0..server.threads() {
-        start(py, server)?;
+        start(py, server, Some(&all))?;
     }
     interpreter::detach();
     let done = server.wait(PATIENCE);
@@ -152,16 +155,20 @@ fn wait_for_threads(py: Python<'_>) -> PyResult<()> {
     Ok(())
 }
 
-fn start(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
+/// Starts a thread of the server, which waits until `all` have been started.
+fn start(py: Python<'_>, server: &Arc<Server>, all: Option<&Arc<Barrier>>) -> PyResult<()> {
     let number = lock().as_mut().map_or(0, |running| {
         running.count += 1;
         running.count
     });
-    let server = Arc::downgrade(server);
+    let (server, all) = (Arc::downgrade(server), all.map(Arc::clone));
     let work = move |arguments: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
         if let Some(server) = server.upgrade() {
             let thread = ident(arguments.py())?;
             interpreter::detach();
+            if let Some(all) = &all {
+                all.wait();
+            }
             server.work(true, thread);
             drop(server);
             interpreter::attach();
@@ -188,7 +195,7 @@ fn start(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
 
 /// Starts another thread for the server that runs. On a thread that is detached.
 pub(crate) fn spawn() {
-    let started = running().map(|server| Python::attach(|py| start(py, &server)));
+    let started = running().map(|server| Python::attach(|py| start(py, &server, None)));
     if let Some(Err(error)) = started {
         log::write(Level::Error, format_args!("another thread cannot be started: {error}"));
     }

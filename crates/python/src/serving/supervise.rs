@@ -40,7 +40,12 @@ pub(crate) fn supervise(
         std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
     }
     // One thread cannot wait for requests in two places.
-    let loops = if settings.threads > 1 { loops(py)? } else { 1 };
+    let loops = match (settings.threads, settings.processes) {
+        (1, _) => 1,
+        // All workers together have a loop for each CPU.
+        (_, Processes::Number(number)) => (loops(py)? / number).max(1),
+        _ => loops(py)?,
+    };
     let note = note.map(Note::read).transpose().map_err(Failure::system)?;
     let Open { slots, first, control, admin, why } = match &note {
         Some(note) => Open::taken(note)?,

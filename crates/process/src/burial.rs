@@ -1,0 +1,123 @@
+//! The end of children: of workers, of prototypes, and of those that nobody knows.
+
+use adyton_server::log::{self, Level};
+use adyton_server::share;
+use adyton_sys::child::Exit;
+use serde_json::json;
+
+use crate::cause::{Cause, Known, NOT_LOADED, cause};
+use crate::prototype::PROTOTYPE_PAUSE_MS;
+use crate::supervisor::{Stop, Supervisor};
+use crate::usage;
+
+/// Children of others whose end is remembered for a moment.
+const STRANGERS_MAX: usize = 64;
+
+impl Supervisor {
+    /// A child has ended.
+    pub(crate) fn bury(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        if self.trial == Some(pid) {
+            return self.note_trial(exit);
+        }
+        let found = self.slots.iter().enumerate().find_map(|(at, slot)| {
+            slot.workers.iter().position(|worker| worker.pid == pid).map(|of| (at, of))
+        });
+        let Some((at, of)) = found else { return self.bury_other(pid, exit, now_ms) };
+        let kills = usage::oom_kills();
+        let memory_was_short = kills > self.oom_kills;
+        self.oom_kills = kills;
+        let slot = &mut self.slots[at];
+        let worker = slot.workers.remove(of);
+        let known = Known {
+            served: worker.serving_ms.is_some(),
+            told: worker.told.as_deref(),
+            doomed: worker.doomed.as_deref(),
+            memory_was_short,
+            rss_bytes: worker.rss_bytes,
+        };
+        let (cause, words) = cause(exit, &known);
+        // One that does not start at all says why, and its own words are enough.
+        let is_said = self.proven == 0 && matches!(exit, Exit::Status(2 | NOT_LOADED));
+        let level = if cause == Cause::Told || is_said { Level::Debug } else { Level::Error };
+        log::write(level, format_args!("worker {} (process {pid}) {words}", slot.number));
+        *self.deaths.entry(cause).or_default() += 1;
+        share::clear(&self.shares, worker.seat);
+        self.past.add_past(&worker.tally.sample());
+        for round in &mut self.rounds {
+            round.waiting.retain(|&other| other != pid);
+        }
+        if worker.told.is_none() {
+            slot.note_failure(now_ms - worker.started_ms, now_ms);
+            if worker.serving_ms.is_none() {
+                self.note_not_started(worker.generation, exit, now_ms);
+            }
+        }
+    }
+
+    /// A child has ended that is no worker, or was not known as one yet.
+    pub(crate) fn bury_other(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        if let Some(at) = self.prototypes.iter().position(|prototype| prototype.pid == pid) {
+            let prototype = self.prototypes.remove(at);
+            self.prototype_not_before_ms = now_ms + if prototype.is_ready { 0 } else { PROTOTYPE_PAUSE_MS };
+            let known = Known {
+                served: prototype.is_ready,
+                told: (prototype.generation != self.generation).then_some("it is no longer needed"),
+                doomed: None,
+                memory_was_short: usage::oom_kills() > self.oom_kills,
+                rss_bytes: 0,
+            };
+            let (cause, words) = cause(exit, &known);
+            if cause != Cause::Told && self.stop.is_none() {
+                log::write(Level::Error, format_args!("the prototype (process {pid}) {words}"));
+            }
+            if !prototype.is_ready {
+                self.note_not_started(prototype.generation, exit, now_ms);
+            }
+            return;
+        }
+        // Process 1, and who adopts orphans, hears of everybody's children. Only a few can be workers.
+        self.strangers.push((pid, exit));
+        let surplus = self.strangers.len().saturating_sub(STRANGERS_MAX);
+        self.strangers.drain(..surplus);
+    }
+
+    /// Forked workers that have ended before, or after, they said who they are.
+    pub(crate) fn bury_nameless(&mut self, now_ms: u64) {
+        for at in 0..self.slots.len() {
+            while let Some(of) = self.slots[at].workers.iter().position(|worker| {
+                worker.channel.has_ended()
+                    && (worker.pid == 0 || self.strangers.iter().any(|(pid, _)| *pid == worker.pid))
+            }) {
+                let worker = &mut self.slots[at].workers[of];
+                let known = self.strangers.iter().find(|(pid, _)| *pid == worker.pid);
+                let exit = known.map_or(Exit::Status(1), |(_, exit)| *exit);
+                // Nobody has this number, so that it names this worker for the moment.
+                worker.pid = if worker.pid == 0 { u32::MAX } else { worker.pid };
+                let pid = worker.pid;
+                self.strangers.retain(|(other, _)| *other != pid);
+                self.bury(pid, exit, now_ms);
+            }
+        }
+    }
+
+    /// A worker has ended before it served.
+    pub(crate) fn note_not_started(&mut self, generation: u32, exit: Exit, now_ms: u64) {
+        if self.proven == 0 {
+            let status = match exit {
+                Exit::Status(status) if status == NOT_LOADED || status == 2 => {
+                    u8::try_from(status).unwrap_or(1)
+                }
+                _ => 1,
+            };
+            self.stop.get_or_insert(Stop { at_ms: now_ms, fast: true, failed: Some(status) });
+        } else if generation > self.proven && generation == self.generation {
+            self.generation = self.proven;
+            self.manager.ready("the last reload has failed; the old version serves on");
+            log::write(Level::Error, format_args!("the new version does not start; the old one serves on"));
+            for (reply, _) in self.reloads.drain(..) {
+                // Whoever asked may have gone.
+                let _ = reply.send((500, json!("the new version does not start; the old one serves on")));
+            }
+        }
+    }
+}
