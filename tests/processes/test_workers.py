@@ -106,6 +106,7 @@ def test_second_signal_is_fast(crowd: Callable[..., Crowd]) -> None:
         servers.server.signal(signal.SIGTERM)
 
         assert 0 == servers.server.wait(5)
+    assert "from outside" not in servers.server.log()
 
 
 def test_supervisor_is_killed(crowd: Callable[..., Crowd]) -> None:

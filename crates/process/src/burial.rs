@@ -31,6 +31,7 @@ impl Supervisor {
         let known = Known {
             served: worker.serving_ms.is_some(),
             told: worker.told.as_deref(),
+            hurried: worker.hurried,
             doomed: worker.doomed.as_deref(),
             memory_was_short,
             rss_bytes: worker.rss_bytes,
@@ -62,6 +63,7 @@ impl Supervisor {
             let known = Known {
                 served: prototype.is_ready,
                 told: (prototype.generation != self.generation).then_some("it is no longer needed"),
+                hurried: true,
                 doomed: None,
                 memory_was_short: usage::oom_kills() > self.oom_kills,
                 rss_bytes: 0,

@@ -58,6 +58,8 @@ pub(crate) struct Known<'k> {
     pub(crate) served: bool,
     /// Why it was told to end.
     pub(crate) told: Option<&'k str>,
+    /// It was told so in a hurry that ends with SIGKILL.
+    pub(crate) hurried: bool,
     /// Why it was killed by us.
     pub(crate) doomed: Option<&'k str>,
     /// The kernel has ended some process for want of memory since it was looked at last.
@@ -69,6 +71,9 @@ pub(crate) struct Known<'k> {
 /// The status of a worker that could not load the application: its traceback is in the log.
 pub(crate) const NOT_LOADED: i32 = 3;
 
+/// The number of SIGKILL, signal(7).
+const SIGKILL: i32 = 9;
+
 /// Signals that a process gets for what it did itself.
 const FAULTS: [&str; 6] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS"];
 
@@ -77,6 +82,9 @@ pub(crate) fn cause(exit: Exit, known: &Known<'_>) -> (Cause, String) {
     match (exit, known.doomed, known.told) {
         (_, Some(why), _) => (Cause::Overdue, format!("was killed: it {why}")),
         (Exit::Status(0), None, Some(why)) => (Cause::Told, format!("has ended: {why}")),
+        (Exit::Signal(SIGKILL), None, Some(why)) if known.hurried => {
+            (Cause::Told, format!("was ended: {why}"))
+        }
         (Exit::Status(NOT_LOADED), None, _) if !known.served => {
             (Cause::NotStarted, "could not load the application; the reason stands above".to_owned())
         }
@@ -113,18 +121,27 @@ mod tests {
 
     use super::{Cause, Known, cause};
 
-    const SERVED: Known<'static> =
-        Known { served: true, told: None, doomed: None, memory_was_short: false, rss_bytes: 5 << 20 };
+    const SERVED: Known<'static> = Known {
+        served: true,
+        told: None,
+        hurried: false,
+        doomed: None,
+        memory_was_short: false,
+        rss_bytes: 5 << 20,
+    };
 
     /// Each way to end has a cause of its own.
     #[test]
     fn causes() {
         let starting = Known { served: false, ..SERVED };
         let told = Known { told: Some("replaced"), ..SERVED };
+        let hurried = Known { hurried: true, ..told.clone() };
         let doomed = Known { doomed: Some("hung"), ..SERVED };
         let short = Known { memory_was_short: true, ..SERVED };
         for (exit, known, expected, part) in [
             (Exit::Status(0), &told, Cause::Told, "replaced"),
+            (Exit::Signal(9), &hurried, Cause::Told, "was ended: replaced"),
+            (Exit::Signal(9), &told, Cause::Killed, "from outside"),
             (Exit::Signal(6), &doomed, Cause::Overdue, "it hung"),
             (Exit::Status(3), &starting, Cause::NotStarted, "application"),
             (Exit::Status(1), &starting, Cause::NotStarted, "status 1"),

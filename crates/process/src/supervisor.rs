@@ -487,12 +487,10 @@ impl Supervisor {
             slot.sockets.clear();
         }
         for worker in self.slots.iter_mut().flat_map(|slot| &mut slot.workers) {
-            if fast {
-                worker.told.get_or_insert_with(|| "the server stops at once".to_owned());
-                child::kick(worker.pid, Kick::Kill);
-            } else if worker.state == State::Starting {
-                // It has nothing to finish.
-                worker.told = Some("the server stops".to_owned());
+            if fast || worker.state == State::Starting {
+                // One that starts has nothing to finish.
+                worker.told.get_or_insert_with(|| "the server stops".to_owned());
+                worker.hurried = true;
                 child::kick(worker.pid, Kick::Kill);
             } else {
                 worker.drain("the server stops", Ending::PROMPT, graceful_ms, now_ms);
