@@ -247,7 +247,7 @@ def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         assert "Adyton" in browser.find("h1").text
         assert "serving" in browser.find("h1").text
         assert until(lambda: bool(browser.find("#line").get_attribute("points")))
-        assert until(lambda: "100 %" in browser.text())
+        assert until(lambda: bool(servers.who()) and "100 %" in browser.text(), 10)
         browser.look("admin")
         assert [] == browser.problems()
     finally:

@@ -167,3 +167,16 @@ def test_logs_are_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> N
 
     assert until(lambda: 10 * "/wait\n" == log.read_text(encoding="ascii"))
     assert "/who\n" == renamed.read_text(encoding="ascii")
+
+
+def test_new_connections_find_the_new_worker(crowd: Callable[..., Crowd]) -> None:
+    """While the old worker still has a connection that idles, new connections are answered at once."""
+    servers = crowd("--processes", "1")
+    with servers.server.connect() as kept:
+        old = kept.get("/who").body
+        servers.order("reload")
+        start = time.monotonic()
+        new = {servers.server.fetch("/who").body for _ in range(20)}
+
+        assert time.monotonic() - start < 2
+        assert old not in new

@@ -24,7 +24,7 @@ use crate::notify::Manager;
 use crate::plan::{Pace, Plan, Sockets};
 use crate::prototype::Prototype;
 use crate::question::{Answer, Desk, Question, Round};
-use crate::slot::{SUCCEEDED, Slot, Staff, State};
+use crate::slot::{STUCK, SUCCEEDED, Slot, Staff, State};
 use crate::usage;
 use crate::watch::Watch;
 use crate::worker::Place;
@@ -333,7 +333,7 @@ impl Supervisor {
                         log::write(Level::Info, format_args!("worker {number} is replaced: {why}"));
                         if worker.tally.get(Cell::Stuck) > 0 {
                             // It would take requests that it can no longer answer. They wait for its successor.
-                            worker.drain(&why, SUCCEEDED, limits.graceful_timeout_ms, now_ms);
+                            worker.drain(&why, STUCK, limits.graceful_timeout_ms, now_ms);
                         }
                     }
                 }

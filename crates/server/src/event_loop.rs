@@ -793,7 +793,7 @@ impl Loop {
         } else if self.accept_paused_ms.is_none() && !self.has_waited && self.leaves_to_others() {
             self.accept_paused_ms = Some(self.now_ms + SHARE_PAUSE_MS);
         }
-        let wanted = self.accept_paused_ms.is_none();
+        let wanted = self.accept_paused_ms.is_none() && self.stopping_ms.is_none();
         if wanted == self.accepting {
             return;
         }
@@ -821,6 +821,9 @@ impl Loop {
                 inbox.wake.wake();
             }
         }
+        // What comes from now on is to wake another process that listens there, too: to close a descriptor does not end
+        // its watch while others have the same socket open (epoll(7)).
+        self.update_accepting();
         // What the kernel has accepted for us is ours: a client in the queue would see a reset.
         let queues = if ending.takes_queue { self.listeners.len() } else { 0 };
         self.to_accept = (0..queues).map(|index| (index, u32::MAX)).collect();
