@@ -134,20 +134,25 @@ class Server:
                 return
 
     def stop(self) -> None:
-        """Ends the process, and by their ids those that it started and left behind."""
-        family = cost.tree({self.process.pid}) - {self.process.pid}
-        self.process.terminate()
-        try:
-            self.process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        deadline = time.monotonic() + STOP_S
-        while (left := {pid for pid in family if is_alive(pid)}) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        """Ends it, and what it has started."""
+        stop(self.process)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends the process, and by their ids those that it started and left behind."""
+    family = cost.tree({process.pid}) - {process.pid}
+    process.terminate()
+    try:
+        process.wait(STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    deadline = time.monotonic() + STOP_S
+    while (left := {pid for pid in family if is_alive(pid)}) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager

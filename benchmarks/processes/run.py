@@ -34,7 +34,7 @@ from generator import Group, Page, Times, read
 
 import cost
 import machine
-from servers import free_port
+from servers import free_port, stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -45,7 +45,6 @@ RECORDS = HERE.parent / "record"
 HELLO = Page("/", b"Hello World!")
 APPS = HERE.parent / "apps"
 READY_S = 30.0
-STOP_S = 20.0
 SETTLE_S = 1.0
 
 
@@ -97,7 +96,7 @@ def running(work: Path, app: str, *flags: str, cpu: int | None = None) -> Iterat
         time.sleep(SETTLE_S)
         yield Running(process, port, control)
     finally:
-        end(process)
+        stop(process)
 
 
 def wait_answer(port: int, process: subprocess.Popen[bytes]) -> None:
@@ -122,20 +121,6 @@ def ask(port: int) -> str:
         if response.status != http.client.OK:
             raise OSError(f"status {response.status}")
         return body
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """Ends a server and what it has started."""
-    family = cost.tree({process.pid}) - {process.pid}
-    process.terminate()
-    try:
-        process.wait(STOP_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    for pid in family:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
@@ -414,7 +399,7 @@ def turn_of(command: str) -> dict[str, float]:
         for client in clients:
             client.join()
     finally:
-        end(process)
+        stop(process)
     firsts = [min(one.ended for one in seen if one.process == pid) for pid in new]
     return {
         "ready_ms": (max([last, *firsts]) - start) * 1e3,

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use adyton_http1::{BadResponse, BodySize, Limits, Method};
+use adyton_http1::{BadResponse, BodySize, Limits, Method, reason_phrase};
 use adyton_server::tally::Tally;
 use adyton_server::{App, Call, Config, HandOver, IfStill, Outcome, Parts, Quota, Server};
 use adyton_sys::process;
@@ -186,7 +186,7 @@ impl App for Admin {
         let page = self.page(call);
         let size = BodySize::Known(page.body.len() as u64);
         let written: Result<(), BadResponse> =
-            call.reply.head(page.status, reason(page.status), size, |head| {
+            call.reply.head(page.status, reason_phrase(page.status).as_bytes(), size, |head| {
                 head.field(b"Content-Type", page.kind)?;
                 head.field(b"Cache-Control", b"no-store")?;
                 head.field(b"Content-Security-Policy", POLICY)?;
@@ -206,19 +206,4 @@ impl App for Admin {
     }
 
     fn absolve(&self, _: u64) {}
-}
-
-fn reason(status: u16) -> &'static [u8] {
-    match status {
-        200 => b"OK",
-        202 => b"Accepted",
-        400 => b"Bad Request",
-        403 => b"Forbidden",
-        404 => b"Not Found",
-        405 => b"Method Not Allowed",
-        409 => b"Conflict",
-        503 => b"Service Unavailable",
-        504 => b"Gateway Timeout",
-        _ => b"Internal Server Error",
-    }
 }

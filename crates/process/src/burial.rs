@@ -56,7 +56,7 @@ impl Supervisor {
     }
 
     /// A child has ended that is no worker, or was not known as one yet.
-    pub(crate) fn bury_other(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+    fn bury_other(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         if let Some(at) = self.prototypes.iter().position(|prototype| prototype.pid == pid) {
             let prototype = self.prototypes.remove(at);
             self.prototype_not_before_ms = now_ms + if prototype.is_ready { 0 } else { PROTOTYPE_PAUSE_MS };
@@ -103,7 +103,7 @@ impl Supervisor {
     }
 
     /// A worker has ended before it served.
-    pub(crate) fn note_not_started(&mut self, generation: u32, exit: Exit, now_ms: u64) {
+    fn note_not_started(&mut self, generation: u32, exit: Exit, now_ms: u64) {
         if self.proven == 0 {
             let status = match exit {
                 Exit::Status(status) if status == NOT_LOADED || status == 2 => {

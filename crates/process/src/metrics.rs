@@ -123,18 +123,14 @@ const HISTOGRAMS: &[(&str, &str, Histogram)] = &[
 impl Supervisor {
     /// All metrics.
     pub(crate) fn metrics(&self, now_ms: u64) -> String {
-        let mut sum = self.past.clone();
-        for worker in self.workers() {
-            sum.add(&worker.tally.sample());
-        }
-        let mut out = of_sample(&sum);
+        let mut out = of_sample(&self.total());
         let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
             head(&mut out, name, kind, help);
             for (labels, number) in rows {
                 row(&mut out, name, labels, number);
             }
         };
-        let serving = self.slots.iter().filter(|slot| slot.serving().is_some()).count() as u64;
+        let serving = self.serving() as u64;
         family("adyton_workers", "gauge", "Workers that serve.", &[(String::new(), serving)]);
         family(
             "adyton_workers_wanted",

@@ -76,3 +76,17 @@ pub struct Limits {
     /// How long its running requests may take when it is told to drain.
     pub graceful_timeout_ms: u64,
 }
+
+impl Plan {
+    /// The arguments of a program that this supervisor starts: what it is to be, what it is told, what the user typed.
+    pub(crate) fn arguments_of(&self, command: &str, told: String) -> Vec<OsString> {
+        [command.into(), told.into()].into_iter().chain(self.arguments.iter().cloned()).collect()
+    }
+}
+
+impl Limits {
+    /// When a process that is started now has to be ready; `None`: whenever it is.
+    pub(crate) fn startup_due_ms(&self, now_ms: u64) -> Option<u64> {
+        (self.startup_timeout_ms > 0).then_some(now_ms + self.startup_timeout_ms)
+    }
+}

@@ -89,13 +89,11 @@ impl Supervisor {
         }
     }
 
-    pub(crate) fn start_prototype(&mut self, now_ms: u64) -> io::Result<()> {
+    fn start_prototype(&mut self, now_ms: u64) -> io::Result<()> {
         let (ours, theirs) = pass::pair()?;
-        let mut arguments = vec!["prototype".into(), theirs.as_raw_fd().to_string().into()];
-        arguments.extend(self.plan.arguments.iter().cloned());
+        let arguments = self.plan.arguments_of("prototype", theirs.as_raw_fd().to_string());
         let pid = self.plan.program.spawn(&arguments, &[theirs.as_fd()])?;
-        let timeout_ms = self.plan.limits.startup_timeout_ms;
-        let due_ms = (timeout_ms > 0).then_some(now_ms + timeout_ms);
+        let due_ms = self.plan.limits.startup_due_ms(now_ms);
         self.prototypes.push(Prototype::new(pid, self.generation, ours, due_ms));
         Ok(())
     }

@@ -100,9 +100,7 @@ impl Supervisor {
             Ask::Metrics => (200, Value::from(self.metrics(now_ms))),
             Ask::Live => (200, json!("live")),
             Ask::Ready if self.stop.is_some() => (503, json!("stopping")),
-            Ask::Ready if self.slots.iter().all(|slot| slot.serving().is_none()) => {
-                (503, json!("no worker serves"))
-            }
+            Ask::Ready if self.serving() == 0 => (503, json!("no worker serves")),
             Ask::Ready => (200, json!("ready")),
             Ask::Reload if self.stop.is_some() => (409, json!("the server is stopping")),
             Ask::Reload => {
@@ -143,7 +141,7 @@ impl Supervisor {
         }
     }
 
-    pub(crate) fn ask_workers(&mut self, message: &ToWorker, reply: Sender<Answer>, now_ms: u64) {
+    fn ask_workers(&mut self, message: &ToWorker, reply: Sender<Answer>, now_ms: u64) {
         self.round += 1;
         let asked = self.workers().filter(|worker| worker.serving_ms.is_some());
         let waiting =

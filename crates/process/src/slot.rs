@@ -24,8 +24,8 @@ pub(crate) const LAST_WORDS_MS: u64 = 2_000;
 /// What a worker needs to end by itself, beyond the time of its requests.
 const ENDING_MS: u64 = 2_000;
 
-/// The end of a worker whose successor serves at the same sockets.
-pub(crate) const SUCCEEDED: Ending = Ending { is_patient: true, takes_queue: true };
+/// The end of a worker that is in no hurry.
+pub(crate) const UNHURRIED: Ending = Ending { is_patient: true, takes_queue: true };
 
 /// The end of a worker that can no longer answer: what waits at its sockets waits for its successor.
 pub(crate) const STUCK: Ending = Ending { is_patient: true, takes_queue: false };

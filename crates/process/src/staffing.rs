@@ -3,7 +3,6 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use adyton_server::Ending;
 use adyton_server::log::{self, Level};
 use adyton_server::share;
 use adyton_server::tally::Cell;
@@ -11,15 +10,12 @@ use adyton_sys::socket;
 
 use crate::demand::Seen;
 use crate::plan::Sockets;
-use crate::slot::{Slot, State};
+use crate::slot::{Slot, State, UNHURRIED};
 use crate::supervisor::Supervisor;
 use crate::usage;
 
 /// How long a slot that is given up still accepts: handshakes that had begun are over by then.
 const RETIRING_MS: u64 = 500;
-
-/// The end of a worker without successor.
-const ALONE: Ending = Ending { is_patient: true, takes_queue: true };
 
 /// Sockets of others that a worker gets at most: a message carries so many.
 const OTHERS_MAX: usize = 128;
@@ -81,7 +77,7 @@ impl Supervisor {
     }
 
     /// Lets new connections come to the slots that stay.
-    pub(crate) fn spread(&self) {
+    fn spread(&self) {
         let Some(first) = self.slots.first() else { return };
         let loops = first.sockets.len();
         let count = u32::try_from(self.wanted() * loops).unwrap_or(u32::MAX);
@@ -97,7 +93,7 @@ impl Supervisor {
         for slot in &mut self.slots {
             if slot.retires_ms.is_some_and(|at_ms| at_ms <= now_ms) {
                 for worker in &mut slot.workers {
-                    worker.drain("there are to be fewer workers", ALONE, graceful_ms, now_ms);
+                    worker.drain("there are to be fewer workers", UNHURRIED, graceful_ms, now_ms);
                 }
             }
         }

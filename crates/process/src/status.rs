@@ -11,10 +11,7 @@ use crate::usage;
 impl Supervisor {
     /// How things stand; `whole` has the proportional memory, too, which takes milliseconds for each worker.
     pub(crate) fn status(&self, whole: bool, now_ms: u64) -> Value {
-        let mut sum = self.past.clone();
-        for worker in self.workers() {
-            sum.add(&worker.tally.sample());
-        }
+        let sum = self.total();
         let workers: Vec<Value> = self
             .slots
             .iter()
@@ -38,7 +35,7 @@ impl Supervisor {
     }
 
     fn state(&self) -> &'static str {
-        let serving = self.slots.iter().filter(|slot| slot.serving().is_some()).count();
+        let serving = self.serving();
         if self.stop.is_some() {
             "stopping"
         } else if serving == 0 {

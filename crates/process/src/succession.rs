@@ -90,29 +90,25 @@ impl Note {
     ///
     /// One is not there.
     pub fn take_sockets(&self) -> io::Result<Taken> {
-        let take = |all: &Vec<RawFd>| all.iter().map(|&number| child::inherit(number)).collect();
-        let of_slot = |slot: &NotedSlot| slot.sockets.iter().map(take).collect::<io::Result<Sockets>>();
         Ok(Taken {
-            slots: self.slots.iter().map(of_slot).collect::<io::Result<_>>()?,
+            slots: self.slots.iter().map(|slot| take(&slot.sockets)).collect::<io::Result<_>>()?,
             control: self.control.map(child::inherit).transpose()?,
             admin: self.admin.map(child::inherit).transpose()?,
         })
     }
 
     /// Takes over where workers count their connections.
-    pub(crate) fn take_shares(&self) -> io::Result<Board> {
+    fn take_shares(&self) -> io::Result<Board> {
         Board::open(child::inherit(self.shares)?, share::CELLS)
     }
 
     /// Takes over what slots had that there are no more.
-    pub(crate) fn take_spare(&self) -> io::Result<Vec<Sockets>> {
-        let take = |all: &Vec<RawFd>| all.iter().map(|&number| child::inherit(number)).collect();
-        let of_slot = |slot: &Vec<Vec<RawFd>>| slot.iter().map(take).collect::<io::Result<Sockets>>();
-        self.spare.iter().map(of_slot).collect()
+    fn take_spare(&self) -> io::Result<Vec<Sockets>> {
+        self.spare.iter().map(|slot| take(slot)).collect()
     }
 
     /// Takes the workers over, into the slots that have their sockets already.
-    pub(crate) fn take_workers(&self, slots: &mut [Slot]) -> io::Result<Sample> {
+    fn take_workers(&self, slots: &mut [Slot]) -> io::Result<Sample> {
         for (slot, noted) in slots.iter_mut().zip(&self.slots) {
             for worker in &noted.workers {
                 slot.workers.push(worker.take()?);
@@ -120,6 +116,10 @@ impl Note {
         }
         Ok(Sample::of(&self.past))
     }
+}
+
+fn take(slot: &[Vec<RawFd>]) -> io::Result<Sockets> {
+    slot.iter().map(|all| child::inherit_all(all)).collect()
 }
 
 impl NotedWorker {
@@ -167,7 +167,7 @@ impl NotedWorker {
 
 impl Supervisor {
     /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
-    pub(crate) fn succeed(&self) -> io::Error {
+    fn succeed(&self) -> io::Error {
         let note = match self.written() {
             Ok(note) => note,
             Err(error) => return error,
@@ -183,9 +183,7 @@ impl Supervisor {
         kept.push(self.shares.as_fd());
         kept.extend(self.spare.iter().flatten().flatten().map(AsFd::as_fd));
         kept.extend([&self.control, &self.admin].into_iter().flatten().map(AsFd::as_fd));
-        let mut arguments = vec!["succeed".into(), number.into()];
-        arguments.extend(self.plan.arguments.iter().cloned());
-        self.plan.program.replace_this(&arguments, &kept)
+        self.plan.program.replace_this(&self.plan.arguments_of("succeed", number), &kept)
     }
 
     fn written(&self) -> io::Result<OwnedFd> {

@@ -24,7 +24,7 @@ use crate::notify::Manager;
 use crate::plan::{Pace, Plan, Sockets};
 use crate::prototype::Prototype;
 use crate::question::{Answer, Desk, Question, Round};
-use crate::slot::{STUCK, SUCCEEDED, Slot, Staff, State};
+use crate::slot::{STUCK, Slot, Staff, State, UNHURRIED};
 use crate::usage;
 use crate::watch::Watch;
 use crate::worker::Place;
@@ -171,7 +171,7 @@ impl Supervisor {
         Ok(supervisor)
     }
 
-    pub(crate) fn run(&mut self) -> io::Result<()> {
+    fn run(&mut self) -> io::Result<()> {
         while !self.is_done() {
             let now_ms = clock::monotonic_ms();
             self.hear(now_ms);
@@ -188,8 +188,22 @@ impl Supervisor {
         Ok(())
     }
 
-    pub(crate) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.stop.is_some() && self.workers().next().is_none()
+    }
+
+    /// What all workers have done, those that are gone included.
+    pub(crate) fn total(&self) -> Sample {
+        let mut sum = self.past.clone();
+        for worker in self.workers() {
+            sum.add(&worker.tally.sample());
+        }
+        sum
+    }
+
+    /// How many slots have a worker that serves.
+    pub(crate) fn serving(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.serving().is_some()).count()
     }
 
     pub(crate) fn workers(&self) -> impl Iterator<Item = &Staff> {
@@ -214,7 +228,7 @@ impl Supervisor {
     }
 
     /// Takes note of what has happened.
-    pub(crate) fn hear(&mut self, now_ms: u64) {
+    fn hear(&mut self, now_ms: u64) {
         while let Some(signal) = self.signals.next() {
             self.obey(signal, now_ms);
         }
@@ -235,7 +249,7 @@ impl Supervisor {
         }
     }
 
-    pub(crate) fn obey(&mut self, signal: Signal, now_ms: u64) {
+    fn obey(&mut self, signal: Signal, now_ms: u64) {
         match signal {
             Signal::Terminate | Signal::Interrupt => self.leave(self.stop.is_some(), now_ms),
             Signal::Quit => self.leave(true, now_ms),
@@ -287,7 +301,7 @@ impl Supervisor {
         }
     }
 
-    pub(crate) fn note_ready(&mut self, at: usize, of: usize, serves: String, now_ms: u64) {
+    fn note_ready(&mut self, at: usize, of: usize, serves: String, now_ms: u64) {
         let slot = &mut self.slots[at];
         let worker = &mut slot.workers[of];
         if worker.state != State::Starting {
@@ -300,7 +314,7 @@ impl Supervisor {
         log::write(level, format_args!("worker {number} (process {pid}) serves, after {took_ms} ms"));
         for older in &mut slot.workers[..of] {
             let why = older.replace.clone().unwrap_or_else(|| "a new version serves".to_owned());
-            older.drain(&why, SUCCEEDED, self.plan.limits.graceful_timeout_ms, now_ms);
+            older.drain(&why, UNHURRIED, self.plan.limits.graceful_timeout_ms, now_ms);
         }
         if self.proven == 0 {
             (self.plan.on_ready)(&serves);
@@ -343,12 +357,12 @@ impl Supervisor {
     }
 
     /// How often it looks while nothing happens.
-    pub(crate) fn tick_ms(&self) -> u64 {
+    fn tick_ms(&self) -> u64 {
         if self.plan.develops { DEVELOPING_TICK_MS } else { TICK_MS }
     }
 
     /// Reloads when a file has changed that is watched.
-    pub(crate) fn look_at_files(&mut self, now_ms: u64) {
+    fn look_at_files(&mut self, now_ms: u64) {
         if self.plan.develops {
             // What was imported since the last look is watched from the next one on.
             for worker in self.slots.iter().filter_map(Slot::serving) {
@@ -363,7 +377,7 @@ impl Supervisor {
     }
 
     /// Does what follows from how things stand.
-    pub(crate) fn act(&mut self, now_ms: u64) {
+    fn act(&mut self, now_ms: u64) {
         if let Some(stop) = self.stop
             && now_ms >= stop.at_ms
         {
@@ -389,7 +403,7 @@ impl Supervisor {
         self.end_reloads(now_ms);
     }
 
-    pub(crate) fn may_start(&self, at: usize, now_ms: u64) -> bool {
+    fn may_start(&self, at: usize, now_ms: u64) -> bool {
         let slot = &self.slots[at];
         let starting = || self.slots.iter().any(Slot::is_starting);
         slot.wants_worker(self.generation, now_ms)
@@ -399,13 +413,12 @@ impl Supervisor {
             && (self.plan.pace == Pace::All || slot.serving().is_none() || !starting())
     }
 
-    pub(crate) fn start(&mut self, at: usize, now_ms: u64) -> io::Result<()> {
+    fn start(&mut self, at: usize, now_ms: u64) -> io::Result<()> {
         let (ours, theirs) = socket::pair()?;
         let tally = Tally::new()?;
         let slot = &self.slots[at];
-        let of = self.slots.iter().filter(|slot| slot.retires_ms.is_none()).count();
         let seat = self.free_seat();
-        let position = (slot.number, of, self.generation, seat);
+        let position = (slot.number, self.wanted(), self.generation, seat);
         let own = [theirs.as_fd(), tally.board().as_fd(), self.shares.as_fd()];
         let others = self.sockets_beside(at);
         let place = Place::new(position, own, &slot.sockets, &others);
@@ -417,13 +430,12 @@ impl Supervisor {
             // It says itself who it is.
             0
         } else {
-            let mut arguments = vec!["worker".into(), place.written().into()];
-            arguments.extend(self.plan.arguments.iter().cloned());
+            let arguments = self.plan.arguments_of("worker", place.written());
             self.plan.program.spawn(&arguments, &kept)?
         };
         let limits = &self.plan.limits;
         let (requests_max, lifetime_max_ms) = (limits.requests_max, limits.lifetime_max_ms);
-        let due_ms = (limits.startup_timeout_ms > 0).then_some(now_ms + limits.startup_timeout_ms);
+        let due_ms = limits.startup_due_ms(now_ms);
         self.starts += 1;
         let staff = Staff {
             pid,
@@ -449,7 +461,7 @@ impl Supervisor {
     }
 
     /// A number up to a tenth larger: workers that were started together shall not end together.
-    pub(crate) fn jittered(&mut self, number: u64) -> u64 {
+    fn jittered(&mut self, number: u64) -> u64 {
         // A xorshift generator (Marsaglia 2003) is random enough for that.
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -457,7 +469,7 @@ impl Supervisor {
         number + self.random % (number / 10 + 1)
     }
 
-    pub(crate) fn end_reloads(&mut self, now_ms: u64) {
+    fn end_reloads(&mut self, now_ms: u64) {
         let is_done = self
             .slots
             .iter()
@@ -478,7 +490,7 @@ impl Supervisor {
     }
 
     /// Tells all workers to end.
-    pub(crate) fn send_home(&mut self, fast: bool, now_ms: u64) {
+    fn send_home(&mut self, fast: bool, now_ms: u64) {
         self.prototypes.clear();
         let graceful_ms = self.plan.limits.graceful_timeout_ms;
         self.spare.clear();

@@ -119,11 +119,9 @@ impl Worker {
     ///
     /// A descriptor is not there.
     pub fn new(place: Place) -> io::Result<Self> {
-        let take = |all: &Vec<RawFd>| {
-            all.iter().map(|&number| child::inherit(number)).collect::<io::Result<Vec<OwnedFd>>>()
-        };
-        let sockets = place.sockets.iter().map(take).collect::<io::Result<Sockets>>()?;
-        let others = take(&place.others)?;
+        let sockets =
+            place.sockets.iter().map(|all| child::inherit_all(all)).collect::<io::Result<Sockets>>()?;
+        let others = child::inherit_all(&place.others)?;
         let tally = Tally::open(child::inherit(place.board)?)?;
         let share = Share::new(Board::open(child::inherit(place.shares)?, share::CELLS)?, place.seat);
         let channel = Channel::new(child::inherit(place.channel)?);

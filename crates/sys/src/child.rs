@@ -168,6 +168,15 @@ pub fn inherit(number: RawFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
+/// As [`inherit`], of several.
+///
+/// # Errors
+///
+/// One is missing.
+pub fn inherit_all(numbers: &[RawFd]) -> io::Result<Vec<OwnedFd>> {
+    numbers.iter().map(|&number| inherit(number)).collect()
+}
+
 /// A file without a name, in memory, that holds `bytes`: for what is told to a program that takes this one's place.
 ///
 /// # Errors
