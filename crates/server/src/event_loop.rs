@@ -604,7 +604,7 @@ impl Loop {
     fn forget(&mut self, key: usize) {
         let slot = self.connections.remove(key);
         if let Some(share) = &self.share {
-            share.leave();
+            share.leave(1);
         }
         if slot.missed {
             self.shared.inboxes[self.home].missed.fetch_sub(1, Ordering::Relaxed);
@@ -824,6 +824,10 @@ impl Loop {
         // What comes from now on is to wake another process that listens there, too: to close a descriptor does not end
         // its watch while others have the same socket open (epoll(7)).
         self.update_accepting();
+        // What this worker still has is no reason for those that stay to take more than an equal share.
+        if let Some(share) = self.share.take() {
+            share.leave(self.connections.len());
+        }
         // What the kernel has accepted for us is ours: a client in the queue would see a reset.
         let queues = if ending.takes_queue { self.listeners.len() } else { 0 };
         self.to_accept = (0..queues).map(|index| (index, u32::MAX)).collect();

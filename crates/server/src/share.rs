@@ -41,9 +41,9 @@ impl Share {
         self.own().fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A connection less.
-    pub(crate) fn leave(&self) {
-        self.own().fetch_sub(1, Ordering::Relaxed);
+    /// So many connections fewer.
+    pub(crate) fn leave(&self, connections: usize) {
+        self.own().fetch_sub(connections as u64, Ordering::Relaxed);
     }
 
     /// Whether this worker has more than its share: a few connections are nobody's concern.
@@ -99,7 +99,7 @@ mod tests {
         assert!(!one.is_ahead());
 
         clear(&board, 1);
-        one.leave();
+        one.leave(1);
 
         assert!(!one.is_ahead(), "two are few");
 
