@@ -12,20 +12,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from adyton._core import Request, counters, place, serve
+from adyton._core import Request, counters, place, request_id, serve
 from adyton._response import Abort, RequestTimeout, Response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from adyton import hooks as hooks
+    from adyton import logs as logs
 
     #: What a handler may return.
     Answer = str | bytes | Response | Iterable[bytes]
     #: A plain handler.
     Handler = Callable[[Request], Answer]
 
-__all__ = ["Abort", "Request", "RequestTimeout", "Response", "Worker", "abort", "counters", "serve", "worker"]
+__all__ = [
+    "Abort",
+    "Request",
+    "RequestTimeout",
+    "Response",
+    "Worker",
+    "abort",
+    "counters",
+    "request_id",
+    "serve",
+    "worker",
+]
 
 
 class Worker(NamedTuple):
@@ -54,11 +66,11 @@ def abort(status: int, message: str | None = None) -> NoReturn:
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
-    """``adyton.__version__`` and ``adyton.hooks`` (PEP 562), when they are asked for: most do without."""
-    if name == "hooks":
+    """``__version__``, ``hooks`` and ``logs`` (PEP 562), when they are asked for: most do without."""
+    if name in ("hooks", "logs"):
         from importlib import import_module  # noqa: PLC0415
 
-        return import_module("adyton.hooks")
+        return import_module(f"adyton.{name}")
     if name == "__version__":
         from importlib.metadata import version  # noqa: PLC0415
 

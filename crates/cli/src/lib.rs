@@ -26,7 +26,7 @@ pub use resolve::{Failure, from_keywords};
 pub use row::{Kind, Row};
 pub use rows::ROWS;
 pub use settings::{
-    AccessLog, AccessLogFormat, Control, HandOver, Interface, LogLevel, Pace, Processes, Settings,
+    AccessLogFormat, CaptureOutput, Control, HandOver, Interface, LogFormat, Pace, Processes, Settings,
     StaticMount, UnderscoreHeaders,
 };
 pub use target::Target;

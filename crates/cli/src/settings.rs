@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use adyton_log::Level;
+use adyton_log::sink::Target as LogTarget;
+
 use crate::bind::Bind;
 use crate::target::Target;
 
@@ -84,9 +87,15 @@ pub struct Settings {
     pub static_cache_bytes_max: u64,
     pub static_cache_file_bytes_max: u64,
 
-    pub access_log: AccessLog,
+    /// Nothing: none.
+    pub access_log: Option<LogTarget>,
     pub access_log_format: AccessLogFormat,
-    pub log_level: LogLevel,
+    pub error_log: LogTarget,
+    pub log_format: LogFormat,
+    pub log_level: Level,
+    pub capture_output: CaptureOutput,
+    /// Nothing: no field carries it.
+    pub request_id_header: Option<String>,
 
     pub request_line_bytes_max: u64,
     pub header_field_bytes_max: u64,
@@ -191,18 +200,6 @@ pub struct StaticMount {
     pub dir: PathBuf,
 }
 
-/// Where the access log goes.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum AccessLog {
-    /// Nowhere.
-    #[default]
-    Off,
-    /// Standard output, written `-`.
-    Stdout,
-    /// Appended to a file.
-    File(PathBuf),
-}
-
 /// How a line of the access log looks.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum AccessLogFormat {
@@ -217,18 +214,26 @@ pub enum AccessLogFormat {
     Atoms(String),
 }
 
-/// The least serious message that is logged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum LogLevel {
-    /// What helps to find a fault in the server itself.
+/// How messages are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
     #[default]
-    Debug,
-    /// Start, stop and the like.
-    Info,
-    /// What should be looked at.
-    Warning,
-    /// What failed.
-    Error,
+    Text,
+    /// One JSON object each.
+    Json,
+}
+
+/// Whether the application's standard streams end in the error log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum CaptureOutput {
+    /// Unless somebody looks on: standard error is a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
 }
 
 /// What happens to a request field with an underscore in its name.

@@ -143,7 +143,7 @@ fn send_file(folder: &Folder, lines: &str, fields: &[(&[u8], &[u8])]) -> Result<
     let file: OwnedFd = File::open(folder.path("a.txt")).unwrap().into();
     let meta = adyton_sys::fs::stat(file.as_fd()).unwrap();
     let date = b"Sun, 06 Nov 2022 08:49:37 GMT";
-    let identity = Identity { date, server: b"" };
+    let identity = Identity { date, server: b"", lines: b"" };
     let (asked, bytes) = (head.asked(), request.as_bytes());
     let ask = Ask { head: &head, bytes, prefix: b"", asked, identity, fresh: 1 };
     let mut out = Vec::new();

@@ -185,6 +185,12 @@ impl Head {
         self.fields.iter().filter(move |field| field.known == known).map(|field| field.value)
     }
 
+    /// The values of all fields of a name that need not be known; `bytes` is what was parsed.
+    pub fn all_named<'h>(&'h self, name: &'h [u8], bytes: &'h [u8]) -> impl Iterator<Item = Span> + 'h {
+        let is_named = move |field: &&Field| field.name.of(bytes).eq_ignore_ascii_case(name);
+        self.fields.iter().filter(is_named).map(|field| field.value)
+    }
+
     /// What a response has to know of this request.
     #[inline]
     pub fn asked(&self) -> Asked {

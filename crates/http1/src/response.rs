@@ -26,6 +26,8 @@ pub struct Identity<'a> {
     pub date: &'a [u8; 29],
     /// The value of Server; empty for no such field.
     pub server: &'a [u8],
+    /// Whole lines of further fields, with their ends.
+    pub lines: &'a [u8],
 }
 
 /// What the server knows of a body's length. The application's own Content-Length is believed first.
@@ -213,6 +215,16 @@ impl<'o> ResponseHead<'o> {
         ResponseHead { out, facts }
     }
 
+    /// Whether a field of this name has been written behind the byte at `start` of the output.
+    pub fn has(&self, start: usize, name: &[u8]) -> bool {
+        let names = |line: &[u8]| {
+            line.split_at_checked(name.len()).is_some_and(|(begins, rest)| {
+                begins.eq_ignore_ascii_case(name) && rest.first() == Some(&b':')
+            })
+        };
+        self.out.get(start..).is_some_and(|written| written.split(|&byte| byte == b'\n').any(names))
+    }
+
     /// Completes the head: Date and Server unless the application set them, the length or coding of the body,
     /// the connection's fate, and the empty line.
     #[inline]
@@ -227,6 +239,7 @@ impl<'o> ResponseHead<'o> {
             self.out.extend_from_slice(identity.server);
             self.out.extend_from_slice(b"\r\n");
         }
+        self.out.extend_from_slice(identity.lines);
         let framing = self.write_framing(body);
         let keep_alive = self.facts.asked.keep_alive && framing != BodyFraming::UntilClose;
         // The status line says 1.1, so that a client of 1.0 may take persistence for granted too.

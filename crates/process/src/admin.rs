@@ -57,6 +57,8 @@ fn config() -> Config {
     let (wait_ms, connections_max) = (10_000, 64);
     Config {
         head: Limits::default(),
+        request_id_field: Vec::new(),
+        logs_traces: false,
         refuse_underscores: false,
         body_bytes_max: 0,
         body_memory_bytes_max: 0,
@@ -154,7 +156,6 @@ impl Admin {
             (Method::Post, b"/stop") => Ask::Stop(query == b"fast"),
             (Method::Post, b"/more") => Ask::Scale(1),
             (Method::Post, b"/fewer") => Ask::Scale(-1),
-            (Method::Post, b"/reopen") => Ask::Reopen,
             (Method::Post, b"/log-level") => Ask::LogLevel(String::from_utf8_lossy(query).into_owned()),
             _ => return Page::missing(),
         };

@@ -1,6 +1,6 @@
 //! The end of children: of workers, of prototypes, and of those that nobody knows.
 
-use adyton_server::log::{self, Level};
+use adyton_log::{self as log, messages};
 use adyton_server::share;
 use adyton_sys::child::Exit;
 use serde_json::json;
@@ -39,8 +39,9 @@ impl Supervisor {
         let (cause, words) = cause(exit, &known);
         // One that does not start at all says why, and its own words are enough.
         let is_said = self.proven == 0 && matches!(exit, Exit::Status(2 | NOT_LOADED));
-        let level = if cause == Cause::Told || is_said { Level::Debug } else { Level::Error };
-        log::write(level, format_args!("worker {} (process {pid}) {words}", slot.number));
+        let is_well = cause == Cause::Told || is_said;
+        let message = if is_well { &messages::WORKER_ENDED } else { &messages::WORKER_DIED };
+        log::write(message, format_args!("worker {} (process {pid}) {words}", slot.number));
         *self.deaths.entry(cause).or_default() += 1;
         share::clear(&self.shares, worker.seat);
         self.past.add_past(&worker.tally.sample());
@@ -70,7 +71,7 @@ impl Supervisor {
             };
             let (cause, words) = cause(exit, &known);
             if cause != Cause::Told && self.stop.is_none() {
-                log::write(Level::Error, format_args!("the prototype (process {pid}) {words}"));
+                log::write(&messages::PROTOTYPE_DIED, format_args!("the prototype (process {pid}) {words}"));
             }
             if !prototype.is_ready {
                 self.note_not_started(prototype.generation, exit, now_ms);
@@ -115,7 +116,10 @@ impl Supervisor {
         } else if generation > self.proven && generation == self.generation {
             self.generation = self.proven;
             self.manager.ready("the last reload has failed; the old version serves on");
-            log::write(Level::Error, format_args!("the new version does not start; the old one serves on"));
+            log::write(
+                &messages::VERSION_NOT_STARTED,
+                format_args!("the new version does not start; the old one serves on"),
+            );
             for (reply, _) in self.reloads.drain(..) {
                 // Whoever asked may have gone.
                 let _ = reply.send((500, json!("the new version does not start; the old one serves on")));

@@ -6,7 +6,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 
-use adyton_server::log::{self, Level};
+use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
 /// The line to the service manager, if there is one.
@@ -24,7 +24,10 @@ impl Manager {
         let socket = address.and_then(|address| match (address_of(&address), UnixDatagram::unbound()) {
             (Ok(address), Ok(socket)) => Some((socket, address)),
             (Err(error), _) | (_, Err(error)) => {
-                log::write(Level::Warning, format_args!("$NOTIFY_SOCKET cannot be used: {error}"));
+                log::write(
+                    &messages::MANAGER_UNKNOWN,
+                    format_args!("$NOTIFY_SOCKET cannot be used: {error}"),
+                );
                 None
             }
         });
@@ -67,7 +70,10 @@ impl Manager {
         if let Some((socket, address)) = &self.socket
             && let Err(error) = socket.send_to_addr(text.as_bytes(), address)
         {
-            log::write(Level::Warning, format_args!("the service manager cannot be told: {error}"));
+            log::write(
+                &messages::MANAGER_UNHEARD,
+                format_args!("the service manager cannot be told: {error}"),
+            );
         }
     }
 }

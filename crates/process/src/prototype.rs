@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use adyton_server::log::{self, Level};
+use adyton_log::{self as log, messages};
 use adyton_sys::child::Kick;
 use adyton_sys::{child, pass, socket};
 
@@ -71,7 +71,7 @@ impl Supervisor {
             if prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
                 let pid = prototype.pid;
                 log::write(
-                    Level::Error,
+                    &messages::PROTOTYPE_STUCK,
                     format_args!("the prototype (process {pid}) is not ready; this is where it is:"),
                 );
                 child::kick(pid, Kick::Abort);
@@ -84,7 +84,10 @@ impl Supervisor {
             return;
         }
         if let Err(error) = self.start_prototype(now_ms) {
-            log::write(Level::Error, format_args!("the prototype cannot be started: {error}"));
+            log::write(
+                &messages::PROTOTYPE_NOT_STARTED,
+                format_args!("the prototype cannot be started: {error}"),
+            );
             self.prototype_not_before_ms = now_ms + PROTOTYPE_PAUSE_MS;
         }
     }

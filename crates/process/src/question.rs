@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use adyton_server::log::{self, Level};
+use adyton_log::{self as log, Level};
 use adyton_sys::wake::Wake;
 use serde_json::{Value, json};
 
@@ -34,8 +34,6 @@ pub(crate) enum Ask {
     Running,
     /// Another level for the log.
     LogLevel(String),
-    /// Open the logs again.
-    Reopen,
 }
 
 /// What came of it: a status of HTTP, and what is to be said.
@@ -125,10 +123,6 @@ impl Supervisor {
                 }
                 None => (400, json!("a level is debug, info, warning or error")),
             },
-            Ask::Reopen => {
-                self.tell_all(&ToWorker::Reopen);
-                (200, json!("reopened"))
-            }
         };
         // Whoever asked may have gone.
         let _ = reply.send(answer);

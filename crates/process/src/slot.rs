@@ -1,7 +1,7 @@
 //! A slot: its sockets, and the workers that serve on them, one after the other.
 
+use adyton_log::{self as log, messages};
 use adyton_server::Ending;
-use adyton_server::log::{self, Level};
 use adyton_server::tally::{Cell, Tally};
 use adyton_sys::child::{self, Kick};
 
@@ -105,7 +105,7 @@ impl Staff {
             _ => format!("had not finished {} s after it was told to", seconds(limits.graceful_timeout_ms)),
         };
         log::write(
-            Level::Error,
+            &messages::WORKER_STUCK,
             format_args!("worker {number} (process {}) {why}; this is where it is:", self.pid),
         );
         (self.state, self.doomed) = (State::Doomed, Some(why));

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 
-use adyton_server::log::{self, Level};
+use adyton_log::{self as log, messages};
 use adyton_server::share;
 use adyton_server::tally::Cell;
 use adyton_sys::socket;
@@ -49,14 +49,19 @@ impl Supervisor {
     pub(crate) fn scale(&mut self, by: i8, now_ms: u64) {
         if by > 0 {
             match self.add_slot() {
-                Ok(()) => log::write(Level::Info, format_args!("one worker more: {}", self.wanted())),
-                Err(error) => log::write(Level::Error, format_args!("there can be no worker more: {error}")),
+                Ok(()) => {
+                    log::write(&messages::WORKER_MORE, format_args!("one worker more: {}", self.wanted()));
+                }
+                Err(error) => log::write(
+                    &messages::WORKER_NOT_ADDED,
+                    format_args!("there can be no worker more: {error}"),
+                ),
             }
         } else if self.wanted() > 1
             && let Some(slot) = self.slots.iter_mut().rfind(|slot| slot.retires_ms.is_none())
         {
             slot.retires_ms = Some(now_ms + RETIRING_MS);
-            log::write(Level::Info, format_args!("one worker less: {}", self.wanted()));
+            log::write(&messages::WORKER_LESS, format_args!("one worker less: {}", self.wanted()));
         }
         self.spread();
     }

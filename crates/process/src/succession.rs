@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-use adyton_server::log::{self, Level};
+use adyton_log::{self as log, messages};
 use adyton_server::share;
 use adyton_server::tally::{Sample, Tally};
 use adyton_sys::board::Board;
@@ -218,7 +218,10 @@ impl Supervisor {
         let known =
             note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
         self.deaths = known.collect();
-        log::write(Level::Info, format_args!("the supervisor is version {} now", env!("CARGO_PKG_VERSION")));
+        log::write(
+            &messages::PROGRAM_REPLACED,
+            format_args!("the supervisor is version {} now", env!("CARGO_PKG_VERSION")),
+        );
         Ok(())
     }
 
@@ -232,7 +235,10 @@ impl Supervisor {
         self.succession = false;
         match self.plan.program.spawn(&["succeed".into()], &[]) {
             Ok(pid) => self.trial = Some(pid),
-            Err(error) => log::write(Level::Error, format_args!("the program cannot be started: {error}")),
+            Err(error) => log::write(
+                &messages::PROGRAM_NOT_STARTED,
+                format_args!("the program cannot be started: {error}"),
+            ),
         }
     }
 
@@ -245,7 +251,7 @@ impl Supervisor {
             Exit::Signal(number) => format!("it ends by {}", child::signal_name(number)),
         };
         log::write(
-            Level::Error,
+            &messages::PROGRAM_NOT_REPLACED,
             format_args!("the program cannot take this one's place, which goes on: {why}"),
         );
     }

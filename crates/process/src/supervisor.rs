@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use adyton_log::{self as log, messages};
 use adyton_server::Ending;
-use adyton_server::log::{self, Level};
 use adyton_server::share;
 use adyton_server::tally::{Cell, Sample, Tally};
 use adyton_sys::board::Board;
@@ -254,7 +254,10 @@ impl Supervisor {
             Signal::Terminate | Signal::Interrupt => self.leave(self.stop.is_some(), now_ms),
             Signal::Quit => self.leave(true, now_ms),
             Signal::HangUp => self.reload(now_ms),
-            Signal::User1 => self.tell_all(&ToWorker::Reopen),
+            Signal::User1 => {
+                log::reopen();
+                self.tell_all(&ToWorker::Reopen);
+            }
             Signal::More => self.scale(1, now_ms),
             Signal::Fewer => self.scale(-1, now_ms),
             Signal::User2 => self.succession = true,
@@ -266,7 +269,7 @@ impl Supervisor {
     pub(crate) fn leave(&mut self, fast: bool, now_ms: u64) {
         let delay_ms = if fast { 0 } else { self.plan.drain_delay_ms };
         let how = if fast { "at once" } else { "when what runs is done" };
-        log::write(Level::Info, format_args!("stopping {how}"));
+        log::write(&messages::STOPPING, format_args!("stopping {how}"));
         self.manager.stopping();
         let failed = self.stop.and_then(|stop| stop.failed);
         self.stop = Some(Stop { at_ms: now_ms + delay_ms, fast, failed });
@@ -278,7 +281,7 @@ impl Supervisor {
         }
         self.generation += 1;
         self.manager.reloading();
-        log::write(Level::Info, format_args!("reloading: generation {}", self.generation));
+        log::write(&messages::RELOADING, format_args!("reloading: generation {}", self.generation));
         for slot in &mut self.slots {
             slot.not_before_ms = now_ms;
         }
@@ -309,9 +312,10 @@ impl Supervisor {
         }
         let (number, generation, took_ms) = (slot.number, worker.generation, now_ms - worker.started_ms);
         (worker.state, worker.serving_ms, worker.due_ms) = (State::Serving, Some(now_ms), None);
-        let level = if self.starts > self.plan.processes as u64 { Level::Info } else { Level::Debug };
+        let again = self.starts > self.plan.processes as u64;
+        let message = if again { &messages::WORKER_SERVES_AGAIN } else { &messages::WORKER_SERVES };
         let pid = worker.pid;
-        log::write(level, format_args!("worker {number} (process {pid}) serves, after {took_ms} ms"));
+        log::write(message, format_args!("worker {number} (process {pid}) serves, after {took_ms} ms"));
         for older in &mut slot.workers[..of] {
             let why = older.replace.clone().unwrap_or_else(|| "a new version serves".to_owned());
             older.drain(&why, UNHURRIED, self.plan.limits.graceful_timeout_ms, now_ms);
@@ -344,7 +348,10 @@ impl Supervisor {
                     worker.rss_bytes = usage::rss_bytes(worker.pid);
                     worker.replace = worker.past_limit(&limits, now_ms);
                     if let Some(why) = worker.replace.clone() {
-                        log::write(Level::Info, format_args!("worker {number} is replaced: {why}"));
+                        log::write(
+                            &messages::WORKER_REPLACED,
+                            format_args!("worker {number} is replaced: {why}"),
+                        );
                         if worker.tally.get(Cell::Stuck) > 0 {
                             // It would take requests that it can no longer answer. They wait for its successor.
                             worker.drain(&why, STUCK, limits.graceful_timeout_ms, now_ms);
@@ -371,7 +378,7 @@ impl Supervisor {
             }
         }
         if let Some(file) = self.watch.look() {
-            log::write(Level::Info, format_args!("{} has changed", file.display()));
+            log::write(&messages::FILE_CHANGED, format_args!("{} has changed", file.display()));
             self.reload(now_ms);
         }
     }
@@ -394,7 +401,10 @@ impl Supervisor {
                 let slot = &mut self.slots[at];
                 slot.note_failure(0, now_ms);
                 let number = slot.number;
-                log::write(Level::Error, format_args!("worker {number} cannot be started: {error}"));
+                log::write(
+                    &messages::WORKER_NOT_STARTED,
+                    format_args!("worker {number} cannot be started: {error}"),
+                );
                 if self.proven == 0 {
                     self.stop = Some(Stop { at_ms: now_ms, fast: true, failed: Some(1) });
                 }
@@ -479,7 +489,10 @@ impl Supervisor {
             self.announced = self.generation;
             let (generation, workers) = (self.generation, self.wanted());
             self.manager.ready(&format!("serves {}, generation {generation}", self.serves));
-            log::write(Level::Info, format_args!("generation {generation} serves in all {workers} workers"));
+            log::write(
+                &messages::RELOADED,
+                format_args!("generation {generation} serves in all {workers} workers"),
+            );
             for (reply, since_ms) in self.reloads.drain(..) {
                 let took_ms = now_ms - since_ms;
                 // Whoever asked may have gone.

@@ -5,8 +5,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use adyton_log::{self as log, messages};
 use adyton_server::Ending;
-use adyton_server::log::{self, Level};
 use adyton_server::share::{self, Share};
 use adyton_server::tally::Tally;
 use adyton_sys::board::Board;
@@ -156,7 +156,7 @@ impl Worker {
     /// Splits off the line to the supervisor.
     pub fn into_parts(self) -> Parts {
         let Self { place, sockets, others, tally, share, channel } = self;
-        log::set_origin(format!("worker {}", place.number));
+        log::set_worker(place.number);
         Parts { place, sockets, others, tally, share, line: Line { channel } }
     }
 }
@@ -187,13 +187,19 @@ impl Line {
 fn run(mut channel: Channel, orders: &Arc<dyn Orders>) -> Channel {
     loop {
         if let Err(error) = socket::wait_readable(&[channel.as_fd()], 60_000) {
-            log::write(Level::Error, format_args!("the supervisor cannot be heard: {error}"));
+            log::write(
+                &messages::SUPERVISOR_UNHEARD,
+                format_args!("the supervisor cannot be heard: {error}"),
+            );
         }
         for message in channel.receive() {
             follow(message, &channel, orders);
         }
         if channel.has_ended() {
-            log::write(Level::Warning, format_args!("the supervisor is gone: finishing what runs"));
+            log::write(
+                &messages::SUPERVISOR_GONE,
+                format_args!("the supervisor is gone: finishing what runs"),
+            );
             orders.drain(Ending::PROMPT);
             return channel;
         }
@@ -214,7 +220,7 @@ fn follow(message: ToWorker, channel: &Channel, orders: &Arc<dyn Orders>) {
         ToWorker::Running(number) => answer(number, orders.running()),
         ToWorker::Dump(number) => answer(number, orders.dump()),
         ToWorker::LogLevel(level) => {
-            if let Some(level) = Level::named(&level) {
+            if let Some(level) = log::Level::named(&level) {
                 log::set_level(level);
             }
         }

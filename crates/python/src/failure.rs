@@ -1,7 +1,7 @@
 //! Failures of an application, for the error log.
 
 use adyton_http1::Head;
-use adyton_server::log::{self, Level};
+use adyton_log::{self as log, messages};
 use adyton_server::{Call, Outcome};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -23,7 +23,10 @@ pub(crate) fn outcome(py: Python<'_>, error: &PyErr, call: &mut Call<'_>) -> Out
     }
     if error.is_instance_of::<PyOSError>(py) && call.reply.is_abandoned() {
         // `write()` has told the application that its client is gone, and that is not its fault.
-        log::write(Level::Debug, format_args!("an application gave up because its client is gone: {error}"));
+        log::write(
+            &messages::APPLICATION_GAVE_UP,
+            format_args!("an application gave up because its client is gone: {error}"),
+        );
         return Outcome::Failed;
     }
     log(py, error, &request_line(call.head, call.bytes));
@@ -33,7 +36,7 @@ pub(crate) fn outcome(py: Python<'_>, error: &PyErr, call: &mut Call<'_>) -> Out
 /// Logs an exception with its traceback; `what` says where it happened.
 pub(crate) fn log(py: Python<'_>, error: &PyErr, what: &str) {
     let text = traceback(py, error).unwrap_or_else(|_| error.to_string());
-    log::write(Level::Error, format_args!("{what} failed:\n{}", text.trim_end()));
+    log::write(&messages::APPLICATION_FAILED, format_args!("{what} failed:\n{}", text.trim_end()));
 }
 
 /// As the interpreter prints it, chained exceptions and notes included.

@@ -3,7 +3,7 @@
 use std::io;
 
 use adyton_http1::BodySize;
-use adyton_server::log::{self, Level};
+use adyton_log::{self as log, messages};
 use adyton_server::{Pull, Reply, SHARE_BYTES_MIN};
 use pyo3::exceptions::{PyStopIteration, PyTypeError};
 use pyo3::intern;
@@ -70,12 +70,12 @@ pub(crate) fn put(bytes: &Bound<'_, PyBytes>, reply: &mut Reply<'_>) {
 fn warn_if_unequal(reply: &Reply<'_>) {
     if reply.overran() {
         log::write(
-            Level::Warning,
+            &messages::BODY_TOO_LONG,
             format_args!("an application's body was longer than its Content-Length; cut there"),
         );
     } else if let Some(left) = reply.left_bytes().filter(|&left| left > 0) {
         log::write(
-            Level::Warning,
+            &messages::BODY_TOO_SHORT,
             format_args!(
                 "an application's body was {left} bytes shorter than its Content-Length; connection closed"
             ),

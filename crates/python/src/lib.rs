@@ -4,6 +4,7 @@ mod failure;
 mod handler;
 mod interpreter;
 mod items;
+mod logging;
 mod path;
 mod payload;
 mod serving;
@@ -26,6 +27,8 @@ use crate::serving::Failure;
 mod _core {
     #[pymodule_export]
     use super::handler::Request;
+    #[pymodule_export]
+    use super::logging::{begin_capture, put_out, relay, request_id};
     #[pymodule_export]
     use super::wsgi::{Errors, FileWrapper, Input};
     #[pymodule_export]

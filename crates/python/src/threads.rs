@@ -6,7 +6,7 @@
 use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use adyton_server::log::{self, Level};
+use adyton_log::{self as log, messages};
 use adyton_server::{IfStill, Server};
 use adyton_sys::process;
 use pyo3::ffi;
@@ -80,7 +80,10 @@ fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
         std::thread::Builder::new().name("adyton-driver".into()).spawn(move || {
             server.work(false, 0);
             if server.has_ended() && !server.wait(PATIENCE) {
-                log::write(Level::Error, format_args!("stopped while the application was in a request"));
+                log::write(
+                    &messages::LEFT_INSIDE,
+                    format_args!("stopped while the application was in a request"),
+                );
                 Python::attach(|py| {
                     server.clear();
                     leave(py)
@@ -108,7 +111,7 @@ fn run_beside_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
     let done = server.wait(PATIENCE);
     interpreter::attach();
     if !done {
-        log::write(Level::Error, format_args!("stopped while the application was in a request"));
+        log::write(&messages::LEFT_INSIDE, format_args!("stopped while the application was in a request"));
     }
     Ok(done)
 }
@@ -118,7 +121,7 @@ fn run_beside_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
 pub(crate) fn leave(py: Python<'_>) -> ! {
     let say = |what: &str, done: PyResult<()>| {
         if let Err(error) = done {
-            log::write(Level::Error, format_args!("{what} failed: {error}"));
+            log::write(&messages::RETURNED_EARLY, format_args!("{what} failed: {error}"));
         }
     };
     say("the wait for threads", wait_for_threads(py));
@@ -197,7 +200,7 @@ fn start(py: Python<'_>, server: &Arc<Server>, all: Option<&Arc<Barrier>>) -> Py
 pub(crate) fn spawn() {
     let started = running().map(|server| Python::attach(|py| start(py, &server, None)));
     if let Some(Err(error)) = started {
-        log::write(Level::Error, format_args!("another thread cannot be started: {error}"));
+        log::write(&messages::THREAD_NOT_STARTED, format_args!("another thread cannot be started: {error}"));
     }
 }
 
@@ -220,7 +223,10 @@ pub(crate) fn interrupt(thread: u64, if_still: IfStill<'_>) -> Option<String> {
                 raise(thread, class.as_ptr());
                 is_raised = true;
             }),
-            Err(error) => log::write(Level::Error, format_args!("a request cannot be interrupted: {error}")),
+            Err(error) => log::write(
+                &messages::NOT_INTERRUPTED,
+                format_args!("a request cannot be interrupted: {error}"),
+            ),
         }
         let text = || {
             stack

@@ -5,22 +5,20 @@
 //! process that is killed lacks at most the last half second.
 
 mod client;
-mod escape;
 mod format;
 mod json;
 mod line;
-mod sink;
-mod stamp;
 
 use std::net::SocketAddr;
 use std::{fmt, io};
 
 use adyton_http1::Head;
+use adyton_log::request::RequestId;
+use adyton_log::sink::{Sink, Target};
+use adyton_log::stamp::Stamp;
 use adyton_sys::clock;
 
 use format::Format;
-use sink::Sink;
-use stamp::Stamp;
 
 /// One answer, as the log sees it.
 pub struct Record<'r> {
@@ -36,6 +34,8 @@ pub struct Record<'r> {
     pub body_bytes: u64,
     /// From the head's arrival to the answer's last byte, in microseconds.
     pub duration_us: u64,
+    /// What the request is called in all logs.
+    pub id: &'r RequestId,
 }
 
 /// An open access log. It must not live through a fork: both processes would write what it holds.
@@ -47,12 +47,11 @@ pub struct AccessLog {
     /// The first tick that saw the oldest of them.
     held_since_ms: Option<u64>,
     sink: Sink,
-    target: String,
+    target: Target,
 }
 
 impl AccessLog {
-    /// Opens the log at `target`: `-` is standard output, anything else a file, which is appended to and
-    /// which, if it is new, only its owner may write and only its group may read.
+    /// Opens the log at `target`.
     ///
     /// `format` is `common`, `combined`, `json`, or made of atoms as in Apache's `LogFormat`:
     ///
@@ -67,23 +66,24 @@ impl AccessLog {
     /// | `%b`, `%B` | body bytes sent; none are `-` in `%b` |
     /// | `%D`, `%T` | duration in microseconds, in whole seconds |
     /// | `%P` | number of the process |
+    /// | `%L` | id of the request, which the error log has, too |
     /// | `%{Name}i` | a field of the request; fields that hold credentials are refused |
     /// | `%%`, `\"`, `\\`, `\n`, `\t` | `%`, `"`, `\`, line feed, tab |
     ///
     /// # Errors
     ///
     /// The format is wrong, or the file cannot be opened.
-    pub fn open(target: &str, format: &str) -> Result<Self, AccessLogError> {
+    pub fn open(target: &Target, format: &str) -> Result<Self, AccessLogError> {
         let format = Format::read(format).map_err(AccessLogError::Format)?;
-        let sink = Sink::open(target)
-            .map_err(|source| AccessLogError::Open { target: target.to_owned(), source })?;
+        let sink =
+            Sink::open(target).map_err(|source| AccessLogError::Open { target: target.clone(), source })?;
         Ok(Self {
             format,
-            stamp: Stamp::new(),
+            stamp: Stamp::at(0),
             held: Vec::with_capacity(HELD_BYTES_CAPACITY),
             held_since_ms: None,
             sink,
-            target: target.to_owned(),
+            target: target.clone(),
         })
     }
 
@@ -154,10 +154,10 @@ impl Drop for AccessLog {
 pub enum AccessLogError {
     /// The format is wrong; the sentence says how.
     Format(String),
-    /// The file cannot be opened.
+    /// The log cannot be opened.
     Open {
-        /// Its path, or `-`.
-        target: String,
+        /// Which.
+        target: Target,
         /// What the kernel says.
         source: io::Error,
     },

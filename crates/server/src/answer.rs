@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use adyton_files::{Ask as FileAsk, error_page};
-use adyton_http1::{BadResponse, BodySize, Head, Method};
+use adyton_http1::{Asked, BadResponse, BodySize, Head, Method};
 use adyton_sys::clock;
 
 use crate::access_log::Record;
@@ -64,10 +64,11 @@ impl Loop {
         let path = head.path().of(bytes);
         let mut own = asked;
         own.keep_alive &= !unread;
+        let mut answer = self.name(own, Some(head), bytes);
         if let Some(index) = self.mounts.iter().position(|mount| mount.matches(path)) {
             let mount = &mut self.mounts[index];
             let fresh = self.receives;
-            let mut reply = Reply::new(connection, Answer::new(own), &self.shared, &self.date, None);
+            let mut reply = Reply::new(connection, answer, &self.shared, &self.date, None);
             let made = reply.render(|out, asked, identity| {
                 let ask = FileAsk { head, bytes, prefix: &mount.prefix, asked, identity, fresh };
                 mount.site.answer(&ask, out)
@@ -77,17 +78,38 @@ impl Loop {
             if answered {
                 return self.done(parts, head, bytes, unread, started_us);
             }
-            connection = parts.0;
+            (connection, answer, _) = parts;
         }
         let special = self.shared.app.is_none()
             || matches!(head.method(), Method::Trace | Method::Connect)
             || head.target().of(bytes) == b"*";
         if special {
-            let mut reply = Reply::new(connection, Answer::new(own), &self.shared, &self.date, None);
+            let mut reply = Reply::new(connection, answer, &self.shared, &self.date, None);
             answer_ourselves(&mut reply, head.method(), head.target().of(bytes) == b"*");
             return self.done(reply.into_parts(), head, bytes, unread, started_us);
         }
-        Answering::Ask(connection, Answer::new(asked), started_us)
+        answer.asked = asked;
+        Answering::Ask(connection, answer, started_us)
+    }
+
+    /// Gives a request its name. `head` is `None` when it could not be parsed.
+    pub(crate) fn name(&mut self, asked: Asked, head: Option<&Head>, bytes: &[u8]) -> Answer {
+        let config = &self.shared.config;
+        let names = !config.request_id_field.is_empty();
+        let value = |name: &[u8]| {
+            head.and_then(|head| head.all_named(name, bytes).next()).map(|value| value.of(bytes))
+        };
+        let given = if names { value(&config.request_id_field) } else { None };
+        let traceparent = if config.logs_traces { value(b"traceparent") } else { None };
+        let id = self.ids.next(given, traceparent);
+        let lines = if names {
+            let mut line = config.request_id_field.clone();
+            line.extend_from_slice(format!(": {id}\r\n").as_bytes());
+            line.into()
+        } else {
+            Box::default()
+        };
+        Answer::new(asked, id, lines)
     }
 
     fn done(&mut self, parts: Parts, head: &Head, bytes: &[u8], unread: bool, started_us: u64) -> Answering {
@@ -177,7 +199,8 @@ impl Loop {
         tally.add(Cell::BodyBytes, body_bytes);
         tally.note(Histogram::Duration, duration_us);
         if let Some(log) = &self.shared.access_log {
-            lock(log).record(&Record { peer, head, bytes, status, body_bytes, duration_us });
+            let id = &answer.id;
+            lock(log).record(&Record { peer, head, bytes, status, body_bytes, duration_us, id });
         }
     }
 }

@@ -13,7 +13,7 @@ use adyton_sys::{clock, socket, temp};
 use crate::config::Config;
 use crate::driver::wait_for_client;
 use crate::errand::OwnedBody;
-use crate::log::{self, Level};
+use adyton_log::{self as log, messages};
 
 /// The body of one request, as the application gets it.
 pub enum Body<'c> {
@@ -194,7 +194,7 @@ impl Upload {
         let complain = |error: io::Error| {
             let folder = config.temp_dir.display();
             log::write(
-                Level::Error,
+                &messages::BODY_NOT_STORED,
                 format_args!("a request body cannot be stored in {folder} (setting --temp-dir): {error}"),
             );
             NO_ROOM

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_http1::Limits;
+use adyton_http1::{Limits, ResponseHead};
 
 use crate::body::Quota;
 
@@ -23,6 +23,10 @@ pub enum HandOver {
 pub struct Config {
     /// Limits of a request head.
     pub head: Limits,
+    /// The field that carries a request's id, both ways; empty: none does.
+    pub request_id_field: Vec<u8>,
+    /// Whether the logs have a place for traces (W3C Trace Context).
+    pub logs_traces: bool,
     /// Refuse requests with `_` in a field's name, rather than hide the field from the application.
     pub refuse_underscores: bool,
     /// The largest request body; more is a 413.
@@ -81,4 +85,11 @@ pub struct Config {
     pub output_bytes_max: u64,
     /// The `Server` field; empty for none.
     pub server: Vec<u8>,
+}
+
+impl Config {
+    /// The lines that are added to a head of the application's: it may have told the client the id itself.
+    pub(crate) fn lines_for<'l>(&self, head: &ResponseHead<'_>, start: usize, lines: &'l [u8]) -> &'l [u8] {
+        if lines.is_empty() || head.has(start, &self.request_id_field) { b"" } else { lines }
+    }
 }

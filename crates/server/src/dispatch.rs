@@ -10,11 +10,11 @@ use crate::connection::Connection;
 use crate::driver::{Desk, interrupt};
 use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::Loop;
-use crate::log::{self, Level};
 use crate::reply::Reply;
 use crate::server::{Http, Job, Stage, Task, lock, log_stuck};
 use crate::tally::Cell;
 use crate::turn::{Next, Step, Worked};
+use adyton_log::{self as log, messages};
 
 /// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
 const ALWAYS_MS: u64 = u64::MAX;
@@ -157,7 +157,7 @@ impl Loop {
             self.shared.tally.count(Cell::TimedOut);
             note(&post, Task::expire);
             if let Err(error) = interrupt(&self.shared, &post, task) {
-                log::write(Level::Error, format_args!("a call cannot be interrupted: {error}"));
+                log::write(&messages::NOT_INTERRUPTED, format_args!("a call cannot be interrupted: {error}"));
             }
             self.timers.set(key, self.now_ms + REACTION_MS);
         } else {

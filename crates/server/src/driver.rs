@@ -16,11 +16,11 @@ use crate::connection::{After, Connection, Phase, Respond};
 use crate::endpoints::Endpoint;
 use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::{Advance, Loop};
-use crate::log::{self, Level};
 use crate::reply::{Answer, Reply};
 use crate::server::{Http, Job, Own, Return, Shared, Stage, Task, What, lock};
 use crate::tally::{Cell, Histogram};
 use adyton_crew::{Crew, Duty, Place as Spot, Post};
+use adyton_log::{self as log, messages, request};
 
 /// Threads that may wait for their clients beside those inside the application; further ones keep their slots.
 const PARKED_MAX: usize = 1024;
@@ -322,7 +322,10 @@ impl Driver {
                         return;
                     }
                     if let Err(error) = driven.wait() {
-                        log::write(Level::Error, format_args!("the kernel refuses to wait: {error}"));
+                        log::write(
+                            &messages::WAIT_REFUSED,
+                            format_args!("the kernel refuses to wait: {error}"),
+                        );
                         break;
                     }
                 }
@@ -457,6 +460,7 @@ impl Driver {
         let live = ask.live();
         let Desk { buffer, head, .. } = &mut self.desk;
         let (listener, peer) = (usize::from(ask.connection.listener), ask.connection.peer);
+        request::enter(&ask.answer.id);
         let mut reply = Reply::new(ask.connection, ask.answer, &self.shared, date, live);
         reply.lay_in(&mut self.hand);
         let (bytes, body) = match &mut ask.place {
@@ -475,10 +479,14 @@ impl Driver {
         let outcome = catch_unwind(AssertUnwindSafe(|| app.call(&mut call))).unwrap_or_else(|_| {
             // The panic's own message is in the log already.
             let target = String::from_utf8_lossy(head.target().of(bytes)).escape_default().to_string();
-            log::write(Level::Error, format_args!("the server itself failed in a request for {target}"));
+            log::write(
+                &messages::SERVER_FAILED,
+                format_args!("the server itself failed in a request for {target}"),
+            );
             Outcome::Failed
         });
         let done = Done::of(outcome, call.reply);
+        request::leave();
         let Ask { key, started_us, endpoint, place, .. } = ask;
         (AskLeft { key, started_us, endpoint, place }, done)
     }
@@ -493,6 +501,7 @@ impl Driver {
         let (Some(stream), Some(answer)) = (respond.stream.as_mut(), respond.answer.take()) else {
             return (connection, respond);
         };
+        request::enter(&answer.id);
         let mut reply = Reply::new(connection, answer, &self.shared, date, respond.live.take());
         reply.lay_in(&mut self.hand);
         reply.before_wait();
@@ -503,6 +512,7 @@ impl Driver {
             Pull::End => reply.end(),
             Pull::Failed => reply.abort(),
         }
+        request::leave();
         let (connection, answer, live) = reply.into_parts();
         if pulled != Pull::More {
             respond.stream = None;
@@ -516,7 +526,10 @@ impl Driver {
         self.hand.lend(None);
         self.hand.attach();
         if catch_unwind(AssertUnwindSafe(|| drop(stream))).is_err() {
-            log::write(Level::Error, format_args!("the server itself failed while it closed an answer"));
+            log::write(
+                &messages::SERVER_FAILED,
+                format_args!("the server itself failed while it closed an answer"),
+            );
         }
         if !self.hand.late {
             let nothing = self.hand.reclaim_loop();
@@ -628,7 +641,7 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
         let stack = app.interrupt(post.own.thread, &mut if_still);
         if let Some(stack) = stack {
             log::write(
-                Level::Error,
+                &messages::REQUEST_TIMEOUT,
                 format_args!(
                     "{} takes longer than --request-timeout allows and is interrupted; it was here:\n{}",
                     task.what,

@@ -15,9 +15,11 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use adyton_files::{Counts, Site};
+use adyton_log::request::RequestIds;
+use adyton_log::{self as log, messages};
 use adyton_sys::epoll::{Epoll, Events, Interest};
 use adyton_sys::wake::Wake;
-use adyton_sys::{clock, socket};
+use adyton_sys::{clock, process, socket};
 use slab::Slab;
 
 use crate::addresses::Addresses;
@@ -26,7 +28,6 @@ use crate::connection::{Connection, Phase};
 use crate::driver::Desk;
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::Errand;
-use crate::log::{self, Level};
 use crate::server::{Ending, Http, Job, Return, Shared, Task, What, lock};
 use crate::share::Share;
 use crate::tally::Cell;
@@ -195,6 +196,7 @@ pub(crate) struct Loop {
     /// How many addresses these are, over and over.
     listened: usize,
     share: Option<Share>,
+    pub(crate) ids: RequestIds,
     /// Others have had the time to take what waits: one is taken here, however many there are.
     has_waited: bool,
     /// The listeners are closed as soon as nothing waits there.
@@ -258,6 +260,7 @@ impl Loop {
             listeners: parts.listeners,
             listened: parts.addresses.max(1),
             share: parts.share,
+            ids: RequestIds::new(process::random()),
             has_waited: false,
             closing: false,
             accept_paused_ms: None,
@@ -463,7 +466,7 @@ impl Loop {
             Some(deadline_ms) if self.now_ms < deadline_ms => false,
             Some(_) => {
                 let left = self.connections.len();
-                log::write(Level::Warning, format_args!("stopped with {left} connections still open"));
+                log::write(&messages::STILL_OPEN, format_args!("stopped with {left} connections still open"));
                 true
             }
         }
@@ -562,7 +565,10 @@ impl Loop {
     ) -> Option<Errand> {
         let worked = catch_unwind(AssertUnwindSafe(|| work(self, desk))).unwrap_or_else(|_| {
             // The panic's own message is in the log already.
-            log::write(Level::Error, format_args!("the server itself failed; one connection was closed"));
+            log::write(
+                &messages::SERVER_FAILED,
+                format_args!("the server itself failed; one connection was closed"),
+            );
             *desk = Desk::new(&self.shared.config);
             Worked::Ended(None)
         });
@@ -758,7 +764,10 @@ impl Loop {
     fn welcome(&mut self, connection: Box<Connection>, desk: &mut Desk) -> Option<Errand> {
         let key = self.connections.vacant_key();
         if !self.addresses.enter(key, connection.peer) {
-            log::write(Level::Debug, format_args!("a client has too many connections; one more was closed"));
+            log::write(
+                &messages::CLIENT_CONNECTIONS,
+                format_args!("a client has too many connections; one more was closed"),
+            );
             return None;
         }
         let deadline_ms = self.now_ms + self.shared.config.first_byte_timeout_ms;
@@ -774,7 +783,7 @@ impl Loop {
         if self.now_ms >= self.accept_complaint_ms {
             self.accept_complaint_ms = self.now_ms + ACCEPT_COMPLAINT_MS;
             log::write(
-                Level::Error,
+                &messages::ACCEPT_PAUSED,
                 format_args!(
                     "connections cannot be accepted: {error}; trying again every {ACCEPT_PAUSE_MS} ms \
                      (the limit of open files, `ulimit -n`, may be too low)"
@@ -804,7 +813,10 @@ impl Loop {
                 self.epoll.remove(listener)
             };
             if let Err(error) = result {
-                log::write(Level::Error, format_args!("a listener cannot be watched: {error}"));
+                log::write(
+                    &messages::LISTENER_UNWATCHED,
+                    format_args!("a listener cannot be watched: {error}"),
+                );
             }
         }
         self.accepting = wanted;

@@ -16,7 +16,6 @@ mod driver;
 mod endpoints;
 mod errand;
 mod event_loop;
-pub mod log;
 mod output;
 mod reply;
 mod serve;

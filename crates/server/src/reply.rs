@@ -9,6 +9,7 @@ use adyton_http1::{
     Asked, BadResponse, BodyFraming, BodySize, CHUNK_END, Framed, HeadFacts, Identity, LAST_CHUNK,
     ResponseHead, write_chunk_head,
 };
+use adyton_log::request::RequestId;
 use adyton_sys::{clock, socket};
 
 use crate::body::Live;
@@ -16,9 +17,9 @@ use crate::config::Config;
 use crate::connection::{After, Connection, Reader};
 use crate::driver::Hand;
 use crate::event_loop::date_now;
-use crate::log::{self, Level};
 use crate::output::{Flushed, Output, Payload, Segment};
 use crate::server::Shared;
+use adyton_log::{self as log, messages};
 
 /// From this size on, bytes are borrowed and sent from where they are; below it, copying them
 /// beside the head is cheaper than a second slice.
@@ -34,6 +35,9 @@ pub const WAITING_BYTES_MAX: u64 = 1 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
     pub(crate) asked: Asked,
+    pub(crate) id: RequestId,
+    /// The field that tells the client the id, if it is told.
+    lines: Box<[u8]>,
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
     framed: Option<Framed>,
@@ -45,8 +49,18 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    pub(crate) fn new(asked: Asked) -> Self {
-        Self { asked, status: 0, body_bytes: 0, framed: None, left: 0, overrun: false, aborted: false }
+    pub(crate) fn new(asked: Asked, id: RequestId, lines: Box<[u8]>) -> Self {
+        Self {
+            asked,
+            id,
+            lines,
+            status: 0,
+            body_bytes: 0,
+            framed: None,
+            left: 0,
+            overrun: false,
+            aborted: false,
+        }
     }
 
     pub(crate) fn commit(&mut self, status: u16, framed: Framed) {
@@ -138,7 +152,12 @@ impl<'c> Reply<'c> {
 
     /// Date and server name, for heads that are rendered elsewhere.
     pub fn identity(&self) -> Identity<'_> {
-        Identity { date: &self.date, server: &self.shared.config.server }
+        Identity { date: &self.date, server: &self.shared.config.server, lines: &self.answer.lines }
+    }
+
+    /// What the request is called in the logs.
+    pub fn request_id(&self) -> &RequestId {
+        &self.answer.id
     }
 
     /// The user at the other end of a unix socket.
@@ -182,15 +201,17 @@ impl<'c> Reply<'c> {
     ) -> Result<(), E> {
         debug_assert!(!self.has_begun());
         self.settle_connection();
-        let (asked, date, server) = (self.answer.asked, self.date, &self.shared.config.server);
-        let identity = Identity { date: &date, server };
+        let (asked, date, config) = (self.answer.asked, self.date, &self.shared.config);
+        let lines = std::mem::take(&mut self.answer.lines);
         let tail = self.output().tail();
         let mark = tail.len();
         let written =
             ResponseHead::begin(tail, asked, status, reason).map_err(E::from).and_then(|mut head| {
                 fill(&mut head)?;
-                Ok(head.finish(&identity, size))
+                let lines = config.lines_for(&head, mark, &lines);
+                Ok(head.finish(&Identity { date: &date, server: &config.server, lines }, size))
             });
+        self.answer.lines = lines;
         match written {
             Ok(framed) => {
                 self.commit(status, framed);
@@ -207,12 +228,15 @@ impl<'c> Reply<'c> {
     pub fn head_from(&mut self, rendered: &[u8], facts: HeadFacts, size: BodySize) {
         debug_assert!(!self.has_begun());
         self.settle_connection();
-        let (keep_alive, date, server) =
-            (self.answer.asked.keep_alive, self.date, &self.shared.config.server);
+        let (keep_alive, date, config) = (self.answer.asked.keep_alive, self.date, &self.shared.config);
+        let lines = std::mem::take(&mut self.answer.lines);
         let tail = self.output().tail();
+        let mark = tail.len();
         tail.extend_from_slice(rendered);
-        let identity = Identity { date: &date, server };
-        let framed = ResponseHead::resume(tail, facts, keep_alive).finish(&identity, size);
+        let head = ResponseHead::resume(tail, facts, keep_alive);
+        let told = config.lines_for(&head, mark, &lines);
+        let framed = head.finish(&Identity { date: &date, server: &config.server, lines: told }, size);
+        self.answer.lines = lines;
         self.commit(facts.status(), framed);
     }
 
@@ -244,7 +268,10 @@ impl<'c> Reply<'c> {
     pub fn render<R>(&mut self, write: impl FnOnce(&mut Vec<u8>, Asked, Identity<'_>) -> R) -> R {
         self.settle_connection();
         let (asked, date, server) = (self.answer.asked, self.date, &self.shared.config.server);
-        write(self.output().tail(), asked, Identity { date: &date, server })
+        let lines = std::mem::take(&mut self.answer.lines);
+        let made = write(self.output().tail(), asked, Identity { date: &date, server, lines: &lines });
+        self.answer.lines = lines;
+        made
     }
 
     /// Answers with an error page, if nothing was answered yet; `detail` is for the client.
@@ -445,7 +472,10 @@ impl<'c> Reply<'c> {
         };
         if let Err(error) = &sent {
             connection.broken = true;
-            log::write(Level::Debug, format_args!("a client went away before its answer was sent: {error}"));
+            log::write(
+                &messages::CLIENT_GONE,
+                format_args!("a client went away before its answer was sent: {error}"),
+            );
         }
         sent
     }

@@ -12,10 +12,10 @@ use crate::driver::Desk;
 use crate::endpoints::Endpoint;
 use crate::errand::{Ask, Owned, OwnedBody, Place};
 use crate::event_loop::Loop;
-use crate::log::{self, Level};
-use crate::reply::{Answer, PENDING_BYTES_MAX, Reply};
+use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::tally::Cell;
 use crate::turn::{Next, Step, worth_parsing};
+use adyton_log::{self as log, messages};
 
 /// A client that needs too long for its request (RFC 9110 section 15.5.9).
 pub(crate) const TOO_SLOW: Refusal = Refusal { status: 408, reason: "the request came too slowly" };
@@ -236,13 +236,14 @@ impl Loop {
         refusal: Refusal,
         start: &[u8],
     ) -> Step {
-        log::write(Level::Debug, format_args!("refused with {}: {}", refusal.status, refusal.reason));
+        log::write(&messages::REFUSED, format_args!("refused with {}: {}", refusal.status, refusal.reason));
         connection.phase = Phase::Head;
         connection.output.lend(&mut desk.spare);
         let (peer, started_us) = (connection.peer, self.start_us());
         let asked =
             Asked { version: Version::Http11, is_head: start.starts_with(b"HEAD "), keep_alive: false };
-        let mut reply = Reply::new(connection, Answer::new(asked), &self.shared, &self.date, None);
+        let answer = self.name(asked, None, start);
+        let mut reply = Reply::new(connection, answer, &self.shared, &self.date, None);
         reply.fail(refusal.status, refusal.reason);
         let (connection, answer, _) = reply.into_parts();
         self.log_answer(peer, None, start, &answer, started_us);

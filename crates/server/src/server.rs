@@ -17,10 +17,10 @@ use crate::driver::Driver;
 use crate::endpoints::Endpoint;
 use crate::errand::Errand;
 use crate::event_loop::{Loop, Parts};
-use crate::log::{self, Level};
 use crate::tally::{Cell, Tally};
 use crate::watch;
 use adyton_crew::{Crew, Duties, Post};
+use adyton_log::{self as log, messages};
 
 /// The duties of this server's threads.
 pub(crate) struct Http;
@@ -449,7 +449,7 @@ impl Server {
 pub(crate) fn log_stuck(task: &Task, waited_ms: u64) {
     let why = if task.is_interrupted() { "was interrupted and" } else { "keeps the interpreter and" };
     log::write(
-        Level::Error,
+        &messages::THREAD_LOST,
         format_args!(
             "{} {why} does not react after {} s; its thread is lost until it does",
             task.what,

@@ -9,10 +9,10 @@ use crate::connection::{After, Connection, Linger, Phase, Reader, Respond};
 use crate::driver::Desk;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
-use crate::log::{self, Level};
 use crate::output::Flushed;
 use crate::serve::{TOO_SLOW, start_of};
 use crate::tally::Cell;
+use adyton_log::{self as log, messages};
 
 /// Pulls from one stream before the other connections get their turn.
 const PULLS_PER_TURN: u32 = 16;
@@ -254,7 +254,7 @@ impl Loop {
         let too_slow = respond.reader.is_too_slow(&connection, self.now_ms, &self.shared.config);
         connection.phase = Phase::Respond(respond);
         if too_slow {
-            log::write(Level::Debug, format_args!("a client reads its answer too slowly; closed"));
+            log::write(&messages::CLIENT_SLOW, format_args!("a client reads its answer too slowly; closed"));
             // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
             socket::reset_on_close(&connection.socket);
             return Worked::Ended(self.close(*connection));
@@ -371,9 +371,15 @@ pub(crate) fn after_live(connection: &mut Connection, live: &std::sync::Mutex<cr
 /// Says why a connection ended while something was still to be sent.
 fn ended(connection: Box<Connection>, error: &std::io::Error) -> Box<Connection> {
     if error.kind() == std::io::ErrorKind::UnexpectedEof {
-        log::write(Level::Error, format_args!("a file became shorter while it was sent; the answer was cut"));
+        log::write(
+            &messages::FILE_SHORTENED,
+            format_args!("a file became shorter while it was sent; the answer was cut"),
+        );
     } else {
-        log::write(Level::Debug, format_args!("a client went away before its answer was sent: {error}"));
+        log::write(
+            &messages::CLIENT_GONE,
+            format_args!("a client went away before its answer was sent: {error}"),
+        );
     }
     connection
 }

@@ -1,5 +1,8 @@
 //! What the kernel grants this process.
 
+use std::io;
+use std::os::fd::OwnedFd;
+
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Raises the soft limit of open descriptors to the hard one, and says what it is now.
@@ -26,6 +29,24 @@ pub fn give_way(steps: u8) {
     let none = libc::sched_param { sched_priority: 0 };
     // SAFETY: 0 is the calling thread, and the parameter is only read.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const none) };
+}
+
+/// Has everything that this process writes to its standard error go to `file`, from now on.
+///
+/// # Errors
+///
+/// As dup2(2).
+pub fn become_stderr(file: impl Into<OwnedFd>) -> io::Result<()> {
+    Ok(rustix::stdio::dup2_stderr(file.into())?)
+}
+
+/// A number that nobody can guess, or, where the kernel has none yet, one that depends on this process.
+pub fn random() -> u64 {
+    let mut bytes = [0; 8];
+    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
+        Ok(_) => u64::from_ne_bytes(bytes),
+        Err(_) => crate::clock::unix_ms() << 22 | u64::from(id()),
+    }
 }
 
 /// The number of this process.

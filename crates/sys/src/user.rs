@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
+use std::os::fd::AsFd;
 
 /// Who a process is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,15 @@ impl Identity {
                 .ok_or_else(|| format!("the user {user} has no entry, and so no group: give one, too"))?,
         };
         Ok(Self { name, user: user_number, group })
+    }
+
+    /// Gives it a file.
+    ///
+    /// # Errors
+    ///
+    /// As fchown(2): only root may.
+    pub fn own(&self, file: &impl AsFd) -> io::Result<()> {
+        std::os::unix::fs::fchown(file, Some(self.user), Some(self.group))
     }
 
     /// Becomes it, with its supplementary groups and nothing else, and makes sure that there is no way back.

@@ -1,7 +1,10 @@
 //! What is written down.
 
+use adyton_log::Level;
+use adyton_log::sink::{Address, Target};
+
 use super::{Kind, ROW, Row};
-use crate::settings::{AccessLog, AccessLogFormat, LogLevel};
+use crate::settings::{AccessLogFormat, CaptureOutput, LogFormat};
 
 const GROUP: Row = Row { group: "Logging", ..ROW };
 
@@ -9,13 +12,12 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "access-log",
         kind: Kind::Form {
-            shape: "FILE|-|off",
+            shape: "FILE|-|syslog|off",
             set: |settings, text| {
                 settings.access_log = match text {
-                    "" => return Err("write the path of a file, - or off".to_owned()),
-                    "off" => AccessLog::Off,
-                    "-" => AccessLog::Stdout,
-                    path => AccessLog::File(path.into()),
+                    "" => return Err("write the path of a file, -, syslog or off".to_owned()),
+                    "off" => None,
+                    text => Some(target(text)?),
                 };
                 Ok(())
             },
@@ -24,7 +26,9 @@ pub(super) const ROWS: &[Row] = &[
         example: "-",
         help: "one line for each request; - is the output",
         detail: "Off, because it costs time for each request and disk for ever, and because the addresses of \
-                 clients are personal data. Lines are appended to a file, which is never cut or renamed here.",
+                 clients are personal data. Lines are appended to a file, which is never cut or renamed here; SIGUSR1 \
+                 opens it again. `syslog` is `/dev/log`, `syslog:/path` another socket of this machine, and \
+                 `syslog:HOST:PORT` another machine, by UDP.",
         ..GROUP
     },
     Row {
@@ -40,18 +44,88 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "error-log",
+        kind: Kind::Form {
+            shape: "FILE|-|syslog",
+            set: |settings, text| {
+                if text.is_empty() {
+                    return Err("write the path of a file, - or syslog".to_owned());
+                }
+                settings.error_log = target(text)?;
+                Ok(())
+            },
+        },
+        default: "-",
+        example: "error.log",
+        help: "where messages go; - is standard error",
+        detail: "The server's own messages, with codes that [messages](messages.md) explains, the application's tracebacks \
+                 and what it prints. A file takes the place of standard error, so that what a crash leaves is in it, too; \
+                 SIGUSR1 opens it again.",
+        ..GROUP
+    },
+    Row {
+        name: "log-format",
+        kind: Kind::Choice {
+            words: &["text", "json"],
+            set: |settings, index| settings.log_format = [LogFormat::Text, LogFormat::Json][index],
+        },
+        default: "text",
+        example: "json",
+        help: "how messages are written",
+        detail: "`json` is one object a line, for programs that collect logs; the access log has a format of its own.",
+        ..GROUP
+    },
+    Row {
+        name: "capture-output",
+        kind: Kind::Choice {
+            words: &["auto", "on", "off"],
+            set: |settings, index| {
+                settings.capture_output = [CaptureOutput::Auto, CaptureOutput::On, CaptureOutput::Off][index];
+            },
+        },
+        default: "auto",
+        example: "off",
+        help: "put what the application prints into the log",
+        detail: "Each line of `sys.stdout`, `sys.stderr` and `wsgi.errors` becomes an entry of the error log, with its worker \
+                 and its request. `auto` leaves them alone on a terminal, where a debugger needs them, and in programs \
+                 that call `adyton.serve()`.",
+        ..GROUP
+    },
+    Row {
+        name: "request-id-header",
+        kind: Kind::Form {
+            shape: "NAME",
+            set: |settings, text| {
+                settings.request_id_header = match text {
+                    "" => None,
+                    name if is_own(name) => return Err("the server needs that field for itself".to_owned()),
+                    name if is_token(name) => Some(name.to_owned()),
+                    _ => return Err("write the name of a field, such as X-Request-ID".to_owned()),
+                };
+                Ok(())
+            },
+        },
+        default: "",
+        example: "X-Request-ID",
+        help: "the field that carries a request's id",
+        detail: "What a client or a proxy sends there is what the request is called in all logs (up to 128 letters, digits and \
+                 `-_.~+/=:@`); a request without it gets an id of 16 digits. The application finds the field in any case, \
+                 and so does the client in its answer.",
+        ..GROUP
+    },
+    Row {
         name: "log-level",
         kind: Kind::Choice {
             words: &["debug", "info", "warning", "error"],
             set: |settings, index| {
-                settings.log_level =
-                    [LogLevel::Debug, LogLevel::Info, LogLevel::Warning, LogLevel::Error][index];
+                settings.log_level = [Level::Debug, Level::Info, Level::Warning, Level::Error][index];
             },
         },
         default: "info",
         example: "warning",
         help: "the least serious message that is logged",
-        detail: "The server's own messages and the application's tracebacks go to standard error.",
+        detail: "It counts for the application's `logging`, too, and not for what it prints. `adyton log-level` changes it \
+                 while the server runs.",
         ..GROUP
     },
 ];
@@ -66,4 +140,46 @@ fn format(text: &str) -> Result<AccessLogFormat, String> {
         }
         _ => Err("choose common, combined, json, or atoms such as %h %t \"%r\" %>s %b".to_owned()),
     }
+}
+
+/// Where a log goes.
+fn target(text: &str) -> Result<Target, String> {
+    let Some(rest) = text.strip_prefix("syslog") else {
+        return Ok(if text == "-" { Target::Standard } else { Target::File(text.into()) });
+    };
+    match rest.strip_prefix(':') {
+        None if rest.is_empty() => Ok(Target::Syslog(Address::Local("/dev/log".into()))),
+        None => Ok(Target::File(text.into())),
+        Some(path) if path.starts_with('/') => Ok(Target::Syslog(Address::Local(path.into()))),
+        Some(address) => match address.rsplit_once(':') {
+            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0) => {
+                Ok(Target::Syslog(Address::Remote(address.to_owned())))
+            }
+            _ => Err("write syslog, syslog:/path/of/its/socket or syslog:HOST:PORT".to_owned()),
+        },
+    }
+}
+
+/// RFC 9110 section 5.6.2.
+fn is_token(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+}
+
+/// Whether a field says something of the message itself.
+fn is_own(name: &str) -> bool {
+    const OWN: [&str; 12] = [
+        "Connection",
+        "Content-Length",
+        "Content-Type",
+        "Cookie",
+        "Set-Cookie",
+        "Authorization",
+        "Date",
+        "Host",
+        "Location",
+        "Server",
+        "Transfer-Encoding",
+        "Upgrade",
+    ];
+    OWN.iter().any(|own| own.eq_ignore_ascii_case(name))
 }

@@ -133,7 +133,7 @@ impl Client {
             self.fresh += 1;
         }
         let date: [u8; 29] = self.date.as_bytes().try_into().unwrap();
-        let identity = Identity { date: &date, server: b"Adyton" };
+        let identity = Identity { date: &date, server: b"Adyton", lines: b"" };
         let (asked, fresh) = (head.asked(), self.fresh);
         let ask = Ask {
             head: &head,

@@ -9,7 +9,7 @@ use adyton_http1::{
 };
 
 const DATE: &[u8; 29] = b"Sun, 06 Nov 1994 08:49:37 GMT";
-const IDENTITY: Identity<'_> = Identity { date: DATE, server: b"Adyton" };
+const IDENTITY: Identity<'_> = Identity { date: DATE, server: b"Adyton", lines: b"" };
 
 const KEEP: Asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
 
@@ -71,7 +71,7 @@ fn resuming_does_not_reopen() {
 fn no_server() {
     let mut out = Vec::new();
     let head = ResponseHead::begin(&mut out, KEEP, 404, b"").unwrap();
-    head.finish(&Identity { date: DATE, server: b"" }, BodySize::Known(0));
+    head.finish(&Identity { date: DATE, server: b"", lines: b"" }, BodySize::Known(0));
 
     let expected = "HTTP/1.1 404 \r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(expected, String::from_utf8(out).unwrap());

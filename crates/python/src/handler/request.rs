@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_http1::{Head, Known, Version};
+use adyton_log::request::RequestId;
 use adyton_server::{Body, Call};
 use percent_encoding::percent_decode;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -31,6 +32,7 @@ unsafe impl Send for View {}
 pub(crate) struct Request {
     view: Mutex<View>,
     peer: Option<SocketAddr>,
+    id: RequestId,
     input: Mutex<Option<Py<Input>>>,
     body: Mutex<Option<Py<PyBytes>>>,
 }
@@ -48,7 +50,9 @@ impl Request {
             body => Some(Py::new(py, Input::new(body))?),
         };
         let view = View::Lent { head: call.head, bytes: call.bytes };
-        Ok(Self { view: Mutex::new(view), peer: call.peer, input: Mutex::new(input), body: Mutex::new(None) })
+        let id = call.reply.request_id().clone();
+        let (view, input) = (Mutex::new(view), Mutex::new(input));
+        Ok(Self { view, peer: call.peer, id, input, body: Mutex::new(None) })
     }
 
     /// Makes the request's own copies of what was lent.
@@ -98,6 +102,12 @@ fn make<'py>(py: Python<'py>, class: &str, argument: Bound<'py, PyAny>) -> PyRes
 
 #[pymethods]
 impl Request {
+    /// What the request is called in the logs: what its `--request-id-header` says, or 16 hexadecimal digits.
+    #[getter]
+    fn id(&self) -> String {
+        self.id.to_string()
+    }
+
     /// The method, such as `GET` (RFC 9110 section 9).
     #[getter]
     fn method<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use adyton_cli::{Settings, Target, VERSION};
+use adyton_log::messages;
 use adyton_server::Config;
 use adyton_sys::process;
 
@@ -58,7 +59,11 @@ pub(crate) fn print(
     for shown in listening {
         let _ = writeln!(text, "adyton: listening on {shown}");
     }
-    eprint!("{text}");
+    if adyton_log::is_json() {
+        adyton_log::write(&messages::SERVES, format_args!("{}", text.trim_end()));
+    } else {
+        eprint!("{text}");
+    }
 }
 
 fn workers(number: usize) -> String {

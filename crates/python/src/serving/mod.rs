@@ -6,15 +6,18 @@ mod load;
 mod supervise;
 mod work;
 
+use std::io::IsTerminal as _;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_cli::{AccessLog as LogTarget, HandOver as When, LogLevel, Settings, Target, UnderscoreHeaders};
+use adyton_cli::{
+    AccessLogFormat, CaptureOutput, HandOver as When, LogFormat, Settings, Target, UnderscoreHeaders,
+};
 use adyton_files::{Options, Site};
 use adyton_http1::Limits;
+use adyton_log as log;
 use adyton_process::{Line, Parts as WorkerParts, Place, PrototypeOrders, Worker};
-use adyton_server::log::{self, Level};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
 use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
@@ -71,8 +74,10 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
 
 /// Serves what the settings name in this process, until a signal stops it; says whether the application has ended, too.
 pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure> {
+    open_log(settings)?;
+    capture_output(py, settings, false)?;
     let application = load::prepare(py, settings)?;
-    serve_application(py, settings, application)
+    serve_opened(py, settings, application)
 }
 
 /// Serves in the place that a supervisor has given this process.
@@ -112,11 +117,12 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
 
 /// What a process becomes before it imports anything of the application.
 fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
-    log::set_level(level(settings.log_level));
+    open_log(settings)?;
     process::lower_priority(settings.nice);
     process::limit_data(settings.memory_limit_bytes);
     become_user(py, settings)?;
     py.import("adyton._load")?.call_method0("prepare_worker")?;
+    capture_output(py, settings, false)?;
     Ok(())
 }
 
@@ -189,13 +195,23 @@ fn identity(settings: &Settings) -> Result<Option<Identity>, Failure> {
     }
 }
 
-/// Serves an application that is loaded; says whether no thread was left inside it.
+/// Serves an application that a program has loaded; says whether no thread was left inside it.
 pub(crate) fn serve_application(
     py: Python<'_>,
     settings: &Settings,
     application: Option<Application>,
 ) -> Result<bool, Failure> {
-    log::set_level(level(settings.log_level));
+    open_log(settings)?;
+    capture_output(py, settings, true)?;
+    serve_opened(py, settings, application)
+}
+
+/// Serves without a supervisor, once the log is open.
+fn serve_opened(
+    py: Python<'_>,
+    settings: &Settings,
+    application: Option<Application>,
+) -> Result<bool, Failure> {
     if settings.user.is_some() {
         let why = "user: only workers become another user, and with --processes 0 there are none";
         return Err(Failure::Said(why.to_owned(), 2));
@@ -269,7 +285,7 @@ fn serve_at(
         Some(Application { object, kind: Kind::Handler, .. }) => Some(Arc::new(Handler::new(py, object)?)),
         Some(Application { object, kind: Kind::Wsgi, .. }) => {
             let many = (settings.threads > 1, line.is_some());
-            Some(Arc::new(Wsgi::new(py, object, &names, settings.merge_slashes, many)?))
+            Some(Arc::new(Wsgi::new(py, object, &names, settings, many)?))
         }
         None => None,
     };
@@ -299,24 +315,35 @@ fn loops(py: Python<'_>) -> PyResult<usize> {
     Ok(if locked { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) })
 }
 
-fn level(level: LogLevel) -> Level {
-    match level {
-        LogLevel::Debug => Level::Debug,
-        LogLevel::Info => Level::Info,
-        LogLevel::Warning => Level::Warning,
-        LogLevel::Error => Level::Error,
-    }
-}
-
 fn access_log(settings: &Settings) -> Result<Option<AccessLog>, Failure> {
     let format = settings.access_log_format.atoms().unwrap_or("json");
     AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
-    let target = match &settings.access_log {
-        LogTarget::Off => return Ok(None),
-        LogTarget::Stdout => "-".to_owned(),
-        LogTarget::File(path) => path.to_string_lossy().into_owned(),
+    let Some(target) = &settings.access_log else { return Ok(None) };
+    AccessLog::open(target, format).map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
+}
+
+/// Has messages go where the settings say.
+fn open_log(settings: &Settings) -> Result<(), Failure> {
+    log::set_level(settings.log_level);
+    if settings.log_format == LogFormat::Json {
+        log::set_json();
+    }
+    let target = &settings.error_log;
+    log::open(target)
+        .map_err(|error| Failure::Said(format!("cannot open the error log {target}: {error}"), 2))
+}
+
+/// Has what the application prints go there, too; `asked`: only if the user has said so.
+fn capture_output(py: Python<'_>, settings: &Settings, asked: bool) -> PyResult<()> {
+    let captures = match settings.capture_output {
+        CaptureOutput::On => true,
+        CaptureOutput::Off => false,
+        CaptureOutput::Auto => !asked && !std::io::stderr().is_terminal(),
     };
-    AccessLog::open(&target, format).map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
+    if captures {
+        py.import("adyton.logs")?.call_method0("capture")?;
+    }
+    Ok(())
 }
 
 fn mounts(settings: &Settings) -> Result<Vec<Mount>, Failure> {
@@ -362,6 +389,9 @@ fn config(settings: &Settings, descriptors_max: u64) -> Config {
             head_bytes_max: count(settings.header_bytes_max),
             fields_max: count(settings.header_fields_max),
         },
+        request_id_field: settings.request_id_header.clone().unwrap_or_default().into_bytes(),
+        logs_traces: settings.log_format == LogFormat::Json
+            || settings.access_log.is_some() && settings.access_log_format == AccessLogFormat::Json,
         refuse_underscores: settings.underscore_headers == UnderscoreHeaders::Refuse,
         body_bytes_max: settings.body_bytes_max,
         body_memory_bytes_max: settings.body_memory_bytes_max,

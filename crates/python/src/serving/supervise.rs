@@ -7,9 +7,11 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use adyton_cli::{Bind, Control, Pace, Processes, Settings};
+use adyton_log::sink::{Target, open_file};
 use adyton_process::grant::Grant;
 use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, Taken, control_folder};
 use adyton_sys::child::Program;
+use adyton_sys::user::Identity;
 use adyton_sys::{process, socket, user};
 use pyo3::prelude::*;
 
@@ -29,9 +31,8 @@ pub(crate) fn supervise(
     arguments: &[String],
     note: Option<&str>,
 ) -> Result<u8, Failure> {
-    adyton_server::log::set_level(super::level(settings.log_level));
     // A user who is not there is told now, and not by a worker.
-    identity(settings)?;
+    let identity = identity(settings)?;
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
     }
@@ -39,6 +40,8 @@ pub(crate) fn supervise(
     if let Some(folder) = &settings.chdir {
         std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
     }
+    super::open_log(settings)?;
+    own_logs(settings, identity.as_ref())?;
     // One thread cannot wait for requests in two places.
     let loops = match (settings.threads, settings.processes) {
         (1, _) => 1,
@@ -91,6 +94,17 @@ pub(crate) fn supervise(
         End::Stopped => Ok(0),
         End::NotStarted(status) => Ok(status),
     }
+}
+
+/// Makes the files of the logs, so that workers of another user can open them, too, and again.
+fn own_logs(settings: &Settings, identity: Option<&Identity>) -> Result<(), Failure> {
+    for target in settings.access_log.iter().chain([&settings.error_log]) {
+        if let (Target::File(path), Some(identity)) = (target, identity) {
+            let made = open_file(path).and_then(|file| identity.own(&file));
+            made.map_err(|error| refused("workers of another user cannot have the log", path, &error))?;
+        }
+    }
+    Ok(())
 }
 
 /// The sockets of a supervisor, opened or taken over.

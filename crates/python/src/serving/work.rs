@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use adyton_log::{self as log, messages};
 use adyton_process::Orders;
-use adyton_server::log::{self, Level};
 use adyton_server::{Ending, Server};
 use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
@@ -77,14 +77,21 @@ impl Orders for Reach {
             py.import("adyton._load")?.call_method0("sources")?.extract()
         })
         .unwrap_or_else(|error| {
-            log::write(Level::Error, format_args!("nobody knows which files to watch: {error}"));
+            log::write(
+                &messages::SOURCES_UNKNOWN,
+                format_args!("nobody knows which files to watch: {error}"),
+            );
             Vec::new()
         })
     }
 
     fn reopen(&self) {
+        log::reopen();
         if let Err(error) = self.server.reopen_log() {
-            log::write(Level::Error, format_args!("the access log cannot be opened again: {error}"));
+            log::write(
+                &messages::LOG_NOT_REOPENED,
+                format_args!("the access log cannot be opened again: {error}"),
+            );
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 
+use adyton_cli::Settings;
 use adyton_http1::{Field, Head, Known, Method, Version};
 use adyton_server::Call;
 use pyo3::prelude::*;
@@ -36,6 +37,8 @@ pub(crate) struct Environs {
     /// One template for each listener.
     templates: Vec<Py<PyDict>>,
     keys: Keys,
+    /// Where the request's id is, if a field carries it.
+    id: Option<Py<PyString>>,
     merge_slashes: bool,
     seen: Mutex<Seen>,
 }
@@ -119,7 +122,7 @@ impl Environs {
         py: Python<'_>,
         shared: &Bound<'_, PyDict>,
         listeners: &[Listener],
-        merge_slashes: bool,
+        settings: &Settings,
     ) -> PyResult<Self> {
         let mut templates = Vec::new();
         for listener in listeners {
@@ -143,7 +146,13 @@ impl Environs {
             last_address: None,
             ports: Box::new([const { None }; PORTS]),
         };
-        Ok(Self { templates, keys: Keys::new(py), merge_slashes, seen: Mutex::new(seen) })
+        let id = settings
+            .request_id_header
+            .as_deref()
+            .and_then(key_of)
+            .map(|key| PyString::intern(py, &key).unbind());
+        let (keys, merge_slashes) = (Keys::new(py), settings.merge_slashes);
+        Ok(Self { templates, keys, id, merge_slashes, seen: Mutex::new(seen) })
     }
 
     /// The environ of one request; `input` is set when there is a body.
@@ -170,6 +179,9 @@ impl Environs {
         let mut met = [false; Known::COUNT];
         for field in head.fields() {
             seen.set_field(&environ, keys, *field, bytes, &mut met)?;
+        }
+        if let Some(key) = &self.id {
+            put(&environ, key, &PyString::new(py, &call.reply.request_id().to_string()))?;
         }
         Ok(environ)
     }

@@ -1,9 +1,9 @@
 //! `wsgi.errors` (PEP 3333, "Input and Error Streams"): text for the error log.
 
-use std::io::Write;
-
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+
+use crate::logging;
 
 /// A text stream that ends in the error log.
 #[pyclass(frozen, module = "adyton")]
@@ -14,10 +14,7 @@ pub(crate) struct Errors;
 impl Errors {
     /// Writes text; what cannot be encoded is escaped. Says how many characters there were.
     fn write(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<usize> {
-        let encoded = text.call_method1("encode", ("utf-8", "backslashreplace"))?;
-        let bytes: &[u8] = encoded.extract()?;
-        // A log that cannot be written must not stop the application.
-        py.detach(|| std::io::stderr().lock().write_all(bytes)).ok();
+        logging::put_error(py, text)?;
         text.len()
     }
 
@@ -29,6 +26,6 @@ impl Errors {
         Ok(())
     }
 
-    /// Does nothing: nothing is held back.
+    /// Does nothing: whole lines are never held back.
     fn flush(&self) {}
 }

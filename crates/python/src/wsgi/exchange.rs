@@ -12,8 +12,8 @@ use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_http1::{Asked, BadResponse, BodySize, HeadFacts, ResponseHead};
+use adyton_log::{self as log, messages};
 use adyton_server::Reply;
-use adyton_server::log::{self, Level};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -198,7 +198,7 @@ impl Door for Exchange {
         state.begun = true;
         if facts.dropped() {
             log::write(
-                Level::Warning,
+                &messages::FIELD_DROPPED,
                 format_args!(
                     "an application's Connection, Transfer-Encoding or other field of the connection was dropped (PEP 3333)"
                 ),

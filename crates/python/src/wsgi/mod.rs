@@ -6,7 +6,8 @@ mod exchange;
 mod file_wrapper;
 mod input;
 
-use adyton_server::log::{self, Level};
+use adyton_cli::Settings;
+use adyton_log::{self as log, messages};
 use adyton_server::{App, Body, Call, IfStill, Outcome, Pull, Reply};
 use crossbeam_utils::atomic::AtomicCell;
 use pyo3::exceptions::PyOSError;
@@ -46,7 +47,7 @@ impl Wsgi {
         py: Python<'_>,
         application: Py<PyAny>,
         listeners: &[Listener],
-        merge_slashes: bool,
+        settings: &Settings,
         (multithread, multiprocess): (bool, bool),
     ) -> PyResult<Self> {
         let shared = PyDict::new(py);
@@ -65,7 +66,7 @@ impl Wsgi {
         shared.set_item("adyton.version", env!("CARGO_PKG_VERSION"))?;
         Ok(Self {
             application,
-            environs: Environs::new(py, &shared, listeners, merge_slashes)?,
+            environs: Environs::new(py, &shared, listeners, settings)?,
             input_key: intern!(py, "wsgi.input").clone().into_any().unbind(),
             spare: AtomicCell::new(None),
         })
@@ -114,7 +115,7 @@ impl Wsgi {
                 if !broken || call.reply.has_begun() {
                     return Err(error);
                 }
-                log::write(Level::Debug, format_args!("a request body broke off: {error}"));
+                log::write(&messages::BODY_BROKE_OFF, format_args!("a request body broke off: {error}"));
                 call.reply.fail(400, "The request body broke off.");
                 Ok(Answered::Whole)
             }

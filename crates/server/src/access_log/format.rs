@@ -1,8 +1,8 @@
 //! The format of a line: read once, as a list of steps.
 
 use adyton_http1::Known;
+use adyton_log::stamp::Stamp;
 
-use super::stamp::Stamp;
 use super::{Record, json, line};
 
 /// How a line is made.
@@ -43,6 +43,8 @@ pub(super) enum Step {
     Microseconds,
     /// `%T`
     Seconds,
+    /// `%L`
+    Id,
     /// `%{Name}i` of a name that is known.
     Field(Known),
     /// `%{Name}i` of any other name.
@@ -145,6 +147,7 @@ fn read_atom(behind: &str) -> Result<(Step, usize), String> {
         'b' => Step::BytesOrDash,
         'D' => Step::Microseconds,
         'T' => Step::Seconds,
+        'L' => Step::Id,
         _ => return Err(unknown(&atom.to_string())),
     };
     Ok((step, atom.len_utf8()))
@@ -188,7 +191,7 @@ fn read_escape(behind: &str) -> Result<(Step, usize), String> {
 }
 
 /// What [`read_atom`] knows, for those who wrote something else.
-const ATOMS: &str = "%h %a %l %u %t %r %m %U %q %H %s %>s %b %B %D %T %P %{Name}i %%";
+const ATOMS: &str = "%h %a %l %u %t %r %m %U %q %H %s %>s %b %B %D %T %P %L %{Name}i %%";
 
 /// The common log format of NCSA httpd and everything since.
 const COMMON: &str = r#"%h %l %u %t "%r" %>s %b"#;

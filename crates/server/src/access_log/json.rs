@@ -1,10 +1,11 @@
 //! A line as one JSON object, RFC 8259: always the same members, `null` where there is nothing.
 
 use adyton_http1::{Head, Known};
+use adyton_log::escape;
+use adyton_log::stamp::Stamp;
 
-use super::line::write_number;
-use super::stamp::Stamp;
-use super::{Record, client, escape};
+use super::line::{write_id, write_number};
+use super::{Record, client};
 
 /// Appends the line for `record`.
 pub(super) fn write(out: &mut Vec<u8>, record: &Record<'_>, stamp: &Stamp) {
@@ -34,6 +35,10 @@ pub(super) fn write(out: &mut Vec<u8>, record: &Record<'_>, stamp: &Stamp) {
     write_number(out, record.duration_us);
     write_string(out, br#","referer":"#, field(Known::Referer));
     write_string(out, br#","user_agent":"#, field(Known::UserAgent));
+    out.extend_from_slice(br#","request_id":""#);
+    write_id(out, record.id);
+    out.push(b'"');
+    write_string(out, br#","trace_id":"#, record.id.trace().map(str::as_bytes));
     out.extend_from_slice(b"}\n");
 }
 

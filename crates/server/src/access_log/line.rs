@@ -1,10 +1,14 @@
 //! A line in Apache's notation.
 
-use adyton_http1::{Head, Known, Method, Span};
+use std::io::Write;
+
+use adyton_http1::{Known, Method, Span};
+use adyton_log::escape;
+use adyton_log::request::RequestId;
+use adyton_log::stamp::Stamp;
 
 use super::format::Step;
-use super::stamp::Stamp;
-use super::{Record, client, escape};
+use super::{Record, client};
 
 /// Appends the line that `steps` make of `record`.
 pub(super) fn write(out: &mut Vec<u8>, steps: &[Step], record: &Record<'_>, stamp: &Stamp) {
@@ -29,6 +33,7 @@ pub(super) fn write(out: &mut Vec<u8>, steps: &[Step], record: &Record<'_>, stam
             Step::Status => write_number(out, record.status.into()),
             Step::BytesOrDash if record.body_bytes == 0 => out.push(b'-'),
             Step::Bytes | Step::BytesOrDash => write_number(out, record.body_bytes),
+            Step::Id => write_id(out, record.id),
             Step::Microseconds => write_number(out, record.duration_us),
             Step::Seconds => write_number(out, record.duration_us / 1_000_000),
             Step::Field(known) => {
@@ -81,15 +86,9 @@ fn request_line<'r>(record: &Record<'r>) -> Option<&'r [u8]> {
     bytes.get(head.method_span().start as usize..head.target().end as usize + 1 + VERSION_BYTES)
 }
 
-fn other_fields(record: &Record<'_>, name: &str) -> impl Iterator<Item = Span> {
-    let bytes = record.bytes;
-    let fields = record.head.filter(|head| head.has(Known::Other)).map_or(&[][..], Head::fields);
-    fields
-        .iter()
-        .filter(move |field| {
-            field.known == Known::Other && field.name.of(bytes).eq_ignore_ascii_case(name.as_bytes())
-        })
-        .map(|field| field.value)
+fn other_fields<'r>(record: &Record<'r>, name: &'r str) -> impl Iterator<Item = Span> + 'r {
+    let (head, bytes) = (record.head.filter(|head| head.has(Known::Other)), record.bytes);
+    head.into_iter().flat_map(move |head| head.all_named(name.as_bytes(), bytes))
 }
 
 /// Appends the values of a field that may be repeated as one list (RFC 9110 section 5.3). A dash stands for
@@ -120,6 +119,13 @@ fn write_or_dash(out: &mut Vec<u8>, value: Option<&[u8]>) {
 #[inline]
 pub(super) fn write_number(out: &mut Vec<u8>, number: u64) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+}
+
+/// Appends the request's id, which is always plain.
+#[inline]
+pub(super) fn write_id(out: &mut Vec<u8>, id: &RequestId) {
+    // A vector takes what it is given.
+    let _ = write!(out, "{id}");
 }
 
 /// Length of `HTTP/1.1`: the parser takes one digit on each side of the dot.

@@ -6,8 +6,10 @@ use std::fs::{self, File};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use adyton_http1::{Limits, Parsed};
+use adyton_log::request::RequestIds;
 
 use super::*;
 
@@ -26,7 +28,7 @@ impl TempPath {
     }
 
     fn open(&self, format: &str) -> AccessLog {
-        AccessLog::open(self.0.to_str().unwrap(), format).unwrap()
+        AccessLog::open(&Target::File(self.0.clone()), format).unwrap()
     }
 }
 
@@ -36,6 +38,11 @@ impl Drop for TempPath {
     }
 }
 
+static ID: LazyLock<RequestId> =
+    LazyLock::new(|| RequestIds::new(0).next(Some(b"id-1"), Some(TRACE.as_bytes())));
+
+const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 fn parsed(request: &[u8]) -> Head {
     let mut head = Head::new();
     assert_eq!(Ok(Parsed::Complete), head.parse(request, &Limits::default()));
@@ -44,13 +51,12 @@ fn parsed(request: &[u8]) -> Head {
 
 fn record<'r>(head: Option<&'r Head>, bytes: &'r [u8]) -> Record<'r> {
     let peer = Some("192.0.2.7:4711".parse().unwrap());
-    Record { peer, head, bytes, status: 200, body_bytes: 12, duration_us: 2_345_678 }
+    Record { peer, head, bytes, status: 200, body_bytes: 12, duration_us: 2_345_678, id: &ID }
 }
 
 /// The line of `format` for `record`, without its end, at 10:55:52 on 20 November 2026.
 fn line(format: &str, record: &Record<'_>) -> String {
-    let mut stamp = Stamp::new();
-    stamp.set(1_795_172_152);
+    let stamp = Stamp::at(1_795_172_152);
     let mut out = Vec::new();
     Format::read(format).unwrap().write(&mut out, record, &stamp);
     String::from_utf8(out).unwrap().strip_suffix('\n').unwrap().to_owned()
@@ -81,6 +87,7 @@ fn each_atom_says_its_part() {
         ("%D", "2345678"),
         ("%T", "2"),
         ("%P", &pid),
+        ("%L", "id-1"),
         ("%{Host}i", "example.org"),
         ("%{user-agent}i", r#"curl/8.0 (\"x\")"#),
         ("%{X-Forwarded-For}i", "10.0.0.1, 10.0.0.2"),
@@ -127,7 +134,7 @@ fn the_named_formats_are_the_usual_ones() {
         concat!(
             r#"{"time":"2026-11-20T10:55:52Z","client":"192.0.2.7","host":"example.org","method":"GET","#,
             r#""path":"/a%20b","query":"c=d&e=\"f\\","protocol":"HTTP/1.1","status":200,"bytes":12,"#,
-            r#""duration_us":2345678,"referer":null,"user_agent":"curl/8.0 (\"x\")"}"#
+            r#""duration_us":2345678,"referer":null,"user_agent":"curl/8.0 (\"x\")","request_id":"id-1","trace_id":"0af7651916cd43dd8448eb211c80319c"}"#
         ),
         line("json", &get)
     );
@@ -153,7 +160,7 @@ fn a_refused_request_leaves_a_trace() {
         concat!(
             r#"{"time":"2026-11-20T10:55:52Z","client":null,"host":null,"method":null,"path":null,"#,
             r#""query":null,"protocol":null,"status":200,"bytes":12,"duration_us":2345678,"#,
-            r#""referer":null,"user_agent":null}"#
+            r#""referer":null,"user_agent":null,"request_id":"id-1","trace_id":"0af7651916cd43dd8448eb211c80319c"}"#
         ),
         line("json", &Record { peer: None, ..record(None, b"\x16") })
     );
@@ -222,13 +229,14 @@ fn a_log_is_appended_to_and_written_when_closed() {
 #[test]
 fn a_log_that_cannot_be_opened_says_why() {
     let missing = TempPath::new("missing").0.join("access.log");
-    let missing = missing.to_str().unwrap();
-    let error = AccessLog::open(missing, "common").err().unwrap();
+    let start = format!("cannot open the access log {}: No such file", missing.display());
+    let missing = Target::File(missing);
+    let error = AccessLog::open(&missing, "common").err().unwrap();
 
-    assert!(error.to_string().starts_with(&format!("cannot open the access log {missing}: No such file")));
+    assert!(error.to_string().starts_with(&start));
     assert!(std::error::Error::source(&error).is_some());
 
-    let error = AccessLog::open(missing, "%O").err().unwrap();
+    let error = AccessLog::open(&missing, "%O").err().unwrap();
 
     assert_eq!(AccessLog::check_format("%O").unwrap_err(), error.to_string());
     assert!(std::error::Error::source(&error).is_none());
@@ -236,7 +244,7 @@ fn a_log_that_cannot_be_opened_says_why() {
 
 #[test]
 fn standard_output_is_a_log() {
-    assert!(AccessLog::open("-", "json").is_ok());
+    assert!(AccessLog::open(&Target::Standard, "json").is_ok());
 }
 
 /// Neither a full disk nor a closed pipe stops anything, nor does the buffer grow.
@@ -247,7 +255,7 @@ fn lines_are_lost_when_nothing_takes_them() {
     let closed = File::from(OwnedFd::from(writer));
     let full = File::options().append(true).open("/dev/full").unwrap();
     for file in [closed, full] {
-        let mut log = AccessLog::open("/dev/null", "common").unwrap();
+        let mut log = AccessLog::open(&Target::File("/dev/null".into()), "common").unwrap();
         log.sink = Sink::of(file);
         for _ in 0..10_000 {
             log.record(&record(None, b""));

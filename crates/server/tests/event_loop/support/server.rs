@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use adyton_http1::Limits;
-use adyton_server::log::{self, Level};
+use adyton_log::Level;
 use adyton_server::tally::Tally;
 use adyton_server::{App, Call, Config, Counters, Ending, HandOver, Outcome, Parts, Quota};
 use adyton_sys::socket;
@@ -26,6 +26,8 @@ pub(crate) fn config() -> Config {
     let long_ms = 60_000;
     Config {
         head: Limits::default(),
+        request_id_field: Vec::new(),
+        logs_traces: false,
         refuse_underscores: false,
         body_bytes_max: 1 << 30,
         body_memory_bytes_max: 1 << 20,
@@ -80,7 +82,7 @@ impl Server {
     {
         static SERVERS: AtomicU32 = AtomicU32::new(0);
 
-        log::set_level(Level::Error);
+        adyton_log::set_level(Level::Error);
         let tcp = socket::listen_tcp(SocketAddr::from(([127, 0, 0, 1], 0)), BACKLOG, false).unwrap();
         let address = socket::local_address(&tcp).unwrap().unwrap();
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);

@@ -2,23 +2,31 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-/// One second, in both notations.
-pub(super) struct Stamp {
+/// One second, in all notations.
+pub struct Stamp {
     unix_seconds: u64,
+    http: String,
     apache: String,
     rfc3339: String,
 }
 
 impl Stamp {
-    pub(super) fn new() -> Self {
-        let mut stamp = Self { unix_seconds: 0, apache: String::new(), rfc3339: String::new() };
+    /// A second since 1970.
+    pub fn at(unix_seconds: u64) -> Self {
+        let mut stamp =
+            Self { unix_seconds, http: String::new(), apache: String::new(), rfc3339: String::new() };
         stamp.render();
         stamp
     }
 
+    /// As HTTP has it (RFC 9110 section 5.6.7): `Fri, 20 Nov 2026 10:55:52 GMT`.
+    pub fn http(&self) -> &str {
+        &self.http
+    }
+
     /// Tells it the time.
     #[inline]
-    pub(super) fn set(&mut self, unix_seconds: u64) {
+    pub fn set(&mut self, unix_seconds: u64) {
         if unix_seconds != self.unix_seconds {
             self.unix_seconds = unix_seconds;
             self.render();
@@ -27,13 +35,13 @@ impl Stamp {
 
     /// As Apache's `%t`: `[20/Nov/2026:10:55:52 +0000]`.
     #[inline]
-    pub(super) fn apache(&self) -> &[u8] {
+    pub fn apache(&self) -> &[u8] {
         self.apache.as_bytes()
     }
 
     /// As RFC 3339 has it: `2026-11-20T10:55:52Z`.
     #[inline]
-    pub(super) fn rfc3339(&self) -> &[u8] {
+    pub fn rfc3339(&self) -> &[u8] {
         self.rfc3339.as_bytes()
     }
 
@@ -46,6 +54,7 @@ impl Stamp {
         let number = MONTHS.iter().position(|name| *name == month).map_or(0, |index| index + 1);
         self.apache = format!("[{day}/{month}/{year}:{time} +0000]");
         self.rfc3339 = format!("{year}-{number:02}-{day}T{time}Z");
+        self.http = date;
     }
 }
 
@@ -61,7 +70,7 @@ mod tests {
 
     #[test]
     fn seconds_become_dates() {
-        let mut stamp = Stamp::new();
+        let mut stamp = Stamp::at(0);
         for (unix_seconds, apache, rfc3339) in [
             (0, "[01/Jan/1970:00:00:00 +0000]", "1970-01-01T00:00:00Z"),
             (1_795_172_152, "[20/Nov/2026:10:55:52 +0000]", "2026-11-20T10:55:52Z"),

@@ -3,7 +3,7 @@
 /// Appends `bytes` as Apache's log does: quotes and backslashes behind a backslash, some control bytes by
 /// their letter, all others and what is not ASCII as `\xhh`.
 #[inline]
-pub(super) fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
     if is_clean(bytes) {
         out.extend_from_slice(bytes);
     } else {
@@ -14,7 +14,7 @@ pub(super) fn write_text(out: &mut Vec<u8>, bytes: &[u8]) {
 /// Appends `bytes` as a JSON string (RFC 8259 section 7), with its quotes. What is no UTF-8 is taken for
 /// ISO 8859-1, which loses nothing.
 #[inline]
-pub(super) fn write_json(out: &mut Vec<u8>, bytes: &[u8]) {
+pub fn write_json(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     if is_clean(bytes) {
         out.extend_from_slice(bytes);

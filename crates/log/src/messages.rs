@@ -1,0 +1,177 @@
+//! The server's messages: each has a code that stays, whatever its words become.
+
+use std::fmt::Write as _;
+
+use crate::Level;
+use crate::Level::{Debug, Error, Info, Warning};
+
+/// A kind of message.
+#[derive(Debug)]
+pub struct Message {
+    number: u16,
+    /// How much it matters.
+    pub level: Level,
+    /// What has happened, for the reference.
+    meaning: &'static str,
+    /// What to do.
+    remedy: &'static str,
+}
+
+impl Message {
+    /// Its code, such as `ADY101`.
+    pub fn code(&self) -> String {
+        format!("ADY{}", self.number)
+    }
+}
+
+macro_rules! messages {
+    ($($heading:literal { $($name:ident = $number:literal $level:ident $meaning:literal $remedy:literal)* })*) => {
+        $($(
+            #[doc = $meaning]
+            pub static $name: Message =
+                Message { number: $number, level: $level, meaning: $meaning, remedy: $remedy };
+        )*)*
+
+        /// All of them, under their headings.
+        pub static ALL: &[(&str, &[&Message])] = &[$(($heading, &[$(&$name),*])),*];
+    };
+}
+
+messages! {
+    "Connections" {
+        ACCEPT_PAUSED = 101 Error "New connections cannot be accepted; it is tried again."
+            "Raise the limit of open files (`ulimit -n`, `LimitNOFILE=`), or lower `--connections-max`."
+        LISTENER_UNWATCHED = 102 Error "The kernel does not watch a listener, so no connection comes from there."
+            "Restart; report it if it comes again."
+        WAIT_REFUSED = 103 Error "The kernel refuses to wait for events; a loop ends."
+            "Restart; report it if it comes again."
+        STILL_OPEN = 104 Warning "The server has stopped although connections were open, when their time was over."
+            "Raise `--graceful-timeout` if requests take longer than that."
+        CLIENT_SLOW = 105 Debug "A client has read its answer more slowly than `--write-rate-min` allows; closed."
+            "Nothing, unless your clients are that slow."
+        CLIENT_GONE = 106 Debug "A client went away before its answer was sent." "Nothing: people close pages."
+        CLIENT_CONNECTIONS = 107 Debug "A client has as many connections as `--connections-per-address-max` allows; one more was closed."
+            "Nothing, unless many people share an address."
+        REFUSED = 108 Debug "A request was refused, for the reason that is said." "Nothing, unless the client is yours."
+    }
+    "Requests" {
+        APPLICATION_FAILED = 201 Error "The application raised an exception, or one of its hooks or `atexit` functions did."
+            "Read the traceback."
+        REQUEST_TIMEOUT = 202 Error "A request took longer than `--request-timeout`; it was interrupted where the stack says."
+            "Make it faster, do it in the background, or raise the setting."
+        THREAD_LOST = 203 Error "A request does not react to its interruption; its thread is lost, and a worker is replaced."
+            "Find the call that waits without end (often C code): the stack is above."
+        NOT_INTERRUPTED = 204 Error "A request could not be interrupted." "Raise the limit of threads of the process."
+        SERVER_FAILED = 205 Error "The server itself failed in one request, which was ended." "Report it, please."
+        FILE_SHORTENED = 206 Error "A file became shorter while it was sent; the answer was cut."
+            "Replace files by renaming new ones into their place."
+        BODY_NOT_STORED = 207 Error "A request body could not be stored; the request was refused."
+            "Make room in `--temp-dir`, or choose another."
+        BODY_TOO_LONG = 208 Warning "An application's body was longer than its Content-Length; it was cut there."
+            "Mend the application."
+        BODY_TOO_SHORT = 209 Warning "An application's body was shorter than its Content-Length; the connection was closed."
+            "Mend the application."
+        FIELD_DROPPED = 210 Warning "A field that is the server's business was dropped from an answer (PEP 3333)."
+            "Leave it out."
+        APPLICATION_GAVE_UP = 211 Debug "An application gave up because its client is gone." "Nothing."
+        BODY_BROKE_OFF = 212 Debug "A client went away before its body was read." "Nothing."
+        LEFT_INSIDE = 213 Error "The server has stopped while the application was in a request."
+            "Raise `--graceful-timeout`, or make the request react to its interruption."
+        THREAD_NOT_STARTED = 214 Error "A thread that would help out could not be started."
+            "Raise the limit of threads of the process or its cgroup."
+        SOURCES_UNKNOWN = 215 Error "Nobody knows which files `--reload` has to watch." "Report it, please."
+        RETURNED_EARLY = 216 Error "What the application has to do when it ends has failed." "Read the traceback."
+    }
+    "Processes" {
+        SERVES = 301 Info "The server has started." "Nothing."
+        STOPPING = 302 Info "The server stops." "Nothing."
+        RELOADING = 303 Info "New workers are being started." "Nothing."
+        WORKER_SERVES = 304 Debug "A worker serves." "Nothing."
+        WORKER_SERVES_AGAIN = 305 Info "A worker serves that takes another's place." "Nothing."
+        RELOADED = 306 Info "All workers are of the new generation." "Nothing."
+        WORKER_REPLACED = 307 Info "A worker has reached a limit, and another one takes its place." "Nothing."
+        FILE_CHANGED = 308 Info "A watched file has changed." "Nothing."
+        WORKER_MORE = 309 Info "There is one worker more." "Nothing."
+        WORKER_LESS = 310 Info "There is one worker less." "Nothing."
+        WORKER_ENDED = 311 Debug "A worker has ended as it should." "Nothing."
+        WORKER_DIED = 312 Error "A worker has ended as it should not; the message says by what."
+            "Depends on the cause: see [production](../production.md)."
+        WORKER_STUCK = 313 Error "A worker does not do what it has to; it is ended, and its stacks follow."
+            "Read the stacks."
+        WORKER_NOT_STARTED = 314 Error "A worker could not be started." "The message says why."
+        WORKER_NOT_ADDED = 315 Error "There can be no worker more." "The message says why."
+        PROTOTYPE_DIED = 316 Error "The process that imports for all has ended." "The message says by what."
+        PROTOTYPE_STUCK = 317 Error "The process that imports for all is not ready in time; its stacks follow."
+            "Read the stacks, or raise `--startup-timeout`."
+        PROTOTYPE_NOT_STARTED = 318 Error "The process that imports for all could not be started." "The message says why."
+        VERSION_NOT_STARTED = 319 Error "The new version does not start; the old one serves on."
+            "Read the traceback above, mend it, reload again."
+        SUPERVISOR_UNHEARD = 320 Error "A worker cannot hear its supervisor." "Restart; report it if it comes again."
+        SUPERVISOR_GONE = 321 Warning "The supervisor has ended without its workers, which finish what runs."
+            "Find out what has ended it (`dmesg`, `journalctl`)."
+        MANAGER_UNKNOWN = 322 Warning "`$NOTIFY_SOCKET` cannot be used." "Leave it to systemd to set it."
+        MANAGER_UNHEARD = 323 Warning "The service manager cannot be told how things are." "Look at its state."
+        PROGRAM_REPLACED = 324 Info "The supervisor's program has been replaced." "Nothing."
+        PROGRAM_NOT_STARTED = 325 Error "The program that is on the disk cannot be started; the running one goes on."
+            "Mend the installation, and send SIGUSR2 again."
+        PROGRAM_NOT_REPLACED = 326 Error "The program that is on the disk cannot take the running one's place."
+            "The message says why."
+    }
+    "Logs" {
+        ACCESS_LOG_LOST = 401 Error "The access log cannot be written, and lines are lost. Told once a minute."
+            "Make room, or look at who reads the pipe."
+        LOG_NOT_REOPENED = 402 Error "A log could not be opened again; the old file is written to."
+            "Give the user of the workers the right to make it."
+        ENTRIES_LOST = 403 Error "Entries of this log were lost before this one." "Make room, or look at who reads it."
+    }
+}
+
+const INTRODUCTION: &str = "\
+# Messages
+
+<!-- Made by `cargo run -p adyton-log --example messages` from crates/log/src/messages.rs: change that, not this page. -->
+
+What the error log says of the server has a code, which stays the same when the words change.
+[Logs](../logs.md) tells where they go, and what an entry looks like.
+";
+
+/// The whole of `docs/reference/messages.md`.
+pub fn reference() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    for (heading, messages) in ALL {
+        let _ = write!(
+            page,
+            "\n## {heading}\n\n| code | level | what has happened | what to do |\n| --- | --- | --- | --- |\n"
+        );
+        for message in *messages {
+            let Message { level, meaning, remedy, .. } = message;
+            let _ = writeln!(page, "| {} | {} | {meaning} | {remedy} |", message.code(), level.name());
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Codes are in order, each once, under the heading of their hundred; and the page is the one that is committed.
+    #[test]
+    fn codes() {
+        let mut last = 0;
+        for (at, (_, messages)) in ALL.iter().enumerate() {
+            for message in *messages {
+                assert!(message.number > last, "{}", message.code());
+                assert_eq!(at + 1, usize::from(message.number / 100));
+                assert!(
+                    message.meaning.ends_with('.') && message.remedy.ends_with('.'),
+                    "{}",
+                    message.code()
+                );
+                last = message.number;
+            }
+        }
+
+        assert_eq!(include_str!("../../../docs/reference/messages.md"), reference());
+    }
+}

@@ -1,0 +1,86 @@
+//! What the application writes to its standard streams: collected to whole lines, one line for each thread.
+
+use std::cell::RefCell;
+
+use crate::entry::Source;
+use crate::put;
+
+/// A stream of the application's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// `sys.stdout`.
+    Output,
+    /// `sys.stderr` and `wsgi.errors`.
+    Error,
+}
+
+impl Stream {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Output => "stdout",
+            Self::Error => "stderr",
+        }
+    }
+}
+
+/// A line that does not end becomes an entry at this length.
+const LINE_BYTES_MAX: usize = 64 << 10;
+
+/// Lines that have begun, of both streams.
+struct Begun([String; 2]);
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Begun {
+    fn put(&mut self, stream: Stream, text: &str) {
+        let begun = &mut self.0[stream as usize];
+        let (whole, rest) = match text.rfind('\n') {
+            Some(at) => (&text[..at], &text[at + 1..]),
+            None => ("", text),
+        };
+        if whole.len() < text.len() - rest.len() {
+            // What one call writes stays together.
+            begun.push_str(whole);
+            put(&Source::Stream(stream), begun);
+            begun.clear();
+        }
+        begun.push_str(rest);
+        if begun.len() > LINE_BYTES_MAX {
+            put(&Source::Stream(stream), begun);
+            begun.clear();
+            begun.shrink_to(LINE_BYTES_MAX);
+        }
+    }
+
+    /// Nothing more will come.
+    fn end(&mut self) {
+        for stream in [Stream::Output, Stream::Error] {
+            let begun = std::mem::take(&mut self.0[stream as usize]);
+            if !begun.is_empty() {
+                put(&Source::Stream(stream), &begun);
+            }
+        }
+    }
+}
+
+thread_local! {
+    static BEGUN: RefCell<Begun> = const { RefCell::new(Begun([String::new(), String::new()])) };
+}
+
+/// Writes text of the application's, as one entry for all whole lines; a line without its end waits for it.
+pub fn put_out(stream: Stream, text: &str) {
+    // A thread that is ending writes what it still says as it comes.
+    if BEGUN.try_with(|begun| begun.borrow_mut().put(stream, text)).is_err() && !text.is_empty() {
+        put(&Source::Stream(stream), text.trim_end_matches('\n'));
+    }
+}
+
+/// The request of this thread is over: what it has begun is a line.
+pub(crate) fn end_lines() {
+    // As above.
+    let _ = BEGUN.try_with(|begun| begun.borrow_mut().end());
+}

@@ -1,0 +1,331 @@
+//! Where lines go: a file, standard output or syslog, each of which may fail without stopping the server.
+
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::net::UdpSocket;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixDatagram;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use adyton_sys::clock;
+
+use crate::stamp::Stamp;
+use crate::{Level, messages};
+
+/// Where a log goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Target {
+    /// Standard output for the access log, standard error for the error log.
+    #[default]
+    Standard,
+    /// A file, which is appended to.
+    File(PathBuf),
+    /// A program that collects the logs of many.
+    Syslog(Address),
+}
+
+/// Where syslog listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A datagram socket of this machine, such as `/dev/log`.
+    Local(PathBuf),
+    /// `HOST:PORT`, by UDP (RFC 5426).
+    Remote(String),
+}
+
+impl fmt::Display for Target {
+    /// As the settings write it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Standard => f.write_str("-"),
+            Self::File(path) => path.display().fmt(f),
+            Self::Syslog(Address::Local(path)) => write!(f, "syslog:{}", path.display()),
+            Self::Syslog(Address::Remote(address)) => write!(f, "syslog:{address}"),
+        }
+    }
+}
+
+/// Opens a log file to append to. One that is new only its owner may write and only its group may read: addresses of
+/// clients are personal data.
+///
+/// # Errors
+///
+/// As open(2).
+pub fn open_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(path)
+}
+
+/// Where the lines of an access log go.
+pub struct Sink {
+    way: Way,
+    /// Whether the last write that got through ended inside a line.
+    is_cut: bool,
+    /// When a failure was told last, on the monotonic clock.
+    told_ms: Option<u64>,
+}
+
+enum Way {
+    File(File),
+    Syslog(Syslog),
+}
+
+impl Sink {
+    /// Opens it.
+    ///
+    /// # Errors
+    ///
+    /// Those of open(2), of dup(2) for standard output, and of connect(2) for syslog.
+    pub fn open(target: &Target) -> io::Result<Self> {
+        let way = match target {
+            // A descriptor of our own goes around the standard library's buffer, and its lock.
+            Target::Standard => Way::File(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
+            Target::File(path) => Way::File(open_file(path)?),
+            Target::Syslog(address) => Way::Syslog(Syslog::open(address)?),
+        };
+        Ok(Self { way, is_cut: false, told_ms: None })
+    }
+
+    /// Writes to a file that is open.
+    pub fn of(file: File) -> Self {
+        Self { way: Way::File(file), is_cut: false, told_ms: None }
+    }
+
+    /// Writes whole lines, usually by one write(2), which `O_APPEND` keeps apart from those of others.
+    ///
+    /// What a full disk or a closed pipe does not take is lost: to keep it would only move the limit.
+    pub fn write(&mut self, lines: &[u8]) {
+        let Err(error) = self.try_write(lines) else { return };
+        if self.may_tell(clock::monotonic_ms()) {
+            crate::write(
+                &messages::ACCESS_LOG_LOST,
+                format_args!("the access log cannot be written, and lines are lost: {error}"),
+            );
+        }
+    }
+
+    fn try_write(&mut self, lines: &[u8]) -> io::Result<()> {
+        if self.is_cut {
+            // What comes now is not the rest of the line that a failure has cut.
+            self.write_all(b"\n")?;
+        }
+        self.write_all(lines)
+    }
+
+    /// `Write::write_all` does not say how far it came.
+    fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        let file = match &mut self.way {
+            Way::File(file) => file,
+            Way::Syslog(syslog) => return syslog.send_lines(bytes),
+        };
+        while !bytes.is_empty() {
+            match file.write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => {
+                    self.is_cut = !bytes[..written].ends_with(b"\n");
+                    bytes = &bytes[written..];
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a failure may be told: the error log is not to be flooded, least of all on the same disk.
+    fn may_tell(&mut self, now_ms: u64) -> bool {
+        let may = self.told_ms.is_none_or(|told_ms| now_ms.saturating_sub(told_ms) >= TELL_EVERY_MS);
+        if may {
+            self.told_ms = Some(now_ms);
+        }
+        may
+    }
+}
+
+/// A connection to syslog. What it has no room for is lost: the server does not wait for it.
+pub(crate) struct Syslog {
+    address: Address,
+    socket: Option<Socket>,
+}
+
+enum Socket {
+    Local(UnixDatagram),
+    Remote(UdpSocket),
+}
+
+impl Syslog {
+    pub(crate) fn open(address: &Address) -> io::Result<Self> {
+        let mut syslog = Self { address: address.clone(), socket: None };
+        syslog.connect()?;
+        Ok(syslog)
+    }
+
+    fn connect(&mut self) -> io::Result<()> {
+        self.socket = Some(match &self.address {
+            Address::Local(path) => {
+                let socket = UnixDatagram::unbound()?;
+                socket.connect(path)?;
+                socket.set_nonblocking(true)?;
+                Socket::Local(socket)
+            }
+            Address::Remote(address) => {
+                let remote = std::net::ToSocketAddrs::to_socket_addrs(address)?.next();
+                let remote = remote.ok_or_else(|| io::Error::other("the name has no address"))?;
+                let any = if remote.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
+                let socket = UdpSocket::bind(any)?;
+                socket.connect(remote)?;
+                socket.set_nonblocking(true)?;
+                Socket::Remote(socket)
+            }
+        });
+        Ok(())
+    }
+
+    /// Sends one entry. A collector that was started anew is found again.
+    pub(crate) fn send(&mut self, level: Level, code: Option<&str>, text: &[u8]) -> io::Result<()> {
+        let severity = match level {
+            Level::Error => 3,
+            Level::Warning => 4,
+            Level::Info => 6,
+            Level::Debug => 7,
+        };
+        let (priority, process) = (DAEMON * 8 + severity, process::id());
+        let mut datagram = match &self.address {
+            // As syslog(3) writes it, without the time, which the collector knows.
+            Address::Local(_) => format!("<{priority}>adyton[{process}]: "),
+            // RFC 5424 section 6.
+            Address::Remote(_) => {
+                let stamp = Stamp::at(clock::unix_seconds());
+                let (time, code) = (stamp.rfc3339().escape_ascii(), code.unwrap_or("-"));
+                format!("<{priority}>1 {time} - adyton {process} {code} - ")
+            }
+        }
+        .into_bytes();
+        datagram.extend_from_slice(&text[..text.len().min(DATAGRAM_BYTES_MAX)]);
+        match self.try_send(&datagram) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
+            Err(_) => self.connect().and_then(|()| self.try_send(&datagram)),
+            sent => sent,
+        }
+    }
+
+    fn try_send(&self, datagram: &[u8]) -> io::Result<()> {
+        let sent = match &self.socket {
+            Some(Socket::Local(socket)) => socket.send(datagram),
+            Some(Socket::Remote(socket)) => socket.send(datagram),
+            None => Err(ErrorKind::NotConnected.into()),
+        };
+        sent.map(|_| ())
+    }
+
+    /// Sends each line by itself.
+    fn send_lines(&mut self, lines: &[u8]) -> io::Result<()> {
+        let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        let sent: Vec<io::Result<()>> = lines.map(|line| self.send(Level::Info, None, line)).collect();
+        sent.into_iter().collect()
+    }
+}
+
+/// For the owner and a group that reads logs.
+const FILE_MODE: u32 = 0o640;
+
+/// How often a failure is told.
+const TELL_EVERY_MS: u64 = 60_000;
+
+/// The facility of system daemons (RFC 5424 section 6.2.1).
+const DAEMON: u32 = 3;
+
+/// What one datagram carries at most: collectors cut longer ones themselves, at 1 KiB to 8 KiB.
+const DATAGRAM_BYTES_MAX: usize = 32 << 10;
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failure here is the test's result")]
+
+    use std::io::{PipeReader, Read};
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+
+    fn piped() -> (PipeReader, Sink) {
+        let (reader, writer) = io::pipe().unwrap();
+        (reader, Sink::of(File::from(OwnedFd::from(writer))))
+    }
+
+    #[test]
+    fn a_cut_line_is_ended_before_the_next() {
+        let (mut reader, mut sink) = piped();
+        sink.write(b"whole\n");
+        // As a disk that is full takes part of a line.
+        sink.write_all(b"part of a li").unwrap();
+        sink.write(b"next\n");
+        sink.write(b"after\n");
+        drop(sink);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+
+        assert_eq!("whole\npart of a li\nnext\nafter\n", text);
+    }
+
+    #[test]
+    fn a_failure_is_told_once_a_minute() {
+        let (reader, mut sink) = piped();
+        drop(reader);
+
+        assert_eq!(ErrorKind::BrokenPipe, sink.try_write(b"lost\n").unwrap_err().kind());
+        for (now_ms, expected) in [(5, true), (6, false), (60_004, false), (60_005, true), (60_006, false)] {
+            assert_eq!(expected, sink.may_tell(now_ms), "{now_ms}");
+        }
+    }
+
+    /// Each line is a datagram with its priority, in the order in which they were written, and one that waits too long
+    /// for its reader is lost rather than waited for.
+    #[test]
+    fn syslog() {
+        let folder = std::env::temp_dir().join(format!("adyton-syslog-{}", process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("log");
+        let collector = UnixDatagram::bind(&path).unwrap();
+        let mut sink = Sink::open(&Target::Syslog(Address::Local(path.clone()))).unwrap();
+        sink.try_write(b"one\ntwo\n").unwrap();
+        let mut buffer = [0; 256];
+        let mut next = |collector: &UnixDatagram| {
+            let bytes = collector.recv(&mut buffer).unwrap();
+            String::from_utf8_lossy(&buffer[..bytes]).into_owned()
+        };
+
+        assert_eq!(format!("<30>adyton[{}]: one", process::id()), next(&collector));
+        assert_eq!(format!("<30>adyton[{}]: two", process::id()), next(&collector));
+
+        let failed = (0..100_000).find_map(|_| sink.try_write(b"much\n").err()).unwrap();
+
+        assert_eq!(ErrorKind::WouldBlock, failed.kind());
+
+        std::fs::remove_file(&path).unwrap();
+        drop(collector);
+        let collector = UnixDatagram::bind(&path).unwrap();
+        sink.try_write(b"three\n").unwrap();
+
+        assert!(next(&collector).ends_with(": three"));
+
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn remote_syslog() {
+        let collector = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let address = Address::Remote(collector.local_addr().unwrap().to_string());
+        Syslog::open(&address).unwrap().send(Level::Error, Some("ADY101"), b"text").unwrap();
+        let mut buffer = [0; 256];
+        let bytes = collector.recv(&mut buffer).unwrap();
+        let text = String::from_utf8_lossy(&buffer[..bytes]);
+        let words: Vec<&str> = text.splitn(8, ' ').collect();
+
+        assert_eq!(
+            ["<27>1", "-", "adyton", "ADY101", "-", "text"],
+            [words[0], words[2], words[3], words[5], words[6], words[7]]
+        );
+    }
+}

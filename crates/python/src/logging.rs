@@ -1,0 +1,81 @@
+//! The error log, as the Python half of the package and `wsgi.errors` reach it.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use adyton_log::{Level, Stream};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+
+/// Whether the application's streams end in the error log.
+static CAPTURES: AtomicBool = AtomicBool::new(false);
+
+/// From now on they do.
+#[pyfunction]
+pub(crate) fn begin_capture() {
+    CAPTURES.store(true, Ordering::Relaxed);
+}
+
+/// Whether they do.
+pub(crate) fn captures() -> bool {
+    CAPTURES.load(Ordering::Relaxed)
+}
+
+/// Takes what the application writes to descriptor 1 or 2.
+#[pyfunction]
+pub(crate) fn put_out(py: Python<'_>, descriptor: u8, text: &Bound<'_, PyString>) -> PyResult<()> {
+    let text = text_of(text)?;
+    let stream = if descriptor == 1 { Stream::Output } else { Stream::Error };
+    // A log that takes its time keeps this thread only.
+    py.detach(|| adyton_log::put_out(stream, &text));
+    Ok(())
+}
+
+/// Takes a record of `logging`: its level (as that module counts, up to 50), its logger's name, its text.
+#[pyfunction]
+pub(crate) fn relay(
+    py: Python<'_>,
+    level: i64,
+    name: &Bound<'_, PyString>,
+    text: &Bound<'_, PyString>,
+) -> PyResult<()> {
+    let level = match level {
+        40.. => Level::Error,
+        30.. => Level::Warning,
+        20.. => Level::Info,
+        _ => Level::Debug,
+    };
+    if adyton_log::wants(level) {
+        let (name, text) = (text_of(name)?, text_of(text)?);
+        py.detach(|| adyton_log::relay(level, &name, &text));
+    }
+    Ok(())
+}
+
+/// What the request that this thread serves is called in the logs; `None` elsewhere.
+#[pyfunction]
+pub(crate) fn request_id() -> Option<String> {
+    adyton_log::request::current()
+}
+
+/// Text for `wsgi.errors`.
+pub(crate) fn put_error(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<()> {
+    if captures() {
+        return put_out(py, 2, text);
+    }
+    let text = text_of(text)?;
+    // A log that cannot be written must not stop the application.
+    py.detach(|| std::io::stderr().lock().write_all(text.as_bytes())).ok();
+    Ok(())
+}
+
+/// The text; what cannot be encoded is escaped.
+fn text_of<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Cow<'t, str>> {
+    if let Ok(text) = text.to_str() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let encoded = text.call_method1("encode", ("utf-8", "backslashreplace"))?;
+    let bytes: Vec<u8> = encoded.extract()?;
+    Ok(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
+}

@@ -1,0 +1,128 @@
+"""The server's log, for the application's own messages.
+
+What the application prints, and what it writes to ``sys.stderr`` and ``wsgi.errors``, is in the error log
+line by line, with the worker and the request that it comes from (``--capture-output``). So are messages of
+:mod:`logging` for which nobody has set up a handler. :class:`Handler` takes all of them, with their levels::
+
+    LOGGING = {
+        "version": 1,
+        "handlers": {"server": {"class": "adyton.logs.Handler"}},
+        "root": {"handlers": ["server"], "level": "INFO"},
+    }
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+from adyton._core import begin_capture, put_out, relay
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
+__all__ = ["Handler"]
+
+
+class Handler(logging.Handler):
+    """Writes records to the error log of the server, with their level and the name of their logger.
+
+    What ``--log-level`` leaves out is left out here, too.
+    """
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Writes one record; an error in its own arguments goes to ``sys.stderr``, as :mod:`logging` has it."""
+        try:
+            relay(record.levelno, record.name, self.format(record))
+        except Exception:  # noqa: BLE001
+            self.handleError(record)
+
+
+class _Stream(io.TextIOBase):
+    """Stands for ``sys.stdout`` or ``sys.stderr``: its lines are entries of the error log."""
+
+    def __init__(self, original: TextIO, number: int) -> None:
+        self._original = original
+        self._number = number
+        self.buffer = _Bytes(self)
+
+    @property
+    def name(self) -> str:
+        return self._original.name
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return "utf-8"
+
+    @property
+    def errors(self) -> str:  # type: ignore[override]
+        return "backslashreplace"
+
+    @property
+    def line_buffering(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        put_out(self._number, text)
+        return len(text)
+
+    def fileno(self) -> int:
+        return self._original.fileno()
+
+    def isatty(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Does nothing: the log stays open, whatever the application thinks."""
+
+
+class _Bytes(io.RawIOBase):
+    """What ``sys.stdout.buffer`` is for."""
+
+    def __init__(self, text: _Stream) -> None:
+        self._text = text
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:  # noqa: ANN401
+        whole = bytes(data)
+        self._text.write(whole.decode("utf-8", "backslashreplace"))
+        return len(whole)
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
+def capture() -> None:
+    """Has what the application writes arrive in the error log; the server does that before it imports it."""
+    begin_capture()
+    sys.stdout, sys.stderr = _Stream(sys.stdout, 1), _Stream(sys.stderr, 2)
+    if logging.lastResort is not None:
+        logging.lastResort = Handler(logging.WARNING)
+    _say_in_one_piece()
+
+
+def _say_in_one_piece() -> None:
+    """Has the traceback of a thread that has failed arrive as one entry."""
+    import threading  # noqa: PLC0415
+
+    usual: Callable[[threading.ExceptHookArgs], object] = threading.excepthook
+
+    def failed(args: threading.ExceptHookArgs) -> None:
+        if args.exc_type is SystemExit or args.exc_value is None:
+            usual(args)
+            return
+        from traceback import format_exception  # noqa: PLC0415
+
+        name = args.thread.name if args.thread is not None else "?"
+        lines = format_exception(args.exc_type, args.exc_value, args.exc_traceback)
+        sys.stderr.write(f"Exception in thread {name}:\n{''.join(lines)}")
+
+    threading.excepthook = failed
