@@ -138,15 +138,14 @@ def _hint(owner: object, name: str) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def report(error: BaseException) -> None:
-    """Prints why the application could not be loaded: its own traceback, without our frames."""
+def report(error: BaseException) -> str:
+    """Why the application could not be loaded: its own traceback, without our frames."""
     if isinstance(error, NotFoundError):
-        sys.stderr.write(f"adyton: {error}\n")
-        return
-    from traceback import print_exception
+        return f"adyton: {error}\n"
+    from traceback import format_exception
 
-    print_exception(type(error), error, _own_frames(error.__traceback__))
-    sys.stderr.flush()
+    lines = format_exception(type(error), error, _own_frames(error.__traceback__))
+    return "".join(lines).encode("utf-8", "backslashreplace").decode()
 
 
 def _own_frames(frames: TracebackType | None) -> TracebackType | None:

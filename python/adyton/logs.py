@@ -34,7 +34,7 @@ class Handler(logging.Handler):
     """
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Writes one record; an error in its own arguments goes to ``sys.stderr``, as :mod:`logging` has it."""
+        """Writes one record; what is wrong with it is told as :mod:`logging` does."""
         try:
             relay(record.levelno, record.name, self.format(record))
         except Exception:  # noqa: BLE001

@@ -44,6 +44,7 @@ def test_running_request_finishes(serve: Servers, application: Path, tmp_path: P
         connection.send(request(f"/wait?{flag}"))
         assert until(Path(f"{flag}.started").exists)
         server.signal(signal.SIGTERM)
+        assert until(lambda: cannot_connect(server.port))
         flag.touch()
         response = connection.receive()
 

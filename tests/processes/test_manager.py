@@ -106,6 +106,20 @@ def test_sockets_from_outside(serve: Servers, processes: str) -> None:
     assert b"waited" == client.fetch(("127.0.0.1", port), "/wait").body
 
 
+def test_logs_of_another_user(tmp_path: Path) -> None:
+    """Logs are made for the user that workers become, who may open them again; nobody else may read them."""
+    if os.geteuid() != 0:
+        assert "only root can" in run(*ALONE, "--user", "nobody").stderr
+        return
+    log, access = tmp_path / "error.log", tmp_path / "access.log"
+    # Nobody may pass the folder of this test: the worker does not come so far as to serve.
+    done = run(*ALONE, "--user", "nobody", "--error-log", str(log), "--access-log", str(access))
+
+    assert 0 != done.returncode
+    for file in (log, access):
+        assert (NOBODY, 0o640) == (file.stat().st_uid, file.stat().st_mode & 0o777)
+
+
 def test_other_user(crowd: Callable[..., Crowd]) -> None:
     """Workers are another user for good, and the supervisor is not."""
     if os.geteuid() != 0:

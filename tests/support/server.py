@@ -27,7 +27,8 @@ RESTING_S = 0.1
 STOP_TIMEOUT_S = 40.0
 """Above the default graceful timeout of 30 s, so that a forced end shows as such."""
 
-LISTENING = re.compile(r"^adyton: listening on (\S+)$", re.MULTILINE)
+LISTENING = re.compile(r"adyton: listening on ([^\s\"\\]+)")
+"""As text, or in an entry that is JSON."""
 PANIC = re.compile(r"panicked at|fatal runtime error|RUST_BACKTRACE|Segmentation fault")
 OUR_TRACEBACK = re.compile(
     r"""Traceback \(most recent call last\):\n\s+File "[^"]*(site-packages|python)/adyton/"""
@@ -47,13 +48,30 @@ PROCESSES = os.environ.get("ADYTON_TEST_PROCESSES", "0")
 class Log:
     """What a process writes to stderr, line by line, to be waited for."""
 
-    def __init__(self, descriptor: int) -> None:
-        """Read `descriptor` until its end."""
+    def __init__(self, descriptor: int, file: Path | None = None) -> None:
+        """Read `descriptor` until its end, and meanwhile what is appended to `file`."""
         self._text = ""
         self._ended = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._read, args=(descriptor,), daemon=True)
         self._thread.start()
+        if file is not None:
+            threading.Thread(target=self._follow, args=(file,), daemon=True).start()
+
+    def _follow(self, file: Path) -> None:
+        while not file.exists() and not self._ended:
+            time.sleep(0.005)
+        with file.open("rb", buffering=0) as stream:
+            while True:
+                data, ended = stream.read(), self._ended
+                if data:
+                    with self._changed:
+                        self._text += data.decode("utf-8", "backslashreplace")
+                        self._changed.notify_all()
+                elif ended:
+                    return
+                else:
+                    time.sleep(0.005)
 
     def _read(self, descriptor: int) -> None:
         with os.fdopen(descriptor, "rb", buffering=0) as stream:
@@ -102,8 +120,9 @@ class Server:
         cwd: Path | None = None,
         listeners: int = 1,
         pass_fds: Iterable[int] = (),
+        log: Path | None = None,
     ) -> None:
-        """Start `command` and wait until it says that it listens."""
+        """Start `command` and wait until it says that it listens, on stderr or in the file `log`."""
         self.may_crash = False
         read_end, write_end = os.pipe()
         self.process = subprocess.Popen(
@@ -116,7 +135,7 @@ class Server:
             pass_fds=tuple(pass_fds),
         )
         os.close(write_end)
-        self._log = Log(read_end)
+        self._log = Log(read_end, log)
         try:
             text = self._log.wait_for(LISTENING.pattern, count=listeners)
         except AssertionError:
@@ -246,11 +265,12 @@ class Servers:
         bind: str | None = "127.0.0.1:0",
         listeners: int = 1,
         pass_fds: Iterable[int] = (),
+        log: Path | None = None,
     ) -> Server:
         """Start `adyton serve target flags...`; `bind=None` leaves `--bind` to the flags."""
         bound = [] if bind is None else ["--bind", bind]
         command = [*adyton("serve"), str(target), *bound, *flags]
-        return self.start(command, env=env, cwd=cwd, listeners=listeners, pass_fds=pass_fds)
+        return self.start(command, env=env, cwd=cwd, listeners=listeners, pass_fds=pass_fds, log=log)
 
     def start(
         self,
@@ -260,6 +280,7 @@ class Servers:
         cwd: Path | None = None,
         listeners: int = 1,
         pass_fds: Iterable[int] = (),
+        log: Path | None = None,
     ) -> Server:
         """Start a program that becomes a server."""
         server = Server(
@@ -268,6 +289,7 @@ class Servers:
             cwd=cwd or self._default_cwd,
             listeners=listeners,
             pass_fds=pass_fds,
+            log=log,
         )
         self._running.append(server)
         return server

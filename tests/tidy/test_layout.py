@@ -22,13 +22,15 @@ ONLY_USER = {"libc": "crates/sys/", "pyo3": "crates/python/", "pyo3-ffi": "crate
 MAY_USE = {
     "adyton-http1": set(),
     "adyton-sys": set(),
-    "adyton-cli": set(),
+    "adyton-log": {"adyton-sys"},
+    "adyton-cli": {"adyton-log"},
     "adyton-files": {"adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
-    "adyton-server": {"adyton-http1", "adyton-sys", "adyton-files", "adyton-crew"},
-    "adyton-process": {"adyton-http1", "adyton-sys", "adyton-server"},
+    "adyton-server": {"adyton-http1", "adyton-log", "adyton-sys", "adyton-files", "adyton-crew"},
+    "adyton-process": {"adyton-http1", "adyton-log", "adyton-sys", "adyton-server"},
     "adyton-python": {
         "adyton-http1",
+        "adyton-log",
         "adyton-process",
         "adyton-sys",
         "adyton-cli",

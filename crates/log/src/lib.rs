@@ -2,6 +2,8 @@
 //!
 //! An entry is one call of write(2), so that those of several processes stay apart. It may have several lines.
 
+#![forbid(unsafe_code)]
+
 mod entry;
 pub mod escape;
 pub mod messages;

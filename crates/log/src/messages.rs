@@ -80,7 +80,9 @@ messages! {
         THREAD_NOT_STARTED = 214 Error "A thread that would help out could not be started."
             "Raise the limit of threads of the process or its cgroup."
         SOURCES_UNKNOWN = 215 Error "Nobody knows which files `--reload` has to watch." "Report it, please."
-        RETURNED_EARLY = 216 Error "What the application has to do when it ends has failed." "Read the traceback."
+        ENDING_FAILED = 216 Error "What the application has to do when it ends has failed." "Read the traceback."
+        NOT_LOADED = 217 Error "The application could not be loaded."
+            "Read the traceback."
     }
     "Processes" {
         SERVES = 301 Info "The server has started." "Nothing."
@@ -129,7 +131,7 @@ messages! {
 const INTRODUCTION: &str = "\
 # Messages
 
-<!-- Made by `cargo run -p adyton-log --example messages` from crates/log/src/messages.rs: change that, not this page. -->
+<!-- Made from the table in crates/log/src/messages.rs: change that, not this page. -->
 
 What the error log says of the server has a code, which stays the same when the words change.
 [Logs](../logs.md) tells where they go, and what an entry looks like.

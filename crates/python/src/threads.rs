@@ -121,7 +121,7 @@ fn run_beside_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
 pub(crate) fn leave(py: Python<'_>) -> ! {
     let say = |what: &str, done: PyResult<()>| {
         if let Err(error) = done {
-            log::write(&messages::RETURNED_EARLY, format_args!("{what} failed: {error}"));
+            log::write(&messages::ENDING_FAILED, format_args!("{what} failed: {error}"));
         }
     };
     say("the wait for threads", wait_for_threads(py));

@@ -1,6 +1,7 @@
 //! The application: found by the Python half of the package, which knows imports best.
 
 use adyton_cli::{Interface, Settings, Target};
+use adyton_log::messages;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -75,8 +76,13 @@ pub(crate) fn examine(
 
 /// Prints the application's own traceback.
 pub(crate) fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: &PyErr) -> Failure {
-    match module.call_method1("report", (error.value(py),)) {
-        Ok(_) => Failure::Application,
-        Err(second) => Failure::from(second),
+    let told = module.call_method1("report", (error.value(py),)).and_then(|text| text.extract::<String>());
+    match told {
+        Ok(text) if adyton_log::is_json() => {
+            adyton_log::write(&messages::NOT_LOADED, format_args!("{}", text.trim_end()));
+        }
+        Ok(text) => eprint!("{text}"),
+        Err(second) => return Failure::from(second),
     }
+    Failure::Application
 }

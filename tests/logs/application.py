@@ -1,0 +1,97 @@
+"""Says things in every way that there is."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import warnings
+from typing import TYPE_CHECKING
+
+import adyton
+import adyton.logs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    Environ = dict[str, object]
+
+CART = logging.getLogger("shop.cart")
+HANDLED = logging.getLogger("shop.handled")
+HANDLED.addHandler(adyton.logs.Handler())
+HANDLED.setLevel(logging.INFO)
+HANDLED.propagate = False
+
+
+def fail() -> None:
+    """Fail."""
+    raise ValueError("on purpose")
+
+
+def log_failure() -> None:
+    """Log a warning, and an exception with its traceback."""
+    CART.warning("empty %d", 3)
+    try:
+        raise KeyError("missing")
+    except KeyError:
+        CART.exception("failed")
+
+
+def run_thread() -> None:
+    """Have a thread fail."""
+    thread = threading.Thread(target=fail, name="beside")
+    thread.start()
+    thread.join()
+
+
+SAY: dict[str, Callable[[], object]] = {
+    "/print": lambda: print("one line"),
+    "/print-pieces": lambda: print("a", "b"),
+    "/print-unended": lambda: print("no end", end=""),
+    "/print-lines": lambda: sys.stdout.write("first\nsecond\n"),
+    "/print-bytes": lambda: sys.stdout.buffer.write("caf\u00e9\n".encode()),
+    "/print-surrogate": lambda: print("\udcff"),
+    "/stderr": lambda: print("oops", file=sys.stderr),
+    "/warn": lambda: warnings.warn("old", stacklevel=1),
+    "/logging": log_failure,
+    "/handler": lambda: HANDLED.info("taken"),
+    "/thread": run_thread,
+    "/raw": lambda: os.write(2, b"written to descriptor 2\n"),
+    "/fail": fail,
+}
+
+
+def say(path: str) -> str:
+    """Say what the page is for; return the body."""
+    if path == "/id":
+        print("here")
+        return adyton.request_id() or ""
+    if path == "/streams":
+        return repr(type(sys.stdout))
+    SAY.get(path, str)()
+    return "said"
+
+
+def generate() -> Iterator[bytes]:
+    """Say something in the middle of an answer."""
+    yield b"first "
+    print("between")
+    yield (adyton.request_id() or "").encode()
+
+
+def application(environ: Environ, start_response: Callable[..., object]) -> Iterable[bytes]:
+    """Do what the path says."""
+    path = str(environ["PATH_INFO"])
+    fields = [("Content-Type", "text/plain")]
+    if path == "/own-id":
+        fields.append(("X-Request-ID", "own"))
+    if path == "/errors":
+        environ["wsgi.errors"].write("said to wsgi.errors\n")  # type: ignore[attr-defined]
+    start_response("200 OK", fields)
+    if path == "/generated":
+        return generate()
+    body = say(path)
+    if "HTTP_X_REQUEST_ID" in environ and path == "/id":
+        assert environ["HTTP_X_REQUEST_ID"] == body
+    return [body.encode()]

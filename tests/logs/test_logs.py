@@ -1,0 +1,218 @@
+"""The error log: what an entry says, and where entries go."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from support.server import run, until
+
+if TYPE_CHECKING:
+    from support.server import Server, Servers
+
+APPLICATION = Path(__file__).with_name("application.py")
+TIME = r"\[\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\]"
+ID = "[0-9a-f]{16}"
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+TRACEPARENT = ("traceparent", f"00-{TRACE}-b7ad6b7169203331-01")
+
+ENTRIES = [
+    ("/print", rf"^{TIME} request {ID} stdout: one line$"),
+    ("/print-pieces", rf"^{TIME} request {ID} stdout: a b$"),
+    ("/print-unended", rf"^{TIME} request {ID} stdout: no end$"),
+    ("/print-lines", rf"^{TIME} request {ID} stdout: first\nsecond$"),
+    ("/print-bytes", rf"^{TIME} request {ID} stdout: caf\u00e9$"),
+    ("/print-surrogate", rf"^{TIME} request {ID} stdout: \\udcff$"),
+    ("/stderr", rf"^{TIME} request {ID} stderr: oops$"),
+    ("/errors", rf"^{TIME} request {ID} stderr: said to wsgi\.errors$"),
+    ("/warn", rf"^{TIME} request {ID} stderr: .*application\.py:\d+: UserWarning: old$"),
+    ("/logging", rf"^{TIME} request {ID} warning: shop\.cart: empty 3$"),
+    ("/logging", rf"^{TIME} request {ID} error: shop\.cart: failed\nTraceback \(most recent call last\):\n"),
+    ("/handler", rf"^{TIME} request {ID} info: shop\.handled: taken$"),
+    ("/thread", rf"^{TIME} stderr: Exception in thread beside:\nTraceback \(most recent call last\):\n"),
+    ("/fail", rf"^{TIME} request {ID} ADY201 error: GET /fail failed:\nTraceback"),
+]
+
+
+@pytest.mark.parametrize(
+    ("page", "pattern"), ENTRIES, ids=[f"{page}-{i}" for i, (page, _) in enumerate(ENTRIES)]
+)
+def test_text(serve: Servers, page: str, pattern: str) -> None:
+    """Whatever an application says is an entry of its own, with the request that it belongs to."""
+    server = serve(APPLICATION)
+    server.fetch(page)
+
+    server.wait_for_log(pattern)
+
+
+def test_the_request_is_the_right_one(serve: Servers) -> None:
+    """An application, its threads and the access log call a request by the same name."""
+    server = serve(APPLICATION, "--access-log", "-", "--access-log-format", "id=%L %U")
+    told = server.fetch("/id").body.decode()
+
+    assert re.fullmatch(ID, told)
+    server.wait_for_log(rf"request {told} stdout: here$")
+    server.wait_for_log(rf"^id={told} /id$")
+
+
+@pytest.mark.parametrize("page", ["/id", "/generated", "/missing.txt"])
+def test_request_id_header(serve: Servers, tmp_path: Path, page: str) -> None:
+    """The id that a client gives is used, told to the application, and sent back; a wrong one is replaced."""
+    flags = ["--request-id-header", "X-Request-ID", "--access-log", "-", "--access-log-format", "id=%L"]
+    server = serve(APPLICATION, *flags, f"--static=/missing.txt={tmp_path}")
+    for given, taken in [("given-1", True), ("a b", False), ("x" * 129, False), (None, False)]:
+        answer = server.fetch(page, fields=[("x-request-id", given)] if given else [])
+        (found,) = answer.values("x-request-id")
+
+        assert taken == (found == given)
+        assert taken or re.fullmatch(ID, found)
+        assert page != "/id" or found == answer.body.decode()
+        server.wait_for_log(rf"^id={found}$")
+
+
+def test_application_names_itself(serve: Servers) -> None:
+    """An application that sends the field itself is not contradicted."""
+    server = serve(APPLICATION, "--request-id-header", "X-Request-ID")
+
+    assert ["own"] == server.fetch("/own-id").values("x-request-id")
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "two words", "Host", "a:b"])
+def test_wrong_header(name: str) -> None:
+    """A field that has another meaning cannot carry an id."""
+    done = run("serve", str(APPLICATION), "--request-id-header", name)
+
+    assert 2 == done.returncode
+    assert "request-id-header" in done.stderr
+
+
+def entries(server: Server) -> list[dict[str, Any]]:
+    """Read the log, of which each line has to be an object."""
+    return [json.loads(line) for line in server.log().splitlines()]
+
+
+def test_json(serve: Servers, tmp_path: Path) -> None:
+    """The members are those of the documentation."""
+    access = tmp_path / "access.log"
+    flags = ["--log-format", "json", "--access-log", str(access), "--access-log-format", "json"]
+    server = serve(APPLICATION, *flags)
+    server.fetch("/print", fields=[TRACEPARENT])
+    server.fetch("/logging")
+    server.fetch("/fail")
+    server.stop()
+    found = {entry["message"].partition("\n")[0]: entry for entry in entries(server)}
+    first = entries(server)[0]
+
+    assert ("info", "ADY301") == (first["level"], first["code"])
+    assert "adyton: listening on http://" in first["message"]
+
+    printed, logged, failed = found["one line"], found["empty 3"], found["GET /fail failed:"]
+
+    assert ("info", "stdout", TRACE) == (printed["level"], printed["stream"], printed["trace_id"])
+    assert ("warning", "shop.cart") == (logged["level"], logged["logger"])
+    assert ("error", "ADY201") == (failed["level"], failed["code"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", printed["time"])
+    assert server.process.pid == printed["pid"]
+    lines = [json.loads(line) for line in access.read_text(encoding="utf-8").splitlines()]
+
+    assert (printed["request_id"], TRACE) == (lines[0]["request_id"], lines[0]["trace_id"])
+    assert lines[1]["trace_id"] is None
+
+
+def test_file(serve: Servers, tmp_path: Path) -> None:
+    """A file has all that would be on standard error, what the C library says included."""
+    log = tmp_path / "error.log"
+    server = serve(APPLICATION, "--error-log", str(log), log=log)
+    server.fetch("/print")
+    server.fetch("/raw")
+
+    assert until(lambda: "stdout: one line\n" in log.read_text(encoding="utf-8"))
+    assert until(lambda: "written to descriptor 2\n" in log.read_text(encoding="utf-8"))
+    assert 0 == log.stat().st_mode & 0o137
+
+
+@pytest.mark.parametrize("which", ["--error-log", "--access-log"])
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_cannot_be_opened(tmp_path: Path, which: str, processes: str) -> None:
+    """A log that cannot be made is a sentence, and nothing serves."""
+    missing = tmp_path / "missing" / "log"
+    done = run("serve", str(APPLICATION), "--processes", processes, which, str(missing))
+
+    assert done.returncode in (1, 2)
+    assert f"cannot open the {which[2:].replace('-', ' ')} {missing}: No such file" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_full_disk(serve: Servers, tmp_path: Path) -> None:
+    """A log that cannot be written stops nothing, and says later what was lost."""
+    log = tmp_path / "error.log"
+    server = serve(APPLICATION, "--error-log", str(log), log=log)
+    size = log.stat().st_size
+    limit_file_size(server, size)
+    for _ in range(3):
+        assert 200 == server.fetch("/print").status
+
+    assert size == log.stat().st_size
+
+    limit_file_size(server, 1 << 30)
+    server.fetch("/print")
+
+    assert until(lambda: "ADY403 error: 3 entries of this log could not be written" in log.read_text("utf-8"))
+
+
+def limit_file_size(server: Server, size: int) -> None:
+    """Let the server's files become so large, as a disk does that is full."""
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def test_syslog(serve: Servers, tmp_path: Path) -> None:
+    """Entries and lines of the access log go to a collector, one datagram each."""
+    path = tmp_path / "log"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as collector:
+        collector.bind(str(path))
+        collector.settimeout(10)
+        flags = ["--access-log", f"syslog:{path}", "--access-log-format", "%m %U"]
+        server = serve(APPLICATION, "--error-log", f"syslog:{path}", *flags)
+        server.fetch("/fail")
+        first, second = collector.recv(65536).decode(), collector.recv(65536).decode()
+        pid = server.process.pid
+
+        assert re.match(rf"<27>adyton\[{pid}\]: request {ID} ADY201 error: GET /fail failed:\n", first)
+        assert f"<30>adyton[{pid}]: GET /fail" == second
+
+
+def test_no_collector(tmp_path: Path) -> None:
+    """Without a collector nothing starts."""
+    done = run("serve", str(APPLICATION), "--error-log", f"syslog:{tmp_path}/none")
+
+    assert 2 == done.returncode
+    assert f"cannot open the error log syslog:{tmp_path}/none: No such file" in done.stderr
+
+
+def test_left_alone(serve: Servers) -> None:
+    """On demand an application's streams stay what they were."""
+    server = serve(APPLICATION, "--capture-output", "off")
+    server.fetch("/stderr")
+    server.fetch("/errors")
+    server.fetch("/print")
+
+    server.wait_for_log("^oops$")
+    server.wait_for_log(r"^said to wsgi\.errors$")
+    assert b"_io.TextIOWrapper" in server.fetch("/streams").body
+
+
+def test_level(serve: Servers) -> None:
+    """The level holds for `logging`, and not for what is printed."""
+    server = serve(APPLICATION, "--log-level", "error")
+    server.fetch("/logging")
+    server.fetch("/print")
+    server.wait_for_log("stdout: one line")
+
+    assert "error: shop.cart: failed" in server.log()
+    assert "warning: shop.cart" not in server.log()
