@@ -297,15 +297,21 @@ impl<D: Duties> Crew<D> {
         *lock(&self.drivers[home]) = Some(Arc::clone(post));
     }
 
-    /// The watch's look at a loop: takes it out of the seat if its driver is in the same call as at the last look.
-    pub fn look(&self, home: usize, last: &mut Look) -> Option<Taken<D>> {
+    /// The watch's look at a loop: takes it out of the seat if its driver is in the same call as at the last look, and
+    /// `is_slow` finds no other reason for that.
+    pub fn look(
+        &self,
+        home: usize,
+        last: &mut Look,
+        is_slow: impl FnOnce(&D::Own) -> bool,
+    ) -> Option<Taken<D>> {
         let who = lock(&self.drivers[home]);
         let post = who.as_ref()?;
         let look =
             Look { post: Arc::as_ptr(post).addr(), calls: post.calls.load(Ordering::Acquire), moved: false };
         let former = std::mem::replace(last, look);
         last.moved = former.post != look.post || former.calls != look.calls;
-        if last.moved || look.calls.is_multiple_of(2) {
+        if last.moved || look.calls.is_multiple_of(2) || !is_slow(&post.own) {
             return None;
         }
         let driven = post.seat.take()?;

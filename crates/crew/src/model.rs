@@ -125,8 +125,8 @@ impl Scene {
         let mut last = Look::default();
         for _ in 0..looks {
             // A call that lasts: the second look of two.
-            self.crew.look(0, &mut last);
-            if let Some((mut driven, _)) = self.crew.look(0, &mut last) {
+            self.crew.look(0, &mut last, |_| true);
+            if let Some((mut driven, _)) = self.crew.look(0, &mut last, |_| true) {
                 driven.claim.held = false;
                 driven.called.wake();
                 self.crew.offer(driven);

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use adyton_http1::Head;
+use adyton_sys::tid::Tid;
 use adyton_sys::{clock, process};
 
 use crate::app::{Call, Outcome, Pull, Stream};
@@ -257,7 +258,7 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(shared: &Arc<Shared>, enters: bool, thread: u64) -> Self {
-        let own = Own { lent: Spot::empty(), task: Mutex::new(None), thread };
+        let own = Own { lent: Spot::empty(), task: Mutex::new(None), thread, tid: Tid::own() };
         let post = shared.crew.join(enters, own);
         DUTY.set(Some((Arc::clone(shared), Arc::clone(&post))));
         let hand = Hand {

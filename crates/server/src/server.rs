@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use adyton_sys::clock;
+use adyton_sys::tid::Tid;
 use adyton_sys::wake::Wake;
 
 use crate::access_log::AccessLog;
@@ -48,6 +49,8 @@ pub(crate) struct Own {
     pub(crate) task: Mutex<Option<Task>>,
     /// The thread, as the application knows it.
     pub(crate) thread: u64,
+    /// The same, as the kernel does.
+    pub(crate) tid: Tid,
 }
 
 /// A request that some thread is in for long.

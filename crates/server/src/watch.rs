@@ -4,6 +4,9 @@
 //! thread the loop. A look costs a switch of threads on the driver's CPU, up to 25 µs. So it is rare while all calls
 //! are quick, and frequent for a second after one was slow: then a slow call holds the others up for one to two
 //! milliseconds, and that only until its endpoint is known to be slow.
+//!
+//! A call may last because its thread gets no CPU: other processes have it. Another thread would get none either, and
+//! to hand over costs, so such a call is excused for a while.
 
 use std::io;
 use std::sync::Arc;
@@ -11,8 +14,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::server::Shared;
 use adyton_crew::Look;
+use adyton_sys::clock;
+
+use crate::server::{Own, Shared};
 
 /// How often the watch looks after a slow call.
 const TICK: Duration = Duration::from_millis(1);
@@ -25,6 +30,37 @@ const TICKS_ALERT: u32 = 1_000;
 
 /// Ticks without a call before the watch goes to sleep: waking it costs a system call.
 const TICKS_AWAKE: u32 = 20;
+
+/// How often in a row a call is excused: a thread that gets no CPU for so many ticks may be of a lower priority.
+const EXCUSES_MAX: u32 = 20;
+
+/// A call that gets a quarter of a CPU computes.
+const COMPUTES_SHARE: u64 = 4;
+
+/// Why a call is not taken for slow although it lasts.
+#[derive(Default)]
+struct Excuse {
+    /// The CPU time of its thread when it was excused last, and when that was.
+    given: Option<(u64, u64)>,
+    /// How often in a row.
+    times: u32,
+}
+
+impl Excuse {
+    /// Whether a call lasts because it waits or computes, and not because its thread waits for a CPU.
+    fn is_slow(&mut self, own: &Own) -> bool {
+        let (used_us, now_us) = (own.tid.cpu_us(), clock::monotonic_us());
+        let computes = self.given.is_some_and(|(before_us, then_us)| {
+            used_us.saturating_sub(before_us) * COMPUTES_SHARE >= now_us - then_us
+        });
+        if computes || self.times >= EXCUSES_MAX || !own.tid.is_runnable() {
+            *self = Self::default();
+            return true;
+        }
+        *self = Self { given: Some((used_us, now_us)), times: self.times + 1 };
+        false
+    }
+}
 
 /// Starts the watch of a server; the flag ends it.
 ///
@@ -43,26 +79,30 @@ pub(crate) fn start(shared: &Arc<Shared>, loops: usize) -> io::Result<(JoinHandl
 }
 
 fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
-    let mut seen = vec![Look::default(); loops];
+    let mut seen: Vec<(Look, Excuse)> = (0..loops).map(|_| Default::default()).collect();
     let (mut idle_ticks, mut alert) = (0, 0_u32);
     #[cfg(debug_assertions)]
     let mut alarm = Alarm::default();
     while !stop.load(Ordering::SeqCst) {
         shared.crew.watch_sleeps(idle_ticks > TICKS_AWAKE);
-        let mut moved = false;
-        for (home, look) in seen.iter_mut().enumerate() {
-            if let Some((mut driven, post)) = shared.crew.look(home, look) {
+        let (mut moved, mut in_doubt) = (false, false);
+        for (home, (look, excuse)) in seen.iter_mut().enumerate() {
+            if let Some((mut driven, post)) = shared.crew.look(home, look, |own| excuse.is_slow(own)) {
                 driven.relieve(&post);
                 shared.crew.offer(driven);
                 alert = TICKS_ALERT;
             }
+            if look.moved {
+                *excuse = Excuse::default();
+            }
             moved |= look.moved;
+            in_doubt |= excuse.given.is_some();
         }
         #[cfg(debug_assertions)]
         alarm.check(shared);
-        if moved || idle_ticks <= TICKS_AWAKE {
+        if moved || in_doubt || idle_ticks <= TICKS_AWAKE {
             idle_ticks = if moved { 0 } else { idle_ticks + 1 };
-            std::thread::park_timeout(if alert > 0 { TICK } else { CALM_TICK });
+            std::thread::park_timeout(if alert > 0 || in_doubt { TICK } else { CALM_TICK });
             alert = alert.saturating_sub(1);
         } else {
             std::thread::park();

@@ -13,5 +13,6 @@ pub mod signal;
 pub mod signals;
 pub mod socket;
 pub mod temp;
+pub mod tid;
 pub mod user;
 pub mod wake;
