@@ -1,0 +1,83 @@
+"""A worker that the kernel kills because memory is short: others serve on, and the log says what it was."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from processes.load import Load
+from support.server import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from processes.conftest import Crowd
+
+CGROUPS = Path("/sys/fs/cgroup")
+BYTES_MAX = 400 << 20
+"""Room for a supervisor and two workers, and for a few pieces of 64 MiB beside."""
+
+
+@contextlib.contextmanager
+def bounded(pids: list[int]) -> Iterator[bool]:
+    """Bound the memory of processes together, by a control group; tell whether that is allowed here."""
+    one = CGROUPS / "memory"
+    parent, limit = (one, "memory.limit_in_bytes") if one.is_dir() else (CGROUPS, "memory.max")
+    group = parent / f"adyton-test-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError:
+        yield False
+        return
+    try:
+        if not (group / limit).exists():
+            # The second version, and nobody has handed down the controller.
+            yield False
+            return
+        (group / limit).write_text(str(BYTES_MAX), encoding="ascii")
+        for pid in pids:
+            (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
+        yield True
+        for pid in (group / "cgroup.procs").read_text(encoding="ascii").split():
+            with contextlib.suppress(ProcessLookupError):
+                (parent / "cgroup.procs").write_text(pid, encoding="ascii")
+    finally:
+        assert until(lambda: is_removed(group))
+
+
+def is_removed(group: Path) -> bool:
+    """Remove a control group, which works as soon as nobody is in it."""
+    with contextlib.suppress(OSError):
+        group.rmdir()
+    return not group.exists()
+
+
+def test_out_of_memory(crowd: Callable[..., Crowd]) -> None:
+    """The log and the metrics tell the kernel's reason from any other SIGKILL."""
+    servers = crowd("--processes", "2")
+    assert servers.settles(2)
+    supervisor = servers.server.process.pid
+    with (
+        bounded([supervisor, *servers.pids()]) as is_bounded,
+        Load(servers.server.port, "/who", keeping=4, opening=1) as load,
+    ):
+        if is_bounded:
+            with contextlib.suppress(OSError, AssertionError):
+                for _ in range(20):
+                    servers.server.fetch("/grow", lint_answers=False)
+            why = "was killed by the kernel because memory was short"
+        else:
+            os.kill(servers.pids()[0], signal.SIGKILL)
+            why = "was killed by SIGKILL from outside"
+        servers.server.wait_for_log(f"ADY312 error: worker [12] .* {why}", timeout_s=20)
+        load.run(1)
+        assert servers.settles(2)
+        before = len(load.answers)
+        load.run(1)
+
+        assert len(load.answers) > before + 10
+    assert len(load.failures) <= 10, load.failures
+    assert 1 == servers.server.log().count("ADY312")
