@@ -158,6 +158,7 @@ def test_admin(crowd: Callable[..., Crowd]) -> None:
 
     assert 'adyton_requests_total{class="2xx"} 10\n' in metrics
     assert "adyton_request_duration_seconds_count 10\n" in metrics
+    assert 'adyton_prefix_requests_total{prefix="/"} 10\n' in metrics
     assert "adyton_workers 2\n" in metrics
 
     servers.server.signal(signal.SIGTERM)
@@ -214,6 +215,8 @@ def test_top(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1")
     command = [*adyton("top"), "--control", str(servers.control)]
     with servers.server.connect() as connection:
+        servers.who()
+        servers.who()
         connection.send(request("/deadlock"))
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment()) as top:
             time.sleep(2.5)
@@ -222,6 +225,7 @@ def test_top(crowd: Callable[..., Crowd]) -> None:
 
     assert re.search(r"requests/s, \d+ in flight; inline \d+ %", text), text
     assert re.search(r"\d+ ms  worker 1  GET /deadlock", text), text
+    assert re.search(r"most asked for\nrequests  5xx  mean ms  path\n +2    0 +\d+\.\d +/\n", text), text
     servers.order("stop", "fast")
 
     assert 0 == servers.server.wait()
@@ -238,12 +242,15 @@ def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         for _ in range(20):
             servers.who()
 
-        cells = "[...document.querySelectorAll('td:nth-child(5)')].map(cell => Number(cell.textContent))"
+        cells = (
+            "[...document.querySelectorAll('#workers td:nth-child(5)')].map(cell => Number(cell.textContent))"
+        )
 
         def requests_shown() -> int:
             return sum(browser.driver.execute_script(f"return {cells}"))
 
         assert until(lambda: 20 == requests_shown(), 10)
+        assert re.match(r"/ 20 0 \d+\.\d ms", browser.find("#paths tbody tr").text)
         assert "Adyton" in browser.find("h1").text
         assert "serving" in browser.find("h1").text
         assert until(lambda: bool(browser.find("#line").get_attribute("points")))

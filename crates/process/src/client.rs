@@ -229,6 +229,8 @@ fn top(path: &Path, color: bool) -> Result<(), String> {
             let _ = writeln!(out, "{}", rates(last, &status, now.duration_since(*then).as_secs_f64()));
         }
         out += &table(&status);
+        let last = before.as_ref().map(|(_, last)| last);
+        out += &prefixes(last.unwrap_or(&Value::Null), &status);
         out += &slowest(&running);
         // Without colours there is no terminal to redraw, or its user wants none of that.
         let clear = if color { "\x1b[H\x1b[2J" } else { "" };
@@ -265,6 +267,40 @@ fn rates(before: &Value, now: &Value, seconds: f64) -> String {
     )
 }
 
+/// What is asked for most, by the first segment of the path, since the last look.
+fn prefixes(before: &Value, now: &Value) -> String {
+    const SHOWN: usize = 10;
+    const TITLES: [&str; 4] = ["requests", "5xx", "mean ms", "path"];
+
+    let numbers =
+        |one: &Value| ["requests", "errors", "duration_us"].map(|name| one[name].as_u64().unwrap_or(0));
+    let list = |status: &Value| status["prefixes"].as_array().cloned().unwrap_or_default();
+    let earlier = list(before);
+    let mut rows: Vec<(u64, Vec<String>)> = Vec::new();
+    for one in list(now) {
+        let then = earlier.iter().find(|other| other["prefix"] == one["prefix"]).map_or([0; 3], numbers);
+        let now = numbers(&one);
+        let [requests, errors, us] = [0, 1, 2].map(|at| now[at].saturating_sub(then[at]));
+        let mean = us.checked_div(requests).map_or_else(String::new, milliseconds);
+        let path = one["prefix"].as_str().unwrap_or_default().to_owned();
+        rows.push((requests, vec![requests.to_string(), errors.to_string(), mean, path]));
+    }
+    rows.retain(|(requests, _)| *requests > 0);
+    rows.sort_by_key(|(requests, _)| std::cmp::Reverse(*requests));
+    if rows.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<String>> = rows.into_iter().take(SHOWN).map(|(_, row)| row).collect();
+    let mut out = "\nmost asked for\n".to_owned();
+    aligned(&mut out, &TITLES.map(str::to_owned), &rows);
+    out
+}
+
+/// Microseconds as milliseconds: `0.3`.
+fn milliseconds(us: u64) -> String {
+    format!("{}.{}", us / 1000, us % 1000 / 100)
+}
+
 /// The requests that run longest.
 fn slowest(running: &Value) -> String {
     const SHOWN: usize = 10;
@@ -287,7 +323,7 @@ fn slowest(running: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{age, rates, slowest, table};
+    use super::{age, prefixes, rates, slowest, table};
 
     /// A table lines up, whatever is in it.
     #[test]
@@ -333,5 +369,22 @@ mod tests {
     #[test]
     fn ages() {
         assert_eq!(("1.2 s", "10 min", "2.8 h"), (&*age(1.25), &*age(600.0), &*age(10_000.0)));
+    }
+
+    /// What was asked for most since the last look comes first, and what was not is left out.
+    #[test]
+    fn most_asked_for() {
+        let status = |shop: u64, api: u64| {
+            json!({"prefixes": [
+                {"prefix": "/shop", "requests": shop, "errors": 1, "duration_us": shop * 250},
+                {"prefix": "/api", "requests": api, "errors": 0, "duration_us": api * 1_500},
+                {"prefix": "/", "requests": 3, "errors": 0, "duration_us": 30},
+            ]})
+        };
+        let expected = "\nmost asked for\nrequests  5xx  mean ms   path\n     200    0      1.5   /api\n      \
+                        10    0      0.2  /shop\n";
+
+        assert_eq!(expected, prefixes(&status(10, 100), &status(20, 300)));
+        assert_eq!("", prefixes(&status(1, 1), &status(1, 1)));
     }
 }

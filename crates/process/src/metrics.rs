@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use adyton_server::prefixes::Asked;
 use adyton_server::tally::{BOUNDS_US, Cell, Histogram, Sample};
 
 use crate::cause::Cause;
@@ -123,7 +124,8 @@ const HISTOGRAMS: &[(&str, &str, Histogram)] = &[
 impl Supervisor {
     /// All metrics.
     pub(crate) fn metrics(&self, now_ms: u64) -> String {
-        let mut out = of_sample(&self.total());
+        let total = self.total();
+        let mut out = of_sample(&total);
         let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
             head(&mut out, name, kind, help);
             for (labels, number) in rows {
@@ -166,8 +168,29 @@ impl Supervisor {
             .map(|(number, pid)| (format!("worker=\"{number}\""), usage::rss_bytes(pid)))
             .collect();
         family("adyton_worker_resident_bytes", "gauge", "Resident memory of each worker.", &rss);
+        let by_prefix = |number: fn(&Asked) -> u64| -> Vec<(String, u64)> {
+            let of =
+                |(name, asked): (&String, &Asked)| (format!("prefix=\"{}\"", escaped(name)), number(asked));
+            total.prefixes().iter().map(of).collect()
+        };
+        let requests = by_prefix(|asked| asked.requests);
+        family("adyton_prefix_requests_total", "counter", "Answers by first path segment.", &requests);
+        let errors = by_prefix(|asked| asked.errors);
+        family("adyton_prefix_errors_total", "counter", "Answers with 5xx by first path segment.", &errors);
+        let milliseconds = by_prefix(|asked| asked.duration_us / 1000);
+        family(
+            "adyton_prefix_duration_milliseconds_total",
+            "counter",
+            "Time of answers by first path segment.",
+            &milliseconds,
+        );
         out
     }
+}
+
+/// A label's value (Prometheus text format 0.0.4).
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 fn of_sample(sample: &Sample) -> String {

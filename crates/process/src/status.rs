@@ -1,5 +1,6 @@
 //! How things stand, as JSON: for `adyton status`, `adyton top` and the page of the admin listener.
 
+use adyton_server::prefixes::Asked;
 use adyton_server::tally::{Cell, Histogram, Sample};
 use adyton_sys::process;
 use serde_json::{Value, json};
@@ -30,6 +31,7 @@ impl Supervisor {
             "starts": self.starts,
             "deaths": deaths,
             "total": of_sample(&sum),
+            "prefixes": prefixes(&sum),
             "workers": workers,
         })
     }
@@ -103,6 +105,17 @@ fn of_sample(sample: &Sample) -> Value {
         "interpreter_wait_mean_us": mean_us(attaches, attached_us),
         "body_bytes": sample.get(Cell::BodyBytes),
     })
+}
+
+/// Requests by the first segment of their path, the most frequent first.
+fn prefixes(sample: &Sample) -> Vec<Value> {
+    let mut all: Vec<_> = sample.prefixes().iter().collect();
+    all.sort_by_key(|(_, asked)| std::cmp::Reverse(asked.requests));
+    let shown = |(name, asked): (&String, &Asked)| {
+        let Asked { requests, errors, duration_us } = *asked;
+        json!({"prefix": name, "requests": requests, "errors": errors, "duration_us": duration_us})
+    };
+    all.into_iter().map(shown).collect()
 }
 
 fn connections(sample: &Sample) -> u64 {

@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use adyton_log::{self as log, messages};
+use adyton_server::prefixes::Asked;
 use adyton_server::share;
 use adyton_server::tally::{Sample, Tally};
 use adyton_sys::board::Board;
@@ -29,6 +30,8 @@ pub struct Note {
     pub(crate) since_ms: u64,
     pub(crate) serves: String,
     past: Vec<u64>,
+    /// Requests, errors and microseconds of each prefix.
+    prefixes: BTreeMap<String, [u64; 3]>,
     pub(crate) deaths: BTreeMap<String, u64>,
     control: Option<RawFd>,
     admin: Option<RawFd>,
@@ -114,7 +117,9 @@ impl Note {
                 slot.workers.push(worker.take()?);
             }
         }
-        Ok(Sample::of(&self.past))
+        let asked = |&[requests, errors, duration_us]: &[u64; 3]| Asked { requests, errors, duration_us };
+        let prefixes = self.prefixes.iter().map(|(name, counts)| (name.clone(), asked(counts))).collect();
+        Ok(Sample::of(&self.past, prefixes))
     }
 }
 
@@ -200,6 +205,12 @@ impl Supervisor {
             since_ms: self.since_ms,
             serves: self.serves.clone(),
             past: self.past.cells().to_vec(),
+            prefixes: self
+                .past
+                .prefixes()
+                .iter()
+                .map(|(name, asked)| (name.clone(), [asked.requests, asked.errors, asked.duration_us]))
+                .collect(),
             deaths: self.deaths.iter().map(|(cause, count)| (cause.word().to_owned(), *count)).collect(),
             shares: self.shares.as_fd().as_raw_fd(),
             spare: self.spare.iter().map(|slot| slot.iter().map(numbers).collect()).collect(),

@@ -198,6 +198,9 @@ impl Loop {
         tally.add(Cell::of_status(status), 1);
         tally.add(Cell::BodyBytes, body_bytes);
         tally.note(Histogram::Duration, duration_us);
+        if let Some(head) = head {
+            tally.note_path(head.path().of(bytes), status, duration_us);
+        }
         if let Some(log) = &self.shared.access_log {
             let id = &answer.id;
             lock(log).record(&Record { peer, head, bytes, status, body_bytes, duration_us, id });

@@ -17,6 +17,7 @@ mod endpoints;
 mod errand;
 mod event_loop;
 mod output;
+pub mod prefixes;
 mod reply;
 mod serve;
 mod server;

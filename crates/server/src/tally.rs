@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use adyton_sys::board::Board;
 
+use crate::prefixes::{self, Prefixes};
+
 /// A number on the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -108,8 +110,11 @@ pub const BOUNDS_US: [u64; 16] = [
 /// Cells of one histogram: its classes, and the sum in microseconds.
 const HISTOGRAM_CELLS: usize = BOUNDS_US.len() + 2;
 
-/// Cells of a board.
-pub const CELLS: usize = Cell::End as usize + Histogram::End as usize * HISTOGRAM_CELLS;
+/// Cells of the numbers of a board.
+const CELLS: usize = Cell::End as usize + Histogram::End as usize * HISTOGRAM_CELLS;
+
+/// Cells of a board with its table of prefixes.
+const BOARD_CELLS: usize = CELLS + prefixes::CELLS;
 
 /// The numbers of one server.
 pub struct Tally {
@@ -125,7 +130,7 @@ impl Tally {
     ///
     /// The process is out of memory or descriptors.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { board: Board::new(CELLS)?, single: false })
+        Ok(Self { board: Board::new(BOARD_CELLS)?, single: false })
     }
 
     /// A tally on the board that another process has made.
@@ -134,7 +139,7 @@ impl Tally {
     ///
     /// The descriptor is no board.
     pub fn open(fd: OwnedFd) -> io::Result<Self> {
-        Ok(Self { board: Board::open(fd, CELLS)?, single: false })
+        Ok(Self { board: Board::open(fd, BOARD_CELLS)?, single: false })
     }
 
     /// Says that one loop writes.
@@ -204,9 +209,21 @@ impl Tally {
         cells[HISTOGRAM_CELLS - 1].fetch_add(us, Ordering::Relaxed);
     }
 
+    /// Counts an answer by the prefix of its path.
+    pub(crate) fn note_path(&self, path: &[u8], status: u16, duration_us: u64) {
+        let table = &self.board.cells()[CELLS..];
+        // Whoever guesses paths gets these.
+        let keeps = !(400..500).contains(&status);
+        prefixes::note(table, path, (status >= 500, duration_us), keeps, |cell, number| {
+            self.add_to(cell, number);
+        });
+    }
+
     /// Everything as it is now.
     pub fn sample(&self) -> Sample {
-        Sample { cells: self.board.cells().iter().map(|cell| cell.load(Ordering::Relaxed)).collect() }
+        let (numbers, table) = self.board.cells().split_at(CELLS);
+        let cells = numbers.iter().map(|cell| cell.load(Ordering::Relaxed)).collect();
+        Sample { cells, prefixes: prefixes::read(table) }
     }
 }
 
@@ -218,11 +235,12 @@ fn class_of(us: u64) -> usize {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     cells: Vec<u64>,
+    prefixes: Prefixes,
 }
 
 impl Default for Sample {
     fn default() -> Self {
-        Self { cells: vec![0; CELLS] }
+        Self { cells: vec![0; CELLS], prefixes: Prefixes::new() }
     }
 }
 
@@ -232,9 +250,15 @@ impl Sample {
         &self.cells
     }
 
-    /// Numbers as [`Sample::cells`] has given them; from another version, nothing.
-    pub fn of(cells: &[u64]) -> Self {
-        if cells.len() == CELLS { Self { cells: cells.to_vec() } } else { Self::default() }
+    /// Requests by the first segment of their path.
+    pub fn prefixes(&self) -> &Prefixes {
+        &self.prefixes
+    }
+
+    /// Numbers as [`Sample::cells`] and [`Sample::prefixes`] have given them; from another version, no numbers.
+    pub fn of(cells: &[u64], prefixes: Prefixes) -> Self {
+        let cells = if cells.len() == CELLS { cells.to_vec() } else { vec![0; CELLS] };
+        Self { cells, prefixes }
     }
 
     /// What a cell says.
@@ -259,10 +283,12 @@ impl Sample {
         for (cell, other) in self.cells.iter_mut().zip(&other.cells) {
             *cell = cell.wrapping_add(*other);
         }
+        prefixes::add(&mut self.prefixes, &other.prefixes);
     }
 
     /// Adds what has happened on a board that nobody writes any more; how it stood is past.
     pub fn add_past(&mut self, other: &Self) {
+        prefixes::add(&mut self.prefixes, &other.prefixes);
         let standing = Cell::Idle as usize..Cell::End as usize;
         for (at, (cell, other)) in self.cells.iter_mut().zip(&other.cells).enumerate() {
             if !standing.contains(&at) {
