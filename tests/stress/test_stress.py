@@ -40,7 +40,7 @@ OBJECTS_MAX = 200
 BLOCKS_MAX = 2_000
 """More than this is a leak; an interpreter that has warmed up varies by some."""
 
-ENTRY = re.compile(r"^\[[^]]+ GMT\] (error|warning): (.*)$", re.MULTILINE)
+ENTRY = re.compile(r"^\[[^]]+ GMT\] (?:request \S+ )?(?:ADY\d+ )?(error|warning): (.*)$", re.MULTILINE)
 EXPECTED = re.compile(
     r"GET /fail\?how=(call|started|midway)\S* failed:|the close\(\) of an application's body failed:"
 )

@@ -129,9 +129,10 @@ impl Loop {
 
     fn conclude_call(&mut self, ask: AskLeft, done: Done, desk: &mut Desk) -> Step {
         let AskLeft { key, started_us, place, .. } = ask;
-        let Done { connection, answer, live, stream } = done;
+        let Done { connection, mut answer, live, stream } = done;
         let bytes = place.head_bytes(&desk.buffer);
         let (mut connection, verdict) = if stream.is_some() {
+            answer.row = self.shared.tally.row_of(desk.head.path().of(bytes), answer.status);
             let mut respond = Respond::new(if answer.keeps_alive() { After::Next } else { After::Close });
             (respond.answer, respond.live, respond.stream) = (Some(answer), live, stream);
             respond.started_us = started_us;
@@ -161,7 +162,8 @@ impl Loop {
         bytes: &[u8],
         started_us: u64,
     ) -> (Box<Connection>, After) {
-        let (mut connection, answer, live) = parts;
+        let (mut connection, mut answer, live) = parts;
+        answer.row = self.shared.tally.row_of(head.path().of(bytes), answer.status);
         self.log_answer(connection.peer, Some(head), bytes, &answer, started_us);
         let after = if answer.is_cut() {
             answer.after_cut()
@@ -198,9 +200,7 @@ impl Loop {
         tally.add(Cell::of_status(status), 1);
         tally.add(Cell::BodyBytes, body_bytes);
         tally.note(Histogram::Duration, duration_us);
-        if let Some(head) = head {
-            tally.note_path(head.path().of(bytes), status, duration_us);
-        }
+        tally.note_row(answer.row, status, duration_us);
         if let Some(log) = &self.shared.access_log {
             let id = &answer.id;
             lock(log).record(&Record { peer, head, bytes, status, body_bytes, duration_us, id });

@@ -540,7 +540,9 @@ impl Driver {
 
     /// Brings an answer home to a loop that has gone on: sends what the client takes, and leaves the rest to the loop.
     fn come_late(&mut self, ask: &AskLeft, done: Done, took_us: Option<u64>) {
-        let Done { mut connection, answer, live, stream } = done;
+        let Done { mut connection, mut answer, live, stream } = done;
+        let bytes = ask.place.head_bytes(&self.desk.buffer);
+        answer.row = self.shared.tally.row_of(self.desk.head.path().of(bytes), answer.status);
         if let Place::Desk { end, filled, .. } = ask.place {
             connection.keep(&self.desk.buffer[end..filled], true);
         }
@@ -548,7 +550,7 @@ impl Driver {
         (respond.answer, respond.live, respond.stream) = (Some(answer), live, stream);
         respond.started_us = ask.started_us;
         if self.shared.access_log.is_some() {
-            respond.head = ask.place.head_bytes(&self.desk.buffer).to_vec();
+            respond.head = bytes.to_vec();
         }
         self.give_back(ask.key, connection, Box::new(respond), (ask.endpoint, took_us));
     }

@@ -17,6 +17,9 @@ const NAME_CELLS: usize = 4;
 /// The longest name: one more byte is for its length.
 const NAME_BYTES_MAX: usize = NAME_CELLS * 8 - 1;
 
+/// No row: of a request that could not be parsed.
+pub(crate) const NOWHERE: u8 = u8::MAX;
+
 const HASH: usize = 0;
 const NAME: usize = 1;
 const REQUESTS: usize = 5;
@@ -54,17 +57,22 @@ fn prefix_of(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Counts an answer; `add` is how cells are added to. `keeps`: whether the path may have a row of its own.
-pub(crate) fn note(
-    cells: &[AtomicU64],
-    path: &[u8],
-    (is_error, duration_us): (bool, u64),
-    keeps: bool,
-    add: impl Fn(&AtomicU64, u64),
-) {
+/// The row of a path. `keeps`: whether it may be a new one.
+pub(crate) fn row_of(cells: &[AtomicU64], path: &[u8], keeps: bool) -> u8 {
     let prefix = prefix_of(path);
     let row = if prefix.len() > NAME_BYTES_MAX { ROWS - 1 } else { find(cells, prefix, keeps) };
-    let row = &cells[row * ROW_CELLS..(row + 1) * ROW_CELLS];
+    u8::try_from(row).unwrap_or(u8::MAX)
+}
+
+/// Counts an answer; `add` is how cells are added to.
+pub(crate) fn note(
+    cells: &[AtomicU64],
+    row: u8,
+    (is_error, duration_us): (bool, u64),
+    add: impl Fn(&AtomicU64, u64),
+) {
+    let start = usize::from(row) * ROW_CELLS;
+    let Some(row) = cells.get(start..start + ROW_CELLS) else { return };
     add(&row[REQUESTS], 1);
     add(&row[ERRORS], u64::from(is_error));
     add(&row[DURATION_US], duration_us);
@@ -156,7 +164,8 @@ mod tests {
     }
 
     fn ask(cells: &[AtomicU64], path: &str, is_error: bool, keeps: bool) {
-        note(cells, path.as_bytes(), (is_error, 10), keeps, |cell, number| {
+        let row = row_of(cells, path.as_bytes(), keeps);
+        note(cells, row, (is_error, 10), |cell, number| {
             cell.fetch_add(number, Ordering::Relaxed);
         });
     }

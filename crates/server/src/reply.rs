@@ -18,6 +18,7 @@ use crate::connection::{After, Connection, Reader};
 use crate::driver::Hand;
 use crate::event_loop::date_now;
 use crate::output::{Flushed, Output, Payload, Segment};
+use crate::prefixes::NOWHERE;
 use crate::server::Shared;
 use adyton_log::{self as log, messages};
 
@@ -38,6 +39,8 @@ pub(crate) struct Answer {
     pub(crate) id: RequestId,
     /// The field that tells the client the id, if it is told.
     lines: Box<[u8]>,
+    /// Where it is counted by what was asked for.
+    pub(crate) row: u8,
     pub(crate) status: u16,
     pub(crate) body_bytes: u64,
     framed: Option<Framed>,
@@ -54,6 +57,7 @@ impl Answer {
             asked,
             id,
             lines,
+            row: NOWHERE,
             status: 0,
             body_bytes: 0,
             framed: None,

@@ -209,14 +209,16 @@ impl Tally {
         cells[HISTOGRAM_CELLS - 1].fetch_add(us, Ordering::Relaxed);
     }
 
-    /// Counts an answer by the prefix of its path.
-    pub(crate) fn note_path(&self, path: &[u8], status: u16, duration_us: u64) {
+    /// Where an answer to a request for `path` is counted.
+    pub(crate) fn row_of(&self, path: &[u8], status: u16) -> u8 {
+        // Whoever guesses paths gets a 4xx.
+        prefixes::row_of(&self.board.cells()[CELLS..], path, !(400..500).contains(&status))
+    }
+
+    /// Counts an answer there.
+    pub(crate) fn note_row(&self, row: u8, status: u16, duration_us: u64) {
         let table = &self.board.cells()[CELLS..];
-        // Whoever guesses paths gets these.
-        let keeps = !(400..500).contains(&status);
-        prefixes::note(table, path, (status >= 500, duration_us), keeps, |cell, number| {
-            self.add_to(cell, number);
-        });
+        prefixes::note(table, row, (status >= 500, duration_us), |cell, number| self.add_to(cell, number));
     }
 
     /// Everything as it is now.
