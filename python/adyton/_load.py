@@ -19,6 +19,10 @@ NAMES = ("application", "app", "handler")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
+#: Files in which the application has failed, for ``--reload``.
+_failed: list[str] = []
+
+
 class NotFoundError(Exception):
     """The module was imported, and what was asked for is not in it."""
 
@@ -142,8 +146,11 @@ def report(error: BaseException) -> str:
     """Why the application could not be loaded: its own traceback, without our frames."""
     if isinstance(error, NotFoundError):
         return f"adyton: {error}\n"
-    from traceback import format_exception
+    from traceback import format_exception, walk_tb
 
+    _failed.extend(frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__))
+    if isinstance(error, SyntaxError) and error.filename:
+        _failed.append(error.filename)
     lines = format_exception(type(error), error, _own_frames(error.__traceback__))
     return "".join(lines).encode("utf-8", "backslashreplace").decode()
 
@@ -203,10 +210,12 @@ def run_hooks(event: str, place: tuple[int, int, int]) -> None:
 
 
 def sources() -> list[str]:
-    """The files that the application was imported from, without what an installation has brought."""
+    """The files that the application was imported from, or failed in; not those of an installation."""
     brought = tuple({os.path.dirname(os.__file__), sys.prefix, _HERE})
-    files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
-    return [file for file in files if file and os.path.isabs(file) and not file.startswith(brought)]
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return [
+        file for file in [*files, *_failed] if file and os.path.isabs(file) and not file.startswith(brought)
+    ]
 
 
 def stacks() -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import subprocess
+from typing import IO, TYPE_CHECKING
+
+import pytest
 
 from processes.conftest import APPLICATION
 from real.browser import Browser
-from support.server import run, until
+from support import client
+from support.server import adyton, environment, run, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,6 +37,45 @@ def test_touched(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     touch.write_text("again", encoding="ascii")
 
     assert until(lambda: "3" == servers.who()[3])
+
+
+@pytest.mark.parametrize("wrong", ["def handler(:\n", "import missing_module\n", "import wrong_module\n"])
+def test_first_version_fails(tmp_path: Path, wrong: str) -> None:
+    """A first version with a fault is shown, and waited for: the next one is served."""
+    target, module = tmp_path / "page.py", tmp_path / "wrong_module.py"
+    target.write_text(wrong, encoding="utf-8")
+    module.write_text("TITLE = (\n", encoding="utf-8")
+    command = adyton(
+        "serve", str(target), "--reload", "--processes", "1", "--bind", "127.0.0.1:0", "--control", "off"
+    )
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) as server:
+        try:
+            assert server.stderr is not None
+            told = read_until(server.stderr, "waiting until one of its files changes")
+
+            assert "Error" in told
+
+            if "wrong_module" in wrong:
+                module.write_text("TITLE = 'right'\n", encoding="utf-8")
+                told = read_until(server.stderr, "has no application")
+                told = read_until(server.stderr, "waiting until")
+            target.write_text("def handler(request):\n    return 'right'\n", encoding="utf-8")
+            told = read_until(server.stderr, "listening on")
+            port = int(told.rpartition(":")[2])
+
+            assert client.fetch(("127.0.0.1", port), "/").body.startswith(b"right")
+        finally:
+            server.terminate()
+
+
+def read_until(stream: IO[str], words: str) -> str:
+    """Read lines up to one with these words; return all of them."""
+    lines = []
+    for line in stream:
+        lines.append(line)
+        if words in line:
+            return "".join(lines)
+    raise AssertionError(f"no {words!r} in:\n{''.join(lines)}")
 
 
 def test_browser(crowd: Callable[..., Crowd], tmp_path: Path) -> None:

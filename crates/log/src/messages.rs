@@ -118,6 +118,8 @@ messages! {
             "Mend the installation, and send SIGUSR2 again."
         PROGRAM_NOT_REPLACED = 326 Error "The program that is on the disk cannot take the running one's place."
             "The message says why."
+        WAITS_FOR_CHANGE = 327 Error "With `--reload`: the first version does not start, and there is none to serve on."
+            "Read the traceback above, and mend it: the next change is tried."
     }
     "Logs" {
         ACCESS_LOG_LOST = 401 Error "The access log cannot be written, and lines are lost. Told once a minute."

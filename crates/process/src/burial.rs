@@ -6,6 +6,7 @@ use adyton_sys::child::Exit;
 use serde_json::json;
 
 use crate::cause::{Cause, Known, NOT_LOADED, cause};
+use crate::message::FromWorker;
 use crate::prototype::PROTOTYPE_PAUSE_MS;
 use crate::supervisor::{Stop, Supervisor};
 use crate::usage;
@@ -27,7 +28,13 @@ impl Supervisor {
         let memory_was_short = kills > self.oom_kills;
         self.oom_kills = kills;
         let slot = &mut self.slots[at];
-        let worker = slot.workers.remove(of);
+        let mut worker = slot.workers.remove(of);
+        for message in worker.channel.receive() {
+            // One that could not load its application says which files are to blame.
+            if let FromWorker::Sources(files) = message {
+                self.watch.add_sources(&files);
+            }
+        }
         let known = Known {
             served: worker.serving_ms.is_some(),
             told: worker.told.as_deref(),
@@ -105,7 +112,19 @@ impl Supervisor {
 
     /// A worker has ended before it served.
     fn note_not_started(&mut self, generation: u32, exit: Exit, now_ms: u64) {
-        if self.proven == 0 {
+        if self.proven == 0
+            && self.plan.develops
+            && exit == Exit::Status(NOT_LOADED)
+            && self.watch.sees_files()
+        {
+            log::write(
+                &messages::WAITS_FOR_CHANGE,
+                format_args!("the application does not start; waiting until one of its files changes"),
+            );
+            for slot in &mut self.slots {
+                slot.not_before_ms = u64::MAX;
+            }
+        } else if self.proven == 0 {
             let status = match exit {
                 Exit::Status(status) if status == NOT_LOADED || status == 2 => {
                     u8::try_from(status).unwrap_or(1)

@@ -26,6 +26,11 @@ impl Watch {
         }
     }
 
+    /// Whether there is anything to look at.
+    pub(crate) fn sees_files(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
     /// Looks at the files of an application, and at those beside them.
     pub(crate) fn add_sources(&mut self, files: &[PathBuf]) {
         for file in files {

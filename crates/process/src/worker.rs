@@ -167,6 +167,12 @@ pub struct Line {
 }
 
 impl Line {
+    /// Says which files the application is made of, although it could not be loaded.
+    pub fn blame(&self, files: Vec<PathBuf>) {
+        // A supervisor that is gone needs to know nothing.
+        let _ = self.channel.send(&FromWorker::Sources(files));
+    }
+
     /// Says that this worker serves, and does from then on what it is told, on a thread of its own. When the supervisor
     /// is gone, the worker drains.
     ///

@@ -87,7 +87,11 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     settle(py, settings)?;
     let parts = worker.into_parts();
     take_place(&parts.place);
-    let application = load::prepare(py, settings)?;
+    let application = load::prepare(py, settings).inspect_err(|_| {
+        if settings.reload {
+            parts.line.blame(work::sources(py));
+        }
+    })?;
     serve_as(py, settings, application, parts, false)
 }
 

@@ -73,16 +73,7 @@ impl Orders for Reach {
     }
 
     fn sources(&self) -> Vec<PathBuf> {
-        Python::attach(|py| -> PyResult<Vec<PathBuf>> {
-            py.import("adyton._load")?.call_method0("sources")?.extract()
-        })
-        .unwrap_or_else(|error| {
-            log::write(
-                &messages::SOURCES_UNKNOWN,
-                format_args!("nobody knows which files to watch: {error}"),
-            );
-            Vec::new()
-        })
+        Python::attach(sources)
     }
 
     fn reopen(&self) {
@@ -94,4 +85,13 @@ impl Orders for Reach {
             );
         }
     }
+}
+
+/// The files that the application was imported from, or failed in.
+pub(crate) fn sources(py: Python<'_>) -> Vec<PathBuf> {
+    let found = || -> PyResult<_> { py.import("adyton._load")?.call_method0("sources")?.extract() };
+    found().unwrap_or_else(|error| {
+        log::write(&messages::SOURCES_UNKNOWN, format_args!("nobody knows which files to watch: {error}"));
+        Vec::new()
+    })
 }
