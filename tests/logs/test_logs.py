@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 APPLICATION = Path(__file__).with_name("application.py")
+ALONE = ("serve", str(APPLICATION), "--bind", "127.0.0.1:0")
 TIME = r"\[\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\]"
 ID = "[0-9a-f]{16}"
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -86,7 +87,7 @@ def test_application_names_itself(serve: Servers) -> None:
 @pytest.mark.parametrize("name", ["Content-Length", "two words", "Host", "a:b"])
 def test_wrong_header(name: str) -> None:
     """A field that has another meaning cannot carry an id."""
-    done = run("serve", str(APPLICATION), "--request-id-header", name)
+    done = run(*ALONE, "--request-id-header", name)
 
     assert 2 == done.returncode
     assert "request-id-header" in done.stderr
@@ -142,7 +143,7 @@ def test_file(serve: Servers, tmp_path: Path) -> None:
 def test_cannot_be_opened(tmp_path: Path, which: str, processes: str) -> None:
     """A log that cannot be made is a sentence, and nothing serves."""
     missing = tmp_path / "missing" / "log"
-    done = run("serve", str(APPLICATION), "--processes", processes, which, str(missing))
+    done = run(*ALONE, "--processes", processes, which, str(missing))
 
     assert done.returncode in (1, 2)
     assert f"cannot open the {which[2:].replace('-', ' ')} {missing}: No such file" in done.stderr
@@ -189,7 +190,7 @@ def test_syslog(serve: Servers, tmp_path: Path) -> None:
 
 def test_no_collector(tmp_path: Path) -> None:
     """Without a collector nothing starts."""
-    done = run("serve", str(APPLICATION), "--error-log", f"syslog:{tmp_path}/none")
+    done = run(*ALONE, "--error-log", f"syslog:{tmp_path}/none")
 
     assert 2 == done.returncode
     assert f"cannot open the error log syslog:{tmp_path}/none: No such file" in done.stderr

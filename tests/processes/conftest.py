@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,22 @@ class Crowd:
     def who(self) -> list[str]:
         """Return process, number, count, generation and version of whoever answers."""
         return self.server.fetch("/who").body.decode().split()
+
+    def answers(self, page: str, workers: int) -> set[str]:
+        """Return what so many workers say, all differently.
+
+        Connections that are kept go to all of them, unless one gets no CPU while they are opened.
+        """
+        found: set[str] = set()
+
+        def ask() -> bool:
+            with contextlib.ExitStack() as stack:
+                kept = [stack.enter_context(self.server.connect()) for _ in range(10 * workers)]
+                found.update(connection.get(page).body.decode() for connection in kept)
+            return len(found) >= workers
+
+        assert until(ask), found
+        return found
 
     def settles(self, workers: int, timeout_s: float = 20.0) -> bool:
         """Tell whether so many workers serve before long, and no others are left."""

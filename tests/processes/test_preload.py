@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 from pathlib import Path
@@ -53,7 +52,7 @@ def test_imported_once(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     servers = crowd("--processes", "2", "--preload", target=target)
     assert servers.settles(2)
 
-    answers = answers_of(servers)
+    answers = servers.answers("/", 2)
 
     assert {"True; fork 1, start 1 of 2", "True; fork 2, start 2 of 2"} == answers
     for pid in servers.pids():
@@ -61,25 +60,11 @@ def test_imported_once(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         assert str(servers.server.process.pid) == fields.split()[1]
 
     servers.order("reload")
-    answers = answers_of(servers)
+    answers = servers.answers("/", 2)
 
     assert {"True; fork 1, reload 2, start 1 of 2", "True; fork 2, reload 2, start 2 of 2"} == answers
     servers.server.stop()
     assert servers.server.log().count("stopped 1") == 2
-
-
-def answers_of(servers: Crowd) -> set[str]:
-    """Return what two workers say: connections that are kept go to both, unless one of them gets no CPU."""
-    answers: set[str] = set()
-
-    def ask() -> bool:
-        with contextlib.ExitStack() as stack:
-            kept = [stack.enter_context(servers.server.connect()) for _ in range(20)]
-            answers.update(connection.get("/").body.decode() for connection in kept)
-        return len(answers) > 1
-
-    assert until(ask)
-    return answers
 
 
 def test_hooks_without_preload(crowd: Callable[..., Crowd], serve: Servers, tmp_path: Path) -> None:

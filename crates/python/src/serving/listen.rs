@@ -15,12 +15,10 @@ pub(crate) struct Listening {
     pub(crate) socket: OwnedFd,
     /// The host and port that it is bound to; `None` for a unix socket.
     address: Option<std::net::SocketAddr>,
-    /// The file of a unix socket that we made.
-    pub(crate) path: Option<PathBuf>,
     /// As a user would write it.
     pub(crate) shown: String,
-    /// A TCP socket beside which others can be bound.
-    made_here: bool,
+    /// Whether it is a TCP socket beside which others can be bound.
+    pub(crate) is_shared: bool,
 }
 
 impl Listening {
@@ -32,29 +30,24 @@ impl Listening {
             None => socket::local_path(&socket)
                 .map_or_else(|| "a unix socket".to_owned(), |path| format!("unix:{}", path.display())),
         };
-        let made_here = address.is_some() && socket::is_shared(&socket);
-        Ok(Self { socket, address, path: None, shown, made_here })
+        let is_shared = address.is_some() && socket::is_shared(&socket);
+        Ok(Self { socket, address, shown, is_shared })
     }
 
     /// The same for another loop: a socket beside it, among which the kernel spreads the connections
     /// (`SO_REUSEPORT`, socket(7)); or this one once more, where that cannot be.
     pub(crate) fn share(&self, backlog: u32) -> std::io::Result<Self> {
         let socket = match self.address {
-            Some(address) if self.made_here => socket::listen_tcp(address, backlog, true)?,
+            Some(address) if self.is_shared => socket::listen_tcp(address, backlog, true)?,
             _ => self.socket.try_clone()?,
         };
         Self::new(socket)
     }
 
-    /// Whether others can be bound beside it.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.made_here
-    }
-
     /// The very same once more.
     pub(crate) fn again(&self) -> Result<Self, Failure> {
         let socket = self.socket.try_clone().map_err(Failure::system)?;
-        Ok(Self { socket, path: None, shown: self.shown.clone(), ..*self })
+        Ok(Self { socket, shown: self.shown.clone(), ..*self })
     }
 
     /// What applications learn of it.
@@ -99,10 +92,7 @@ pub(crate) fn open_one(
     all: &mut Vec<Listening>,
 ) -> std::io::Result<()> {
     match bind {
-        Bind::Unix(path) => {
-            let listening = Listening::new(socket::listen_unix(path, backlog)?)?;
-            all.push(Listening { path: Some(path.clone()), ..listening });
-        }
+        Bind::Unix(path) => all.push(Listening::new(socket::listen_unix(path, backlog)?)?),
         Bind::Fd(number) => all.push(Listening::new(socket::adopt(*number)?)?),
         // A name may stand for several addresses: `localhost` is one of each kind.
         Bind::Tcp { host, port } => {
@@ -122,4 +112,27 @@ pub(crate) fn open_one(
         }
     }
     Ok(())
+}
+
+/// Files of unix sockets that are ours. Dropping it removes them.
+pub(crate) struct OwnFiles(Vec<PathBuf>);
+
+impl OwnFiles {
+    /// Those of the addresses in the settings, and some more.
+    pub(crate) fn new(settings: &Settings, more: impl IntoIterator<Item = PathBuf>) -> Self {
+        let bound = settings.bind.iter().chain(&settings.admin).filter_map(|bind| match bind {
+            Bind::Unix(path) => Some(path.clone()),
+            _ => None,
+        });
+        Self(bound.chain(more).collect())
+    }
+}
+
+impl Drop for OwnFiles {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // Somebody may have removed it already, which is the same to us.
+            let _ = std::fs::remove_file(path);
+        }
+    }
 }

@@ -28,7 +28,7 @@ use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
 
 use self::banner::Crowd;
-use self::listen::Listening;
+use self::listen::{Listening, OwnFiles};
 pub(crate) use self::load::{Application, Kind, examine};
 pub(crate) use self::supervise::supervise;
 use self::work::{Ordered, Reach};
@@ -230,15 +230,10 @@ fn serve_opened(
     // One thread cannot wait for requests in two places.
     let loops = if application.is_some() && settings.threads > 1 { loops(py)? } else { 1 };
     let listening = listen::open(settings, loops, false)?;
-    let paths: Vec<PathBuf> = listening[0].iter().filter_map(|listening| listening.path.clone()).collect();
+    let _files = OwnFiles::new(settings, None);
     let tally = Tally::new().map_err(Failure::system)?;
     let position = Position { listening, beside: None, tally, line: None, place: (1, 1, 1) };
-    let done = serve_at(py, settings, application, position);
-    for path in paths {
-        // Somebody may have removed it already, which is the same to us.
-        let _ = std::fs::remove_file(path);
-    }
-    done
+    serve_at(py, settings, application, position)
 }
 
 /// Where a process serves, and on whose behalf.

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use adyton_cli::{Bind, Control, Pace, Processes, Settings};
+use adyton_cli::{Control, Pace, Processes, Settings};
 use adyton_log::sink::{Target, open_file};
 use adyton_process::grant::Grant;
 use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, Taken, control_folder};
@@ -16,7 +16,7 @@ use adyton_sys::{process, socket, user};
 use pyo3::prelude::*;
 
 use super::banner::{self, Crowd};
-use super::listen::{self, Listening};
+use super::listen::{self, Listening, OwnFiles};
 use super::{Failure, config, identity, loops};
 
 /// Connections that wait at the sockets for programs and monitors.
@@ -54,10 +54,10 @@ pub(crate) fn supervise(
         Some(note) => Open::taken(note)?,
         None => Open::fresh(settings, loops)?,
     };
-    let paths = own_paths(settings, control.as_ref());
+    let _files = OwnFiles::new(settings, control.as_ref().and_then(socket::local_path));
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
     let on_ready = announce(python, settings, &slots, (&first, control.as_ref(), admin.as_ref()), why);
-    let (backlog, shares) = (settings.backlog, first.iter().all(Listening::is_shared));
+    let (backlog, shares) = (settings.backlog, first.iter().all(|one| one.is_shared));
     let open = move || -> io::Result<Sockets> {
         let again = || first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect();
         (0..loops).map(|_| again()).collect()
@@ -86,10 +86,6 @@ pub(crate) fn supervise(
     };
     let plan = Detached(plan);
     let ended = py.detach(move || plan.run());
-    for path in paths {
-        // Somebody may have removed it already, which is the same to us.
-        let _ = std::fs::remove_file(path);
-    }
     match ended.map_err(Failure::system)? {
         End::Stopped => Ok(0),
         End::NotStarted(status) => Ok(status),
@@ -142,15 +138,6 @@ impl Open {
         };
         taken().map_err(Failure::system)
     }
-}
-
-/// The files of unix sockets that are ours: to be removed in the end.
-fn own_paths(settings: &Settings, control: Option<&OwnedFd>) -> Vec<PathBuf> {
-    let bound = settings.bind.iter().chain(&settings.admin).filter_map(|bind| match bind {
-        Bind::Unix(path) => Some(path.clone()),
-        _ => None,
-    });
-    bound.chain(control.and_then(socket::local_path)).collect()
 }
 
 /// What prints the banner when the first worker says what it serves.
