@@ -13,12 +13,13 @@ line by line, with the worker and the request that it comes from (``--capture-ou
 
 from __future__ import annotations
 
+import codecs
 import io
 import logging
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
-from adyton._core import begin_capture, put_out, relay
+from adyton._core import begin_capture, end_lines, put_out, relay
 
 if TYPE_CHECKING:
     import threading
@@ -44,6 +45,10 @@ class Handler(logging.Handler):
 class _Stream(io.TextIOBase):
     """Stands for ``sys.stdout`` or ``sys.stderr``: its lines are entries of the error log."""
 
+    mode = "w"
+    line_buffering = True
+    write_through = True
+
     def __init__(self, original: TextIO, number: int) -> None:
         self._original = original
         self._number = number
@@ -61,16 +66,23 @@ class _Stream(io.TextIOBase):
     def errors(self) -> str:  # type: ignore[override]
         return "backslashreplace"
 
-    @property
-    def line_buffering(self) -> bool:
-        return True
-
     def writable(self) -> bool:
         return True
 
     def write(self, text: str, /) -> int:
         put_out(self._number, text)
         return len(text)
+
+    def flush(self) -> None:
+        """Ends the line that this thread has begun."""
+        end_lines()
+
+    def reconfigure(self, **_: object) -> None:
+        """Changes nothing: the log has its own encoding and its own lines."""
+
+    def detach(self) -> _Bytes:  # type: ignore[override]
+        """What takes bytes; the stream goes on all the same."""
+        return self.buffer
 
     def fileno(self) -> int:
         return self._original.fileno()
@@ -85,16 +97,29 @@ class _Stream(io.TextIOBase):
 class _Bytes(io.RawIOBase):
     """What ``sys.stdout.buffer`` is for."""
 
+    mode = "wb"
+
     def __init__(self, text: _Stream) -> None:
         self._text = text
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    @property
+    def name(self) -> str:
+        return self._text.name
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: Any, /) -> int:  # noqa: ANN401
-        whole = bytes(data)
-        self._text.write(whole.decode("utf-8", "backslashreplace"))
+        whole = bytes(memoryview(data))
+        self._text.write(self._decoder.decode(whole))
         return len(whole)
+
+    def flush(self) -> None:
+        self._text.flush()
+
+    def fileno(self) -> int:
+        return self._text.fileno()
 
     def close(self) -> None:
         """Does nothing."""

@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import adyton
 import adyton.logs
@@ -45,6 +46,17 @@ def run_thread() -> None:
     thread.join()
 
 
+def chatter() -> None:
+    """Have threads print for ever, which nobody waits for."""
+
+    def talk() -> None:
+        while True:
+            print("chatter")
+
+    for _ in range(2):
+        threading.Thread(target=talk, daemon=True).start()
+
+
 SAY: dict[str, Callable[[], object]] = {
     "/print": lambda: print("one line"),
     "/print-pieces": lambda: print("a", "b"),
@@ -59,6 +71,7 @@ SAY: dict[str, Callable[[], object]] = {
     "/thread": run_thread,
     "/raw": lambda: os.write(2, b"written to descriptor 2\n"),
     "/fail": fail,
+    "/chatter": chatter,
 }
 
 
@@ -91,6 +104,8 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
     start_response("200 OK", fields)
     if path == "/generated":
         return generate()
+    if path == "/echo":
+        CART.warning("said %s", unquote(str(environ["QUERY_STRING"])))
     body = say(path)
     if "HTTP_X_REQUEST_ID" in environ and path == "/id":
         assert environ["HTTP_X_REQUEST_ID"] == body

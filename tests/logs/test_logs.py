@@ -62,12 +62,19 @@ def test_the_request_is_the_right_one(serve: Servers) -> None:
     server.wait_for_log(rf"^id={told} /id$")
 
 
-@pytest.mark.parametrize("page", ["/id", "/generated", "/missing.txt"])
+@pytest.mark.parametrize("page", ["/id", "/generated", "/files/missing.txt", "/files/found.txt"])
 def test_request_id_header(serve: Servers, tmp_path: Path, page: str) -> None:
     """The id that a client gives is used, told to the application, and sent back; a wrong one is replaced."""
     flags = ["--request-id-header", "X-Request-ID", "--access-log", "-", "--access-log-format", "id=%L"]
-    server = serve(APPLICATION, *flags, f"--static=/missing.txt={tmp_path}")
-    for given, taken in [("given-1", True), ("a b", False), ("x" * 129, False), (None, False)]:
+    (tmp_path / "found.txt").write_text("found", encoding="ascii")
+    server = serve(APPLICATION, *flags, f"--static=/files={tmp_path}")
+    for given, taken in [
+        ("given-1", True),
+        ("given-2", True),
+        ("a b", False),
+        ("x" * 129, False),
+        (None, False),
+    ]:
         answer = server.fetch(page, fields=[("x-request-id", given)] if given else [])
         (found,) = answer.values("x-request-id")
 
@@ -180,9 +187,13 @@ def test_syslog(serve: Servers, tmp_path: Path) -> None:
         collector.settimeout(10)
         flags = ["--access-log", f"syslog:{path}", "--access-log-format", "%m %U"]
         server = serve(APPLICATION, "--error-log", f"syslog:{path}", *flags)
+        pid = server.process.pid
+        banner = collector.recv(65536).decode()
+
+        assert banner.startswith(f"<30>adyton[{pid}]: ADY301 info: adyton ")
+
         server.fetch("/fail")
         first, second = collector.recv(65536).decode(), collector.recv(65536).decode()
-        pid = server.process.pid
 
         assert re.match(rf"<27>adyton\[{pid}\]: request {ID} ADY201 error: GET /fail failed:\n", first)
         assert f"<30>adyton[{pid}]: GET /fail" == second
@@ -217,3 +228,37 @@ def test_level(serve: Servers) -> None:
 
     assert "error: shop.cart: failed" in server.log()
     assert "warning: shop.cart" not in server.log()
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_relative_to_chdir(serve: Servers, tmp_path: Path, processes: str) -> None:
+    """Both logs are where `--chdir` leads, for the supervisor and for its workers."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    flags = ["--chdir", str(folder), "--error-log", "error.log", "--access-log", "access.log"]
+    server = serve(
+        APPLICATION, "--processes", processes, "--control", "off", *flags, log=folder / "error.log"
+    )
+    server.fetch("/print")
+
+    assert until(lambda: "stdout: one line" in (folder / "error.log").read_text("utf-8"))
+    assert until(lambda: "GET /print" in (folder / "access.log").read_text("utf-8"))
+    assert {folder} == {path for path in tmp_path.iterdir() if path.name != "control.sock"}
+
+
+def test_no_forged_entries(serve: Servers) -> None:
+    """What a client has said stays part of the entry in which it is."""
+    server = serve(APPLICATION)
+    server.fetch("/echo?%0A[Sun,%2022%20Nov%202026%2005:27:21%20GMT]%20ADY312%20error:%20worker%202")
+
+    server.wait_for_log(r"warning: shop\.cart: said $\n \[Sun, 22 Nov 2026 05:27:21 GMT\] ADY312 error: worker 2$")
+
+
+def test_threads_that_print_to_the_end(serve: Servers) -> None:
+    """A stop is clean while threads of the application still print."""
+    server = serve(APPLICATION, "--processes", "1", "--control", "off")
+    server.fetch("/chatter")
+    server.wait_for_log("stdout: chatter", count=100)
+    server.stop()
+
+    assert "crashed" not in server.log()

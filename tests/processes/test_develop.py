@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import pytest
 
 from processes.conftest import APPLICATION
 from real.browser import Browser
 from support import client
-from support.server import adyton, environment, run, until
+from support.server import LISTENING, STOP_TIMEOUT_S, Log, adyton, environment, parse_address, run, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,34 +49,28 @@ def test_first_version_fails(tmp_path: Path, wrong: str) -> None:
     command = adyton(
         "serve", str(target), "--reload", "--processes", "1", "--bind", "127.0.0.1:0", "--control", "off"
     )
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment()) as server:
+    read_end, write_end = os.pipe()
+    server = subprocess.Popen(command, stderr=write_end, env=environment())
+    os.close(write_end)
+    log = Log(read_end)
+    try:
+        log.wait_for("Error")
+        log.wait_for("waiting until one of its files changes")
+        if "wrong_module" in wrong:
+            module.write_text("TITLE = 'right'\n", encoding="utf-8")
+            log.wait_for("has no application")
+            log.wait_for("waiting until one of its files changes", count=2)
+        target.write_text("def handler(request):\n    return 'right'\n", encoding="utf-8")
+        log.wait_for(LISTENING.pattern)
+        (shown,) = LISTENING.findall(log.text())
+
+        assert client.fetch(parse_address(shown), "/").body.startswith(b"right")
+    finally:
+        server.terminate()
         try:
-            assert server.stderr is not None
-            told = read_until(server.stderr, "waiting until one of its files changes")
-
-            assert "Error" in told
-
-            if "wrong_module" in wrong:
-                module.write_text("TITLE = 'right'\n", encoding="utf-8")
-                told = read_until(server.stderr, "has no application")
-                told = read_until(server.stderr, "waiting until")
-            target.write_text("def handler(request):\n    return 'right'\n", encoding="utf-8")
-            told = read_until(server.stderr, "listening on")
-            port = int(told.rpartition(":")[2])
-
-            assert client.fetch(("127.0.0.1", port), "/").body.startswith(b"right")
+            server.wait(STOP_TIMEOUT_S)
         finally:
-            server.terminate()
-
-
-def read_until(stream: IO[str], words: str) -> str:
-    """Read lines up to one with these words; return all of them."""
-    lines = []
-    for line in stream:
-        lines.append(line)
-        if words in line:
-            return "".join(lines)
-    raise AssertionError(f"no {words!r} in:\n{''.join(lines)}")
+            server.kill()
 
 
 def test_browser(crowd: Callable[..., Crowd], tmp_path: Path) -> None:

@@ -119,6 +119,15 @@ def test_logs_of_another_user(tmp_path: Path) -> None:
     for file in (log, access):
         assert (NOBODY, 0o640) == (file.stat().st_uid, file.stat().st_mode & 0o777)
 
+    precious, link = tmp_path / "precious", tmp_path / "link"
+    precious.write_text("precious", encoding="ascii")
+    link.symlink_to(precious)
+    os.link(precious, tmp_path / "hard")
+    for planted in (link, tmp_path / "hard"):
+        run(*ALONE, "--user", "nobody", "--access-log", str(planted))
+
+        assert (0, "precious") == (precious.stat().st_uid, precious.read_text(encoding="ascii"))
+
 
 def test_other_user(crowd: Callable[..., Crowd]) -> None:
     """Workers are another user for good, and the supervisor is not."""

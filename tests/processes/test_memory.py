@@ -41,10 +41,10 @@ def bounded(pids: list[int]) -> Iterator[bool]:
         for pid in pids:
             (group / "cgroup.procs").write_text(str(pid), encoding="ascii")
         yield True
+    finally:
         for pid in (group / "cgroup.procs").read_text(encoding="ascii").split():
             with contextlib.suppress(ProcessLookupError):
                 (parent / "cgroup.procs").write_text(pid, encoding="ascii")
-    finally:
         assert until(lambda: is_removed(group))
 
 
@@ -80,4 +80,6 @@ def test_out_of_memory(crowd: Callable[..., Crowd]) -> None:
 
         assert len(load.answers) > before + 10
     assert len(load.failures) <= 10, load.failures
-    assert 1 == servers.server.log().count("ADY312")
+    # What the other one has grown by may be too much for the first one's successor.
+    log = servers.server.log()
+    assert log.count("ADY312") == log.count(why)

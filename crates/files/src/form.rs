@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use adyton_http1::{Asked, Known, Version};
+use adyton_http1::{Asked, Identity, Known, Version};
 use adyton_sys::fs::{Kind, Links, Meta, Root, stat};
 
 use crate::conditions::{Validators, etag};
@@ -250,8 +250,16 @@ impl Form {
         let date_at = out.len() + self.date_at?;
         let (status, keep_alive) = (200, true);
         let content_bytes = self.reply.len() - self.head_bytes;
-        let sent = if ask.asked.is_head { &self.reply[..self.head_bytes] } else { &self.reply[..] };
-        out.extend_from_slice(sent);
+        let (head, content) = self.reply.split_at(self.head_bytes);
+        if ask.identity.lines.is_empty() {
+            out.extend_from_slice(if ask.asked.is_head { head } else { &self.reply });
+        } else {
+            // What only this answer has goes in front of the empty line.
+            out.extend_from_slice(head.strip_suffix(b"\r\n").unwrap_or(head));
+            out.extend_from_slice(ask.identity.lines);
+            out.extend_from_slice(b"\r\n");
+            out.extend_from_slice(if ask.asked.is_head { b"" } else { content });
+        }
         out[date_at..date_at + 29].copy_from_slice(ask.identity.date);
         match &self.file {
             Some(file) if !ask.asked.is_head => {
@@ -275,7 +283,9 @@ impl Form {
     /// Writes the head of a 200 in front of the content, and notes where its date stands.
     fn render(&mut self, loader: &Loader<'_>, content_type: &str, is_negotiated: bool, ask: &Ask<'_>) {
         let asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
-        let ask = Ask { asked, ..*ask };
+        // Others get it, too: nothing in it is of this request alone.
+        let identity = Identity { lines: b"", ..ask.identity };
+        let ask = Ask { asked, identity, ..*ask };
         let mut reply = Vec::new();
         let rendered = self.with(content_type, loader.cache_control, is_negotiated, |form| {
             whole(&ask, form, 200, &mut reply)

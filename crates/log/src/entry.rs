@@ -1,11 +1,11 @@
 //! One entry of the error log, as text or as a JSON object.
 
+use crate::Level;
 use crate::escape;
 use crate::messages::{self, Message};
 use crate::output::Stream;
 use crate::request::RequestId;
 use crate::stamp::Stamp;
-use crate::{Level, is_json};
 
 /// Whose words an entry has.
 pub(crate) enum Source<'s> {
@@ -39,30 +39,36 @@ pub(crate) struct Entry<'e> {
     pub(crate) worker: Option<usize>,
     /// What this thread serves.
     pub(crate) request: Option<&'e RequestId>,
-    pub(crate) text: &'e str,
     /// When it was made, in milliseconds.
     pub(crate) unix_ms: u64,
 }
 
 impl Entry<'_> {
+    /// The one that says first what was lost.
+    pub(crate) fn of_loss(unix_ms: u64) -> Self {
+        static SOURCE: Source<'static> = Source::Server(&messages::ENTRIES_LOST);
+
+        Self { source: &SOURCE, worker: None, request: None, unix_ms }
+    }
+
     /// `[time] worker 2 request ID ADY201 error: text`, without its end.
-    pub(crate) fn text(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.text.len() + 128);
+    pub(crate) fn text(&self, text: &str) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len() + 128);
         out.push(b'[');
         out.extend_from_slice(Stamp::at(self.unix_ms / 1000).http().as_bytes());
         out.extend_from_slice(b"] ");
-        self.put_text(&mut out);
+        self.put_text(&mut out, text);
         out
     }
 
     /// The same without the time.
-    pub(crate) fn text_without_time(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.text.len() + 96);
-        self.put_text(&mut out);
+    pub(crate) fn text_without_time(&self, text: &str) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len() + 96);
+        self.put_text(&mut out, text);
         out
     }
 
-    fn put_text(&self, out: &mut Vec<u8>) {
+    fn put_text(&self, out: &mut Vec<u8>, text: &str) {
         if let Some(number) = self.worker {
             out.extend_from_slice(format!("worker {number} ").as_bytes());
         }
@@ -75,12 +81,12 @@ impl Entry<'_> {
             Source::Stream(stream) => format!("{}: ", stream.name()),
         };
         out.extend_from_slice(head.as_bytes());
-        out.extend_from_slice(self.text.as_bytes());
+        put_plain(out, text);
     }
 
     /// One object, without a line feed: members that have nothing to say are left out.
-    pub(crate) fn json(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.text.len() + 256);
+    pub(crate) fn json(&self, text: &str) -> Vec<u8> {
+        let mut out = Vec::with_capacity(text.len() + 256);
         let stamp = Stamp::at(self.unix_ms / 1000);
         let second = stamp.rfc3339().trim_ascii_end();
         out.extend_from_slice(b"{\"time\":\"");
@@ -102,7 +108,7 @@ impl Entry<'_> {
                 member("trace_id", trace.as_bytes());
             }
         }
-        member("message", self.text.as_bytes());
+        member("message", text.as_bytes());
         if let Some(number) = self.worker {
             out.extend_from_slice(format!(",\"worker\":{number}").as_bytes());
         }
@@ -111,14 +117,29 @@ impl Entry<'_> {
     }
 }
 
-/// What is said first when entries were lost.
-pub(crate) fn after_loss(lost: u64, unix_ms: u64) -> Vec<u8> {
-    let source = Source::Server(&messages::ENTRIES_LOST);
-    let text = format!("{lost} entries of this log could not be written and are lost");
-    let entry = Entry { source: &source, worker: None, request: None, text: &text, unix_ms };
-    let mut line = if is_json() { entry.json() } else { entry.text() };
-    line.push(b'\n');
-    line
+/// Behind a number.
+pub(crate) const LOST_WORDS: &str = "entries of this log could not be written and are lost";
+
+/// Appends text in which a client may have had its hand: none of its lines looks like the beginning of an entry, and
+/// nothing moves a terminal's cursor.
+fn put_plain(out: &mut Vec<u8>, text: &str) {
+    for (at, line) in text.split('\n').enumerate() {
+        if at > 0 {
+            out.push(b'\n');
+        }
+        if at > 0 && line.starts_with('[') {
+            out.push(b' ');
+        }
+        for part in line.split_inclusive(|letter: char| letter.is_control() && letter != '\t') {
+            match part.char_indices().next_back() {
+                Some((end, last)) if last.is_control() && last != '\t' => {
+                    out.extend_from_slice(&part.as_bytes()[..end]);
+                    out.extend_from_slice(last.escape_default().to_string().as_bytes());
+                }
+                _ => out.extend_from_slice(part.as_bytes()),
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -157,15 +178,34 @@ mod tests {
                 r#"{"time":"2026-11-20T10:55:52.007Z","level":"info","stream":"stdout","message":"a \"b\"\u000ac","worker":1,"pid":"#,
             ),
         ] {
-            let entry = Entry { source, worker, request, text: "a \"b\"\nc", unix_ms: 1_795_172_152_007 };
+            let entry = Entry { source, worker, request, unix_ms: 1_795_172_152_007 };
+            let said = "a \"b\"\nc";
 
-            assert_eq!(text, String::from_utf8_lossy(&entry.text()));
-            assert!(
-                String::from_utf8_lossy(&entry.json()).starts_with(json),
-                "{entry:?}",
-                entry = String::from_utf8_lossy(&entry.json())
-            );
-            assert!(text.ends_with(&*String::from_utf8_lossy(&entry.text_without_time())));
+            let written = entry.json(said);
+
+            assert_eq!(text, String::from_utf8_lossy(&entry.text(said)));
+            assert!(written.starts_with(json.as_bytes()), "{}", String::from_utf8_lossy(&written));
+            assert!(text.ends_with(&*String::from_utf8_lossy(&entry.text_without_time(said))));
+        }
+    }
+
+    /// A client that finds its words in a log cannot write an entry there.
+    #[test]
+    fn no_forged_entries() {
+        for (text, expected) in [
+            (
+                "a\n[Fri, 20 Nov 2026 10:55:52 GMT] ADY312 error: b",
+                "a\n [Fri, 20 Nov 2026 10:55:52 GMT] ADY312 error: b",
+            ),
+            ("a\r[x\r", "a\\r[x\\r"),
+            ("\u{1b}[2J\ta\u{9b}", "\\u{1b}[2J\ta\\u{9b}"),
+            ("[a", "[a"),
+            ("", ""),
+        ] {
+            let mut out = Vec::new();
+            put_plain(&mut out, text);
+
+            assert_eq!(expected, String::from_utf8_lossy(&out));
         }
     }
 }

@@ -12,18 +12,19 @@ pub mod request;
 pub mod sink;
 pub mod stamp;
 
-use std::fmt;
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
+use std::{fmt, io};
 
-use adyton_sys::clock;
+use adyton_sys::user::Identity;
+use adyton_sys::{clock, process};
 
 use crate::entry::{Entry, Source};
 pub use crate::messages::Message;
-pub use crate::output::{Stream, put_out};
-use crate::sink::{Syslog, Target};
+pub use crate::output::{Stream, end_lines, put_out};
+use crate::sink::{Syslog, Target, open_file_for};
 
 /// How much a message matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +63,9 @@ static WORKER: AtomicUsize = AtomicUsize::new(0);
 static JSON: AtomicBool = AtomicBool::new(false);
 static FILE: OnceLock<PathBuf> = OnceLock::new();
 static SYSLOG: OnceLock<Mutex<Syslog>> = OnceLock::new();
+static OTHERS: OnceLock<(Identity, Vec<PathBuf>)> = OnceLock::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
+static IS_CUT: AtomicBool = AtomicBool::new(false);
 
 /// Leaves out what is below `level`, from now on and in the whole process.
 pub fn set_level(level: Level) {
@@ -89,32 +92,58 @@ pub fn is_json() -> bool {
 ///
 /// # Errors
 ///
-/// It cannot be opened, or not be spoken to.
+/// It is a file that cannot be opened.
 pub fn open(target: &Target) -> io::Result<()> {
     match target {
         Target::Standard => {}
         Target::File(path) => {
-            adyton_sys::process::become_stderr(sink::open_file(path)?)?;
+            let path = std::path::absolute(path)?;
+            process::become_stderr(open_file(&path)?)?;
             // A process has one for its whole life.
-            let _ = FILE.set(std::path::absolute(path)?);
+            let _ = FILE.set(path);
         }
         Target::Syslog(address) => {
             // As above.
-            let _ = SYSLOG.set(Mutex::new(Syslog::open(address)?));
+            let _ = SYSLOG.set(Mutex::new(Syslog::open(address)));
         }
     }
     Ok(())
 }
 
+/// Makes these files of logs for another user, now and whenever they are opened again, so that processes of that user
+/// can open them. For a supervisor that is root.
+///
+/// # Errors
+///
+/// One cannot be opened.
+pub fn make_for(identity: Identity, files: Vec<PathBuf>) -> io::Result<()> {
+    // As above.
+    let (identity, files) = OTHERS.get_or_init(|| (identity, files));
+    files.iter().try_for_each(|path| open_file_for(path, identity).map(|_| ()))
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    match OTHERS.get() {
+        Some((identity, _)) => open_file_for(path, identity),
+        None => sink::open_file(path),
+    }
+}
+
 /// Opens the file again, under the same name: somebody has renamed it. What failed is told in the old one.
 pub fn reopen() {
-    let Some(path) = FILE.get() else { return };
-    if let Err(error) = sink::open_file(path).and_then(adyton_sys::process::become_stderr) {
+    for path in OTHERS.get().map_or(&[][..], |(_, files)| files) {
+        let made = open_file(path);
+        told(path, made.map(|_| ()));
+    }
+    if let Some(path) = FILE.get() {
+        told(path, open_file(path).and_then(process::become_stderr));
+    }
+}
+
+fn told(path: &Path, done: io::Result<()>) {
+    if let Err(error) = done {
         let path = path.display();
-        write(
-            &messages::LOG_NOT_REOPENED,
-            format_args!("the error log {path} cannot be opened again: {error}"),
-        );
+        write(&messages::LOG_NOT_REOPENED, format_args!("the log {path} cannot be opened again: {error}"));
     }
 }
 
@@ -137,30 +166,67 @@ pub fn relay(level: Level, name: &str, text: &str) {
     }
 }
 
+/// Says something to whoever looks on, as it is, and to programs that read entries.
+pub fn announce(message: &Message, text: &str) {
+    let collected = SYSLOG.get().is_some();
+    if is_json() || collected {
+        put(&Source::Server(message), text.trim_end());
+    }
+    if !is_json() || collected {
+        count(&process::write_stderr(text.as_bytes()));
+    }
+}
+
 /// Writes one entry.
 fn put(source: &Source<'_>, text: &str) {
     let worker = Some(WORKER.load(Ordering::Relaxed)).filter(|&number| number > 0);
     request::with_current(|request| {
-        let entry = Entry { source, worker, request, text, unix_ms: clock::unix_ms() };
-        if let Some(syslog) = SYSLOG.get() {
-            // It has a time of its own.
-            let line = if is_json() { entry.json() } else { entry.text_without_time() };
-            let mut syslog = syslog.lock().unwrap_or_else(PoisonError::into_inner);
-            return count(syslog.send(source.level(), source.code().as_deref(), &line).is_ok());
+        let unix_ms = clock::unix_ms();
+        let lost = LOST.swap(0, Ordering::Relaxed);
+        if lost > 0 && send(&Entry::of_loss(unix_ms), &format!("{lost} {}", entry::LOST_WORDS)).is_err() {
+            LOST.fetch_add(lost, Ordering::Relaxed);
         }
-        let mut line = if is_json() { entry.json() } else { entry.text() };
-        line.push(b'\n');
-        let lost = LOST.load(Ordering::Relaxed);
-        if lost > 0 && io::stderr().lock().write_all(&entry::after_loss(lost, entry.unix_ms)).is_ok() {
-            LOST.fetch_sub(lost, Ordering::Relaxed);
-        }
-        count(io::stderr().lock().write_all(&line).is_ok());
+        count(&send(&Entry { source, worker, request, unix_ms }, text));
     });
 }
 
+fn send(entry: &Entry<'_>, text: &str) -> io::Result<()> {
+    if let Some(syslog) = SYSLOG.get() {
+        // It has a time of its own.
+        let line = if is_json() { entry.json(text) } else { entry.text_without_time(text) };
+        let code = entry.source.code();
+        return try_lock(syslog)?.send(entry.source.level(), code.as_deref(), &line);
+    }
+    let mut line = Vec::new();
+    if IS_CUT.load(Ordering::Relaxed) {
+        // What comes now is not the rest of an entry that a full disk has cut.
+        line.push(b'\n');
+    }
+    line.append(&mut if is_json() { entry.json(text) } else { entry.text(text) });
+    line.push(b'\n');
+    let written = process::write_stderr(&line);
+    IS_CUT.store(written.is_err(), Ordering::Relaxed);
+    written
+}
+
+/// The connection to syslog. In a child that was forked while another thread had it, it never comes free.
+fn try_lock(syslog: &Mutex<Syslog>) -> io::Result<MutexGuard<'_, Syslog>> {
+    for _ in 0..TRIES_MAX {
+        match syslog.try_lock() {
+            Ok(guard) => return Ok(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
+/// How often syslog is tried.
+const TRIES_MAX: u32 = 1_000;
+
 /// A log that cannot be written must not stop the server: what was lost is told when it can be written again.
-fn count(written: bool) {
-    if !written {
+fn count(written: &io::Result<()>) {
+    if written.is_err() {
         LOST.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -55,7 +55,7 @@ messages! {
         REFUSED = 108 Debug "A request was refused, for the reason that is said." "Nothing, unless the client is yours."
     }
     "Requests" {
-        APPLICATION_FAILED = 201 Error "The application raised an exception, or one of its hooks or `atexit` functions did."
+        APPLICATION_FAILED = 201 Error "The application raised an exception, and its request failed."
             "Read the traceback."
         REQUEST_TIMEOUT = 202 Error "A request took longer than `--request-timeout`; it was interrupted where the stack says."
             "Make it faster, do it in the background, or raise the setting."
@@ -80,7 +80,8 @@ messages! {
         THREAD_NOT_STARTED = 214 Error "A thread that would help out could not be started."
             "Raise the limit of threads of the process or its cgroup."
         SOURCES_UNKNOWN = 215 Error "Nobody knows which files `--reload` has to watch." "Report it, please."
-        ENDING_FAILED = 216 Error "What the application has to do when it ends has failed." "Read the traceback."
+        ENDING_FAILED = 216 Error "What the application has to do when it ends has failed."
+            "The message says why."
         NOT_LOADED = 217 Error "The application could not be loaded."
             "Read the traceback."
     }

@@ -79,8 +79,8 @@ pub fn put_out(stream: Stream, text: &str) {
     }
 }
 
-/// The request of this thread is over: what it has begun is a line.
-pub(crate) fn end_lines() {
+/// Nothing more will come on this thread, or nothing soon: what it has begun is a line.
+pub fn end_lines() {
     // As above.
     let _ = BEGUN.try_with(|begun| begun.borrow_mut().end());
 }

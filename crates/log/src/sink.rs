@@ -3,14 +3,14 @@
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::net::UdpSocket;
+use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::process;
 
-use adyton_sys::clock;
+use adyton_sys::user::Identity;
+use adyton_sys::{clock, process};
 
 use crate::stamp::Stamp;
 use crate::{Level, messages};
@@ -58,6 +58,24 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(path)
 }
 
+/// Opens it as root on behalf of another user, whose it becomes. In a folder of that user, a symbolic link could lead root
+/// anywhere, so none is followed.
+///
+/// # Errors
+///
+/// As open(2) and fchown(2).
+pub(crate) fn open_file_for(path: &Path, identity: &Identity) -> io::Result<File> {
+    if path.starts_with("/dev") {
+        // Devices are nobody's to give away, and `/dev/stderr` is a link.
+        return open_file(path);
+    }
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(FILE_MODE).custom_flags(process::NO_FOLLOW);
+    let file = options.open(path)?;
+    identity.own(&file)?;
+    Ok(file)
+}
+
 /// Where the lines of an access log go.
 pub struct Sink {
     way: Way,
@@ -77,13 +95,13 @@ impl Sink {
     ///
     /// # Errors
     ///
-    /// Those of open(2), of dup(2) for standard output, and of connect(2) for syslog.
+    /// Those of open(2), and of dup(2) for standard output.
     pub fn open(target: &Target) -> io::Result<Self> {
         let way = match target {
             // A descriptor of our own goes around the standard library's buffer, and its lock.
             Target::Standard => Way::File(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
             Target::File(path) => Way::File(open_file(path)?),
-            Target::Syslog(address) => Way::Syslog(Syslog::open(address)?),
+            Target::Syslog(address) => Way::Syslog(Syslog::open(address)),
         };
         Ok(Self { way, is_cut: false, told_ms: None })
     }
@@ -93,11 +111,26 @@ impl Sink {
         Self { way: Way::File(file), is_cut: false, told_ms: None }
     }
 
-    /// Writes whole lines, usually by one write(2), which `O_APPEND` keeps apart from those of others.
+    /// Writes whole lines, usually by one write(2), which `O_APPEND` keeps apart from those of others. Says how many bytes
+    /// are done with: a collector that is behind may take the others in a moment.
     ///
     /// What a full disk or a closed pipe does not take is lost: to keep it would only move the limit.
-    pub fn write(&mut self, lines: &[u8]) {
-        let Err(error) = self.try_write(lines) else { return };
+    pub fn write(&mut self, lines: &[u8]) -> usize {
+        let error = match self.try_write(lines) {
+            Ok(()) => return lines.len(),
+            Err(error) => error,
+        };
+        if let Way::Syslog(syslog) = &self.way
+            && error.kind() == ErrorKind::WouldBlock
+        {
+            return syslog.sent_bytes;
+        }
+        self.tell(&error);
+        lines.len()
+    }
+
+    /// Says that lines are lost, but not all the time.
+    pub fn tell(&mut self, error: &io::Error) {
         if self.may_tell(clock::monotonic_ms()) {
             crate::write(
                 &messages::ACCESS_LOG_LOST,
@@ -144,10 +177,14 @@ impl Sink {
     }
 }
 
-/// A connection to syslog. What it has no room for is lost: the server does not wait for it.
+/// A connection to syslog. What it has no room for is lost, or tried again: the server does not wait for it.
 pub(crate) struct Syslog {
     address: Address,
+    /// Where a remote one is: looked up once, because that may take long.
+    remote: Option<SocketAddr>,
     socket: Option<Socket>,
+    /// How far the last [`Syslog::send_lines`] has come.
+    sent_bytes: usize,
 }
 
 enum Socket {
@@ -155,32 +192,55 @@ enum Socket {
     Remote(UdpSocket),
 }
 
-impl Syslog {
-    pub(crate) fn open(address: &Address) -> io::Result<Self> {
-        let mut syslog = Self { address: address.clone(), socket: None };
-        syslog.connect()?;
-        Ok(syslog)
-    }
-
-    fn connect(&mut self) -> io::Result<()> {
-        self.socket = Some(match &self.address {
+impl Socket {
+    fn open(address: &Address, remote: Option<SocketAddr>) -> io::Result<Self> {
+        Ok(match address {
             Address::Local(path) => {
                 let socket = UnixDatagram::unbound()?;
                 socket.connect(path)?;
                 socket.set_nonblocking(true)?;
-                Socket::Local(socket)
+                Self::Local(socket)
             }
-            Address::Remote(address) => {
-                let remote = std::net::ToSocketAddrs::to_socket_addrs(address)?.next();
+            Address::Remote(_) => {
                 let remote = remote.ok_or_else(|| io::Error::other("the name has no address"))?;
                 let any = if remote.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                 let socket = UdpSocket::bind(any)?;
                 socket.connect(remote)?;
                 socket.set_nonblocking(true)?;
-                Socket::Remote(socket)
+                Self::Remote(socket)
             }
-        });
-        Ok(())
+        })
+    }
+}
+
+impl Target {
+    /// Whether it can be spoken to now: a server that starts says so, and one that runs goes on without.
+    ///
+    /// # Errors
+    ///
+    /// As connect(2), of syslog only.
+    pub fn check(&self) -> io::Result<()> {
+        let Self::Syslog(address) = self else { return Ok(()) };
+        Socket::open(address, address.look_up()?).map(|_| ())
+    }
+}
+
+impl Address {
+    fn look_up(&self) -> io::Result<Option<SocketAddr>> {
+        match self {
+            Self::Local(_) => Ok(None),
+            Self::Remote(name) => Ok(name.to_socket_addrs()?.next()),
+        }
+    }
+}
+
+impl Syslog {
+    /// A connection; while nobody listens there, entries are lost.
+    pub(crate) fn open(address: &Address) -> Self {
+        // What fails now is told with the first entry.
+        let remote = address.look_up().ok().flatten();
+        let socket = Socket::open(address, remote).ok();
+        Self { address: address.clone(), remote, socket, sent_bytes: 0 }
     }
 
     /// Sends one entry. A collector that was started anew is found again.
@@ -206,7 +266,13 @@ impl Syslog {
         datagram.extend_from_slice(&text[..text.len().min(DATAGRAM_BYTES_MAX)]);
         match self.try_send(&datagram) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
-            Err(_) => self.connect().and_then(|()| self.try_send(&datagram)),
+            Err(_) => {
+                // Of a datagram that was sent to a port where nobody listened, the next send hears.
+                if !matches!(self.socket, Some(Socket::Remote(_))) {
+                    self.socket = Some(Socket::open(&self.address, self.remote)?);
+                }
+                self.try_send(&datagram)
+            }
             sent => sent,
         }
     }
@@ -220,11 +286,14 @@ impl Syslog {
         sent.map(|_| ())
     }
 
-    /// Sends each line by itself.
+    /// Sends each line by itself, up to one that fails.
     fn send_lines(&mut self, lines: &[u8]) -> io::Result<()> {
-        let lines = lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-        let sent: Vec<io::Result<()>> = lines.map(|line| self.send(Level::Info, None, line)).collect();
-        sent.into_iter().collect()
+        self.sent_bytes = 0;
+        for line in lines.split_inclusive(|&byte| byte == b'\n') {
+            self.send(Level::Info, None, line.strip_suffix(b"\n").unwrap_or(line))?;
+            self.sent_bytes += line.len();
+        }
+        Ok(())
     }
 }
 
@@ -299,9 +368,12 @@ mod tests {
         assert_eq!(format!("<30>adyton[{}]: one", process::id()), next(&collector));
         assert_eq!(format!("<30>adyton[{}]: two", process::id()), next(&collector));
 
-        let failed = (0..100_000).find_map(|_| sink.try_write(b"much\n").err()).unwrap();
+        let many = b"much\n".repeat(100_000);
+        let sent_bytes = sink.write(&many);
 
-        assert_eq!(ErrorKind::WouldBlock, failed.kind());
+        assert!(0 < sent_bytes && sent_bytes < many.len() && sent_bytes.is_multiple_of(5), "{sent_bytes}");
+        assert!(next(&collector).ends_with(": much"));
+        assert_eq!(5, sink.write(b"much\n"), "there is room again");
 
         std::fs::remove_file(&path).unwrap();
         drop(collector);
@@ -317,7 +389,7 @@ mod tests {
     fn remote_syslog() {
         let collector = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = Address::Remote(collector.local_addr().unwrap().to_string());
-        Syslog::open(&address).unwrap().send(Level::Error, Some("ADY101"), b"text").unwrap();
+        Syslog::open(&address).send(Level::Error, Some("ADY101"), b"text").unwrap();
         let mut buffer = [0; 256];
         let bytes = collector.recv(&mut buffer).unwrap();
         let text = String::from_utf8_lossy(&buffer[..bytes]);

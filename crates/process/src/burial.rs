@@ -15,6 +15,14 @@ use crate::usage;
 const STRANGERS_MAX: usize = 64;
 
 impl Supervisor {
+    /// Whether the kernel has ended some process for want of memory since this was asked last.
+    fn was_short_of_memory(&mut self) -> bool {
+        let now = usage::oom_kills();
+        let before = std::mem::replace(&mut self.oom_kills, now.clone());
+        // In a group to which somebody has moved this process, all are new.
+        now.1 > if now.0 == before.0 { before.1 } else { 0 }
+    }
+
     /// A child has ended.
     pub(crate) fn bury(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         if self.trial == Some(pid) {
@@ -24,9 +32,7 @@ impl Supervisor {
             slot.workers.iter().position(|worker| worker.pid == pid).map(|of| (at, of))
         });
         let Some((at, of)) = found else { return self.bury_other(pid, exit, now_ms) };
-        let kills = usage::oom_kills();
-        let memory_was_short = kills > self.oom_kills;
-        self.oom_kills = kills;
+        let memory_was_short = self.was_short_of_memory();
         let slot = &mut self.slots[at];
         let mut worker = slot.workers.remove(of);
         for message in worker.channel.receive() {
@@ -73,7 +79,7 @@ impl Supervisor {
                 told: (prototype.generation != self.generation).then_some("it is no longer needed"),
                 hurried: true,
                 doomed: None,
-                memory_was_short: usage::oom_kills() > self.oom_kills,
+                memory_was_short: self.was_short_of_memory(),
                 rss_bytes: 0,
             };
             let (cause, words) = cause(exit, &known);

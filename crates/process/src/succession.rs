@@ -31,6 +31,7 @@ pub struct Note {
     pub(crate) serves: String,
     past: Vec<u64>,
     /// Requests, errors and microseconds of each prefix.
+    #[serde(default)]
     prefixes: BTreeMap<String, [u64; 3]>,
     pub(crate) deaths: BTreeMap<String, u64>,
     control: Option<RawFd>,

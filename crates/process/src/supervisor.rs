@@ -110,7 +110,7 @@ pub(crate) struct Supervisor {
     pub(crate) round: u64,
     pub(crate) watch: Watch,
     pub(crate) demand: Demand,
-    pub(crate) oom_kills: u64,
+    pub(crate) oom_kills: (String, u64),
     pub(crate) looked_ms: u64,
     pub(crate) random: u64,
 }

@@ -30,18 +30,37 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// How often the kernel has ended a process of this machine because memory was short.
-pub(crate) fn oom_kills() -> u64 {
-    let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    text.lines()
-        .find_map(|line| line.strip_prefix("oom_kill "))
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(0)
+/// How often the kernel has ended a process of this one's control group because memory was short, and which group that is;
+/// of the whole machine where groups do not say (cgroups(7)).
+pub(crate) fn oom_kills() -> (String, u64) {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let counts = groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (controllers, path) = (fields.nth(1)?, fields.next()?);
+        let file = match controllers {
+            "" => format!("/sys/fs/cgroup{path}/memory.events.local"),
+            "memory" => format!("/sys/fs/cgroup/memory{path}/memory.oom_control"),
+            _ => return None,
+        };
+        let count = number_of("oom_kill", &fs::read_to_string(&file).ok()?)?;
+        Some((file, count))
+    });
+    counts.unwrap_or_else(|| {
+        let file = "/proc/vmstat".to_owned();
+        let count = number_of("oom_kill", &fs::read_to_string(&file).unwrap_or_default());
+        (file, count.unwrap_or(0))
+    })
+}
+
+/// The number behind a name, of lines of both.
+fn number_of(name: &str, text: &str) -> Option<u64> {
+    let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
+    pairs.find_map(|(found, number)| (found == name).then(|| number.trim().parse().ok()).flatten())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{cpu_ms, pss_bytes, rss_bytes};
+    use super::{cpu_ms, number_of, oom_kills, pss_bytes, rss_bytes};
 
     /// This process has some of everything, and one that is not there has nothing.
     #[test]
@@ -51,5 +70,14 @@ mod tests {
         assert!(rss_bytes(pid) > 100_000);
         assert!(pss_bytes(pid).is_some_and(|bytes| bytes > 100_000));
         assert_eq!((0, 0, None), (rss_bytes(u32::MAX), cpu_ms(u32::MAX), pss_bytes(u32::MAX)));
+    }
+
+    #[test]
+    fn numbers() {
+        let text = "low 0\noom 3\noom_kill 2\noom_kill_disable 0\n";
+
+        assert_eq!(Some(2), number_of("oom_kill", text));
+        assert_eq!(None, number_of("max", text));
+        assert_eq!(oom_kills().0, oom_kills().0, "the same group, unless somebody moves this process");
     }
 }

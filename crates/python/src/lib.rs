@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use super::handler::Request;
     #[pymodule_export]
-    use super::logging::{begin_capture, put_out, relay, request_id};
+    use super::logging::{begin_capture, end_lines, put_out, relay, request_id};
     #[pymodule_export]
     use super::wsgi::{Errors, FileWrapper, Input};
     #[pymodule_export]
@@ -83,6 +83,7 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
 
 /// The end of a server that has run in this process.
 fn end(py: Python<'_>, done: bool) {
+    logging::end(py);
     if !done {
         threads::leave(py);
     }

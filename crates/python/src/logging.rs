@@ -1,10 +1,11 @@
 //! The error log, as the Python half of the package and `wsgi.errors` reach it.
 
 use std::borrow::Cow;
-use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use adyton_log::{Level, Stream};
+use adyton_sys::process;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -22,13 +23,48 @@ pub(crate) fn captures() -> bool {
     CAPTURES.load(Ordering::Relaxed)
 }
 
+/// Whether this process is about to end.
+static ENDS: AtomicBool = AtomicBool::new(false);
+
+/// Threads that have let go of the interpreter in order to write.
+static ASIDE: AtomicUsize = AtomicUsize::new(0);
+
+/// How long those that still write are waited for.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// From now on no thread lets go of the interpreter in order to write: one that has done so when the interpreter is taken
+/// down cannot come back. Waits for those that have.
+pub(crate) fn end(py: Python<'_>) {
+    ENDS.store(true, Ordering::SeqCst);
+    let start = Instant::now();
+    while ASIDE.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
+        py.detach(|| std::thread::sleep(Duration::from_millis(1)));
+    }
+}
+
+/// Runs something that may take its time: it keeps this thread only.
+fn aside(py: Python<'_>, write: impl FnOnce() + Send) {
+    ASIDE.fetch_add(1, Ordering::SeqCst);
+    if ENDS.load(Ordering::SeqCst) {
+        write();
+    } else {
+        py.detach(write);
+    }
+    ASIDE.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Makes entries of the lines that this thread has begun.
+#[pyfunction]
+pub(crate) fn end_lines(py: Python<'_>) {
+    aside(py, adyton_log::end_lines);
+}
+
 /// Takes what the application writes to descriptor 1 or 2.
 #[pyfunction]
 pub(crate) fn put_out(py: Python<'_>, descriptor: u8, text: &Bound<'_, PyString>) -> PyResult<()> {
     let text = text_of(text)?;
     let stream = if descriptor == 1 { Stream::Output } else { Stream::Error };
-    // A log that takes its time keeps this thread only.
-    py.detach(|| adyton_log::put_out(stream, &text));
+    aside(py, || adyton_log::put_out(stream, &text));
     Ok(())
 }
 
@@ -48,7 +84,7 @@ pub(crate) fn relay(
     };
     if adyton_log::wants(level) {
         let (name, text) = (text_of(name)?, text_of(text)?);
-        py.detach(|| adyton_log::relay(level, &name, &text));
+        aside(py, || adyton_log::relay(level, &name, &text));
     }
     Ok(())
 }
@@ -66,7 +102,7 @@ pub(crate) fn put_error(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<
     }
     let text = text_of(text)?;
     // A log that cannot be written must not stop the application.
-    py.detach(|| std::io::stderr().lock().write_all(text.as_bytes())).ok();
+    aside(py, || drop(process::write_stderr(text.as_bytes())));
     Ok(())
 }
 

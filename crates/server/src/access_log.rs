@@ -10,6 +10,7 @@ mod json;
 mod line;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 use std::{fmt, io};
 
 use adyton_http1::Head;
@@ -126,15 +127,25 @@ impl AccessLog {
         let waited_ms = u32::try_from(now_ms.saturating_sub(since_ms)).unwrap_or(u32::MAX);
         if waited_ms >= HELD_MS_MAX {
             self.flush();
-            return None;
+            if self.held.is_empty() {
+                return None;
+            }
+            self.held_since_ms = Some(now_ms.saturating_sub((HELD_MS_MAX - RETRY_MS).into()));
+            return Some(RETRY_MS);
         }
         Some(HELD_MS_MAX - waited_ms)
     }
 
-    /// Writes everything held back. What cannot be written is lost, with a message in the error log.
+    /// Writes everything held back, but for what a collector has no room for now. What cannot be written is lost, with a
+    /// message in the error log.
     pub fn flush(&mut self) {
-        if !self.held.is_empty() {
-            self.sink.write(&self.held);
+        let done = self.sink.write(&self.held);
+        if done < self.held.len() && self.held.len() < HELD_BYTES_MAX {
+            self.held.drain(..done);
+        } else {
+            if done < self.held.len() {
+                self.sink.tell(&io::Error::other("syslog does not keep up"));
+            }
             self.held.clear();
             // One line of escaped garbage can be longer than all others together.
             self.held.shrink_to(HELD_BYTES_CAPACITY);
@@ -145,7 +156,13 @@ impl AccessLog {
 
 impl Drop for AccessLog {
     fn drop(&mut self) {
-        self.flush();
+        for _ in 0..RETRIES_LAST {
+            self.flush();
+            if self.held.is_empty() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(RETRY_MS.into()));
+        }
     }
 }
 
@@ -189,6 +206,12 @@ const HELD_BYTES_CAPACITY: usize = HELD_BYTES_MAX + 4 * 1024;
 
 /// How long a line is held at most while the loop has time for ticks: short enough to watch the log live.
 const HELD_MS_MAX: u32 = 500;
+
+/// How soon what a collector had no room for is tried again.
+const RETRY_MS: u32 = 5;
+
+/// How often in the end.
+const RETRIES_LAST: u32 = 100;
 
 #[cfg(test)]
 mod tests;

@@ -532,6 +532,8 @@ impl Driver {
                 format_args!("the server itself failed while it closed an answer"),
             );
         }
+        // What it has begun to say is not the next request's.
+        request::leave();
         if !self.hand.late {
             let nothing = self.hand.reclaim_loop();
             debug_assert!(nothing.is_none(), "no connection was lent");

@@ -1,7 +1,7 @@
 //! What is asked for: requests by the first segment of their path, on the board that another process reads.
 //!
-//! The table is of fixed size, and only paths that were answered well get a row: nobody can fill it by guessing. What
-//! has no row is counted together.
+//! The table is of fixed size, and only paths that were answered with 2xx get a row: those that clients guess are not,
+//! unless the application answers any path. What has no row is counted together.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

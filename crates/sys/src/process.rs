@@ -40,6 +40,9 @@ pub fn become_stderr(file: impl Into<OwnedFd>) -> io::Result<()> {
     Ok(rustix::stdio::dup2_stderr(file.into())?)
 }
 
+/// The flag of open(2) that follows no symbolic link at the end of a path.
+pub const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
+
 /// A number that nobody can guess, or, where the kernel has none yet, one that depends on this process.
 pub fn random() -> u64 {
     let mut bytes = [0; 8];
@@ -47,6 +50,23 @@ pub fn random() -> u64 {
         Ok(_) => u64::from_ne_bytes(bytes),
         Err(_) => crate::clock::unix_ms() << 22 | u64::from(id()),
     }
+}
+
+/// Writes to standard error, around every lock: a child that was forked while another thread wrote must not wait for it.
+///
+/// # Errors
+///
+/// As write(2); some may be written.
+pub fn write_stderr(mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(rustix::stdio::stderr(), bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
 }
 
 /// The number of this process.

@@ -1,4 +1,4 @@
-//! SIGTERM and SIGINT: the first asks for a clean stop, the second ends the process at once.
+//! SIGTERM and SIGINT: the first asks for a clean stop, the second ends the process at once; SIGUSR1 does nothing.
 //!
 //! The handler does two things, both async-signal-safe (signal-safety(7)): an atomic count and a
 //! write to an eventfd. A `signalfd` would need the signals blocked in every thread, and children
@@ -13,11 +13,11 @@ use crate::wake::Wake;
 static ASKED: AtomicU32 = AtomicU32::new(0);
 static WAKE: AtomicI32 = AtomicI32::new(-1);
 
-const SIGNALS: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
+const SIGNALS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1];
 
 /// The handlers in place; dropping it puts the former ones back.
 pub struct Stop {
-    former: [libc::sigaction; 2],
+    former: [libc::sigaction; SIGNALS.len()],
     // Kept open for as long as the handler may write to it.
     _wake: Arc<Wake>,
 }
@@ -34,13 +34,15 @@ impl Stop {
         }
         ASKED.store(0, Ordering::SeqCst);
         // SAFETY: all-zero is a valid `sigaction` (no flags, empty mask, default action).
-        let mut former: [libc::sigaction; 2] = unsafe { std::mem::zeroed() };
+        let mut former: [libc::sigaction; SIGNALS.len()] = unsafe { std::mem::zeroed() };
         // SAFETY: as above.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         let handler: extern "C" fn(libc::c_int) = on_signal;
-        action.sa_sigaction = handler as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART;
         for (signal, former) in SIGNALS.into_iter().zip(&mut former) {
+            // A supervisor opens logs again at SIGUSR1. Without one nobody does, and it must not be the end.
+            let ignores = signal == libc::SIGUSR1;
+            action.sa_sigaction = if ignores { libc::SIG_IGN } else { handler as libc::sighandler_t };
             // SAFETY: both point to whole `sigaction`s; the handler is async-signal-safe.
             if unsafe { libc::sigaction(signal, &raw const action, former) } == -1 {
                 WAKE.store(-1, Ordering::SeqCst);

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 
 /// Who a process is to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,13 +37,18 @@ impl Identity {
         Ok(Self { name, user: user_number, group })
     }
 
-    /// Gives it a file.
+    /// Gives it a file, if that is a plain one of root's that nobody else has a name for: whoever may write in its folder
+    /// could have put another one there.
     ///
     /// # Errors
     ///
-    /// As fchown(2): only root may.
-    pub fn own(&self, file: &impl AsFd) -> io::Result<()> {
-        std::os::unix::fs::fchown(file, Some(self.user), Some(self.group))
+    /// As fstat(2) and fchown(2): only root may.
+    pub fn own(&self, file: &std::fs::File) -> io::Result<()> {
+        let found = file.metadata()?;
+        if found.is_file() && found.nlink() == 1 && found.uid() == 0 {
+            std::os::unix::fs::fchown(file, Some(self.user), Some(self.group))?;
+        }
+        Ok(())
     }
 
     /// Becomes it, with its supplementary groups and nothing else, and makes sure that there is no way back.

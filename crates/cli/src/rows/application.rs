@@ -32,7 +32,11 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "chdir",
-        kind: Kind::Path { shape: "DIR", set: |settings, path| settings.chdir = Some(path) },
+        kind: Kind::Path {
+            shape: "DIR",
+            // Whoever goes there may be somewhere else already.
+            set: |settings, path| settings.chdir = Some(std::path::absolute(&path).unwrap_or(path)),
+        },
         example: "/",
         help: "folder to go to first",
         detail: "Before anything is imported or opened: every other relative path, the target included, is \

@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "one line for each request; - is the output",
         detail: "Off, because it costs time for each request and disk for ever, and because the addresses of \
                  clients are personal data. Lines are appended to a file, which is never cut or renamed here; SIGUSR1 \
-                 opens it again. `syslog` is `/dev/log`, `syslog:/path` another socket of this machine, and \
+                 to the supervisor opens it again. `syslog` is `/dev/log`, `syslog:/path` another socket of this machine, and \
                  `syslog:HOST:PORT` another machine, by UDP.",
         ..GROUP
     },
@@ -48,8 +48,10 @@ pub(super) const ROWS: &[Row] = &[
         kind: Kind::Form {
             shape: "FILE|-|syslog",
             set: |settings, text| {
-                if text.is_empty() {
-                    return Err("write the path of a file, - or syslog".to_owned());
+                if matches!(text, "" | "off") {
+                    return Err(
+                        "write the path of a file (/dev/null takes everything), - or syslog".to_owned()
+                    );
                 }
                 settings.error_log = target(text)?;
                 Ok(())
@@ -60,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "where messages go; - is standard error",
         detail: "The server's own messages, with codes that [messages](messages.md) explains, the application's tracebacks \
                  and what it prints. A file takes the place of standard error, so that what a crash leaves is in it, too; \
-                 SIGUSR1 opens it again.",
+                 SIGUSR1 to the supervisor opens it again.",
         ..GROUP
     },
     Row {
@@ -109,8 +111,8 @@ pub(super) const ROWS: &[Row] = &[
         example: "X-Request-ID",
         help: "the field that carries a request's id",
         detail: "What a client or a proxy sends there is what the request is called in all logs (up to 128 letters, digits and \
-                 `-_.~+/=:@`); a request without it gets an id of 16 digits. The application finds the field in any case, \
-                 and so does the client in its answer.",
+                 `-_.~+/=:@`); a request without it gets an id of 16 digits. The application finds it in the environ in \
+                 any case, or as `request.id`, and the client in its answer.",
         ..GROUP
     },
     Row {

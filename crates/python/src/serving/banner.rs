@@ -59,11 +59,7 @@ pub(crate) fn print(
     for shown in listening {
         let _ = writeln!(text, "adyton: listening on {shown}");
     }
-    if adyton_log::is_json() {
-        adyton_log::write(&messages::SERVES, format_args!("{}", text.trim_end()));
-    } else {
-        eprint!("{text}");
-    }
+    adyton_log::announce(&messages::SERVES, &text);
 }
 
 fn workers(number: usize) -> String {

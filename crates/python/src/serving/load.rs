@@ -78,10 +78,7 @@ pub(crate) fn examine(
 pub(crate) fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: &PyErr) -> Failure {
     let told = module.call_method1("report", (error.value(py),)).and_then(|text| text.extract::<String>());
     match told {
-        Ok(text) if adyton_log::is_json() => {
-            adyton_log::write(&messages::NOT_LOADED, format_args!("{}", text.trim_end()));
-        }
-        Ok(text) => eprint!("{text}"),
+        Ok(text) => adyton_log::announce(&messages::NOT_LOADED, &text),
         Err(second) => return Failure::from(second),
     }
     Failure::Application

@@ -17,6 +17,7 @@ use adyton_cli::{
 use adyton_files::{Options, Site};
 use adyton_http1::Limits;
 use adyton_log as log;
+use adyton_log::sink::Target as LogTarget;
 use adyton_process::{Line, Parts as WorkerParts, Place, PrototypeOrders, Worker};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
@@ -74,6 +75,7 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
 
 /// Serves what the settings name in this process, until a signal stops it; says whether the application has ended, too.
 pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure> {
+    check_logs(settings)?;
     open_log(settings)?;
     capture_output(py, settings, false)?;
     let application = load::prepare(py, settings)?;
@@ -106,11 +108,15 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     let application = load::prepare(py, settings)?;
     module.call_method0("after_preload")?;
     orders.ready().map_err(Failure::system)?;
+    // What the import has begun to say is not every worker's.
+    log::request::leave();
     while let Some(worker) = py.detach(|| orders.next()).map_err(Failure::system)? {
         if !module.call_method0("fork_worker")?.extract::<bool>()? {
             continue;
         }
         drop(orders);
+        // It may have been renamed since.
+        log::reopen();
         worker.say_hello().map_err(Failure::system)?;
         let parts = worker.into_parts();
         take_place(&parts.place);
@@ -121,10 +127,11 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
 
 /// What a process becomes before it imports anything of the application.
 fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
-    open_log(settings)?;
     process::lower_priority(settings.nice);
     process::limit_data(settings.memory_limit_bytes);
     become_user(py, settings)?;
+    // As that user: in a folder of the user's, root could be led anywhere.
+    open_log(settings)?;
     py.import("adyton._load")?.call_method0("prepare_worker")?;
     capture_output(py, settings, false)?;
     Ok(())
@@ -205,6 +212,7 @@ pub(crate) fn serve_application(
     settings: &Settings,
     application: Option<Application>,
 ) -> Result<bool, Failure> {
+    check_logs(settings)?;
     open_log(settings)?;
     capture_output(py, settings, true)?;
     serve_opened(py, settings, application)
@@ -318,7 +326,16 @@ fn access_log(settings: &Settings) -> Result<Option<AccessLog>, Failure> {
     let format = settings.access_log_format.atoms().unwrap_or("json");
     AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
     let Some(target) = &settings.access_log else { return Ok(None) };
-    AccessLog::open(target, format).map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
+    let opened = AccessLog::open(&log_place(settings, target), format);
+    opened.map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
+}
+
+/// Where a log is: relative paths are relative to `--chdir`, wherever this process is already.
+fn log_place(settings: &Settings, target: &LogTarget) -> LogTarget {
+    match (target, &settings.chdir) {
+        (LogTarget::File(path), Some(folder)) => LogTarget::File(folder.join(path)),
+        _ => target.clone(),
+    }
 }
 
 /// Has messages go where the settings say.
@@ -327,9 +344,20 @@ fn open_log(settings: &Settings) -> Result<(), Failure> {
     if settings.log_format == LogFormat::Json {
         log::set_json();
     }
-    let target = &settings.error_log;
-    log::open(target)
+    let target = log_place(settings, &settings.error_log);
+    log::open(&target)
         .map_err(|error| Failure::Said(format!("cannot open the error log {target}: {error}"), 2))
+}
+
+/// Makes sure that somebody takes what is logged, before anything is begun.
+fn check_logs(settings: &Settings) -> Result<(), Failure> {
+    let logs = [("error", Some(&settings.error_log)), ("access", settings.access_log.as_ref())];
+    for (name, target) in logs.into_iter().filter_map(|(name, target)| target.map(|target| (name, target))) {
+        target
+            .check()
+            .map_err(|error| Failure::Said(format!("cannot open the {name} log {target}: {error}"), 2))?;
+    }
+    Ok(())
 }
 
 /// Has what the application prints go there, too; `asked`: only if the user has said so.

@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use adyton_cli::{Control, Pace, Processes, Settings};
-use adyton_log::sink::{Target, open_file};
+use adyton_log::sink::Target;
 use adyton_process::grant::Grant;
 use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, Taken, control_folder};
 use adyton_sys::child::Program;
@@ -40,8 +40,7 @@ pub(crate) fn supervise(
     if let Some(folder) = &settings.chdir {
         std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
     }
-    super::open_log(settings)?;
-    own_logs(settings, identity.as_ref())?;
+    open_logs(settings, identity, note.is_none())?;
     // One thread cannot wait for requests in two places.
     let loops = match (settings.threads, settings.processes) {
         (1, _) => 1,
@@ -92,15 +91,22 @@ pub(crate) fn supervise(
     }
 }
 
-/// Makes the files of the logs, so that workers of another user can open them, too, and again.
-fn own_logs(settings: &Settings, identity: Option<&Identity>) -> Result<(), Failure> {
-    for target in settings.access_log.iter().chain([&settings.error_log]) {
-        if let (Target::File(path), Some(identity)) = (target, identity) {
-            let made = open_file(path).and_then(|file| identity.own(&file));
-            made.map_err(|error| refused("workers of another user cannot have the log", path, &error))?;
-        }
+/// Opens the logs; makes their files for the user that the workers become.
+fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) -> Result<(), Failure> {
+    if is_first {
+        super::check_logs(settings)?;
     }
-    Ok(())
+    if let Some(identity) = identity {
+        let all = settings.access_log.iter().chain([&settings.error_log]);
+        let files = all.filter_map(|target| match super::log_place(settings, target) {
+            Target::File(path) => std::path::absolute(path).ok(),
+            _ => None,
+        });
+        let refused =
+            |error| Failure::system(format!("workers of another user cannot have the logs: {error}"));
+        adyton_log::make_for(identity, files.collect()).map_err(refused)?;
+    }
+    super::open_log(settings)
 }
 
 /// The sockets of a supervisor, opened or taken over.
