@@ -6,12 +6,16 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use adyton_http1::{Head, Limits, Parsed};
+use adyton_log::request::RequestIds;
+use adyton_log::sink::Target;
 use adyton_server::{AccessLog, Record};
 
 /// Panics unless each format makes one whole line of `bytes`, a request or what came in its place.
 pub fn check(bytes: &[u8], peer: Option<SocketAddr>) {
     let mut head = Head::new();
     let parsed = head.parse(bytes, &Limits::default());
+    // What a client calls its request, and the trace that it says it is part of, are any bytes, too.
+    let id = RequestIds::new(7).next(Some(bytes), Some(bytes));
     let record = Record {
         peer,
         head: (parsed == Ok(Parsed::Complete)).then_some(&head),
@@ -19,6 +23,7 @@ pub fn check(bytes: &[u8], peer: Option<SocketAddr>) {
         status: 200,
         body_bytes: bytes.len() as u64,
         duration_us: 17,
+        id: &id,
     };
     for (format, quotes) in [("common", 2), ("combined", 6), (ATOMS, 0)] {
         let line = line_of(&record, format);
@@ -33,7 +38,9 @@ pub fn check(bytes: &[u8], peer: Option<SocketAddr>) {
 pub fn check_format(format: &str, bytes: &[u8]) {
     match AccessLog::check_format(format) {
         Ok(()) => {
-            let record = Record { peer: None, head: None, bytes, status: 400, body_bytes: 0, duration_us: 0 };
+            let id = RequestIds::new(7).next(None, None);
+            let record =
+                Record { peer: None, head: None, bytes, status: 400, body_bytes: 0, duration_us: 0, id: &id };
             assert!(line_of(&record, format).ends_with(b"\n"), "{format}");
         }
         Err(sentence) => assert!(!sentence.chars().any(char::is_control), "{sentence:?}"),
@@ -41,7 +48,7 @@ pub fn check_format(format: &str, bytes: &[u8]) {
 }
 
 /// Atoms without a quote around them.
-const ATOMS: &str = "%a %t %m %U %q %H %s %b %B %D %T %P %{Host}i %{X-Other}i %%";
+const ATOMS: &str = "%a %t %m %U %q %H %s %b %B %D %T %P %L %{Host}i %{X-Other}i %%";
 
 /// Through a file that has no name, so that none is left behind.
 fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
@@ -49,8 +56,8 @@ fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
         static FILE: File = open_unnamed();
     }
     FILE.with(|mut file| {
-        let mut log = AccessLog::open(&format!("/proc/self/fd/{}", file.as_raw_fd()), format)
-            .expect("a format that was checked");
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let mut log = AccessLog::open(&Target::File(path.into()), format).expect("a format that was checked");
         log.record(record);
         drop(log);
         let mut line = Vec::new();
@@ -101,7 +108,7 @@ fn dissect(line: &str) -> Anatomy {
 fn check_json(line: &str) {
     let anatomy = dissect(line);
     let skeleton = anatomy.outside_quotes.replace("null", "").replace(|c: char| c.is_ascii_digit(), "");
-    assert_eq!("{:,:,:,:,:,:,:,:,:,:,:,:}", skeleton, "{line}");
+    assert_eq!("{:,:,:,:,:,:,:,:,:,:,:,:,:,:}", skeleton, "{line}");
     assert!(
         anatomy.quotes.is_multiple_of(2) && anatomy.escaped.chars().all(|c| "u\"\\".contains(c)),
         "{line}"

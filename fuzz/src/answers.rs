@@ -14,7 +14,8 @@ pub struct Wish<'w> {
     body: BodySize,
 }
 
-const IDENTITY: Identity<'_> = Identity { date: b"Sun, 06 Nov 1994 08:49:37 GMT", server: b"adyton" };
+const IDENTITY: Identity<'_> =
+    Identity { date: b"Sun, 06 Nov 1994 08:49:37 GMT", server: b"adyton", lines: b"X-Request-ID: 1\r\n" };
 
 /// Panics unless the head that `data` stands for is written as the twin writes it, or refused as by the twin.
 pub fn check(data: &[u8]) {
@@ -106,6 +107,7 @@ fn naive(wish: &Wish<'_>) -> Option<(Vec<u8>, Framed)> {
     if !seen.contains(&b"server".to_vec()) {
         out.extend_from_slice(b"Server: adyton\r\n");
     }
+    out.extend_from_slice(IDENTITY.lines);
     let (framing, line) = naive_framing(wish, length);
     let keep_alive = wish.asked.keep_alive && !close && framing != BodyFraming::UntilClose;
     out.extend_from_slice(line.as_bytes());

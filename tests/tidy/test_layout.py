@@ -37,7 +37,7 @@ MAY_USE = {
         "adyton-files",
         "adyton-server",
     },
-    "adyton-fuzz": {"adyton-http1", "adyton-files", "adyton-server", "adyton-cli"},
+    "adyton-fuzz": {"adyton-http1", "adyton-log", "adyton-files", "adyton-server", "adyton-cli"},
 }
 
 RUST = ending(".rs")

@@ -5,24 +5,15 @@ use adyton_server::share;
 use adyton_sys::child::Exit;
 use serde_json::json;
 
-use crate::cause::{Cause, Known, NOT_LOADED, cause};
+use crate::cause::{Cause, Known, NOT_LOADED, SIGKILL, cause};
 use crate::message::FromWorker;
 use crate::prototype::PROTOTYPE_PAUSE_MS;
 use crate::supervisor::{Stop, Supervisor};
-use crate::usage;
 
 /// Children of others whose end is remembered for a moment.
 const STRANGERS_MAX: usize = 64;
 
 impl Supervisor {
-    /// Whether the kernel has ended some process for want of memory since this was asked last.
-    fn was_short_of_memory(&mut self) -> bool {
-        let now = usage::oom_kills();
-        let before = std::mem::replace(&mut self.oom_kills, now.clone());
-        // In a group to which somebody has moved this process, all are new.
-        now.1 > if now.0 == before.0 { before.1 } else { 0 }
-    }
-
     /// A child has ended.
     pub(crate) fn bury(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         if self.trial == Some(pid) {
@@ -32,7 +23,7 @@ impl Supervisor {
             slot.workers.iter().position(|worker| worker.pid == pid).map(|of| (at, of))
         });
         let Some((at, of)) = found else { return self.bury_other(pid, exit, now_ms) };
-        let memory_was_short = self.was_short_of_memory();
+        let memory_was_short = exit == Exit::Signal(SIGKILL) && self.oom_kills.explain();
         let slot = &mut self.slots[at];
         let mut worker = slot.workers.remove(of);
         for message in worker.channel.receive() {
@@ -79,7 +70,7 @@ impl Supervisor {
                 told: (prototype.generation != self.generation).then_some("it is no longer needed"),
                 hurried: true,
                 doomed: None,
-                memory_was_short: self.was_short_of_memory(),
+                memory_was_short: exit == Exit::Signal(SIGKILL) && self.oom_kills.explain(),
                 rss_bytes: 0,
             };
             let (cause, words) = cause(exit, &known);

@@ -72,7 +72,7 @@ pub(crate) struct Known<'k> {
 pub(crate) const NOT_LOADED: i32 = 3;
 
 /// The number of SIGKILL, signal(7).
-const SIGKILL: i32 = 9;
+pub(crate) const SIGKILL: i32 = 9;
 
 /// Signals that a process gets for what it did itself.
 const FAULTS: [&str; 6] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS"];

@@ -25,7 +25,7 @@ use crate::plan::{Pace, Plan, Sockets};
 use crate::prototype::Prototype;
 use crate::question::{Answer, Desk, Question, Round};
 use crate::slot::{STUCK, Slot, Staff, State, UNHURRIED};
-use crate::usage;
+use crate::usage::{self, OomKills};
 use crate::watch::Watch;
 use crate::worker::Place;
 
@@ -110,7 +110,7 @@ pub(crate) struct Supervisor {
     pub(crate) round: u64,
     pub(crate) watch: Watch,
     pub(crate) demand: Demand,
-    pub(crate) oom_kills: (String, u64),
+    pub(crate) oom_kills: OomKills,
     pub(crate) looked_ms: u64,
     pub(crate) random: u64,
 }
@@ -154,7 +154,7 @@ impl Supervisor {
             round: 0,
             watch: Watch::default(),
             demand: Demand::default(),
-            oom_kills: usage::oom_kills(),
+            oom_kills: OomKills::new(),
             looked_ms: 0,
             random: clock::monotonic_us() | 1,
             plan,
@@ -337,6 +337,7 @@ impl Supervisor {
             let elapsed_ms = now_ms.saturating_sub(std::mem::replace(&mut self.looked_ms, now_ms));
             self.look_at_files(now_ms);
             self.look_at_demand(elapsed_ms, now_ms);
+            self.oom_kills.forget(now_ms);
         }
         let limits = self.plan.limits.clone();
         for slot in &mut self.slots {

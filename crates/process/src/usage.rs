@@ -32,7 +32,7 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
 
 /// How often the kernel has ended a process of this one's control group because memory was short, and which group that is;
 /// of the whole machine where groups do not say (cgroups(7)).
-pub(crate) fn oom_kills() -> (String, u64) {
+fn oom_kills() -> (String, u64) {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let counts = groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
@@ -50,6 +50,55 @@ pub(crate) fn oom_kills() -> (String, u64) {
         let count = number_of("oom_kill", &fs::read_to_string(&file).unwrap_or_default());
         (file, count.unwrap_or(0))
     })
+}
+
+/// Kills for want of memory, of which each is the cause of one death.
+#[derive(Debug)]
+pub(crate) struct OomKills {
+    group: String,
+    /// How many are the cause of a death that is known.
+    explained: u64,
+    /// When others were seen first.
+    since_ms: Option<u64>,
+}
+
+/// How long the end of a process that was killed may take: its memory has to be given back first.
+const ENDING_MS: u64 = 10_000;
+
+impl OomKills {
+    /// Those before now concern nobody.
+    pub(crate) fn new() -> Self {
+        let (group, explained) = oom_kills();
+        Self { group, explained, since_ms: None }
+    }
+
+    fn unexplained(&mut self) -> u64 {
+        let (group, count) = oom_kills();
+        if group != self.group {
+            // Somebody has moved this process to another group, in which all are new.
+            *self = Self { group, explained: 0, since_ms: None };
+        }
+        count.saturating_sub(self.explained)
+    }
+
+    /// Whether one of them explains a death.
+    pub(crate) fn explain(&mut self) -> bool {
+        let explains = self.unexplained() > 0;
+        self.explained += u64::from(explains);
+        explains
+    }
+
+    /// Forgets those that were the death of others: of programs that a worker has started.
+    pub(crate) fn forget(&mut self, now_ms: u64) {
+        let left = self.unexplained();
+        let since_ms = *self.since_ms.get_or_insert(now_ms);
+        if left == 0 {
+            self.since_ms = None;
+        } else if now_ms.saturating_sub(since_ms) >= ENDING_MS {
+            self.explained += left;
+            self.since_ms = None;
+        }
+    }
 }
 
 /// The number behind a name, of lines of both.
