@@ -50,6 +50,8 @@ def django_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory
     return serve_session(
         "shelf.wsgi:application",
         *("--static", f"/static={data / 'static'}", "--static", f"/media={data / 'media'}"),
+        # Its pages are slow, and how many wait on a busy machine is not what is asked here.
+        *("--queue-timeout", "10m"),
         cwd=APPS / "django_site",
         env=env,
     )
