@@ -52,7 +52,7 @@ def fetch_many(address: Address, page: Page, count: int) -> Response:
                 first, expected = response, essence(response, page)
                 assert page.status == first.status, first
             found = essence(response, page)
-            assert expected == found, f"answer {number} of {page.target} is not the first"
+            assert expected == found, f"answer {number} of {page.target} is not the first, but {response}"
             if number + len(lines) < count:
                 line.send(data)
         assert first is not None
