@@ -88,7 +88,7 @@ impl Entry<'_> {
     pub(crate) fn json(&self, text: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len() + 256);
         let stamp = Stamp::at(self.unix_ms / 1000);
-        let second = stamp.rfc3339().trim_ascii_end();
+        let second = stamp.rfc3339();
         out.extend_from_slice(b"{\"time\":\"");
         out.extend_from_slice(second.strip_suffix(b"Z").unwrap_or(second));
         out.extend_from_slice(format!(".{:03}Z\"", self.unix_ms % 1000).as_bytes());

@@ -5,7 +5,7 @@ use adyton_server::share;
 use adyton_sys::child::Exit;
 use serde_json::json;
 
-use crate::cause::{Cause, Known, NOT_LOADED, SIGKILL, cause};
+use crate::cause::{Cause, Known, NOT_LOADED, cause};
 use crate::message::FromWorker;
 use crate::prototype::PROTOTYPE_PAUSE_MS;
 use crate::supervisor::{Stop, Supervisor};
@@ -23,7 +23,7 @@ impl Supervisor {
             slot.workers.iter().position(|worker| worker.pid == pid).map(|of| (at, of))
         });
         let Some((at, of)) = found else { return self.bury_other(pid, exit, now_ms) };
-        let memory_was_short = exit == Exit::Signal(SIGKILL) && self.oom_kills.explain();
+        let memory_was_short = self.oom_kills.explain(exit);
         let slot = &mut self.slots[at];
         let mut worker = slot.workers.remove(of);
         for message in worker.channel.receive() {
@@ -70,7 +70,7 @@ impl Supervisor {
                 told: (prototype.generation != self.generation).then_some("it is no longer needed"),
                 hurried: true,
                 doomed: None,
-                memory_was_short: exit == Exit::Signal(SIGKILL) && self.oom_kills.explain(),
+                memory_was_short: self.oom_kills.explain(exit),
                 rss_bytes: 0,
             };
             let (cause, words) = cause(exit, &known);

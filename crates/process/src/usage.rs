@@ -2,6 +2,10 @@
 
 use std::fs;
 
+use adyton_sys::child::Exit;
+
+use crate::cause::SIGKILL;
+
 /// Ticks of the CPU times in `/proc`: `USER_HZ`, which is 100 on every architecture of Linux.
 const TICK_MS: u64 = 10;
 
@@ -82,8 +86,8 @@ impl OomKills {
     }
 
     /// Whether one of them explains a death.
-    pub(crate) fn explain(&mut self) -> bool {
-        let explains = self.unexplained() > 0;
+    pub(crate) fn explain(&mut self, exit: Exit) -> bool {
+        let explains = exit == Exit::Signal(SIGKILL) && self.unexplained() > 0;
         self.explained += u64::from(explains);
         explains
     }

@@ -18,11 +18,6 @@ pub(crate) fn begin_capture() {
     CAPTURES.store(true, Ordering::Relaxed);
 }
 
-/// Whether they do.
-pub(crate) fn captures() -> bool {
-    CAPTURES.load(Ordering::Relaxed)
-}
-
 /// Whether this process is about to end.
 static ENDS: AtomicBool = AtomicBool::new(false);
 
@@ -97,7 +92,7 @@ pub(crate) fn request_id() -> Option<String> {
 
 /// Text for `wsgi.errors`.
 pub(crate) fn put_error(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<()> {
-    if captures() {
+    if CAPTURES.load(Ordering::Relaxed) {
         return put_out(py, 2, text);
     }
     let text = text_of(text)?;
