@@ -16,6 +16,10 @@ const SLICES_MAX: usize = 16;
 /// The most of a file that one call may send: a fast reader of a large file must not keep the loop.
 const FILE_BYTES_PER_CALL: u64 = 2 << 20;
 
+/// From this size on, what a client does not take now is put into the queue: a buffer that grows to a mebibyte
+/// is copied over and over, and holds what was sent until the last of it is.
+const SEGMENT_BYTES_MIN: usize = 64 << 10;
+
 /// Bytes that somebody else owns, such as a Python `bytes` object, sent without a copy.
 pub trait Payload: Send {
     /// The bytes; the same at every call.
@@ -172,6 +176,16 @@ impl Output {
     }
 
     fn send(&mut self, fd: BorrowedFd<'_>, then: Then) -> io::Result<Flushed> {
+        let flushed = self.send_what_is_taken(fd, then)?;
+        if flushed == Flushed::Blocked && self.tail.len() >= SEGMENT_BYTES_MIN {
+            self.tail.shrink_to_fit();
+            let segment = Segment::Owned(std::mem::take(&mut self.tail));
+            self.queue.get_or_insert_default().push_back(segment);
+        }
+        Ok(flushed)
+    }
+
+    fn send_what_is_taken(&mut self, fd: BorrowedFd<'_>, then: Then) -> io::Result<Flushed> {
         while let Some(queue) = self.queue.as_mut() {
             if !self.corked && queue.iter().any(|segment| matches!(segment, Segment::File { .. })) {
                 socket::cork(fd, true);
