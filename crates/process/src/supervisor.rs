@@ -12,7 +12,7 @@ use adyton_server::share;
 use adyton_server::tally::{Cell, Sample, Tally};
 use adyton_sys::board::Board;
 use adyton_sys::child::{self, Exit, Kick};
-use adyton_sys::signals::{Signal, Signals};
+use adyton_sys::signal_queue::{Signal, Signals};
 use adyton_sys::{clock, socket};
 use serde_json::json;
 

@@ -23,7 +23,7 @@ use adyton_server::share::Share;
 use adyton_server::tally::Tally;
 use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::process;
-use adyton_sys::signal::Stop;
+use adyton_sys::signal_handlers::Stop;
 use adyton_sys::user::{self, Identity};
 use adyton_sys::wake::Wake;
 use pyo3::prelude::*;

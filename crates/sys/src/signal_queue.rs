@@ -1,4 +1,5 @@
-//! Signals as a queue of a descriptor: signalfd(2), for a process that runs no application.
+//! Signals as a queue of a descriptor, signalfd(2), for a supervisor (what runs an application has handlers instead:
+//! `signal_handlers.rs`).
 //!
 //! The signals are blocked in this thread and in those that it starts. Children begin with none blocked, because
 //! `std` resets the mask of what it starts.

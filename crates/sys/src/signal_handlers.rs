@@ -1,4 +1,6 @@
-//! SIGTERM and SIGINT: the first asks for a clean stop, the second ends the process at once; SIGUSR1 does nothing.
+//! Signal handlers, for a process that runs an application (a supervisor has a queue instead: `signal_queue.rs`).
+//!
+//! Of SIGTERM and SIGINT the first asks for a clean stop, and the second ends the process at once; SIGUSR1 does nothing.
 //!
 //! The handler does two things, both async-signal-safe (signal-safety(7)): an atomic count and a
 //! write to an eventfd. A `signalfd` would need the signals blocked in every thread, and children
