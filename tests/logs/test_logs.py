@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import resource
+import signal
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -263,3 +264,37 @@ def test_threads_that_print_to_the_end(serve: Servers) -> None:
     server.stop()
 
     assert "crashed" not in server.log()
+
+
+def test_opened_again(serve: Servers, tmp_path: Path) -> None:
+    """A server without a supervisor goes on in new files after SIGUSR1, each time, and loses no line."""
+    error, access = tmp_path / "error.log", tmp_path / "access.log"
+    flags = ["--processes", "0", "--error-log", str(error), "--access-log", str(access)]
+    server = serve(APPLICATION, *flags, "--access-log-format", "%U", log=error)
+    for turn in range(3):
+        server.fetch("/print")
+        # The line of a late answer is written after it was sent.
+        assert until(lambda: "/print\n" == access.read_text("ascii"))
+        error.rename(tmp_path / f"error.{turn}")
+        access.rename(tmp_path / f"access.{turn}")
+        server.signal(signal.SIGUSR1)
+        assert until(lambda: error.exists() and access.exists())
+    server.fetch("/print")
+    server.stop()
+
+    for end in ("0", "1", "2", "log"):
+        assert 1 == (tmp_path / f"error.{end}").read_text("utf-8").count("stdout: one line\n")
+        assert "/print\n" == (tmp_path / f"access.{end}").read_text("ascii")
+
+
+def test_cannot_be_opened_again(serve: Servers, tmp_path: Path) -> None:
+    """A log whose folder is gone is told of in the old file, and SIGUSR1 is never the end."""
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    server = serve(APPLICATION, "--processes", "0", "--access-log", str(folder / "access.log"))
+    (folder / "access.log").unlink()
+    folder.rmdir()
+    server.signal(signal.SIGUSR1)
+
+    server.wait_for_log("ADY402 error: the access log cannot be opened again: No such file")
+    assert 200 == server.fetch("/print").status

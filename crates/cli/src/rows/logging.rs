@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "one line for each request; - is the output",
         detail: "Off, because it costs time for each request and disk for ever, and because the addresses of \
                  clients are personal data. Lines are appended to a file, which is never cut or renamed here; SIGUSR1 \
-                 to the supervisor opens it again. `syslog` is `/dev/log`, `syslog:/path` another socket of this machine, and \
+                 to the server opens it again. `syslog` is `/dev/log`, `syslog:/path` another socket of this machine, and \
                  `syslog:HOST:PORT` another machine, by UDP.",
         ..GROUP
     },
@@ -62,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "where messages go; - is standard error",
         detail: "The server's own messages, with codes that [messages](messages.md) explains, the application's tracebacks \
                  and what it prints. A file takes the place of standard error, so that what a crash leaves is in it, too; \
-                 SIGUSR1 to the supervisor opens it again.",
+                 SIGUSR1 to the server opens it again.",
         ..GROUP
     },
     Row {

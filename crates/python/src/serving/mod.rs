@@ -3,6 +3,7 @@
 mod banner;
 mod listen;
 mod load;
+mod reopen;
 mod supervise;
 mod work;
 
@@ -23,7 +24,7 @@ use adyton_server::share::Share;
 use adyton_server::tally::Tally;
 use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::process;
-use adyton_sys::signal_handlers::Stop;
+use adyton_sys::signal_handlers::Handlers;
 use adyton_sys::user::{self, Identity};
 use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
@@ -31,6 +32,7 @@ use pyo3::prelude::*;
 use self::banner::Crowd;
 use self::listen::{Listening, OwnFiles};
 pub(crate) use self::load::{Application, Kind, examine};
+use self::reopen::Reopener;
 pub(crate) use self::supervise::supervise;
 use self::work::{Ordered, Reach};
 use crate::handler::Handler;
@@ -281,7 +283,9 @@ fn serve_at(
         let wake = if home == 0 { Arc::clone(&wake) } else { own };
         parts.push(Parts { listeners, addresses, share, mounts: mounts(settings)?, wake });
     }
-    let stop = Stop::install(Arc::clone(&wake)).map_err(Failure::system)?;
+    // A worker's supervisor says when its logs are to be opened again.
+    let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
+    let handlers = Handlers::install(Arc::clone(&wake), renamed.clone()).map_err(Failure::system)?;
     let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
     if line.is_none() {
         let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
@@ -299,14 +303,17 @@ fn serve_at(
     let threads = if app.is_some() { config.threads } else { 1 };
     let ordered = Arc::new(Ordered::default());
     let told = Arc::clone(&ordered);
-    let asked = Box::new(move || if stop.asked() { Some(Ending::PROMPT) } else { told.ending() });
+    let asked = Box::new(move || if handlers.stop_asked() { Some(Ending::PROMPT) } else { told.ending() });
     let server = Server::new(config, parts, access_log, asked, app, tally).map_err(Failure::system)?;
     let server = Arc::new(server);
     if let Some(line) = line {
         let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
         line.listen(&description, reach).map_err(Failure::system)?;
     }
+    let reopener = renamed.map(|renamed| Reopener::start(renamed, &server)).transpose();
+    let reopener = reopener.map_err(Failure::system)?;
     let done = threads::run(py, &server, threads);
+    drop(reopener);
     // Attached: what the loops still hold of the application is given back here.
     server.clear();
     hook(py, "on_worker_stop", place)?;

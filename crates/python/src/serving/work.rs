@@ -13,6 +13,8 @@ use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
+use super::reopen::reopen;
+
 /// How long a thread may keep the interpreter before the others' stacks are given up.
 const PATIENCE: Duration = Duration::from_millis(2_500);
 
@@ -77,13 +79,7 @@ impl Orders for Reach {
     }
 
     fn reopen(&self) {
-        log::reopen();
-        if let Err(error) = self.server.reopen_log() {
-            log::write(
-                &messages::LOG_NOT_REOPENED,
-                format_args!("the access log cannot be opened again: {error}"),
-            );
-        }
+        reopen(&self.server);
     }
 }
 

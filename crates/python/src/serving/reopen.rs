@@ -1,0 +1,66 @@
+//! Logs are opened again when somebody has renamed their files: a worker's supervisor says so, and who has none hears
+//! SIGUSR1.
+
+use std::io;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use adyton_log::{self as log, messages};
+use adyton_server::Server;
+use adyton_sys::socket;
+use adyton_sys::wake::Wake;
+
+/// Opens both logs of this process again. What fails is told.
+pub(super) fn reopen(server: &Server) {
+    log::reopen();
+    if let Err(error) = server.reopen_log() {
+        log::write(
+            &messages::LOG_NOT_REOPENED,
+            format_args!("the access log cannot be opened again: {error}"),
+        );
+    }
+}
+
+/// A thread that opens the logs again whenever it is woken. It ends when this is dropped.
+pub(super) struct Reopener {
+    wake: Arc<Wake>,
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Reopener {
+    /// Starts it.
+    ///
+    /// # Errors
+    ///
+    /// The process may not have another thread.
+    pub(super) fn start(wake: Arc<Wake>, server: &Arc<Server>) -> io::Result<Self> {
+        let ends = Arc::new(AtomicBool::new(false));
+        let (woken, ended, server) = (Arc::clone(&wake), Arc::clone(&ends), Arc::clone(server));
+        let run = move || {
+            while !ended.load(Ordering::SeqCst) {
+                // poll(2) fails when memory is short, and a signal interrupts it: then it is tried again.
+                if socket::wait_readable(&[woken.as_fd()], u64::MAX).is_ok_and(|readable| readable == [true])
+                {
+                    woken.clear();
+                    if !ended.load(Ordering::SeqCst) {
+                        reopen(&server);
+                    }
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("adyton-logs".into()).spawn(run)?;
+        Ok(Self { wake, ends, thread: Some(thread) })
+    }
+}
+
+impl Drop for Reopener {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::SeqCst);
+        self.wake.wake();
+        // It only fails when the thread panicked, which its own message has said.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
