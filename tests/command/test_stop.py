@@ -182,3 +182,32 @@ def test_atexit_runs(serve: Servers, tmp_path: Path) -> None:
     server.stop()
 
     assert done.exists()
+
+
+HANDLERS = """
+import signal
+
+for name in ("SIGTERM", "SIGINT", "SIGUSR1"):
+    signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+def handler(request):
+    return "ok"
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_signals_of_the_application(
+    serve: Servers, tmp_path: Path, threads: str, number: signal.Signals
+) -> None:
+    """An application that takes over signals while it is imported keeps none from a bare server."""
+    program, log = tmp_path / "program.py", tmp_path / "access.log"
+    program.write_text(HANDLERS, encoding="utf-8")
+    server = serve(program, "--processes", "0", "--threads", threads, "--access-log", str(log))
+    assert b"ok" == server.fetch().body
+    log.unlink()
+    server.signal(signal.SIGUSR1)
+    assert until(log.exists)
+    server.signal(number)
+
+    assert 0 == server.wait()

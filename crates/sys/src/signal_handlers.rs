@@ -6,6 +6,9 @@
 //! The handler does two things, both async-signal-safe (signal-safety(7)): an atomic count and a
 //! write to an eventfd. A `signalfd` would need the signals blocked in every thread, and children
 //! of the application would inherit that mask.
+//!
+//! They are put in place when the application is loaded, so that they come after its own. What it sets later, which
+//! Python allows on the main thread only, holds: to find that out we would have to ask the kernel again and again.
 
 use std::io;
 use std::sync::Arc;
