@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import threading
+import time
 import warnings
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -23,6 +24,9 @@ HANDLED = logging.getLogger("shop.handled")
 HANDLED.addHandler(adyton.logs.Handler())
 HANDLED.setLevel(logging.INFO)
 HANDLED.propagate = False
+
+HANGS_S_MAX = 60.0
+"""Longer than any test waits."""
 
 
 def fail() -> None:
@@ -57,6 +61,13 @@ def chatter() -> None:
         threading.Thread(target=talk, daemon=True).start()
 
 
+def hang() -> None:
+    """Hang in many short sleeps."""
+    end = time.monotonic() + HANGS_S_MAX
+    while time.monotonic() < end:
+        time.sleep(0.001)
+
+
 SAY: dict[str, Callable[[], object]] = {
     "/print": lambda: print("one line"),
     "/print-pieces": lambda: print("a", "b"),
@@ -72,6 +83,7 @@ SAY: dict[str, Callable[[], object]] = {
     "/raw": lambda: os.write(2, b"written to descriptor 2\n"),
     "/fail": fail,
     "/chatter": chatter,
+    "/hang": hang,
 }
 
 
@@ -93,6 +105,12 @@ def generate() -> Iterator[bytes]:
     yield (adyton.request_id() or "").encode()
 
 
+def hang_midway() -> Iterator[bytes]:
+    """Hang in the middle of an answer."""
+    yield b"first "
+    hang()
+
+
 def application(environ: Environ, start_response: Callable[..., object]) -> Iterable[bytes]:
     """Do what the path says."""
     path = str(environ["PATH_INFO"])
@@ -104,6 +122,11 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
     start_response("200 OK", fields)
     if path == "/generated":
         return generate()
+    if path == "/hang-midway":
+        return hang_midway()
+    if path == "/stuck":
+        # One call of the kernel, which ends when somebody opens the other end.
+        os.close(os.open(unquote(str(environ["QUERY_STRING"])), os.O_RDONLY))
     if path == "/echo":
         CART.warning("said %s", unquote(str(environ["QUERY_STRING"])))
     body = say(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import resource
 import signal
@@ -85,6 +86,45 @@ def test_request_id_header(serve: Servers, tmp_path: Path, page: str) -> None:
         server.wait_for_log(rf"^id={found}$")
 
 
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_time_is_over(serve: Servers, tmp_path: Path, threads: str) -> None:
+    """What another thread says of a request that takes too long has the name of that request."""
+    flags = ["--access-log", "-", "--access-log-format", "id=%L %s", "--request-timeout", "300ms"]
+    server = serve(APPLICATION, "--threads", threads, "--request-id-header", "X-Request-ID", *flags)
+    # The second one waits in the queue: the page is known to be slow by then.
+    for given in ("first", "second", None):
+        answer = server.fetch("/hang", fields=[("x-request-id", given)] if given else [])
+        (name,) = answer.values("x-request-id")
+
+        assert 504 == answer.status
+        assert given in (name, None)
+        server.wait_for_log(rf"^{TIME} request {name} ADY202 error: GET /hang takes longer than")
+    with server.connect() as connection:
+        connection.get("/hang-midway", fields=[("x-request-id", "third")])
+    server.wait_for_log(rf"^{TIME} request third ADY202 error: .+ takes longer than")
+
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    answer = server.fetch(f"/stuck?{fifo}", fields=[("x-request-id", "fourth")])
+
+    assert (504, ["fourth"]) == (answer.status, answer.values("x-request-id"))
+    server.wait_for_log(rf"^{TIME} request fourth ADY202 error: GET /stuck\?\S+ takes longer than")
+    server.wait_for_log(rf"^{TIME} request fourth ADY203 error: GET /stuck\?\S+ was interrupted and does not")
+    server.wait_for_log("^id=fourth 504$")
+    fifo.open("wb").close()
+
+
+def test_refused(serve: Servers) -> None:
+    """A request that is refused has a name as well: the same for its client and in both logs."""
+    flags = ["--request-id-header", "X-Request-ID", "--access-log", "-", "--access-log-format", "id=%L"]
+    server = serve(APPLICATION, "--log-level", "debug", *flags)
+    with server.connect() as connection:
+        (name,) = connection.ask(b"GET / HTTP/1.1\r\nBad Name: x\r\n\r\n").values("x-request-id")
+
+    server.wait_for_log(rf"^{TIME} request {name} ADY108 debug: refused with 400: ")
+    server.wait_for_log(f"^id={name}$")
+
+
 def test_application_names_itself(serve: Servers) -> None:
     """An application that sends the field itself is not contradicted."""
     server = serve(APPLICATION, "--request-id-header", "X-Request-ID")
@@ -110,10 +150,11 @@ def test_json(serve: Servers, tmp_path: Path) -> None:
     """The members are those of the documentation."""
     access = tmp_path / "access.log"
     flags = ["--log-format", "json", "--access-log", str(access), "--access-log-format", "json"]
-    server = serve(APPLICATION, *flags)
+    server = serve(APPLICATION, *flags, "--request-timeout", "300ms")
     server.fetch("/print", fields=[TRACEPARENT])
     server.fetch("/logging")
     server.fetch("/fail")
+    server.fetch("/hang", fields=[TRACEPARENT])
     server.stop()
     found = {entry["message"].partition("\n")[0]: entry for entry in entries(server)}
     first = entries(server)[0]
@@ -132,6 +173,10 @@ def test_json(serve: Servers, tmp_path: Path) -> None:
 
     assert (printed["request_id"], TRACE) == (lines[0]["request_id"], lines[0]["trace_id"])
     assert lines[1]["trace_id"] is None
+
+    (late,) = [entry for entry in entries(server) if entry.get("code") == "ADY202"]
+
+    assert (lines[3]["request_id"], TRACE) == (late["request_id"], late["trace_id"])
 
 
 def test_file(serve: Servers, tmp_path: Path) -> None:

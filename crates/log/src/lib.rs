@@ -24,6 +24,7 @@ use adyton_sys::{clock, process};
 use crate::entry::{Entry, Source};
 pub use crate::messages::Message;
 pub use crate::output::{Stream, end_lines, put_out};
+use crate::request::RequestId;
 use crate::sink::{Syslog, Target, open_file_for};
 
 /// How much a message matters.
@@ -159,6 +160,13 @@ pub fn write(message: &Message, text: fmt::Arguments<'_>) {
     }
 }
 
+/// Writes a message about a request that this thread does not serve, if it is known which.
+pub fn write_about(request: Option<&RequestId>, message: &Message, text: fmt::Arguments<'_>) {
+    if wants(message.level) {
+        put_about(request, &Source::Server(message), &text.to_string());
+    }
+}
+
 /// Writes what the application's `logging` says; `name` is the logger's.
 pub fn relay(level: Level, name: &str, text: &str) {
     if wants(level) {
@@ -179,15 +187,17 @@ pub fn announce(message: &Message, text: &str) {
 
 /// Writes one entry.
 fn put(source: &Source<'_>, text: &str) {
+    request::with_current(|request| put_about(request, source, text));
+}
+
+fn put_about(request: Option<&RequestId>, source: &Source<'_>, text: &str) {
     let worker = Some(WORKER.load(Ordering::Relaxed)).filter(|&number| number > 0);
-    request::with_current(|request| {
-        let unix_ms = clock::unix_ms();
-        let lost = LOST.swap(0, Ordering::Relaxed);
-        if lost > 0 && send(&Entry::of_loss(unix_ms), &format!("{lost} {}", entry::LOST_WORDS)).is_err() {
-            LOST.fetch_add(lost, Ordering::Relaxed);
-        }
-        count(&send(&Entry { source, worker, request, unix_ms }, text));
-    });
+    let unix_ms = clock::unix_ms();
+    let lost = LOST.swap(0, Ordering::Relaxed);
+    if lost > 0 && send(&Entry::of_loss(unix_ms), &format!("{lost} {}", entry::LOST_WORDS)).is_err() {
+        LOST.fetch_add(lost, Ordering::Relaxed);
+    }
+    count(&send(&Entry { source, worker, request, unix_ms }, text));
 }
 
 fn send(entry: &Entry<'_>, text: &str) -> io::Result<()> {

@@ -2,16 +2,24 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::output;
 
 /// The longest id of a client's that is taken over.
 const GIVEN_BYTES_MAX: usize = 128;
 
-/// Name of a request in all logs.
+/// Name of a request in all logs. A clone is cheap: each call of the application is noted with it, where its thread and
+/// where others look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId {
     number: u64,
+    /// Names that come from elsewhere, if there are any.
+    others: Option<Arc<Names>>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Names {
     /// What the client, or a proxy, calls it.
     given: Option<Box<str>>,
     /// The trace that it is part of.
@@ -21,14 +29,18 @@ pub struct RequestId {
 impl RequestId {
     /// The trace that the request is part of: 32 hexadecimal digits (W3C Trace Context, section 3.2.2.3).
     pub fn trace(&self) -> Option<&str> {
-        self.trace.as_deref()
+        self.others.as_ref().and_then(|others| others.trace.as_deref())
+    }
+
+    fn given(&self) -> Option<&str> {
+        self.others.as_ref().and_then(|others| others.given.as_deref())
     }
 }
 
 impl fmt::Display for RequestId {
     /// What it was given, or 16 hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.given {
+        match self.given() {
             Some(given) => f.write_str(given),
             None => write!(f, "{:016x}", self.number),
         }
@@ -57,7 +69,9 @@ impl RequestIds {
         number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         number ^= number >> 31;
-        RequestId { number, given: given.and_then(take_over), trace: traceparent.and_then(trace_of) }
+        let (given, trace) = (given.and_then(take_over), traceparent.and_then(trace_of));
+        let others = (given.is_some() || trace.is_some()).then(|| Arc::new(Names { given, trace }));
+        RequestId { number, others }
     }
 }
 

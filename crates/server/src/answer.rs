@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use adyton_files::{Ask as FileAsk, error_page};
 use adyton_http1::{Asked, BadResponse, BodySize, Head, Method};
+use adyton_log::request::RequestId;
 use adyton_sys::clock;
 
 use crate::access_log::Record;
@@ -64,7 +65,7 @@ impl Loop {
         let path = head.path().of(bytes);
         let mut own = asked;
         own.keep_alive &= !unread;
-        let mut answer = self.name(own, Some(head), bytes);
+        let mut answer = self.name(own, head, bytes);
         if let Some(index) = self.mounts.iter().position(|mount| mount.matches(path)) {
             let mount = &mut self.mounts[index];
             let fresh = self.receives;
@@ -92,22 +93,26 @@ impl Loop {
         Answering::Ask(connection, answer, started_us)
     }
 
-    /// Gives a request its name. `head` is `None` when it could not be parsed.
-    pub(crate) fn name(&mut self, asked: Asked, head: Option<&Head>, bytes: &[u8]) -> Answer {
+    /// Gives a request its name.
+    fn name(&mut self, asked: Asked, head: &Head, bytes: &[u8]) -> Answer {
         let config = &self.shared.config;
+        let value = |name: &[u8]| head.all_named(name, bytes).next().map(|value| value.of(bytes));
         let names = !config.request_id_field.is_empty();
-        let value = |name: &[u8]| {
-            head.and_then(|head| head.all_named(name, bytes).next()).map(|value| value.of(bytes))
-        };
         let given = if names { value(&config.request_id_field) } else { None };
         let traceparent = if config.logs_traces { value(b"traceparent") } else { None };
         let id = self.ids.next(given, traceparent);
-        let lines = if names {
-            let mut line = config.request_id_field.clone();
+        self.answer_to(asked, id)
+    }
+
+    /// Begins the answer to a request that has its name.
+    pub(crate) fn answer_to(&self, asked: Asked, id: RequestId) -> Answer {
+        let field = &self.shared.config.request_id_field;
+        let lines = if field.is_empty() {
+            Box::default()
+        } else {
+            let mut line = field.clone();
             line.extend_from_slice(format!(": {id}\r\n").as_bytes());
             line.into()
-        } else {
-            Box::default()
         };
         Answer::new(asked, id, lines)
     }

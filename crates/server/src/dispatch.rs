@@ -59,7 +59,7 @@ impl Loop {
     /// Sends an errand: with the driver, or into the queue.
     pub(crate) fn send(&mut self, key: usize, errand: Errand) -> Option<Errand> {
         if self.may_enter() {
-            self.note_rest(key);
+            self.note_rest(key, errand.request_id().cloned());
             return Some(errand);
         }
         let job = Job { errand, home: self.home, since_ms: self.now_ms };
@@ -73,7 +73,7 @@ impl Loop {
     pub(crate) fn ask(&mut self, ask: Ask, desk: &mut Desk) -> Step {
         let slow = self.learns() && self.endpoints.is_slow(ask.endpoint);
         if !slow && self.may_enter() {
-            self.note_call(ask.key, ask.endpoint, ask.place.head_bytes(&desk.buffer));
+            self.note_call(&ask, &desk.buffer);
             return Step::Away(Some(Errand::Ask(ask)));
         }
         let now_ms = clock::monotonic_ms();
@@ -93,7 +93,7 @@ impl Loop {
             }
             // Better here and now than not at all.
             Err(Job { errand: Errand::Ask(ask), .. }) if since_ms == now_ms && self.may_enter() => {
-                self.note_call(key, ask.endpoint, ask.place.head_bytes(&desk.buffer));
+                self.note_call(&ask, &desk.buffer);
                 Step::Away(Some(Errand::Ask(ask)))
             }
             Err(Job { errand: Errand::Ask(ask), .. }) => self.turn_away(ask, desk),
@@ -143,7 +143,7 @@ impl Loop {
             }
         };
         let post = self.shared.crew.find(|post| lock(&post.own.task).as_ref().is_some_and(is_its));
-        let task = post.as_ref().and_then(|post| *lock(&post.own.task));
+        let task = post.as_ref().and_then(|post| lock(&post.own.task).clone());
         let (Some(post), Some(task)) = (post, task) else {
             self.timers.set(key, self.now_ms + LOOK_AGAIN_MS);
             return None;
@@ -156,8 +156,10 @@ impl Loop {
         } else if task.stage == Stage::Runs {
             self.shared.tally.count(Cell::TimedOut);
             note(&post, Task::expire);
+            let id = task.id.clone();
             if let Err(error) = interrupt(&self.shared, &post, task) {
-                log::write(&messages::NOT_INTERRUPTED, format_args!("a call cannot be interrupted: {error}"));
+                let text = format_args!("a call cannot be interrupted: {error}");
+                log::write_about(id.as_ref(), &messages::NOT_INTERRUPTED, text);
             }
             self.timers.set(key, self.now_ms + REACTION_MS);
         } else {
@@ -168,9 +170,7 @@ impl Loop {
                 let (connection, left) = lent.disown(self.now_ms);
                 post.own.lent.put(left);
                 self.away -= 1;
-                return self.guarded(key, desk, |this, desk| {
-                    this.answer_in_place(key, connection, desk, &task.what.to_string())
-                });
+                return self.guarded(key, desk, |this, desk| this.answer_in_place(connection, desk, &task));
             }
             self.timers.set(key, self.now_ms + REACTION_MS);
         }
@@ -180,17 +180,18 @@ impl Loop {
     /// Answers for a thread that is lost.
     fn answer_in_place(
         &mut self,
-        key: usize,
         connection: Option<Box<Connection>>,
         desk: &mut Desk,
-        start: &str,
+        task: &Task,
     ) -> Worked {
         let Some(connection) = connection else { return Worked::Ended(None) };
+        let key = task.key;
         if connection.begun {
             socket::reset_on_close(&connection.socket);
             return self.work_on(key, Step::On(connection, Next::Close), desk);
         }
-        let step = self.refuse(key, connection, desk, TIMED_OUT, start.as_bytes());
+        let id = task.id.clone().unwrap_or_else(|| self.ids.next(None, None));
+        let step = self.refuse_as(id, key, connection, desk, TIMED_OUT, task.what.to_string().as_bytes());
         self.work_on(key, step, desk)
     }
 }

@@ -414,8 +414,9 @@ impl Driver {
             Errand::Pull { key, .. } => Some((*key, What::of(b"the rest of an answer"))),
             Errand::Discard(_) => None,
         };
-        let since_ms_now = begun_us / 1000;
-        *lock(&self.hand.post.own.task) = what.map(|(key, what)| Task::new(home, key, since_ms_now, what));
+        let id = errand.request_id().cloned();
+        let task = what.map(|(key, what)| Task::new(home, key, begun_us / 1000, what, id));
+        *lock(&self.hand.post.own.task) = task;
         let date = crate::event_loop::date_now();
         match errand {
             Errand::Ask(mut ask) => {
@@ -637,7 +638,7 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
             // Held meanwhile, so that the call cannot end.
             let mut now = lock(&post.own.task);
             if let Some(same) =
-                now.as_mut().filter(|now| now.id() == task.id() && now.stage == Stage::Overdue)
+                now.as_mut().filter(|now| now.place() == task.place() && now.stage == Stage::Overdue)
             {
                 same.stage = Stage::Interrupted;
                 strike();
@@ -645,7 +646,8 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
         };
         let stack = app.interrupt(post.own.thread, &mut if_still);
         if let Some(stack) = stack {
-            log::write(
+            log::write_about(
+                task.id.as_ref(),
                 &messages::REQUEST_TIMEOUT,
                 format_args!(
                     "{} takes longer than --request-timeout allows and is interrupted; it was here:\n{}",
@@ -659,7 +661,8 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
 }
 
 impl Task {
-    fn id(&self) -> (usize, usize, u64) {
+    /// Where it is: there is one there at a time.
+    fn place(&self) -> (usize, usize, u64) {
         (self.home, self.key, self.since_ms)
     }
 }

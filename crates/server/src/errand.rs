@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex};
 
 use adyton_http1::{Head, Limits, Parsed};
+use adyton_log::request::RequestId;
 
 use crate::app::Stream;
 use crate::body::{Body, Live, Stored};
@@ -21,6 +22,17 @@ pub(crate) enum Errand {
     Pull { key: usize, connection: Box<Connection>, respond: Box<Respond> },
     /// Close what is left of an answer whose client has gone.
     Discard(Box<dyn Stream>),
+}
+
+impl Errand {
+    /// What the logs call the request that it is about.
+    pub(crate) fn request_id(&self) -> Option<&RequestId> {
+        match self {
+            Self::Ask(ask) => Some(&ask.answer.id),
+            Self::Pull { respond, .. } => respond.answer.as_ref().map(|answer| &answer.id),
+            Self::Discard(_) => None,
+        }
+    }
 }
 
 /// A request for the application.

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use adyton_files::{Counts, Site};
-use adyton_log::request::RequestIds;
+use adyton_log::request::{RequestId, RequestIds};
 use adyton_log::{self as log, messages};
 use adyton_sys::epoll::{Epoll, Events, Interest};
 use adyton_sys::wake::Wake;
@@ -27,7 +27,7 @@ use crate::config::HandOver;
 use crate::connection::{Connection, Phase};
 use crate::driver::Desk;
 use crate::endpoints::{Endpoint, Endpoints};
-use crate::errand::Errand;
+use crate::errand::{Ask, Errand};
 use crate::server::{Ending, Http, Job, Return, Shared, Task, What, lock};
 use crate::share::Share;
 use crate::tally::Cell;
@@ -123,11 +123,12 @@ struct Slot {
 }
 
 /// The call that the loop's driver is in.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Calling {
     pub(crate) key: usize,
     pub(crate) endpoint: Endpoint,
     pub(crate) what: What,
+    pub(crate) id: Option<RequestId>,
     /// Whether it is a request, and not the rest of one that was counted before.
     pub(crate) counts: bool,
 }
@@ -242,6 +243,7 @@ impl Loop {
                 key: usize::MAX,
                 endpoint: Endpoint::NONE,
                 what: What::of(b""),
+                id: None,
                 counts: false,
             },
             endpoints: Endpoints::new(),
@@ -623,7 +625,7 @@ impl Loop {
 
     /// The driver's call takes too long, or waits: the loop leaves it behind with its slot and its connection.
     pub(crate) fn relieve(&mut self, post: &Post<Http>) {
-        let Calling { key, endpoint, what, counts } = self.calling;
+        let Calling { key, endpoint, what, id, counts } = self.calling.clone();
         let now_ms = clock::monotonic_ms();
         self.called.wake();
         self.slot.held = false;
@@ -631,7 +633,7 @@ impl Loop {
             self.shared.tally.count(Cell::HandedOver);
         }
         self.endpoints.slow(endpoint);
-        *lock(&post.own.task) = Some(Task::new(self.home, key, now_ms, what));
+        *lock(&post.own.task) = Some(Task::new(self.home, key, now_ms, what, id));
         self.expect(key, now_ms);
         if let Some(mut connection) = self.lent.take() {
             // What is written so far must not wait. An error shows again later.
@@ -652,16 +654,18 @@ impl Loop {
     }
 
     /// A call begins on the driver's thread.
-    pub(crate) fn note_call(&mut self, key: usize, endpoint: Endpoint, head: &[u8]) {
-        self.calling = Calling { key, endpoint, what: What::of(head), counts: true };
+    pub(crate) fn note_call(&mut self, ask: &Ask, buffer: &[u8]) {
+        let Ask { key, endpoint, place, answer, .. } = ask;
+        let (what, id) = (What::of(place.head_bytes(buffer)), Some(answer.id.clone()));
+        self.calling = Calling { key: *key, endpoint: *endpoint, what, id, counts: true };
         self.calls += 1;
         self.shared.tally.add(Cell::Begun, 1);
     }
 
     /// A call goes on with an answer, or ends it.
-    pub(crate) fn note_rest(&mut self, key: usize) {
+    pub(crate) fn note_rest(&mut self, key: usize, id: Option<RequestId>) {
         let what = What::of(b"the rest of an answer");
-        self.calling = Calling { key, endpoint: Endpoint::NONE, what, counts: false };
+        self.calling = Calling { key, endpoint: Endpoint::NONE, what, id, counts: false };
     }
 
     /// Whether requests are timed and learned from.

@@ -15,6 +15,7 @@ use crate::event_loop::Loop;
 use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::tally::Cell;
 use crate::turn::{Next, Step, worth_parsing};
+use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
 
 /// A client that needs too long for its request (RFC 9110 section 15.5.9).
@@ -231,18 +232,33 @@ impl Loop {
     pub(crate) fn refuse(
         &mut self,
         key: usize,
+        connection: Box<Connection>,
+        desk: &mut Desk,
+        refusal: Refusal,
+        start: &[u8],
+    ) -> Step {
+        let id = self.ids.next(None, None);
+        self.refuse_as(id, key, connection, desk, refusal, start)
+    }
+
+    /// Refuses what has a name already.
+    pub(crate) fn refuse_as(
+        &mut self,
+        id: RequestId,
+        key: usize,
         mut connection: Box<Connection>,
         desk: &mut Desk,
         refusal: Refusal,
         start: &[u8],
     ) -> Step {
-        log::write(&messages::REFUSED, format_args!("refused with {}: {}", refusal.status, refusal.reason));
+        let text = format_args!("refused with {}: {}", refusal.status, refusal.reason);
+        log::write_about(Some(&id), &messages::REFUSED, text);
         connection.phase = Phase::Head;
         connection.output.lend(&mut desk.spare);
         let (peer, started_us) = (connection.peer, self.start_us());
         let asked =
             Asked { version: Version::Http11, is_head: start.starts_with(b"HEAD "), keep_alive: false };
-        let answer = self.name(asked, None, start);
+        let answer = self.answer_to(asked, id);
         let mut reply = Reply::new(connection, answer, &self.shared, &self.date, None);
         reply.fail(refusal.status, refusal.reason);
         let (connection, answer, _) = reply.into_parts();

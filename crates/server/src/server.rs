@@ -21,6 +21,7 @@ use crate::event_loop::{Loop, Parts};
 use crate::tally::{Cell, Tally};
 use crate::watch;
 use adyton_crew::{Crew, Duties, Post};
+use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
 
 /// The duties of this server's threads.
@@ -54,12 +55,14 @@ pub(crate) struct Own {
 }
 
 /// A request that some thread is in for long.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub(crate) home: usize,
     pub(crate) key: usize,
     pub(crate) since_ms: u64,
     pub(crate) what: What,
+    /// What the logs call it; `None` for the end of an answer whose client has gone.
+    pub(crate) id: Option<RequestId>,
     pub(crate) stage: Stage,
     /// It was answered in its place.
     pub(crate) lost: bool,
@@ -78,8 +81,8 @@ pub(crate) enum Stage {
 }
 
 impl Task {
-    pub(crate) fn new(home: usize, key: usize, since_ms: u64, what: What) -> Self {
-        Self { home, key, since_ms, what, stage: Stage::Runs, lost: false }
+    pub(crate) fn new(home: usize, key: usize, since_ms: u64, what: What, id: Option<RequestId>) -> Self {
+        Self { home, key, since_ms, what, id, stage: Stage::Runs, lost: false }
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {
@@ -395,7 +398,7 @@ impl Server {
         let now_ms = clock::monotonic_ms();
         let running = Mutex::new(Vec::new());
         let nobody = self.shared.crew.find(|post| {
-            if let Some(task) = *lock(&post.own.task) {
+            if let Some(task) = &*lock(&post.own.task) {
                 lock(&running).push((task.what.to_string(), now_ms.saturating_sub(task.since_ms)));
             }
             false
@@ -451,7 +454,8 @@ impl Server {
 /// Logs that a call does not end.
 pub(crate) fn log_stuck(task: &Task, waited_ms: u64) {
     let why = if task.is_interrupted() { "was interrupted and" } else { "keeps the interpreter and" };
-    log::write(
+    log::write_about(
+        task.id.as_ref(),
         &messages::THREAD_LOST,
         format_args!(
             "{} {why} does not react after {} s; its thread is lost until it does",
