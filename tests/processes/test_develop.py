@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,7 @@ from support import client
 from support.server import LISTENING, STOP_TIMEOUT_S, Log, adyton, environment, parse_address, run, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from processes.conftest import Crowd
@@ -40,37 +41,72 @@ def test_touched(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     assert until(lambda: "3" == servers.who()[3])
 
 
-@pytest.mark.parametrize("wrong", ["def handler(:\n", "import missing_module\n", "import wrong_module\n"])
-def test_first_version_fails(tmp_path: Path, wrong: str) -> None:
-    """A first version with a fault is shown, and waited for: the next one is served."""
-    target, module = tmp_path / "page.py", tmp_path / "wrong_module.py"
-    target.write_text(wrong, encoding="utf-8")
-    module.write_text("TITLE = (\n", encoding="utf-8")
-    command = adyton(
-        "serve", str(target), "--reload", "--processes", "1", "--bind", "127.0.0.1:0", "--control", "off"
-    )
-    read_end, write_end = os.pipe()
-    server = subprocess.Popen(command, stderr=write_end, env=environment())
-    os.close(write_end)
-    log = Log(read_end)
-    try:
-        log.wait_for("Error")
-        log.wait_for("waiting until one of its files changes")
-        if "wrong_module" in wrong:
-            module.write_text("TITLE = 'right'\n", encoding="utf-8")
-            log.wait_for("has no application")
-            log.wait_for("waiting until one of its files changes", count=2)
-        target.write_text("def handler(request):\n    return 'right'\n", encoding="utf-8")
-        log.wait_for(LISTENING.pattern)
-        (shown,) = LISTENING.findall(log.text())
+FAILING_HOOK = """
+import adyton
 
-        assert client.fetch(parse_address(shown), "/").body.startswith(b"right")
+@adyton.hooks.on_worker_start
+def start(worker):
+    raise ValueError("wrong")
+
+def handler(request):
+    return "wrong"
+"""
+
+WRONG = {
+    "syntax": "def handler(:\n",
+    "missing": "import missing_module\n",
+    "module": "import wrong_module\n",
+    "hook": FAILING_HOOK,
+}
+
+RIGHT = "def handler(request):\n    return 'right'\n"
+
+WAITS = "waiting until one of its files changes"
+
+
+@contextmanager
+def developing(target: Path, *flags: str) -> Iterator[Log]:
+    """Serve a file that may be wrong; it is ended in the end."""
+    always = ["--reload", "--processes", "1", "--bind", "127.0.0.1:0", "--control", "off"]
+    read_end, write_end = os.pipe()
+    server = subprocess.Popen(
+        adyton("serve", str(target), *always, *flags), stderr=write_end, env=environment()
+    )
+    os.close(write_end)
+    try:
+        yield Log(read_end)
     finally:
         server.terminate()
         try:
             server.wait(STOP_TIMEOUT_S)
         finally:
             server.kill()
+
+
+def assert_serves_right(log: Log) -> None:
+    """Check that the right version is served at last."""
+    log.wait_for(LISTENING.pattern)
+    (shown,) = LISTENING.findall(log.text())
+
+    assert client.fetch(parse_address(shown), "/").body.startswith(b"right")
+
+
+@pytest.mark.parametrize("flags", [[], ["--preload"]], ids=["import", "preload"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_first_version_fails(tmp_path: Path, wrong: str, flags: list[str]) -> None:
+    """A first version with a fault is shown, and waited for: the next one is served."""
+    target, module = tmp_path / "page.py", tmp_path / "wrong_module.py"
+    target.write_text(WRONG[wrong], encoding="utf-8")
+    module.write_text("TITLE = (\n", encoding="utf-8")
+    with developing(target, *flags) as log:
+        log.wait_for(r"^(\w*Error): ")
+        log.wait_for(WAITS)
+        if wrong == "module":
+            module.write_text("TITLE = 'right'\n", encoding="utf-8")
+            log.wait_for("has no application")
+            log.wait_for(WAITS, count=2)
+        target.write_text(RIGHT, encoding="utf-8")
+        assert_serves_right(log)
 
 
 def test_browser(crowd: Callable[..., Crowd], tmp_path: Path) -> None:

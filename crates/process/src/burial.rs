@@ -63,7 +63,8 @@ impl Supervisor {
     /// A child has ended that is no worker, or was not known as one yet.
     fn bury_other(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         if let Some(at) = self.prototypes.iter().position(|prototype| prototype.pid == pid) {
-            let prototype = self.prototypes.remove(at);
+            let mut prototype = self.prototypes.remove(at);
+            self.watch.add_sources(&prototype.listen());
             self.prototype_not_before_ms = now_ms + if prototype.is_ready { 0 } else { PROTOTYPE_PAUSE_MS };
             let known = Known {
                 served: prototype.is_ready,
@@ -118,6 +119,8 @@ impl Supervisor {
                 &messages::WAITS_FOR_CHANGE,
                 format_args!("the application does not start; waiting until one of its files changes"),
             );
+            // What has been imported is of no use: the next version has a prototype of its own.
+            self.prototypes.clear();
             for slot in &mut self.slots {
                 slot.not_before_ms = u64::MAX;
             }

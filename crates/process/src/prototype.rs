@@ -5,11 +5,13 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use adyton_log::{self as log, messages};
 use adyton_sys::child::Kick;
 use adyton_sys::{child, pass, socket};
 
+use crate::message::FromWorker;
 use crate::slot::LAST_WORDS_MS;
 use crate::supervisor::Supervisor;
 use crate::worker::{Place, Worker};
@@ -34,17 +36,21 @@ impl Prototype {
         Self { pid, generation, is_ready: false, due_ms, line }
     }
 
-    /// Takes note of what it says.
-    pub(crate) fn listen(&mut self) {
-        let readable = socket::wait_readable(&[self.line.as_fd()], 0);
-        if !self.is_ready && readable.is_ok_and(|readable| readable == [true]) {
+    /// Takes note of what it says: that it is ready, or else which files are to blame, which are returned.
+    pub(crate) fn listen(&mut self) -> Vec<PathBuf> {
+        let mut blamed = Vec::new();
+        let says =
+            |line: &OwnedFd| socket::wait_readable(&[line.as_fd()], 0).is_ok_and(|says| says == [true]);
+        while !self.is_ready && says(&self.line) {
             // Its end is noticed as that of a child.
-            self.is_ready =
-                pass::receive(&self.line).is_ok_and(|said| said.is_some_and(|(said, _)| said == READY));
-            if self.is_ready {
-                self.due_ms = None;
+            let Ok(Some((said, _))) = pass::receive(&self.line) else { break };
+            if said == READY {
+                (self.is_ready, self.due_ms) = (true, None);
+            } else if let Ok(FromWorker::Sources(files)) = serde_json::from_slice(&said) {
+                blamed.extend(files);
             }
         }
+        blamed
     }
 
     /// Has it fork a worker.
@@ -129,6 +135,15 @@ impl Orders {
     /// The supervisor is gone.
     pub fn ready(&self) -> io::Result<()> {
         pass::send(&self.line, READY, &[])
+    }
+
+    /// Says which files the application is made of, although it could not be imported.
+    pub fn blame(&self, files: Vec<PathBuf>) {
+        for file in files {
+            // One at a time, because a message has a longest length. A supervisor that is gone needs to know nothing.
+            let said = serde_json::to_vec(&FromWorker::Sources(vec![file]));
+            let _ = said.map(|said| pass::send(&self.line, &said, &[]));
+        }
     }
 
     /// Waits for the next worker that is wanted; `None` when no more are.

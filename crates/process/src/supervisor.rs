@@ -239,7 +239,9 @@ impl Supervisor {
                 }
             }
         }
-        self.prototypes.iter_mut().for_each(Prototype::listen);
+        for prototype in &mut self.prototypes {
+            self.watch.add_sources(&prototype.listen());
+        }
         while let Some((pid, exit)) = child::reap() {
             self.bury(pid, exit, now_ms);
         }

@@ -91,11 +91,8 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     settle(py, settings)?;
     let parts = worker.into_parts();
     take_place(&parts.place);
-    let application = load::prepare(py, settings).inspect_err(|_| {
-        if settings.reload {
-            parts.line.blame(work::sources(py));
-        }
-    })?;
+    let blame = |_: &Failure| blame(py, settings, |files| parts.line.blame(files));
+    let application = load::prepare(py, settings).inspect_err(blame)?;
     serve_as(py, settings, application, parts, false)
 }
 
@@ -107,7 +104,8 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     process::set_name("adyton-import");
     let module = py.import("adyton._load")?;
     module.call_method0("before_preload")?;
-    let application = load::prepare(py, settings)?;
+    let blame = |_: &Failure| blame(py, settings, |files| orders.blame(files));
+    let application = load::prepare(py, settings).inspect_err(blame)?;
     module.call_method0("after_preload")?;
     orders.ready().map_err(Failure::system)?;
     // What the import has begun to say is not every worker's.
@@ -125,6 +123,13 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
         return serve_as(py, settings, application, parts, true);
     }
     Ok(true)
+}
+
+/// In development, tells the supervisor which files it has to watch although the application does not start.
+fn blame(py: Python<'_>, settings: &Settings, tell: impl FnOnce(Vec<PathBuf>)) {
+    if settings.reload {
+        tell(work::sources(py));
+    }
 }
 
 /// What a process becomes before it imports anything of the application.
@@ -156,11 +161,9 @@ fn serve_as(
     let listening = sockets.into_iter().map(|all| all.into_iter().map(Listening::new).collect());
     let listening = listening.collect::<std::io::Result<Vec<Vec<Listening>>>>().map_err(Failure::system)?;
     let place = (place.number, place.of, place.generation);
-    if forked {
-        hook(py, "on_fork", place)?;
-    }
-    if place.2 > 1 {
-        hook(py, "on_reload", place)?;
+    let events = [("on_fork", forked), ("on_reload", place.2 > 1)];
+    for (event, _) in events.into_iter().filter(|(_, happens)| *happens) {
+        hook(py, event, place).inspect_err(|_| blame(py, settings, |files| line.blame(files)))?;
     }
     let application = match application {
         Some(found) if settings.reload => Some(load::developed(py, found, place.2)?),
@@ -266,7 +269,11 @@ fn serve_at(
     position: Position,
 ) -> Result<bool, Failure> {
     let Position { listening, mut beside, tally, line, place } = position;
-    hook(py, "on_worker_start", place)?;
+    hook(py, "on_worker_start", place).inspect_err(|_| {
+        if let Some(line) = &line {
+            blame(py, settings, |files| line.blame(files));
+        }
+    })?;
     let config = config(settings, process::raise_descriptors_max());
     let access_log = access_log(settings)?;
     let loops = listening.len();
