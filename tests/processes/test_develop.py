@@ -109,6 +109,31 @@ def test_first_version_fails(tmp_path: Path, wrong: str, flags: list[str]) -> No
         assert_serves_right(log)
 
 
+SLOW = """
+import pathlib, time
+
+pathlib.Path({begun!r}).touch()
+while not pathlib.Path({goes_on!r}).exists():
+    time.sleep(0.005)
+raise ValueError("slow and wrong")
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["--preload"]], ids=["import", "preload"])
+def test_changed_while_it_fails(tmp_path: Path, flags: list[str]) -> None:
+    """A change that comes while the version before it fails to start is tried, and not waited for again."""
+    target, begun, goes_on = tmp_path / "page.py", tmp_path / "begun", tmp_path / "goes_on"
+    target.write_text(WRONG["syntax"], encoding="utf-8")
+    with developing(target, *flags) as log:
+        log.wait_for(WAITS)
+        target.write_text(SLOW.format(begun=str(begun), goes_on=str(goes_on)), encoding="utf-8")
+        assert until(begun.exists)
+        target.write_text(RIGHT, encoding="utf-8")
+        log.wait_for(r"page\.py has changed", count=2)
+        goes_on.touch()
+        assert_serves_right(log)
+
+
 def test_browser(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     """A change in a module that is imported shows on the page; a wrong one harms nothing."""
     target, module = tmp_path / "page.py", tmp_path / "texts.py"

@@ -115,6 +115,13 @@ impl Supervisor {
             && exit == Exit::Status(NOT_LOADED)
             && self.watch.sees_files()
         {
+            if generation < self.generation {
+                // A change has come already, and is tried at once.
+                for slot in &mut self.slots {
+                    slot.not_before_ms = now_ms;
+                }
+                return;
+            }
             log::write(
                 &messages::WAITS_FOR_CHANGE,
                 format_args!("the application does not start; waiting until one of its files changes"),
