@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import select
 import signal
 import time
 from pathlib import Path
@@ -15,8 +17,6 @@ from processes.load import Load
 from support.server import until
 
 TALKS = Path(__file__).parents[1] / "logs" / "application.py"
-IDLE_S = 5.0
-"""How long connections that idle are kept by a worker that drains."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,11 +162,12 @@ def test_logs_are_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> N
     """SIGUSR1 has all workers go on in a new file of the old name, for programs that rename it."""
     log, renamed = tmp_path / "access.log", tmp_path / "access.log.1"
     servers = crowd("--processes", "2", "--access-log", str(log), "--access-log-format", "%U")
+    assert servers.settles(2)
     servers.who()
     assert until(lambda: "/who\n" == log.read_text(encoding="ascii"))
     log.rename(renamed)
     servers.server.signal(signal.SIGUSR1)
-    assert until(log.exists)
+    assert until(lambda: all(has_open(pid, log) for pid in servers.pids()))
     for _ in range(10):
         servers.server.fetch("/wait")
 
@@ -174,16 +175,33 @@ def test_logs_are_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> N
     assert "/who\n" == renamed.read_text(encoding="ascii")
 
 
+def has_open(pid: int, file: Path) -> bool:
+    """Tell whether a process has a file open that has this name now."""
+
+    def name(link: Path) -> str:
+        # A descriptor may be closed while it is looked at.
+        with contextlib.suppress(OSError):
+            return str(link.readlink())
+        return ""
+
+    return str(file) in map(name, Path(f"/proc/{pid}/fd").iterdir())
+
+
 def test_new_connections_find_the_new_worker(crowd: Callable[..., Crowd]) -> None:
-    """While the old worker still has a connection that idles, new connections are answered at once."""
+    """While the old worker still has a connection that idles, new connections are answered by the new one."""
     servers = crowd("--processes", "1")
-    with servers.server.connect() as kept:
-        old = kept.get("/who").body
-        servers.order("reload")
-        start = time.monotonic()
-        # The old one may take some before it hears that it is over.
-        assert until(lambda: old not in {servers.server.fetch("/who").body for _ in range(20)})
-        assert time.monotonic() - start < IDLE_S
+
+    def are_answered_meanwhile() -> bool:
+        with servers.server.connect() as kept:
+            old = kept.get("/who").body
+            servers.order("reload")
+            # The old one may take some before it hears that it is over.
+            assert until(lambda: old not in {servers.server.fetch("/who").body for _ in range(20)}, 20)
+            has_ended, _, _ = select.select([kept.socket], [], [], 0)
+            return not has_ended
+
+    # On a machine that does much else, the old one may be gone before it was looked.
+    assert any(are_answered_meanwhile() for _ in range(3))
 
 
 def test_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
