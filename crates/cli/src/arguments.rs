@@ -4,9 +4,10 @@ use clap::builder::Str;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches};
 
+use crate::bench::{self, Bench};
 use crate::help::{self, Ink};
 use crate::nearest::nearest;
-use crate::reference::reference;
+use crate::reference::{bench_reference, reference};
 use crate::resolve::{Failure, Given, Source, resolve, unknown};
 use crate::row::{Kind, Row};
 use crate::rows::ROWS;
@@ -28,6 +29,8 @@ pub enum Command {
     Prototype(String, Box<Settings>),
     /// Be a supervisor that goes on where another program has left off: the number of its note.
     Succeed(String, Box<Settings>),
+    /// Load a server and measure.
+    Bench(Box<Bench>),
     /// Ask a server that runs, or give it an order.
     Client(Client),
     /// Print this text to standard output and exit with 0.
@@ -74,7 +77,11 @@ pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> 
         "serve" => serve("serve", rest, environment, ink, Command::Serve),
         "check" => serve("check", rest, environment, ink, Command::Check),
         "worker" | "succeed" | "prototype" => inner(command, rest, environment, ink),
+        "bench" => bench(rest, ink),
         "help" | "-h" | "--help" => help_about(rest.first().map(String::as_str), ink),
+        "reference" if rest.first().is_some_and(|topic| topic == "bench") => {
+            Ok(Command::Done(bench_reference()))
+        }
         "reference" => Ok(Command::Done(reference())),
         "-V" | "--version" => Ok(Command::Done(format!("adyton {VERSION}\n"))),
         other => match ORDERS.iter().find(|(order, ..)| *order == other) {
@@ -156,7 +163,7 @@ fn serve(
     done: fn(Box<Settings>) -> Command,
 ) -> Result<Command, Failure> {
     let matches =
-        grammar(command).try_get_matches_from(args).map_err(|error| refusal(command, args, &error))?;
+        grammar(command, ROWS).try_get_matches_from(args).map_err(|error| refusal(command, args, &error))?;
     if matches.get_flag(LONG_HELP) {
         return Ok(Command::Done(help::long(command, ink)));
     }
@@ -174,14 +181,69 @@ fn serve(
     Ok(done(Box::new(settings)))
 }
 
+/// `adyton bench http://127.0.0.1:8000/ -c 64 -d 10s`.
+fn bench(args: &[String], ink: Ink) -> Result<Command, Failure> {
+    let rows = bench::ROWS;
+    let matches = grammar("bench", rows).try_get_matches_from(args).map_err(|error| bench_refusal(&error))?;
+    if matches.get_flag(LONG_HELP) {
+        return Ok(Command::Done(help::bench_long(ink)));
+    }
+    if matches.get_flag(SHORT_HELP) {
+        return Ok(Command::Done(help::bench_short(ink)));
+    }
+    let mut bench = Bench::default();
+    for row in rows {
+        let mut values: Vec<&str> =
+            matches.get_many::<String>(row.name).into_iter().flatten().map(String::as_str).collect();
+        if values.is_empty() && !row.default.is_empty() {
+            values.push(row.default);
+        }
+        // Of a flag that is not repeatable the last counts, so that a script's can be overruled.
+        let last = if row.repeatable { 0 } else { values.len().saturating_sub(1) };
+        for value in &values[last..] {
+            let applied = row.apply(&mut bench, value);
+            applied.map_err(|why| Failure::usage(format!("{} {value}: {why}", row.flag())))?;
+        }
+    }
+    let url = matches.get_one::<String>(TARGET);
+    let missing = || Failure::usage("nothing to load: give a URL, such as http://127.0.0.1:8000/".to_owned());
+    bench.url.clone_from(url.ok_or_else(missing)?);
+    Ok(Command::Bench(Box::new(bench)))
+}
+
+/// Our sentence for an error of the parser.
+fn bench_refusal(error: &clap::Error) -> Failure {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return Failure::usage(plain(error));
+    };
+    let name = argument.split([' ', '=', '[']).next().unwrap_or(argument);
+    let names = || bench::ROWS.iter().map(|row| row.name);
+    match error.kind() {
+        ErrorKind::UnknownArgument if name.starts_with('-') => {
+            let near = nearest(name.trim_start_matches('-'), names());
+            let hint = near.map_or("adyton bench -h lists them all".to_owned(), |near| format!("did you mean --{near}?"));
+            Failure::usage(format!("{name} is not an option of adyton bench; {hint}"))
+        }
+        ErrorKind::UnknownArgument => {
+            Failure::usage(format!("{argument} is one argument too many: adyton bench takes one URL"))
+        }
+        ErrorKind::InvalidValue => {
+            let row = bench::ROWS.iter().find(|row| row.flag() == name);
+            let example = row.map_or("", |row| row.example);
+            Failure::usage(format!("{name} needs a value, as in {name} {example}"))
+        }
+        _ => Failure::usage(plain(error)),
+    }
+}
+
 // Ids that no row has, for what is not a setting.
 const TARGET: &str = "TARGET";
 const SHORT_HELP: &str = "-h";
 const LONG_HELP: &str = "--help";
 
 /// The flags as the rows have them; help is ours, because it is made of the rows too.
-fn grammar(command: &'static str) -> clap::Command {
-    let flags = ROWS.iter().map(|row| {
+fn grammar<S>(command: &'static str, rows: &'static [Row<S>]) -> clap::Command {
+    let flags = rows.iter().map(|row| {
         let flag = Arg::new(row.name).long(row.name).action(ArgAction::Append);
         let flag = if let Some(letter) = row.short { flag.short(letter) } else { flag };
         match row.kind {
@@ -255,6 +317,7 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
         None => help::overview(ink),
         Some("serve") => help::long("serve", ink),
         Some("check") => help::long("check", ink),
+        Some("bench") => help::bench_long(ink),
         Some(setting) => match Row::find(setting.trim_start_matches('-')) {
             Some(row) => help::one(row, ink),
             None => return Err(unknown(Source::Flag, setting)),
@@ -264,7 +327,7 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
 }
 
 fn unknown_command(wrong: &str) -> Failure {
-    let own = ["serve", "check", "help", "reference", "--version", "--help"];
+    let own = ["serve", "check", "bench", "help", "reference", "--version", "--help"];
     let near = nearest(wrong, own.into_iter().chain(ORDERS.iter().map(|(order, ..)| *order)));
     let hint = match near {
         Some(command) => format!("adyton {command}"),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::arguments::ORDERS;
+use crate::bench;
 use crate::row::Row;
 use crate::rows::ROWS;
 
@@ -29,8 +30,9 @@ pub(crate) fn overview(ink: Ink) -> String {
     let commands = [
         ("serve [TARGET] [SETTINGS]", "serve an application, a file of Python, or a folder"),
         ("check TARGET [SETTINGS]", "load the target, say what it is, serve nothing"),
-        ("help [serve|check|SETTING]", "the long help, or that of one setting"),
-        ("reference", "print the reference of all settings, in Markdown"),
+        ("bench URL [OPTIONS]", "load a server, check every answer, and measure"),
+        ("help [serve|bench|SETTING]", "the long help, or that of one setting"),
+        ("reference [bench]", "print the reference of all settings, in Markdown"),
         ("--version", "print the version"),
     ];
     let mut out = format!("{}\n\n", ink.bold("Adyton: a web server with Python inside"));
@@ -50,17 +52,50 @@ pub(crate) fn overview(ink: Ink) -> String {
 
 /// What `-h` prints: a line for each setting.
 pub(crate) fn short(command: &str, ink: Ink) -> String {
-    let mut out = format!("{}\n", usage(command, ink));
-    let mut group = "";
-    for row in ROWS {
+    format!("{}\n", usage(command, ink))
+        + &lines(ROWS, ink)
+        + "\nEach has a variable too: ADYTON_BIND for --bind. The flag counts before the variable.\n\
+           --help says more, and adyton help SETTING all about one.\n"
+}
+
+/// What `adyton bench -h` prints.
+pub(crate) fn bench_short(ink: Ink) -> String {
+    format!("{}\n", bench_usage(ink)) + &lines(bench::ROWS, ink) + "\n--help says more.\n"
+}
+
+/// What `adyton bench --help` prints.
+pub(crate) fn bench_long(ink: Ink) -> String {
+    let mut out = format!("{}\n\n", bench_usage(ink));
+    for (url, text) in URLS {
+        let _ = writeln!(out, "  {url:<27} {text}");
+    }
+    out + &entries(bench::ROWS, |row| entry(row, None, ink), ink)
+}
+
+/// A line for each row, under the headings of their groups.
+fn lines<S>(rows: &[Row<S>], ink: Ink) -> String {
+    let (mut out, mut group) = (String::new(), "");
+    for row in rows {
         if row.group != group {
             group = row.group;
             let _ = writeln!(out, "\n{}", ink.bold(group));
         }
         let _ = writeln!(out, "{}", line(row, ink));
     }
-    out + "\nEach has a variable too: ADYTON_BIND for --bind. The flag counts before the variable.\n\
-           --help says more, and adyton help SETTING all about one.\n"
+    out
+}
+
+/// The whole text of each row, under the headings of their groups.
+fn entries<S>(rows: &[Row<S>], entry: impl Fn(&Row<S>) -> String, ink: Ink) -> String {
+    let (mut out, mut group) = (String::new(), "");
+    for row in rows {
+        if row.group != group {
+            group = row.group;
+            let _ = write!(out, "\n{}\n", ink.bold(group));
+        }
+        let _ = write!(out, "\n{}", entry(row));
+    }
+    out
 }
 
 /// What `--help` prints: every setting with its whole text.
@@ -69,19 +104,16 @@ pub(crate) fn long(command: &str, ink: Ink) -> String {
     for (target, text) in TARGETS {
         let _ = writeln!(out, "  {target:<27} {text}");
     }
-    let mut group = "";
-    for row in ROWS {
-        if row.group != group {
-            group = row.group;
-            let _ = write!(out, "\n{}\n", ink.bold(group));
-        }
-        let _ = write!(out, "\n{}", one(row, ink));
-    }
-    out
+    out + &entries(ROWS, |row| one(row, ink), ink)
 }
 
 /// What `adyton help SETTING` prints.
 pub(crate) fn one(row: &Row, ink: Ink) -> String {
+    entry(row, Some(row.variable()), ink)
+}
+
+/// The whole text of a row, with the variable that it has.
+fn entry<S>(row: &Row<S>, variable: Option<String>, ink: Ink) -> String {
     let mut out = format!("  {}\n", flags(row, ink));
     let mut say = |text: &str| {
         for line in wrapped(text, LINE_CHARS_MAX - 6) {
@@ -90,9 +122,15 @@ pub(crate) fn one(row: &Row, ink: Ink) -> String {
     };
     say(&sentence(row.help));
     say(&row.detail.replace('`', ""));
-    say(&facts(row));
+    say(&facts(row, variable));
     out
 }
+
+const URLS: [(&str, &str); 3] = [
+    ("http://HOST:PORT/PATH?QUERY", "a server over TCP"),
+    ("HOST:PORT/PATH?QUERY", "the same"),
+    ("unix:SOCKET:/PATH?QUERY", "a server at a unix socket"),
+];
 
 const TARGETS: [(&str, &str); 4] = [
     ("mysite.wsgi:application", "a module and the name of the application in it"),
@@ -106,7 +144,11 @@ fn usage(command: &str, ink: Ink) -> String {
     format!("{} adyton {command} {target} [SETTINGS]", ink.bold("Usage:"))
 }
 
-fn line(row: &Row, ink: Ink) -> String {
+fn bench_usage(ink: Ink) -> String {
+    format!("{} adyton bench URL [OPTIONS]", ink.bold("Usage:"))
+}
+
+fn line<S>(row: &Row<S>, ink: Ink) -> String {
     let mut line = format!("  {}", flags(row, ink));
     // Escape sequences take no column, so the width is that of the plain text.
     let mut column = 2 + flags(row, Ink::Plain).chars().count();
@@ -120,7 +162,7 @@ fn line(row: &Row, ink: Ink) -> String {
 }
 
 /// `-b, --bind ADDRESS`, or the long one alone below the others' long ones.
-fn flags(row: &Row, ink: Ink) -> String {
+fn flags<S>(row: &Row<S>, ink: Ink) -> String {
     let short =
         row.short.map_or("    ".to_owned(), |letter| format!("{}, ", ink.bold(&format!("-{letter}"))));
     let value = if row.is_switch() { "[=on|off]".to_owned() } else { format!(" {}", row.shape()) };
@@ -128,7 +170,7 @@ fn flags(row: &Row, ink: Ink) -> String {
 }
 
 /// Default, range and variable, in one sentence.
-fn facts(row: &Row) -> String {
+fn facts<S>(row: &Row<S>, variable: Option<String>) -> String {
     let mut facts =
         if row.default.is_empty() { "No default".to_owned() } else { format!("Default {}", row.default) };
     if let Some(range) = row.range() {
@@ -137,8 +179,10 @@ fn facts(row: &Row) -> String {
     if row.repeatable {
         facts += "; may be repeated";
     }
-    let _ = write!(facts, "; variable {}.", row.variable());
-    facts
+    if let Some(variable) = variable {
+        let _ = write!(facts, "; variable {variable}");
+    }
+    facts + "."
 }
 
 /// The line of help as a sentence of its own.

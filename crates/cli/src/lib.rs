@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+pub mod bench;
 mod bind;
 mod help;
 mod nearest;
@@ -21,7 +22,7 @@ mod units;
 
 pub use arguments::{Client, Command, VERSION, parse};
 pub use bind::Bind;
-pub use reference::reference;
+pub use reference::{bench_reference, reference};
 pub use resolve::{Failure, from_keywords};
 pub use row::{Kind, Row};
 pub use rows::ROWS;

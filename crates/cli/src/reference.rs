@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::bench;
 use crate::help::sentence;
 use crate::row::Row;
 use crate::rows::ROWS;
@@ -45,7 +46,39 @@ pub fn reference() -> String {
     page
 }
 
+const BENCH_INTRODUCTION: &str = "\
+# adyton bench
+
+<!-- Made by `adyton reference bench` from the rows in crates/cli/src/bench/rows.rs: change those, not this page. -->
+
+`adyton bench URL [OPTIONS]` loads a server, checks every answer, and measures.
+How it does that, and what its figures mean, stands in [Measuring](../bench.md).
+`BYTES`, `TIME` and `N` are written as [in settings](settings.md).
+";
+
+/// The whole of `docs/reference/bench.md`.
+pub fn bench_reference() -> String {
+    let mut page = BENCH_INTRODUCTION.to_owned();
+    let mut group = "";
+    for row in bench::ROWS {
+        if row.group != group {
+            group = row.group;
+            let _ = write!(page, "\n## {group}\n");
+        }
+        write_entry(&mut page, row);
+        let _ = writeln!(page, "- example: `{}{}`", row.flag(), example(row));
+    }
+    page
+}
+
 fn write_row(page: &mut String, row: &Row) {
+    write_entry(page, row);
+    let _ = writeln!(page, "- variable: `{}`; keyword: `{}`", row.variable(), row.keyword());
+    let _ = writeln!(page, "- example: `{}{}`", row.flag(), example(row));
+}
+
+/// Heading, text and default.
+fn write_entry<S>(page: &mut String, row: &Row<S>) {
     let short = row.short.map_or(String::new(), |letter| format!("`-{letter}`, "));
     let value = if row.is_switch() { "[=on|off]".to_owned() } else { format!(" {}", row.shape()) };
     let _ = write!(page, "\n### {short}`{}{value}`\n\n", row.flag());
@@ -54,12 +87,10 @@ fn write_row(page: &mut String, row: &Row) {
     let range = row.range().map_or(String::new(), |range| format!("; {range}"));
     let repeatable = if row.repeatable { "; may be repeated" } else { "" };
     let _ = writeln!(page, "- default: {default}{range}{repeatable}");
-    let _ = writeln!(page, "- variable: `{}`; keyword: `{}`", row.variable(), row.keyword());
-    let _ = writeln!(page, "- example: `{}{}`", row.flag(), example(row));
 }
 
 /// The example as a shell takes it.
-fn example(row: &Row) -> String {
+fn example<S>(row: &Row<S>) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,".contains(letter);
     match row.example {
         value if row.is_switch() => format!("={value}"),

@@ -6,9 +6,9 @@ use crate::settings::Settings;
 use crate::units::Unit;
 
 /// One setting: everything that the command line, the environment, the help, the reference page and the
-/// tests know about it.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
+/// tests know about it. `S` is what the value ends in: the settings of the server, or of another command.
+#[derive(Debug)]
+pub struct Row<S: 'static = Settings> {
     /// In lower case with hyphens, from which every other spelling follows: `keep-alive-timeout`.
     pub name: &'static str,
     /// The letter of the short flag, for the few that are typed every day.
@@ -16,7 +16,7 @@ pub struct Row {
     /// The heading it stands under in the help and in the reference.
     pub group: &'static str,
     /// How its value is written, which values are allowed, and where the value goes.
-    pub kind: Kind,
+    pub kind: Kind<S>,
     /// As a user would write it; empty: unset.
     pub default: &'static str,
     /// A right value that is not the default: the reference shows it, the tests use it.
@@ -32,8 +32,8 @@ pub struct Row {
 }
 
 /// How a value is written and checked; each holds the setter of the field that it ends in.
-#[derive(Clone, Copy, Debug)]
-pub enum Kind {
+#[derive(Debug)]
+pub enum Kind<S: 'static = Settings> {
     /// A number with a unit, in a range that includes both ends.
     Number {
         /// How the number is written.
@@ -43,45 +43,64 @@ pub enum Kind {
         /// The largest that is allowed.
         most: u64,
         /// Stores it.
-        set: fn(&mut Settings, u64),
+        set: fn(&mut S, u64),
     },
     /// `on` or `off`; the flag alone means `on`.
     Switch {
         /// Stores it.
-        set: fn(&mut Settings, bool),
+        set: fn(&mut S, bool),
     },
     /// One of a few words.
     Choice {
         /// The words, as written.
         words: &'static [&'static str],
         /// Stores the word with this index.
-        set: fn(&mut Settings, usize),
+        set: fn(&mut S, usize),
     },
     /// A path, relative to `--chdir`; whether it exists is looked at later.
     Path {
         /// `FILE` or `DIR`.
         shape: &'static str,
         /// Stores it.
-        set: fn(&mut Settings, PathBuf),
+        set: fn(&mut S, PathBuf),
     },
     /// Anything with a grammar of its own.
     Form {
         /// The grammar in a few letters: `PREFIX=DIR`.
         shape: &'static str,
         /// Reads, checks and stores it, or says in half a sentence what is wrong.
-        set: fn(&mut Settings, &str) -> Result<(), String>,
+        set: fn(&mut S, &str) -> Result<(), String>,
     },
 }
 
 /// What the names of our variables start with.
 pub(crate) const VARIABLE_PREFIX: &str = "ADYTON_";
 
+// Written out, because a derived one would want `S` to be `Copy`, of which a row holds nothing.
+impl<S> Clone for Row<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Row<S> {}
+
+impl<S> Clone for Kind<S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S> Copy for Kind<S> {}
+
 impl Row {
     /// The row with this name, written with hyphens.
     pub fn find(name: &str) -> Option<&'static Row> {
         crate::ROWS.iter().find(|row| row.name == name)
     }
+}
 
+impl<S> Row<S> {
     /// `--keep-alive-timeout`.
     pub fn flag(&self) -> String {
         format!("--{}", self.name)
@@ -127,7 +146,7 @@ impl Row {
     /// # Errors
     ///
     /// Half a sentence that says what is right, to stand behind the name and the value.
-    pub fn apply(&self, settings: &mut Settings, text: &str) -> Result<(), String> {
+    pub fn apply(&self, settings: &mut S, text: &str) -> Result<(), String> {
         if text.contains('\0') {
             // Only a keyword can bring one: paths and variables of the kernel end there.
             return Err("a NUL character cannot be part of a setting".to_owned());

@@ -5,6 +5,7 @@ mod handler;
 mod interpreter;
 mod items;
 mod logging;
+mod measure;
 mod path;
 mod payload;
 mod serving;
@@ -65,6 +66,7 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
         Ok(Command::Worker(place, settings)) => {
             serving::work(py, &settings, &place).map(|done| end(py, done))
         }
+        Ok(Command::Bench(bench)) => return py.detach(|| measure::bench(&bench, color)),
         Ok(Command::Client(client)) => return order(py, &client, color),
         Ok(Command::Check(settings)) => {
             serving::check(py, &settings).map(|found| println!("adyton: {found}"))

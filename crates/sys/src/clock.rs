@@ -16,6 +16,12 @@ pub fn monotonic_us() -> u64 {
     us_of(ClockId::Monotonic)
 }
 
+/// Nanoseconds of `CLOCK_MONOTONIC`.
+pub fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()
+}
+
 /// Microseconds of CPU time that this thread has used: a system call.
 pub fn thread_us() -> u64 {
     us_of(ClockId::ThreadCPUTime)

@@ -4,10 +4,13 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::buffer::spare_capacity;
-use rustix::event::{Timespec, epoll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 
 /// Events taken from the kernel in one call: enough for a busy loop, and 3 KiB to touch.
 const EVENTS_MAX: usize = 256;
+
+/// From this on, a wait need not be exact.
+const COARSE_NS: u64 = 5_000_000;
 
 /// What a descriptor is watched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,5 +132,31 @@ impl Epoll {
             Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// As [`Epoll::wait`], for at most `timeout_ns`; it may wake a millisecond early. Short waits cost a second system
+    /// call when nothing is ready yet, as epoll knows only milliseconds before Linux 5.11.
+    ///
+    /// # Errors
+    ///
+    /// None that a correct program sees.
+    pub fn wait_ns(&self, events: &mut Events, timeout_ns: u64) -> io::Result<()> {
+        if timeout_ns >= COARSE_NS {
+            return self.wait(events, Some(u32::try_from(timeout_ns / 1_000_000).unwrap_or(u32::MAX)));
+        }
+        self.wait(events, Some(0))?;
+        if events.is_empty() && timeout_ns > 0 {
+            let timeout = Timespec {
+                tv_sec: 0,
+                // Below 10⁹, as it is below `COARSE_NS`.
+                tv_nsec: timeout_ns.cast_signed(),
+            };
+            match poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.wait(events, Some(0))?;
+        }
+        Ok(())
     }
 }

@@ -203,6 +203,46 @@ pub fn accept(listener: impl AsFd) -> io::Result<Option<Accepted>> {
     }
 }
 
+/// Begins to connect to a TCP address, without Nagle's delay; the socket is writable when it is connected, or has
+/// failed, which [`pending_error`] says.
+///
+/// # Errors
+///
+/// As connect(2), `EINPROGRESS` excepted; as socket(2): `EMFILE`.
+pub fn connect_tcp(address: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    begun(rustix::net::connect(&socket, &address))?;
+    Ok(socket)
+}
+
+/// Connects to a unix socket; unlike TCP, this is done or has failed at once.
+///
+/// # Errors
+///
+/// As connect(2): `EAGAIN` when the server's queue is full.
+pub fn connect_unix(path: &Path) -> io::Result<OwnedFd> {
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    Ok(socket)
+}
+
+fn begun(connected: rustix::io::Result<()>) -> io::Result<()> {
+    match connected {
+        Ok(()) | Err(Errno::INPROGRESS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What has happened to a socket since it was asked last: why it could not connect, or was cut.
+pub fn pending_error(socket: impl AsFd) -> Option<io::Error> {
+    match sockopt::socket_error(socket) {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) | Err(error) => Some(error.into()),
+    }
+}
+
 /// Reads what has arrived, up to the length of `buffer`; 0 is the peer's end.
 ///
 /// # Errors

@@ -1,0 +1,258 @@
+//! One answer as it arrives: where it ends, and whether it is right. No I/O.
+
+use adyton_http1::{BodyFraming, Chunked, Received, Refusal};
+
+use crate::plan::{Check, Statuses};
+
+/// What is right.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    pub(crate) statuses: Statuses,
+    pub(crate) check: Check,
+    /// The right body.
+    pub(crate) body: Vec<u8>,
+    /// The answers have no body, whatever their heads say.
+    pub(crate) to_head: bool,
+}
+
+/// What an answer turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Judgement {
+    /// Right in all that is checked.
+    Right,
+    /// The status is not one of the right ones; its body is of no interest then.
+    WrongStatus,
+    /// The status is right, the body is not.
+    WrongBody,
+}
+
+/// A complete answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Answer {
+    pub(crate) judgement: Judgement,
+    pub(crate) status: u16,
+    pub(crate) head_bytes: u64,
+    pub(crate) body_bytes: u64,
+    /// The server takes further requests on this connection.
+    pub(crate) keep_alive: bool,
+}
+
+/// Reads the answers of one connection, in any pieces in which they come.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    /// What has come of a head that is not complete.
+    held: Vec<u8>,
+    body: Option<InBody>,
+}
+
+#[derive(Debug)]
+struct InBody {
+    head: Received,
+    chunked: Chunked,
+    /// Bytes of the body that have come.
+    bytes: u64,
+    /// All of them were right.
+    right: bool,
+}
+
+impl Reader {
+    /// Whether nothing of the next answer has come.
+    pub(crate) fn is_between(&self) -> bool {
+        self.held.is_empty() && self.body.is_none()
+    }
+
+    /// Forgets what has come: the connection is another one.
+    pub(crate) fn reset(&mut self) {
+        self.held.clear();
+        self.body = None;
+    }
+
+    /// Reads from the front of `input`; returns how much it took, and the answer if that completed one. To be
+    /// repeated with the rest. `keep` gets each piece of the body.
+    ///
+    /// # Errors
+    ///
+    /// The answer breaks a rule of HTTP.
+    pub(crate) fn feed(
+        &mut self,
+        input: &[u8],
+        expected: &Expected,
+        keep: &mut impl FnMut(&[u8]),
+    ) -> Result<(usize, Option<Answer>), Refusal> {
+        let mut taken = 0;
+        if self.body.is_none() {
+            let Some((bytes, head)) = self.feed_head(input, expected.to_head)? else {
+                return Ok((input.len(), None));
+            };
+            taken = bytes;
+            if head.status < 200 {
+                return Ok((taken, None));
+            }
+            self.body = Some(InBody { head, chunked: Chunked::new(), bytes: 0, right: true });
+        }
+        let Some(body) = &mut self.body else { return Ok((taken, None)) };
+        let (bytes, is_complete) = body.feed(&input[taken..], expected, keep)?;
+        taken += bytes;
+        let answer = is_complete.then(|| body.judge(expected));
+        if is_complete {
+            self.body = None;
+        }
+        Ok((taken, answer))
+    }
+
+    /// The server has ended the connection: the answer, if that was its end.
+    pub(crate) fn end(&mut self, expected: &Expected) -> Option<Answer> {
+        let body = self.body.take_if(|body| body.head.framing == BodyFraming::UntilClose)?;
+        Some(body.judge(expected))
+    }
+
+    fn feed_head(&mut self, input: &[u8], to_head: bool) -> Result<Option<(usize, Received)>, Refusal> {
+        if self.held.is_empty() {
+            if let Some(head) = Received::parse(input, to_head)? {
+                return Ok(Some((head.bytes, head)));
+            }
+            self.held.extend_from_slice(input);
+            return Ok(None);
+        }
+        let before = self.held.len();
+        self.held.extend_from_slice(input);
+        let Some(head) = Received::parse(&self.held, to_head)? else { return Ok(None) };
+        self.held.clear();
+        Ok(Some((head.bytes - before, head)))
+    }
+}
+
+impl InBody {
+    /// Takes what belongs to the body from `input`; returns how much that is, and whether the body is complete.
+    fn feed(
+        &mut self,
+        input: &[u8],
+        expected: &Expected,
+        keep: &mut impl FnMut(&[u8]),
+    ) -> Result<(usize, bool), Refusal> {
+        match self.head.framing {
+            BodyFraming::None => Ok((0, true)),
+            BodyFraming::UntilClose => {
+                self.take(input, expected, keep);
+                Ok((input.len(), false))
+            }
+            BodyFraming::Length(length) => {
+                let here = usize::try_from(length - self.bytes).map_or(input.len(), |left| left.min(input.len()));
+                self.take(&input[..here], expected, keep);
+                Ok((here, self.bytes == length))
+            }
+            BodyFraming::Chunked => {
+                let mut at = 0;
+                while at < input.len() && !self.chunked.is_done() {
+                    let decoded = self.chunked.decode(&input[at..])?;
+                    let data = &input[at..][decoded.data];
+                    at += decoded.consumed;
+                    self.take(data, expected, keep);
+                }
+                Ok((at, self.chunked.is_done()))
+            }
+        }
+    }
+
+    fn take(&mut self, data: &[u8], expected: &Expected, keep: &mut impl FnMut(&[u8])) {
+        keep(data);
+        if expected.check == Check::Body && self.right {
+            let at = usize::try_from(self.bytes).unwrap_or(usize::MAX);
+            self.right = expected.body.get(at..).and_then(|rest| rest.get(..data.len())) == Some(data);
+        }
+        self.bytes += data.len() as u64;
+    }
+
+    fn judge(&self, expected: &Expected) -> Answer {
+        let is_right = match expected.check {
+            _ if expected.to_head => true,
+            Check::Body => self.right && self.bytes == expected.body.len() as u64,
+            Check::Length => self.bytes == expected.body.len() as u64,
+            Check::Nothing => true,
+        };
+        let judgement = if !expected.statuses.have(self.head.status) {
+            Judgement::WrongStatus
+        } else if is_right {
+            Judgement::Right
+        } else {
+            Judgement::WrongBody
+        };
+        Answer {
+            judgement,
+            status: self.head.status,
+            head_bytes: self.head.bytes as u64,
+            body_bytes: self.bytes,
+            keep_alive: self.head.keep_alive,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
+
+    use super::*;
+
+    fn expected(check: Check) -> Expected {
+        Expected { statuses: Statuses::Successful, check, body: b"hello".to_vec(), to_head: false }
+    }
+
+    /// Feeds the text in pieces of each size; the outcomes must be the same. Gives them, and what was kept.
+    fn feed(text: &[u8], expected: &Expected) -> (Vec<(Judgement, u16, u64)>, Vec<u8>) {
+        let mut outcomes = Vec::new();
+        for size in 1..=text.len() {
+            let (mut reader, mut kept, mut found) = (Reader::default(), Vec::new(), Vec::new());
+            for mut piece in text.chunks(size) {
+                while !piece.is_empty() {
+                    let (taken, answer) =
+                        reader.feed(piece, expected, &mut |data| kept.extend_from_slice(data)).unwrap();
+                    piece = &piece[taken..];
+                    found.extend(answer);
+                }
+            }
+            found.extend(reader.end(expected));
+            let found: Vec<_> = found.iter().map(|a| (a.judgement, a.status, a.body_bytes)).collect();
+            outcomes.push((found, kept));
+        }
+        outcomes.dedup();
+        assert_eq!(1, outcomes.len(), "{outcomes:?}");
+        outcomes.remove(0)
+    }
+
+    const RIGHT: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+    #[test]
+    fn right_answers() {
+        let chunks = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n";
+        let until_close = b"HTTP/1.1 200 OK\r\n\r\nhello";
+        let interim = [b"HTTP/1.1 103 Early Hints\r\nLink: a\r\n\r\n".as_slice(), RIGHT].concat();
+        for text in [RIGHT, chunks, until_close, &interim] {
+            let one = (vec![(Judgement::Right, 200, 5)], b"hello".to_vec());
+            assert_eq!(one, feed(text, &expected(Check::Body)));
+        }
+        let (found, _) = feed(&RIGHT.repeat(3), &expected(Check::Body));
+        assert_eq!(vec![(Judgement::Right, 200, 5); 3], found);
+    }
+
+    #[test]
+    fn wrong_answers() {
+        let cases: [(&[u8], Check, Judgement); 6] = [
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo", Check::Body, Judgement::WrongBody),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo", Check::Length, Judgement::Right),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", Check::Body, Judgement::WrongBody),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!", Check::Length, Judgement::WrongBody),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!", Check::Nothing, Judgement::Right),
+            (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 5\r\n\r\nhello", Check::Body, Judgement::WrongStatus),
+        ];
+        for (text, check, judgement) in cases {
+            let (found, _) = feed(text, &expected(check));
+            assert_eq!(vec![judgement], found.iter().map(|answer| answer.0).collect::<Vec<_>>());
+        }
+    }
+
+    /// A body that is cut short is no answer.
+    #[test]
+    fn cut_short() {
+        assert_eq!(0, feed(&RIGHT[..RIGHT.len() - 1], &expected(Check::Body)).0.len());
+    }
+}

@@ -1,0 +1,114 @@
+//! A bound on a figure, for scripts: `p99>50ms`, `rate<1000`, `errors>0`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::latency::Latency;
+use crate::report::{Report, float};
+
+/// Something that may hold of a report.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    text: String,
+    figure: Figure,
+    is_above: bool,
+    /// In microseconds for times.
+    bound: f64,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug)]
+enum Figure {
+    /// A time of [`Latency`]: from when a request was due, if there is a rate.
+    Time(fn(&Latency) -> f64),
+    Rate,
+    Errors,
+    Cpu,
+}
+
+const TIMES: [(&str, fn(&Latency) -> f64); 7] = [
+    ("mean", |times| times.mean_us),
+    ("p50", |times| times.p50_us),
+    ("p90", |times| times.p90_us),
+    ("p99", |times| times.p99_us),
+    ("p99.9", |times| times.p999_us),
+    ("p99.99", |times| times.p9999_us),
+    ("max", |times| times.max_us),
+];
+
+const UNITS: [(&str, f64); 3] = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
+
+impl Condition {
+    /// Whether it holds; `None` when the report does not know the figure.
+    pub fn holds(&self, report: &Report) -> Option<bool> {
+        let figure = match self.figure {
+            Figure::Time(of) => of(&report.response.unwrap_or(report.service)),
+            Figure::Rate => report.rate,
+            Figure::Errors => float(report.counts.wrong()),
+            Figure::Cpu => report.server?.cpu_us_per_request,
+        };
+        Some(if self.is_above { figure > self.bound } else { figure < self.bound })
+    }
+}
+
+impl FromStr for Condition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let at = text.find(['<', '>']).ok_or("write a condition as p99>50ms")?;
+        let (name, bound) = (text[..at].trim(), text[at + 1..].trim());
+        let figure = match name {
+            "rate" => Figure::Rate,
+            "errors" => Figure::Errors,
+            "cpu" => Figure::Cpu,
+            _ => {
+                let found = TIMES.iter().find(|(time, _)| *time == name);
+                let names: Vec<&str> = TIMES.iter().map(|(time, _)| *time).collect();
+                let known = || format!("{name} is not a figure; there are {}, rate, errors and cpu", names.join(", "));
+                Figure::Time(found.ok_or_else(known)?.1)
+            }
+        };
+        let bound = match figure {
+            Figure::Time(_) => time_us(bound).ok_or("write the time as 50ms, 200us or 1.5s")?,
+            _ => number(bound).ok_or("write the bound as a number")?,
+        };
+        Ok(Self { text: text.to_owned(), figure, is_above: text[at..].starts_with('>'), bound })
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A time as written, in microseconds.
+fn time_us(text: &str) -> Option<f64> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.')?;
+    let (_, scale) = UNITS.iter().find(|(unit, _)| *unit == &text[end..])?;
+    Some(number(&text[..end])? * scale)
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "an error here is a failed test; the numbers are exact")]
+
+    use super::*;
+
+    #[test]
+    fn what_is_understood() {
+        let bound = |text: &str| text.parse::<Condition>().map(|condition| (condition.is_above, condition.bound));
+
+        assert_eq!(Ok((true, 50_000.0)), bound("p99>50ms"));
+        assert_eq!(Ok((true, 1_500_000.0)), bound("p99.9 > 1.5s"));
+        assert_eq!(Ok((false, 1000.0)), bound("rate<1000"));
+        assert_eq!(Ok((true, 0.0)), bound("errors>0"));
+        for wrong in ["p99", "p98>1ms", "p99>50", "rate<1ms", "rate<-1", "p99>ms", "p99>infs"] {
+            assert!(bound(wrong).is_err(), "{wrong}");
+        }
+    }
+}

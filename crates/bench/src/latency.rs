@@ -1,0 +1,100 @@
+//! How long things took: histograms in nanoseconds, and what is told of them.
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// The longest time that is told apart: an hour. What takes longer counts as this.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// Three digits: a percentile is right within a thousandth.
+const DIGITS: u8 = 3;
+
+/// Times of one kind.
+#[derive(Clone, Debug)]
+pub(crate) struct Times(Histogram<u64>);
+
+impl Times {
+    pub(crate) fn new() -> Self {
+        // The bounds are constants, and right: see the test.
+        #[expect(clippy::expect_used, reason = "constants")]
+        Self(Histogram::new_with_bounds(1, LONGEST_NS, DIGITS).expect("the bounds are in range"))
+    }
+
+    /// Adds one time in nanoseconds.
+    #[inline]
+    pub(crate) fn add(&mut self, ns: u64) {
+        self.0.saturating_record(ns);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        // Both have the same bounds.
+        let _ = self.0.add(&other.0);
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.0.len()
+    }
+
+    /// The sum over the count, in microseconds; 0 without any.
+    pub(crate) fn mean_us(&self) -> f64 {
+        self.0.mean() / 1e3
+    }
+
+    /// The time that so many of a hundred do not exceed, in microseconds.
+    pub(crate) fn percentile_us(&self, percentile: f64) -> f64 {
+        us(self.0.value_at_percentile(percentile))
+    }
+
+    pub(crate) fn summary(&self) -> Latency {
+        Latency {
+            count: self.count(),
+            mean_us: self.mean_us(),
+            min_us: us(self.0.min()),
+            p50_us: self.percentile_us(50.0),
+            p75_us: self.percentile_us(75.0),
+            p90_us: self.percentile_us(90.0),
+            p99_us: self.percentile_us(99.0),
+            p999_us: self.percentile_us(99.9),
+            p9999_us: self.percentile_us(99.99),
+            max_us: us(self.0.max()),
+        }
+    }
+}
+
+/// What is told of times of one kind, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latency {
+    pub count: u64,
+    pub mean_us: f64,
+    pub min_us: f64,
+    pub p50_us: f64,
+    pub p75_us: f64,
+    pub p90_us: f64,
+    pub p99_us: f64,
+    pub p999_us: f64,
+    pub p9999_us: f64,
+    pub max_us: f64,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "three digits are all there is")]
+fn us(ns: u64) -> f64 {
+    ns as f64 / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles() {
+        let mut times = Times::new();
+        (1..=1000).for_each(|ms: u64| times.add(ms * 1_000_000));
+        times.add(u64::MAX);
+        let close = |expected: f64, actual: f64| assert!((actual / expected - 1.0).abs() < 0.002, "{actual}");
+
+        close(500_500.0, times.percentile_us(50.0));
+        close(990_000.0, times.percentile_us(99.0));
+        close(LONGEST_NS as f64 / 1e3, times.summary().max_us);
+        assert_eq!(1001, times.count());
+    }
+}

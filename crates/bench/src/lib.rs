@@ -1,0 +1,36 @@
+//! A load generator that checks every answer, and says when its own figures mean nothing.
+//!
+//! A [`Plan`] says what is asked, how often, and what is right. [`run`] asks once to learn what a right answer is,
+//! then drives one [event loop per thread](generator), watches the [server's processes](server_side) and the
+//! [machine](machine) meanwhile, and puts it all into a [`Report`], which carries the [reasons](verdict) why its
+//! figures must not be used, if there are any.
+//!
+//! What is counted is settled in one place, [`tally`]: each request that was sent ends in exactly one of its counts.
+
+#![forbid(unsafe_code)]
+
+mod answer;
+mod arrivals;
+mod calibrate;
+mod condition;
+mod connection;
+mod generator;
+mod in_flight;
+mod latency;
+mod machine;
+mod plan;
+mod probe;
+mod report;
+mod run;
+mod server_side;
+mod tally;
+mod text;
+mod url;
+mod verdict;
+
+pub use condition::Condition;
+pub use plan::{Arrivals, Body, Check, Load, Plan, Statuses, Until};
+pub use report::Report;
+pub use run::{Failure, Progress, run};
+pub use text::{Ink, table};
+pub use url::{Address, Url};

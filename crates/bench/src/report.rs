@@ -1,0 +1,295 @@
+//! What a run has found, as one value that programs can read.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::latency::Latency;
+use crate::machine::{Machine, TICK_US};
+use crate::plan::{Arrivals, Load, Plan};
+use crate::probe::Learnt;
+use crate::server_side::Used;
+use crate::tally::{Counts, OwnLimits, Second, Tally};
+use crate::verdict::{self, Reason};
+
+/// What the kernel said while the load was on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Observed {
+    /// The length of the measurement.
+    pub(crate) elapsed_ns: u64,
+    /// Between the two looks at the server and the machine.
+    pub(crate) watched_ns: u64,
+    pub(crate) ceiling_rate: f64,
+    pub(crate) server_cpu_us: u64,
+    /// The server's processes at the end, if they are ours to see.
+    pub(crate) server: Option<Used>,
+    pub(crate) own_cpu_us: u64,
+    pub(crate) machine: Machine,
+}
+
+/// The result of one run. Times of requests are in microseconds, sizes in bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Which shape this is: `adyton-bench/1`.
+    pub schema: &'static str,
+    /// The version of this program.
+    pub version: &'static str,
+    /// Why the figures must not be used; empty when they may.
+    pub invalid: Vec<Reason>,
+    /// What was asked.
+    pub asked: Asked,
+    /// Length of the measurement in seconds.
+    pub seconds: f64,
+    /// Right answers a second.
+    pub rate: f64,
+    /// Every request, by what became of it.
+    pub counts: Counts,
+    /// Answers by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Why requests have no answer.
+    pub errors: BTreeMap<String, u64>,
+    /// What this program itself ran out of.
+    pub own_limits: OwnLimits,
+    /// From the time at which a request was due to its last byte; only with an open loop.
+    pub response: Option<Latency>,
+    /// From sending to the last byte.
+    pub service: Latency,
+    /// From sending to the first byte.
+    pub first_byte: Latency,
+    /// From beginning to connect to the connection; of connections that were made within the measurement.
+    pub connect: Option<Latency>,
+    /// Bytes of the heads of right answers.
+    pub head_bytes: u64,
+    /// Bytes of the bodies of right answers.
+    pub body_bytes: u64,
+    /// Connections that were made within the measurement.
+    pub connections_made: u64,
+    /// Right answers by connection.
+    pub fairness: Fairness,
+    /// Requests under way on average.
+    pub in_flight_mean: f64,
+    /// The age of the oldest request that has no answer, in milliseconds.
+    pub oldest_ms: u64,
+    /// Requests of an open loop that were due and found no connection.
+    pub never_sent: u64,
+    /// Second by second.
+    pub series: Vec<Second>,
+    /// This program.
+    pub generator: GeneratorSide,
+    /// The server's processes, if they are on this machine and ours to see.
+    pub server: Option<ServerSide>,
+    /// Everything else on this machine.
+    pub machine: MachineSide,
+}
+
+/// What was asked, and how.
+#[derive(Clone, Debug, Serialize)]
+pub struct Asked {
+    pub url: String,
+    pub method: String,
+    pub connections: u32,
+    pub threads: u32,
+    pub keep_alive: bool,
+    pub pipeline: u32,
+    /// `closed`, `constant` or `poisson`.
+    pub load: &'static str,
+    /// Requests a second that were due; only with an open loop.
+    pub rate: Option<f64>,
+    pub seed: Option<u64>,
+    pub warm_up_ms: u64,
+    pub timeout_ms: u64,
+    /// The right answer.
+    pub status: u16,
+    pub answer_head_bytes: u64,
+    pub answer_body_bytes: u64,
+    /// What of it is compared.
+    pub checked: &'static str,
+}
+
+/// How evenly connections were served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Fairness {
+    /// Right answers of the connection that got fewest.
+    pub min: u64,
+    /// Of the one in the middle.
+    pub median: u64,
+    /// Of the one that got most.
+    pub max: u64,
+    /// Jain's index: 1 when all got the same, one over their number when one got all.
+    pub jain: f64,
+}
+
+/// This program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct GeneratorSide {
+    /// CPU time of the busiest thread over the length of the measurement, from 0 to 1.
+    pub busy: f64,
+    /// Requests a second that it could send and check, given the CPU.
+    pub ceiling_rate: f64,
+}
+
+/// The server's processes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct ServerSide {
+    /// Processes that listen, and their descendants, at the end.
+    pub processes: u32,
+    /// CPU time over requests that had an outcome.
+    pub cpu_us_per_request: f64,
+    /// CPUs that were busy with it on average.
+    pub cpus: f64,
+    /// Proportional memory at the end.
+    pub pss_bytes: u64,
+}
+
+/// Everything else on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MachineSide {
+    /// CPU time that the hypervisor gave to others, in percent of all.
+    pub steal_percent: f64,
+    /// CPUs that were busy with other programs on average; unknown if the server is here and not ours to see.
+    pub foreign_cpus: Option<f64>,
+    /// Connections that found a listen queue full.
+    pub listen_overflows: u64,
+    /// Connections that a listener has dropped.
+    pub listen_drops: u64,
+}
+
+impl Report {
+    pub(crate) fn new(plan: &Plan, learnt: &Learnt, tally: Tally, observed: &Observed) -> Self {
+        let seconds = float(observed.elapsed_ns.max(1)) / 1e9;
+        let mut report = Self {
+            schema: "adyton-bench/1",
+            version: env!("CARGO_PKG_VERSION"),
+            invalid: Vec::new(),
+            asked: Asked::new(plan, learnt),
+            seconds,
+            rate: float(tally.counts.right) / seconds,
+            counts: tally.counts,
+            own_limits: tally.own,
+            response: matches!(plan.load, Load::Open { .. }).then(|| tally.response.summary()),
+            service: tally.service.summary(),
+            first_byte: tally.first_byte.summary(),
+            connect: (tally.connect.count() > 0).then(|| tally.connect.summary()),
+            head_bytes: tally.head_bytes,
+            body_bytes: tally.body_bytes,
+            connections_made: tally.connections_made,
+            fairness: Fairness::of(tally.by_connection),
+            in_flight_mean: tally.in_flight_mean,
+            oldest_ms: tally.oldest_ns / 1_000_000,
+            never_sent: tally.never_sent,
+            series: tally.seconds,
+            generator: GeneratorSide {
+                busy: float(tally.cpu_us) / 1e6 / seconds,
+                ceiling_rate: observed.ceiling_rate,
+            },
+            server: observed.server.map(|used| ServerSide::new(used, observed, &tally.counts)),
+            machine: MachineSide::new(plan, observed),
+            statuses: tally.statuses,
+            errors: tally.causes.iter().map(|(cause, count)| (cause.to_string(), *count)).collect(),
+        };
+        report.invalid = verdict::reasons(&report);
+        report
+    }
+
+    /// Whether the figures may be used.
+    pub fn is_valid(&self) -> bool {
+        self.invalid.is_empty()
+    }
+
+    /// The report as JSON, on several lines.
+    ///
+    /// # Errors
+    ///
+    /// None that is known: every field can be written.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+}
+
+impl Asked {
+    fn new(plan: &Plan, learnt: &Learnt) -> Self {
+        let (load, rate, seed) = match plan.load {
+            Load::Closed => ("closed", None, None),
+            Load::Open { rate, arrivals: Arrivals::Constant, .. } => ("constant", Some(rate), None),
+            Load::Open { rate, arrivals: Arrivals::Poisson, seed } => ("poisson", Some(rate), Some(seed)),
+        };
+        Self {
+            url: plan.url.to_string(),
+            method: plan.method.clone(),
+            connections: plan.connections,
+            threads: plan.threads,
+            keep_alive: plan.keep_alive,
+            pipeline: plan.pipeline,
+            load,
+            rate,
+            seed,
+            warm_up_ms: plan.warm_up_ms,
+            timeout_ms: plan.timeout_ms,
+            status: learnt.answer.status,
+            answer_head_bytes: learnt.answer.head_bytes,
+            answer_body_bytes: learnt.answer.body_bytes,
+            checked: plan.checked(),
+        }
+    }
+}
+
+impl Fairness {
+    fn of(mut counts: Vec<u64>) -> Self {
+        counts.sort_unstable();
+        let (Some(min), Some(max)) = (counts.first().copied(), counts.last().copied()) else {
+            return Self::default();
+        };
+        let sum: f64 = counts.iter().map(|count| float(*count)).sum();
+        let squares: f64 = counts.iter().map(|count| float(*count).powi(2)).sum();
+        let jain = if squares > 0.0 { sum * sum / (float(counts.len() as u64) * squares) } else { 0.0 };
+        Self { min, median: counts[counts.len() / 2], max, jain }
+    }
+}
+
+impl ServerSide {
+    fn new(used: Used, observed: &Observed, counts: &Counts) -> Self {
+        let cpu_us = float(observed.server_cpu_us);
+        Self {
+            processes: used.processes,
+            cpu_us_per_request: cpu_us / float(counts.settled().max(1)),
+            cpus: cpu_us * 1e3 / float(observed.watched_ns.max(1)),
+            pss_bytes: used.pss_bytes,
+        }
+    }
+}
+
+impl MachineSide {
+    fn new(plan: &Plan, observed: &Observed) -> Self {
+        let machine = &observed.machine;
+        let busy_us = float(machine.busy_ticks * TICK_US);
+        let known_us = float(observed.own_cpu_us + observed.server_cpu_us);
+        let is_elsewhere = !plan.url.is_local();
+        let foreign_cpus = (busy_us - known_us).max(0.0) * 1e3 / float(observed.watched_ns.max(1));
+        Self {
+            steal_percent: 100.0 * float(machine.steal_ticks) / float(machine.all_ticks.max(1)),
+            foreign_cpus: (observed.server.is_some() || is_elsewhere).then_some(foreign_cpus),
+            listen_overflows: machine.listen_overflows,
+            listen_drops: machine.listen_drops,
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts and times far below 2⁵³")]
+pub(crate) fn float(number: u64) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fairness_is_one_when_all_got_the_same() {
+        let fair = Fairness::of(vec![5, 5, 5]);
+        let unfair = Fairness::of(vec![9, 0, 0]);
+
+        assert_eq!((5, 5, 5), (fair.min, fair.median, fair.max));
+        assert!((fair.jain - 1.0).abs() < 1e-9);
+        assert!((unfair.jain - 1.0 / 3.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,207 @@
+//! One run: learn what is right, calibrate, load, watch, and report.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use adyton_sys::{clock, process};
+
+use crate::calibrate::NullResponder;
+use crate::generator::{Generator, Shared};
+use crate::machine::Machine;
+use crate::plan::{Check, Load, Plan, Until};
+use crate::probe::{Learnt, learn};
+use crate::report::{Observed, Report};
+use crate::server_side::{Server, Used, own_cpu_us};
+use crate::tally::Tally;
+use crate::url::Address;
+
+/// How long the calibration takes, in milliseconds; its first part is warm-up.
+const CALIBRATION_MS: u64 = 400;
+const CALIBRATION_WARM_UP_MS: u64 = 100;
+
+/// A measurement that goes by the number of requests ends here at the latest, in milliseconds: a day.
+const LONGEST_MS: u64 = 86_400_000;
+
+/// Why there is no report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The plan contradicts itself: a sentence.
+    Plan(String),
+    /// The server does not answer as it should before anything is measured, or the kernel refuses: a sentence.
+    Refused(String),
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Since the measurement began; negative during the warm-up.
+    pub seconds: f64,
+    /// Right answers so far.
+    pub right: u64,
+    /// Everything else so far that had an outcome.
+    pub wrong: u64,
+}
+
+/// Runs a plan until its end, or until `stop`; `on_second` is told about once a second how far it is.
+///
+/// # Errors
+///
+/// See [`Failure`]. Errors of the server during the measurement are no failure but figures.
+pub fn run(plan: &Plan, stop: &AtomicBool, on_second: &mut dyn FnMut(Progress)) -> Result<Report, Failure> {
+    check(plan)?;
+    process::raise_descriptors_max();
+    let refused = |error: io::Error| Failure::Refused(format!("the kernel refuses: {error}"));
+    let request = plan.request();
+    let learnt = learn(plan, &request).map_err(Failure::Refused)?;
+    let server = Server::find(&plan.url.address);
+    let ceiling = calibrate(plan, &learnt, &request).map_err(refused)?;
+    let (tally, observed) = load(plan, &learnt, &request, &server, (stop, on_second)).map_err(refused)?;
+    Ok(Report::new(plan, &learnt, tally, &Observed { ceiling_rate: ceiling, ..observed }))
+}
+
+fn check(plan: &Plan) -> Result<(), Failure> {
+    let wrong = |what: &str| Err(Failure::Plan(what.to_owned()));
+    if plan.connections < plan.threads || plan.threads == 0 {
+        return wrong("each thread needs a connection: ask for at least as many connections as threads");
+    }
+    if plan.pipeline == 0 || (plan.pipeline > 1 && !plan.keep_alive) {
+        return wrong("only connections that are kept alive can have several requests under way");
+    }
+    match plan.load {
+        Load::Open { .. } if plan.pipeline > 1 => wrong("an open loop sends one request at a time on a connection"),
+        Load::Open { rate, .. } if !(rate.is_finite() && rate > 0.0) => wrong("the rate must be above 0"),
+        _ => Ok(()),
+    }
+}
+
+/// How many such requests a second this program can send and check with the CPU time of as many threads.
+fn calibrate(plan: &Plan, learnt: &Learnt, request: &[u8]) -> io::Result<f64> {
+    let null = NullResponder::new()?;
+    let mut easy = plan.clone();
+    easy.url.address = Address::Tcp(null.address);
+    (easy.threads, easy.connections, easy.load) = (1, plan.connections.min(64), Load::Closed);
+    (easy.until, easy.warm_up_ms) = (Until::Duration(CALIBRATION_MS), CALIBRATION_WARM_UP_MS);
+    let done = AtomicBool::new(false);
+    let tally = thread::scope(|scope| {
+        let responder = scope.spawn(|| null.serve(request.len(), &learnt.raw, &done));
+        let stop = AtomicBool::new(false);
+        let nobody = Server::default();
+        let loaded = load(&easy, learnt, request, &nobody, (&stop, &mut |_| {}));
+        done.store(true, Ordering::Relaxed);
+        let served = responder.join().unwrap_or_else(|_| Err(io::Error::other("the null responder panicked")));
+        served.and(loaded)
+    })?;
+    #[expect(clippy::cast_precision_loss, reason = "counts far below 2⁵³")]
+    let rate = |tally: &Tally| tally.counts.settled() as f64 * 1e6 / tally.cpu_us.max(1) as f64;
+    Ok(rate(&tally.0) * f64::from(plan.threads))
+}
+
+type Told<'a> = (&'a AtomicBool, &'a mut dyn FnMut(Progress));
+
+/// Loads the server with as many threads as the plan wants, and watches meanwhile.
+fn load(
+    plan: &Plan,
+    learnt: &Learnt,
+    request: &[u8],
+    server: &Server,
+    (stop, on_second): Told<'_>,
+) -> io::Result<(Tally, Observed)> {
+    let start_ns = clock::monotonic_ns() + plan.warm_up_ms * 1_000_000;
+    let longest_ms = match plan.until {
+        Until::Duration(ms) => ms,
+        Until::Requests(_) => LONGEST_MS,
+    };
+    let shared = Shared {
+        plan,
+        expected: &learnt.expected,
+        request_bytes: request.len(),
+        requests: &request.repeat(plan.pipeline as usize + 1),
+        start_ns,
+        end_ns: start_ns + longest_ms * 1_000_000,
+        tickets: AtomicU64::new(0),
+        stop,
+        progress: (0..plan.threads).map(|_| <(AtomicU64, AtomicU64)>::default()).collect(),
+    };
+    let generators: io::Result<Vec<_>> =
+        (0..plan.threads as usize).map(|thread| Generator::new(&shared, thread)).collect();
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            generators?.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
+        let observed = watch(&shared, server, on_second, &|| threads.iter().all(thread::ScopedJoinHandle::is_finished));
+        let mut all = Tally::new(start_ns, matches!(plan.load, Load::Open { .. }), 0);
+        for thread in threads {
+            all.merge(thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the load panicked")))?);
+        }
+        Ok((all, observed))
+    })
+}
+
+/// What server and machine have used until some moment.
+struct Moment {
+    ns: u64,
+    used: Used,
+    machine: Machine,
+    own_us: u64,
+}
+
+impl Moment {
+    fn now(server: &Server) -> Self {
+        Self { ns: clock::monotonic_ns(), used: server.used(), machine: Machine::now(), own_us: own_cpu_us() }
+    }
+}
+
+/// Looks at the server and the machine when the measurement begins and when it ends, and tells how far it is.
+fn watch(
+    shared: &Shared<'_>,
+    server: &Server,
+    on_second: &mut dyn FnMut(Progress),
+    is_done: &dyn Fn() -> bool,
+) -> Observed {
+    let mut before = None;
+    let mut told_s = i64::MIN;
+    while !is_done() {
+        let now_ns = clock::monotonic_ns();
+        if before.is_none() && now_ns >= shared.start_ns {
+            before = Some(Moment::now(server));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "nanoseconds of a day")]
+        let seconds = now_ns.cast_signed().wrapping_sub(shared.start_ns.cast_signed()) as f64 / 1e9;
+        #[expect(clippy::cast_possible_truncation, reason = "seconds of a day")]
+        let whole_s = seconds.floor() as i64;
+        if whole_s > told_s {
+            told_s = whole_s;
+            let sum = |which: fn(&(AtomicU64, AtomicU64)) -> &AtomicU64| {
+                shared.progress.iter().map(|counts| which(counts).load(Ordering::Relaxed)).sum()
+            };
+            on_second(Progress { seconds, right: sum(|counts| &counts.0), wrong: sum(|counts| &counts.1) });
+        }
+        // Short enough for the two looks to be where they should, and seldom enough to cost nothing.
+        let next_ns = if before.is_none() { shared.start_ns } else { shared.end_ns };
+        let left_ns = next_ns.saturating_sub(clock::monotonic_ns()).clamp(100_000, 20_000_000);
+        thread::sleep(Duration::from_nanos(left_ns));
+    }
+    let after = Moment::now(server);
+    let before = before.unwrap_or_else(|| Moment::now(server));
+    Observed {
+        elapsed_ns: after.ns.min(shared.end_ns).saturating_sub(shared.start_ns),
+        watched_ns: after.ns.saturating_sub(before.ns),
+        ceiling_rate: 0.0,
+        server_cpu_us: after.used.cpu_us.saturating_sub(before.used.cpu_us),
+        server: server.is_known().then_some(after.used),
+        own_cpu_us: after.own_us.saturating_sub(before.own_us),
+        machine: after.machine.since(&before.machine),
+    }
+}
+
+impl Plan {
+    /// What is compared, in words.
+    pub(crate) fn checked(&self) -> &'static str {
+        match self.check {
+            Check::Body => "status and every byte of the body",
+            Check::Length => "status and length",
+            Check::Nothing => "status",
+        }
+    }
+}

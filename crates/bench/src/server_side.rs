@@ -1,0 +1,162 @@
+//! The server's processes on this machine: who listens at the port, with children; their CPU time and memory.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::Path;
+
+use crate::machine::TICK_US;
+use crate::url::Address;
+
+/// Processes of one server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Server {
+    /// Those that listen; their descendants are looked up whenever something is asked.
+    listeners: Vec<u32>,
+}
+
+/// What the processes have used until now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Used {
+    /// CPU time in microseconds, that of children who have ended included.
+    pub(crate) cpu_us: u64,
+    /// Proportional memory (PSS) in bytes: what several share counts in parts.
+    pub(crate) pss_bytes: u64,
+    /// How many processes there are.
+    pub(crate) processes: u32,
+}
+
+impl Server {
+    /// Finds who listens at `address`; nobody if that is another machine, or we may not see it.
+    pub(crate) fn find(address: &Address) -> Self {
+        let sockets = match address {
+            Address::Tcp(address) => ["/proc/net/tcp", "/proc/net/tcp6"]
+                .iter()
+                .flat_map(|path| tcp_listeners(&fs::read_to_string(path).unwrap_or_default(), address.port()))
+                .collect::<HashSet<_>>(),
+            Address::Unix(path) => unix_listeners(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path),
+        };
+        let mut listeners: Vec<u32> = pids().filter(|pid| holds(*pid, &sockets)).collect();
+        listeners.sort_unstable();
+        Self { listeners }
+    }
+
+    /// Whether it was found.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.listeners.is_empty()
+    }
+
+    /// What its processes have used until now.
+    pub(crate) fn used(&self) -> Used {
+        let stats: HashMap<u32, Stat> = pids().filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
+        let mut tree: HashSet<u32> = HashSet::new();
+        let mut todo = self.listeners.clone();
+        while let Some(pid) = todo.pop() {
+            if tree.insert(pid) {
+                todo.extend(stats.iter().filter(|(_, stat)| stat.parent == pid).map(|(pid, _)| *pid));
+            }
+        }
+        let living = tree.iter().filter_map(|pid| stats.get(pid).map(|stat| (*pid, stat)));
+        living.fold(Used::default(), |used, (pid, stat)| Used {
+            cpu_us: used.cpu_us + stat.cpu_us,
+            pss_bytes: used.pss_bytes + pss_bytes(pid),
+            processes: used.processes + 1,
+        })
+    }
+}
+
+/// CPU time of this process, in microseconds.
+pub(crate) fn own_cpu_us() -> u64 {
+    Stat::of(std::process::id()).map_or(0, |stat| stat.cpu_us)
+}
+
+/// What /proc/PID/stat says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stat {
+    parent: u32,
+    cpu_us: u64,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The name stands in parentheses, and may hold any of the characters that part the fields.
+    fn parse(text: &str) -> Option<Self> {
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        // Field 3, the state, is the first here: ppid is 4, and 14 to 17 are utime, stime, cutime and cstime.
+        let parent = fields.get(1)?.parse().ok()?;
+        let ticks: u64 = fields.get(11..15)?.iter().filter_map(|text| text.parse::<u64>().ok()).sum();
+        Some(Self { parent, cpu_us: ticks * TICK_US })
+    }
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The inodes of sockets that listen (state 0A) at `port` at any address.
+fn tcp_listeners(text: &str, port: u16) -> Vec<String> {
+    let suffix = format!(":{port:04X}");
+    text.lines()
+        .skip(1)
+        .filter_map(|line| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let listens = fields.get(1)?.ends_with(&suffix) && *fields.get(3)? == "0A";
+            listens.then(|| fields.get(9).map(|inode| (*inode).to_owned()))?
+        })
+        .collect()
+}
+
+/// The inodes of sockets bound to `path`.
+fn unix_listeners(text: &str, path: &Path) -> HashSet<String> {
+    let path = path.to_string_lossy();
+    let is_ours = |line: &&str| line.split_whitespace().nth(7) == Some(path.as_ref());
+    text.lines().filter(is_ours).filter_map(|line| line.split_whitespace().nth(6).map(str::to_owned)).collect()
+}
+
+/// Whether a process has one of the sockets open.
+fn holds(pid: u32, sockets: &HashSet<String>) -> bool {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|link| {
+        let name = link.to_string_lossy();
+        name.strip_prefix("socket:[")
+            .and_then(|rest| rest.strip_suffix(']'))
+            .is_some_and(|inode| sockets.contains(inode))
+    })
+}
+
+fn pss_bytes(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let kib = text.lines().find_map(|line| line.strip_prefix("Pss:")?.split_whitespace().next()?.parse().ok());
+    kib.unwrap_or(0_u64) << 10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses() {
+        let text = "42 (a) b (c) S 7 42 42 0 -1 4194560 1 2 3 4 10 20 3 4 20 0 1 0 5 6 7";
+
+        assert_eq!(Some(Stat { parent: 7, cpu_us: 370_000 }), Stat::parse(text));
+    }
+
+    /// This test listens itself.
+    #[test]
+    fn who_listens_is_found() {
+        #[expect(clippy::unwrap_used, reason = "an error here is a failed test")]
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        #[expect(clippy::unwrap_used, reason = "as above")]
+        let address = listener.local_addr().unwrap();
+        let server = Server::find(&Address::Tcp(address));
+
+        assert_eq!(vec![std::process::id()], server.listeners);
+        assert!(server.used().pss_bytes > 100_000);
+        drop(listener);
+        assert!(!Server::find(&Address::Tcp(address)).is_known());
+    }
+}

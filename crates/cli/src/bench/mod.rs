@@ -1,0 +1,60 @@
+//! `adyton bench`: what the user asks of the load generator.
+
+mod rows;
+
+use std::path::PathBuf;
+
+pub use rows::ROWS;
+
+/// Everything that `adyton bench` is told, checked as far as this crate can.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
+pub struct Bench {
+    /// Where to, as typed.
+    pub url: String,
+    pub connections: u32,
+    pub threads: u32,
+    pub duration_ms: u64,
+    /// 0: as many as the duration allows.
+    pub requests: u64,
+    pub keep_alive: bool,
+    pub pipeline: u32,
+    /// Requests a second; none: a closed loop.
+    pub rate: Option<u64>,
+    pub poisson: bool,
+    pub seed: u64,
+    pub warm_up_ms: u64,
+    pub timeout_ms: u64,
+    pub method: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub data: Option<Data>,
+    /// Empty: any of 2xx.
+    pub expect_status: Vec<u16>,
+    pub check: Check,
+    pub expect_body: Option<PathBuf>,
+    pub expect_sha256: Option<[u8; 32]>,
+    /// Conditions as typed; the generator reads them.
+    pub fail_if: Vec<String>,
+    pub json: bool,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// As typed.
+    Text(String),
+    /// What a file holds.
+    File(PathBuf),
+}
+
+/// What of an answer's body is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Check {
+    /// Every byte.
+    #[default]
+    Body,
+    /// The length.
+    Length,
+    /// Nothing.
+    Nothing,
+}

@@ -1,0 +1,290 @@
+//! The options of `adyton bench`, in the order of its help.
+
+use super::{Bench, Check, Data};
+use crate::row::{Kind, Row};
+use crate::units::Unit;
+
+/// What a row leaves out.
+const ROW: Row<Bench> = Row {
+    name: "",
+    short: None,
+    group: "",
+    kind: Kind::Switch { set: |_, _| {} },
+    default: "",
+    example: "",
+    repeatable: false,
+    ambient: None,
+    help: "",
+    detail: "",
+};
+
+const LOAD: Row<Bench> = Row { group: "Load", ..ROW };
+const REQUEST: Row<Bench> = Row { group: "Request", ..ROW };
+const CHECKS: Row<Bench> = Row { group: "What is right", ..ROW };
+const OUTPUT: Row<Bench> = Row { group: "Result", ..ROW };
+
+/// A count that its range lets fit into 32 bits.
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+const fn count(least: u64, most: u64, set: fn(&mut Bench, u64)) -> Kind<Bench> {
+    Kind::Number { unit: Unit::Count, least, most, set }
+}
+
+const fn time(least: u64, set: fn(&mut Bench, u64)) -> Kind<Bench> {
+    Kind::Number { unit: Unit::Duration, least, most: 86_400_000, set }
+}
+
+/// Every option.
+pub static ROWS: &[Row<Bench>] = &[
+    Row {
+        name: "connections",
+        short: Some('c'),
+        kind: count(1, 65_536, |bench, number| bench.connections = small(number)),
+        default: "64",
+        example: "120",
+        help: "connections at the same time",
+        detail: "Of all threads together, and at least one for each.",
+        ..LOAD
+    },
+    Row {
+        name: "threads",
+        short: Some('t'),
+        kind: count(1, 256, |bench, number| bench.threads = small(number)),
+        default: "1",
+        example: "2",
+        help: "threads, each with an event loop of its own",
+        detail: "One is enough until the report says that the generator measures itself; more only help with CPUs that \
+                 the server does not need.",
+        ..LOAD
+    },
+    Row {
+        name: "duration",
+        short: Some('d'),
+        kind: time(100, |bench, ms| bench.duration_ms = ms),
+        default: "10s",
+        example: "1m",
+        help: "how long to measure, after the warm-up",
+        detail: "What is under way at the end is counted as that, and not as an answer.",
+        ..LOAD
+    },
+    Row {
+        name: "requests",
+        short: Some('n'),
+        kind: count(0, 1 << 50, |bench, number| bench.requests = number),
+        default: "0",
+        example: "10000",
+        help: "measure so many requests instead; 0: the duration counts",
+        detail: "The measurement ends when each of them has an answer, or an error.",
+        ..LOAD
+    },
+    Row {
+        name: "keep-alive",
+        short: Some('k'),
+        kind: Kind::Switch { set: |bench, on| bench.keep_alive = on },
+        default: "on",
+        example: "off",
+        help: "send several requests over a connection",
+        detail: "Off, each request has a connection of its own, and the time to make it counts.",
+        ..LOAD
+    },
+    Row {
+        name: "pipeline",
+        kind: count(1, 1024, |bench, number| bench.pipeline = small(number)),
+        default: "1",
+        example: "16",
+        help: "requests under way on a connection at once",
+        detail: "Browsers never send the next request before the answer to the last has come, so figures with more \
+                 than 1 say little about users.",
+        ..LOAD
+    },
+    Row {
+        name: "rate",
+        kind: count(1, 100_000_000, |bench, number| bench.rate = Some(number)),
+        example: "5000",
+        help: "requests a second that are due, whatever the server does",
+        detail: "An open loop: requests come as users do, who do not wait for one another, and the time of an answer \
+                 begins when its request was due. Without a rate each connection sends the next request when it has \
+                 its answer (a closed loop), and a server that stalls is asked nothing meanwhile.",
+        ..LOAD
+    },
+    Row {
+        name: "arrivals",
+        kind: Kind::Choice {
+            words: &["constant", "poisson"],
+            set: |bench, index| bench.poisson = index == 1,
+        },
+        default: "constant",
+        example: "poisson",
+        help: "how requests with a rate lie in time",
+        detail: "`constant`: at equal distances. `poisson`: independent of one another, as many users are: sometimes \
+                 several at once.",
+        ..LOAD
+    },
+    Row {
+        name: "seed",
+        kind: count(0, u64::MAX, |bench, number| bench.seed = number),
+        default: "1",
+        example: "7",
+        help: "what random times are made of",
+        detail: "The same seed gives the same times.",
+        ..LOAD
+    },
+    Row {
+        name: "warm-up",
+        kind: time(0, |bench, ms| bench.warm_up_ms = ms),
+        default: "1s",
+        example: "5s",
+        help: "load before the measurement that counts nowhere",
+        detail: "Connections are made, caches fill, and slow starts end.",
+        ..LOAD
+    },
+    Row {
+        name: "timeout",
+        kind: time(10, |bench, ms| bench.timeout_ms = ms),
+        default: "5s",
+        example: "1s",
+        help: "give an answer up that takes longer",
+        detail: "Its connection is closed, and another takes its place; the report says how many there were.",
+        ..LOAD
+    },
+    Row {
+        name: "method",
+        short: Some('X'),
+        kind: Kind::Form { shape: "METHOD", set: set_method },
+        example: "HEAD",
+        help: "the method; GET, or POST with a body",
+        detail: "Any token of RFC 9110, in capitals as servers want it.",
+        ..REQUEST
+    },
+    Row {
+        name: "header",
+        short: Some('H'),
+        kind: Kind::Form { shape: "NAME:VALUE", set: set_header },
+        example: "Accept:text/html",
+        repeatable: true,
+        help: "a field of every request",
+        detail: "One of the name Host, User-Agent, Content-Length or Connection takes the place of ours.",
+        ..REQUEST
+    },
+    Row {
+        name: "data",
+        kind: Kind::Form { shape: "TEXT|@FILE", set: set_data },
+        example: "@order.json",
+        help: "the body of every request",
+        detail: "As typed, or what a file holds. Its type is yours to say, with a header.",
+        ..REQUEST
+    },
+    Row {
+        name: "expect-status",
+        kind: Kind::Form { shape: "CODE[,CODE...]", set: set_statuses },
+        example: "200,304",
+        help: "statuses that are right; any of 2xx without",
+        detail: "An answer with another status is no answer: it does not count into any figure but that of errors.",
+        ..CHECKS
+    },
+    Row {
+        name: "check",
+        kind: Kind::Choice {
+            words: &["body", "length", "nothing"],
+            set: |bench, index| bench.check = [Check::Body, Check::Length, Check::Nothing][index],
+        },
+        default: "body",
+        example: "length",
+        help: "what of each body must be as in the first answer",
+        detail: "`body`: every byte. `length`: the number of bytes, for pages that show the time. `nothing`: for pages \
+                 whose length varies, too; it must still be what the head of the answer promises.",
+        ..CHECKS
+    },
+    Row {
+        name: "expect-body",
+        kind: Kind::Path { shape: "FILE", set: |bench, path| bench.expect_body = Some(path) },
+        example: "expected.html",
+        help: "the right body, instead of the first answer's",
+        detail: "Nothing is measured when the first answer has another.",
+        ..CHECKS
+    },
+    Row {
+        name: "expect-sha256",
+        kind: Kind::Form { shape: "HEX", set: set_sha256 },
+        example: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+        help: "the SHA-256 that the body of the first answer must have",
+        detail: "The others must be the same, byte by byte.",
+        ..CHECKS
+    },
+    Row {
+        name: "fail-if",
+        kind: Kind::Form { shape: "CONDITION", set: set_condition },
+        example: "p99>50ms",
+        repeatable: true,
+        help: "exit with 1 if this holds",
+        detail: "A figure, one of < and >, and a bound: p50, p90, p99, p99.9, p99.99, max or mean with a time; rate, \
+                 errors or cpu (microseconds a request) with a number. The time is that from when a request was due \
+                 if there is a rate. A run that is invalid exits with 1 always.",
+        ..OUTPUT
+    },
+    Row {
+        name: "json",
+        kind: Kind::Switch { set: |bench, on| bench.json = on },
+        default: "off",
+        example: "on",
+        help: "print the report as JSON",
+        detail: "For programs: everything that was counted, and why it is invalid if it is.",
+        ..OUTPUT
+    },
+];
+
+fn set_method(bench: &mut Bench, text: &str) -> Result<(), String> {
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if text.is_empty() || !text.bytes().all(is_token) {
+        return Err("a method is a word, as GET".to_owned());
+    }
+    bench.method = Some(text.to_owned());
+    Ok(())
+}
+
+fn set_header(bench: &mut Bench, text: &str) -> Result<(), String> {
+    let (name, value) = text.split_once(':').ok_or("write NAME:VALUE")?;
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_token) || value.chars().any(|letter| letter.is_control()) {
+        return Err("write NAME:VALUE, without control characters".to_owned());
+    }
+    bench.headers.push((name.to_owned(), value.trim().to_owned()));
+    Ok(())
+}
+
+fn set_data(bench: &mut Bench, text: &str) -> Result<(), String> {
+    bench.data = Some(match text.strip_prefix('@') {
+        Some("") => return Err("the name of the file is missing behind @".to_owned()),
+        Some(file) => Data::File(file.into()),
+        None => Data::Text(text.to_owned()),
+    });
+    Ok(())
+}
+
+fn set_statuses(bench: &mut Bench, text: &str) -> Result<(), String> {
+    for code in text.split(',') {
+        let status = code.trim().parse().ok().filter(|status| (200..1000).contains(status));
+        bench.expect_status.push(status.ok_or("a status is a number from 200 to 999")?);
+    }
+    Ok(())
+}
+
+fn set_sha256(bench: &mut Bench, text: &str) -> Result<(), String> {
+    let mut hash = [0; 32];
+    let is_hex = text.len() == 2 * hash.len() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    for (index, byte) in hash.iter_mut().enumerate().filter(|_| is_hex) {
+        *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap_or_default();
+    }
+    bench.expect_sha256 = Some(is_hex.then_some(hash).ok_or("a SHA-256 has 64 hexadecimal digits")?);
+    Ok(())
+}
+
+fn set_condition(bench: &mut Bench, text: &str) -> Result<(), String> {
+    if !text.contains(['<', '>']) {
+        return Err("write a condition as p99>50ms".to_owned());
+    }
+    bench.fail_if.push(text.to_owned());
+    Ok(())
+}

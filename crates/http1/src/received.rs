@@ -1,0 +1,135 @@
+//! The head of an answer, as a client reads it: RFC 9112 sections 4 and 6.3.
+//!
+//! Only what a client needs to know where the answer ends and whether it is right; everything is checked
+//! as strictly as in a request, so that a server that sends nonsense is found out.
+
+use crate::bytes::number;
+use crate::field::Field;
+use crate::framing::{Options, only_chunked};
+use crate::refusal::Stop;
+use crate::{BodyFraming, Known, Refusal};
+
+/// What the head of an answer says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The status code, from 100 to 999. Below 200 the answer is an interim one: another head follows.
+    pub status: u16,
+    /// How the body that follows is delimited.
+    pub framing: BodyFraming,
+    /// Whether the server takes further requests on this connection.
+    pub keep_alive: bool,
+    /// Length of the head in bytes, the empty line included.
+    pub bytes: usize,
+}
+
+/// The longest head that is read: what curl takes is 300 KiB, and no server that is measured sends as much.
+const HEAD_BYTES_MAX: usize = 64 << 10;
+
+/// `HTTP/1.1 200`, the shortest status line without its line end (the space behind it is often left out).
+const STATUS_LINE_BYTES_MIN: usize = 12;
+
+impl Received {
+    /// Parses one head at the start of `input`, the answer to a HEAD request if `to_head`; `None`: it is not
+    /// complete yet.
+    ///
+    /// # Errors
+    ///
+    /// The head breaks a rule: nothing behind it on this connection can be trusted.
+    pub fn parse(input: &[u8], to_head: bool) -> Result<Option<Received>, Refusal> {
+        match read(input, to_head) {
+            Ok(received) => Ok(Some(received)),
+            Err(Stop::Short) if input.len() >= HEAD_BYTES_MAX => Err(TOO_LONG),
+            Err(Stop::Short) => Ok(None),
+            Err(Stop::Refused(refusal)) => Err(refusal),
+        }
+    }
+}
+
+/// The fields that matter, while they are gathered.
+#[derive(Default)]
+struct Gathered {
+    length: Option<u64>,
+    chunked: bool,
+    options: Options,
+}
+
+fn read(input: &[u8], to_head: bool) -> Result<Received, Stop> {
+    let (is_1_1, status, mut at) = status_line(input)?;
+    let mut gathered = Gathered::default();
+    loop {
+        match input.get(at..) {
+            Some([b'\r', b'\n', ..]) => break,
+            None | Some([] | [b'\r']) => return Err(Stop::Short),
+            Some([b' ' | b'\t', ..]) => return Err(FOLDED.into()),
+            Some(_) => {}
+        }
+        let (field, next) = Field::read(input, at)?;
+        gathered.add(field.known, field.value.of(input))?;
+        at = next;
+    }
+    let framing = gathered.framing(status, to_head)?;
+    let stays = !gathered.options.close && (is_1_1 || gathered.options.keep_alive);
+    let keep_alive = stays && framing != BodyFraming::UntilClose;
+    Ok(Received { status, framing, keep_alive, bytes: at + 2 })
+}
+
+/// Whether it is HTTP/1.1, the status, and where the fields begin.
+fn status_line(input: &[u8]) -> Result<(bool, u16, usize), Stop> {
+    let known = input.len().min(b"HTTP/1.".len());
+    if input[..known] != b"HTTP/1."[..known] {
+        return Err(NO_HTTP.into());
+    }
+    let Some(end) = memchr::memchr(b'\n', input) else { return Err(Stop::Short) };
+    let line = input[..end].strip_suffix(b"\r").ok_or(BAD_LINE)?;
+    let (Some(version @ (b'0' | b'1')), Some(b' '), Some(digits)) = (line.get(7), line.get(8), line.get(9..12))
+    else {
+        return Err(BAD_LINE.into());
+    };
+    let status = number(digits).and_then(|number| u16::try_from(number).ok()).filter(|status| *status >= 100);
+    if line.len() > STATUS_LINE_BYTES_MIN && line[STATUS_LINE_BYTES_MIN] != b' ' {
+        return Err(BAD_LINE.into());
+    }
+    Ok((*version == b'1', status.ok_or(BAD_LINE)?, end + 1))
+}
+
+impl Gathered {
+    fn add(&mut self, known: Known, value: &[u8]) -> Result<(), Refusal> {
+        match known {
+            Known::ContentLength => {
+                let length = number(value).ok_or(BAD_LENGTH)?;
+                if self.length.is_some_and(|earlier| earlier != length) {
+                    return Err(BAD_LENGTH);
+                }
+                self.length = Some(length);
+            }
+            Known::TransferEncoding => {
+                only_chunked(value).map_err(|_| BAD_CODING)?;
+                self.chunked = true;
+            }
+            Known::Connection => self.options.read(value),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// RFC 9112 section 6.3, in its order.
+    fn framing(&self, status: u16, to_head: bool) -> Result<BodyFraming, Refusal> {
+        if to_head || status < 200 || status == 204 || status == 304 {
+            return Ok(BodyFraming::None);
+        }
+        match (self.chunked, self.length) {
+            (true, Some(_)) => Err(TWO_FRAMINGS),
+            (true, None) => Ok(BodyFraming::Chunked),
+            (false, Some(length)) => Ok(BodyFraming::Length(length)),
+            (false, None) => Ok(BodyFraming::UntilClose),
+        }
+    }
+}
+
+const NO_HTTP: Refusal = Refusal::bad("The answer is not HTTP/1.");
+const BAD_LINE: Refusal = Refusal::bad("The status line is malformed.");
+const BAD_LENGTH: Refusal = Refusal::bad("Content-Length is not one number.");
+const BAD_CODING: Refusal = Refusal::bad("Transfer-Encoding is not chunked alone.");
+const TWO_FRAMINGS: Refusal = Refusal::bad("The answer has both Content-Length and Transfer-Encoding.");
+const FOLDED: Refusal = Refusal::bad("A field is folded over two lines.");
+const TOO_LONG: Refusal = Refusal::bad("The head of the answer does not end.");

@@ -1,0 +1,27 @@
+"""What is measured: an answer, one that takes 20 ms, one with a number, and other statuses."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+_numbers = itertools.count(10_000_000_000)
+
+
+def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Answer with twelve bytes."""
+    path = environ["PATH_INFO"]
+    body, status = b"Hello World!", "200 OK"
+    if path == "/sleep":
+        time.sleep(0.02)
+    elif path == "/number":
+        body = b"%d\n" % next(_numbers)
+    elif path.startswith("/status/"):
+        status = f"{path.removeprefix('/status/')} As asked"
+    start_response(status, [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])
+    return [body]

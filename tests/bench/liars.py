@@ -1,0 +1,108 @@
+"""A server that does not do what its answers say, in the way that its first argument names.
+
+Prints the port at which it listens. Ends when its standard input does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RIGHT = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nHello World!"
+BAD_GATEWAY = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\nHello World!"
+STALL_FROM_S, STALL_S = 2.5, 1.0
+
+_numbers = itertools.count(1)
+_first_at: list[float] = []
+
+
+def age() -> float:
+    """Return how long ago the first request came."""
+    if not _first_at:
+        _first_at.append(time.monotonic())
+    return time.monotonic() - _first_at[0]
+
+
+def every_tenth(other: bytes, otherwise: bytes = RIGHT) -> bytes:
+    """Return `other` for every tenth request."""
+    return other if next(_numbers) % 10 == 0 else otherwise
+
+
+def stalls() -> bytes:
+    """Answer nobody for a second, and then all."""
+    if STALL_FROM_S < age() < STALL_FROM_S + STALL_S:
+        time.sleep(STALL_FROM_S + STALL_S - age())
+    return RIGHT
+
+
+def gets_slower() -> bytes:
+    """Take longer from second to second."""
+    time.sleep(0.002 + age() * 0.002)
+    return RIGHT
+
+
+def never() -> bytes:
+    """Keep every tenth waiting for longer than anybody does."""
+    if next(_numbers) % 10 == 0:
+        time.sleep(600)
+    return RIGHT
+
+
+ANSWERS: dict[str, Callable[[], bytes]] = {
+    "honest": lambda: RIGHT,
+    "bad-gateway": lambda: every_tenth(BAD_GATEWAY),
+    "cut-short": lambda: every_tenth(RIGHT[:-3]),
+    "empty": lambda: every_tenth(b""),
+    "wrong-object": lambda: every_tenth(RIGHT.replace(b"World", b"Wolrd")),
+    "wrong-length": lambda: every_tenth(RIGHT.replace(b"12", b"11")[:-1]),
+    "malformed": lambda: every_tenth(b"HTTP/1.1 200 OK\r\nContent-Length: twelve\r\n\r\nHello World!"),
+    "twice": lambda: every_tenth(RIGHT * 2),
+    "stalls": stalls,
+    "gets-slower": gets_slower,
+    "never": never,
+    "differs": lambda: RIGHT.replace(b"Hello", b"%05d" % next(_numbers)),
+    "small-queue": lambda: RIGHT,
+}
+CUTS = {"cut-short", "empty"}
+"""These end the connection behind an answer that is not whole."""
+
+
+def serve(connection: socket.socket, kind: str) -> None:
+    """Answer each request of one connection; an answer that is not whole ends it."""
+    held = b""
+    with connection:
+        while data := connection.recv(65536):
+            held += data
+            while b"\r\n\r\n" in held:
+                head, _, held = held.partition(b"\r\n\r\n")
+                answer = ANSWERS[kind]()
+                connection.sendall(answer)
+                if (kind in CUTS and answer != RIGHT) or b"connection: close" in head.lower():
+                    return
+
+
+def main() -> None:
+    """Listen and serve, a thread for each connection."""
+    kind = sys.argv[1]
+    listener = socket.create_server(("127.0.0.1", 0), backlog=8 if kind == "small-queue" else 1024)
+    sys.stdout.write(f"{listener.getsockname()[1]}\n")
+    sys.stdout.flush()
+    threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+    while True:
+        connection, _ = listener.accept()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        threading.Thread(target=serve, args=(connection, kind), daemon=True).start()
+        if kind == "small-queue" and age() > 0.2:
+            time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main()
