@@ -13,6 +13,7 @@ pub mod file_names;
 pub mod folders;
 pub mod heads;
 pub mod range_lists;
+pub mod received;
 mod text;
 
 /// Shows bytes in the message of a panic.

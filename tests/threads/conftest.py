@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 
+PATIENT = ("--write-idle-timeout=10m", "--write-rate-grace=10m")
+"""Clients that do not read are waited for: how long a test lets them wait depends on the machine."""
+
+
 @pytest.fixture(scope="session")
 def shared(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Site]:
     """Return the server with so many threads; the first to ask starts it."""
@@ -22,7 +26,8 @@ def shared(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> 
 
     def find(threads: int) -> Site:
         if threads not in sites:
-            sites[threads] = start(serve_session, tmp_path_factory.mktemp("site"), threads)
+            folder = tmp_path_factory.mktemp("site")
+            sites[threads] = start(serve_session, folder, threads, *PATIENT)
         return sites[threads]
 
     return find

@@ -56,6 +56,17 @@ def test_reference_is_the_program() -> None:
     assert page == adyton("reference")
 
 
+def test_bench_reference_is_the_program() -> None:
+    """The page of `adyton bench` is the one that the program prints, and both helps have its options."""
+    page = (ROOT / "docs/reference/bench.md").read_text()
+    rows = set(reference_rows(page))
+    helps = [set(help_rows(adyton("bench", flag))) for flag in ("-h", "--help")]
+
+    assert page == adyton("reference", "bench")
+    assert len(rows) > 20
+    assert [[], []] == [differences(rows, found - {"--help"}) for found in helps]
+
+
 def test_help_has_every_row() -> None:
     """Each setting of the reference is in both helps of `serve`, and the other way round."""
     rows = set(reference_rows(adyton("reference")))
@@ -72,11 +83,11 @@ def test_help_has_every_command() -> None:
     """What `adyton help` names, there is: each command answers with its own help, or does its work."""
     text = adyton("help")
     commands = re.findall(r"^  adyton ([a-z-]+)", text, re.MULTILINE)
-    own, orders = commands[:5], commands[5:]
+    own, orders = commands[:6], commands[6:]
 
-    assert ["serve", "check", "help", "reference", "--version"] == own
+    assert ["serve", "check", "bench", "help", "reference", "--version"] == own
     assert ["status", "top", "reload", "stop", "workers", "log-level", "dump"] == orders
-    for command in ("serve", "check"):
+    for command in ("serve", "check", "bench"):
         assert adyton("help", command) == adyton(command, "--help")
     for order in orders:
         assert adyton(order, "--help").startswith(f"Usage: adyton {order}")

@@ -137,7 +137,8 @@ impl InBody {
                 Ok((input.len(), false))
             }
             BodyFraming::Length(length) => {
-                let here = usize::try_from(length - self.bytes).map_or(input.len(), |left| left.min(input.len()));
+                let here =
+                    usize::try_from(length - self.bytes).map_or(input.len(), |left| left.min(input.len()));
                 self.take(&input[..here], expected, keep);
                 Ok((here, self.bytes == length))
             }
@@ -242,7 +243,11 @@ mod tests {
             (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", Check::Body, Judgement::WrongBody),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!", Check::Length, Judgement::WrongBody),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!", Check::Nothing, Judgement::Right),
-            (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 5\r\n\r\nhello", Check::Body, Judgement::WrongStatus),
+            (
+                b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 5\r\n\r\nhello",
+                Check::Body,
+                Judgement::WrongStatus,
+            ),
         ];
         for (text, check, judgement) in cases {
             let (found, _) = feed(text, &expected(check));

@@ -1,6 +1,7 @@
 //! The times at which the requests of an open loop are due.
 
 use crate::plan::Arrivals;
+use crate::random::Random;
 
 /// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
@@ -20,8 +21,12 @@ impl Schedule {
     pub(crate) fn new(rate: f64, arrivals: Arrivals, seed: u64, (thread, threads): (u32, u32)) -> Self {
         let distance_ns = SECOND_NS * f64::from(threads) / rate;
         let first_ns = distance_ns * f64::from(thread) / f64::from(threads);
-        let mut schedule =
-            Self { arrivals, distance_ns, next_ns: first_ns, random: Random(seed ^ (u64::from(thread) << 32)) };
+        let mut schedule = Self {
+            arrivals,
+            distance_ns,
+            next_ns: first_ns,
+            random: Random::new(seed ^ (u64::from(thread) << 32)),
+        };
         if arrivals == Arrivals::Poisson {
             schedule.next_ns = 0.0;
             schedule.advance();
@@ -31,7 +36,11 @@ impl Schedule {
 
     /// When the next request is due.
     pub(crate) fn next_ns(&self) -> u64 {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and years away from 2⁶³")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive, and years away from 2⁶³"
+        )]
         let next = self.next_ns as u64;
         next
     }
@@ -43,24 +52,6 @@ impl Schedule {
             // 1 minus it, because the logarithm of 0 is infinite.
             Arrivals::Poisson => -(1.0 - self.random.unit()).ln() * self.distance_ns,
         };
-    }
-}
-
-/// `SplitMix64` (Steele, Lea, Flood 2014): 64 bits of state, good enough for times, and the same everywhere.
-#[derive(Clone, Debug)]
-struct Random(u64);
-
-impl Random {
-    /// A number of [0, 1).
-    fn unit(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        #[expect(clippy::cast_precision_loss, reason = "53 bits are what a double holds")]
-        let unit = (bits >> 11) as f64 / (1_u64 << 53) as f64;
-        unit
     }
 }
 

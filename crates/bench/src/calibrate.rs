@@ -32,12 +32,17 @@ impl NullResponder {
         Ok(Self { listener, address })
     }
 
-    /// Answers until `stop`: for each `request_bytes` that come, `answer` is sent.
+    /// Answers until `stop`: for each `request_bytes` that come, `answer` is sent; `closes` ends the connection then.
     ///
     /// # Errors
     ///
     /// epoll fails.
-    pub(crate) fn serve(&self, request_bytes: usize, answer: &[u8], stop: &AtomicBool) -> io::Result<()> {
+    pub(crate) fn serve(
+        &self,
+        request_bytes: usize,
+        (answer, closes): (&[u8], bool),
+        stop: &AtomicBool,
+    ) -> io::Result<()> {
         let epoll = Epoll::new()?;
         epoll.add(&self.listener, LISTENER, Interest::Level)?;
         let (mut events, mut buffer) = (Events::new(), vec![0; 64 << 10]);
@@ -48,15 +53,24 @@ impl NullResponder {
                 if event.token == LISTENER {
                     while let Ok(Some((socket, _))) = socket::accept(&self.listener) {
                         epoll.add(&socket, peers.len() as u64, Interest::Edge)?;
-                        peers.push(Some(Peer { socket, come_bytes: 0, owed_bytes: 0, offset: 0 }));
+                        peers.push(Some(Peer {
+                            socket,
+                            come_bytes: 0,
+                            owed_bytes: 0,
+                            has_answered: false,
+                            offset: 0,
+                        }));
                     }
                     continue;
                 }
-                let Some(slot) = usize::try_from(event.token).ok().and_then(|index| peers.get_mut(index)) else {
+                let Some(slot) = usize::try_from(event.token).ok().and_then(|index| peers.get_mut(index))
+                else {
                     continue;
                 };
-                let goes_on = slot.as_mut().map(|peer| peer.serve(request_bytes, answer, &mut buffer));
-                if !matches!(goes_on, Some(Ok(true))) {
+                let served = slot
+                    .as_mut()
+                    .map(|peer| (peer.serve(request_bytes, answer, &mut buffer), peer.is_done()));
+                if !matches!(served, Some((Ok(true), is_done)) if !(closes && is_done)) {
                     *slot = None;
                 }
             }
@@ -71,11 +85,18 @@ struct Peer {
     come_bytes: usize,
     /// Bytes of answers that the kernel has not taken.
     owed_bytes: usize,
+    /// Something was answered.
+    has_answered: bool,
     /// Where in an answer the next byte is.
     offset: usize,
 }
 
 impl Peer {
+    /// Whether it has all that it asked for.
+    fn is_done(&self) -> bool {
+        self.has_answered && self.owed_bytes == 0
+    }
+
     /// Whether the connection goes on.
     fn serve(&mut self, request_bytes: usize, answer: &[u8], buffer: &mut [u8]) -> io::Result<bool> {
         loop {
@@ -94,7 +115,10 @@ impl Peer {
         }
         while self.owed_bytes > 0 {
             let end = answer.len().min(self.offset + self.owed_bytes);
-            let Some(bytes) = socket::send(self.socket.as_fd(), &answer[self.offset..end], false)? else { break };
+            let Some(bytes) = socket::send(self.socket.as_fd(), &answer[self.offset..end], false)? else {
+                break;
+            };
+            self.has_answered = true;
             self.owed_bytes -= bytes;
             self.offset = (self.offset + bytes) % answer.len();
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::latency::Latency;
+use crate::latency::{COLUMNS, Latency};
 use crate::report::{Report, float};
 
 /// Something that may hold of a report.
@@ -25,16 +25,6 @@ enum Figure {
     Errors,
     Cpu,
 }
-
-const TIMES: [(&str, fn(&Latency) -> f64); 7] = [
-    ("mean", |times| times.mean_us),
-    ("p50", |times| times.p50_us),
-    ("p90", |times| times.p90_us),
-    ("p99", |times| times.p99_us),
-    ("p99.9", |times| times.p999_us),
-    ("p99.99", |times| times.p9999_us),
-    ("max", |times| times.max_us),
-];
 
 const UNITS: [(&str, f64); 3] = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
 
@@ -62,9 +52,11 @@ impl FromStr for Condition {
             "errors" => Figure::Errors,
             "cpu" => Figure::Cpu,
             _ => {
-                let found = TIMES.iter().find(|(time, _)| *time == name);
-                let names: Vec<&str> = TIMES.iter().map(|(time, _)| *time).collect();
-                let known = || format!("{name} is not a figure; there are {}, rate, errors and cpu", names.join(", "));
+                let found = COLUMNS.iter().find(|(time, _)| *time == name);
+                let names: Vec<&str> = COLUMNS.iter().map(|(time, _)| *time).collect();
+                let known = || {
+                    format!("{name} is not a figure; there are {}, rate, errors and cpu", names.join(", "))
+                };
                 Figure::Time(found.ok_or_else(known)?.1)
             }
         };
@@ -95,13 +87,18 @@ fn number(text: &str) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::float_cmp, reason = "an error here is a failed test; the numbers are exact")]
+    #![allow(
+        clippy::unwrap_used,
+        clippy::float_cmp,
+        reason = "an error here is a failed test; the numbers are exact"
+    )]
 
     use super::*;
 
     #[test]
     fn what_is_understood() {
-        let bound = |text: &str| text.parse::<Condition>().map(|condition| (condition.is_above, condition.bound));
+        let bound =
+            |text: &str| text.parse::<Condition>().map(|condition| (condition.is_above, condition.bound));
 
         assert_eq!(Ok((true, 50_000.0)), bound("p99>50ms"));
         assert_eq!(Ok((true, 1_500_000.0)), bound("p99.9 > 1.5s"));

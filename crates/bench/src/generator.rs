@@ -48,7 +48,7 @@ pub(crate) struct Shared<'p> {
     /// Requests that were begun within the measurement.
     pub(crate) tickets: AtomicU64,
     /// The user wants to see what there is.
-    pub(crate) stop: &'p AtomicBool,
+    pub(crate) stop: AtomicBool,
     /// What each thread has counted so far: right answers, and everything else.
     pub(crate) progress: Vec<(AtomicU64, AtomicU64)>,
 }
@@ -90,7 +90,8 @@ impl<'s, 'p> Generator<'s, 'p> {
         let plan = shared.plan;
         let threads = plan.threads as usize;
         // The first threads take one more each when it does not divide.
-        let count = plan.connections as usize / threads + usize::from(thread < plan.connections as usize % threads);
+        let count =
+            plan.connections as usize / threads + usize::from(thread < plan.connections as usize % threads);
         let number = u32::try_from(thread).unwrap_or(0);
         let open_loop = match plan.load {
             Load::Closed => None,
@@ -217,7 +218,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         if self.connections[index].socket.is_none() && !self.open(index) {
             return false;
         }
-        let sent = Sent { due_ns, sent_ns: self.now_ns, counted };
+        let sent = Sent { due_ns, begun_ns: self.now_ns, counted };
         self.tally.counts.sent += u64::from(counted);
         self.in_flight.more(1, self.now_ns);
         self.connections[index].queue(sent, self.shared.request_bytes);
@@ -228,9 +229,10 @@ impl<'s, 'p> Generator<'s, 'p> {
     fn open(&mut self, index: usize) -> bool {
         let connection = &mut self.connections[index];
         let opened = connection.open(&self.shared.plan.url.address, self.now_ns).and_then(|()| {
-            connection.socket.as_ref().map_or(Ok(()), |socket| {
-                self.epoll.add(socket, index as u64, Interest::Edge)
-            })
+            connection
+                .socket
+                .as_ref()
+                .map_or(Ok(()), |socket| self.epoll.add(socket, index as u64, Interest::Edge))
         });
         let Err(error) = opened else {
             self.connecting += 1;
@@ -244,7 +246,7 @@ impl<'s, 'p> Generator<'s, 'p> {
                 let is_full = error.kind() == io::ErrorKind::WouldBlock;
                 let cause = if is_full { Cause::QueueFull } else { Cause::Kernel(error.kind()) };
                 let counted = self.now_ns >= self.shared.start_ns;
-                let sent = Sent { due_ns: self.now_ns, sent_ns: self.now_ns, counted };
+                let sent = Sent { due_ns: self.now_ns, begun_ns: self.now_ns, counted };
                 self.tally.counts.sent += u64::from(counted);
                 self.tally.failed(sent, self.now_ns, cause);
             }
@@ -284,9 +286,8 @@ impl<'s, 'p> Generator<'s, 'p> {
 
     /// Takes what has come.
     fn receive(&mut self, index: usize, ending: bool) {
-        loop {
-            // The last answer may have ended it.
-            let Some(socket) = &self.connections[index].socket else { break };
+        // There is none when an answer has ended the connection.
+        while let Some(socket) = &self.connections[index].socket {
             match socket::recv(socket.as_fd(), &mut self.buffer) {
                 Ok(None) => break,
                 Ok(Some(0)) => return self.ended(index),
@@ -398,7 +399,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         for index in 0..self.not_begun {
             let connection = &self.connections[index];
             match connection.waiting.front() {
-                Some(sent) if self.now_ns.saturating_sub(sent.sent_ns) >= timeout_ns => {
+                Some(sent) if self.now_ns.saturating_sub(sent.begun_ns) >= timeout_ns => {
                     self.fail(index, Cause::TimedOut);
                 }
                 None if self.open_loop.is_none() => self.refill(index),
@@ -412,12 +413,15 @@ impl<'s, 'p> Generator<'s, 'p> {
 
     /// Counts what has no outcome.
     fn finish(mut self) -> Tally {
-        for sent in self.connections.iter().flat_map(|connection| &connection.waiting).filter(|sent| sent.counted) {
+        for sent in
+            self.connections.iter().flat_map(|connection| &connection.waiting).filter(|sent| sent.counted)
+        {
             self.tally.counts.in_flight += 1;
-            self.tally.oldest_ns = self.tally.oldest_ns.max(self.now_ns.saturating_sub(sent.sent_ns));
+            self.tally.oldest_ns = self.tally.oldest_ns.max(self.now_ns.saturating_sub(sent.begun_ns));
         }
         if let Some(open) = &self.open_loop {
-            self.tally.never_sent = open.late.iter().filter(|due_ns| **due_ns >= self.shared.start_ns).count() as u64;
+            self.tally.never_sent =
+                open.late.iter().filter(|due_ns| **due_ns >= self.shared.start_ns).count() as u64;
         }
         self.tally.in_flight_mean = self.in_flight.mean(self.now_ns);
         self.tally.end_run();

@@ -9,6 +9,9 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 /// Three digits: a percentile is right within a thousandth.
 const DIGITS: u8 = 3;
 
+/// Points of a curve before the distance to 100 % has halved.
+const QUANTILE_STEPS: u32 = 5;
+
 /// Times of one kind.
 #[derive(Clone, Debug)]
 pub(crate) struct Times(Histogram<u64>);
@@ -45,6 +48,14 @@ impl Times {
         us(self.0.value_at_percentile(percentile))
     }
 
+    /// Pairs of a percentile and its time in microseconds, closer to one another the nearer they are to 100.
+    pub(crate) fn curve(&self) -> Vec<(f64, f64)> {
+        self.0
+            .iter_quantiles(QUANTILE_STEPS)
+            .map(|step| (step.percentile(), us(step.value_iterated_to())))
+            .collect()
+    }
+
     pub(crate) fn summary(&self) -> Latency {
         Latency {
             count: self.count(),
@@ -61,8 +72,23 @@ impl Times {
     }
 }
 
+/// A column of a table of times: its title, and where its figure is.
+pub(crate) type Column = (&'static str, fn(&Latency) -> f64);
+
+/// What is told of times, in the order of the columns.
+pub(crate) const COLUMNS: [Column; 7] = [
+    ("mean", |times| times.mean_us),
+    ("p50", |times| times.p50_us),
+    ("p90", |times| times.p90_us),
+    ("p99", |times| times.p99_us),
+    ("p99.9", |times| times.p999_us),
+    ("p99.99", |times| times.p9999_us),
+    ("max", |times| times.max_us),
+];
+
 /// What is told of times of one kind, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "the names say it: percentiles, and the ends")]
 pub struct Latency {
     pub count: u64,
     pub mean_us: f64,
@@ -94,7 +120,7 @@ mod tests {
 
         close(500_500.0, times.percentile_us(50.0));
         close(990_000.0, times.percentile_us(99.0));
-        close(LONGEST_NS as f64 / 1e3, times.summary().max_us);
+        close(us(LONGEST_NS), times.summary().max_us);
         assert_eq!(1001, times.count());
     }
 }

@@ -11,26 +11,33 @@
 
 mod answer;
 mod arrivals;
+mod baseline;
 mod calibrate;
 mod condition;
 mod connection;
+mod find;
 mod generator;
 mod in_flight;
 mod latency;
 mod machine;
+mod output;
 mod plan;
 mod probe;
+mod random;
 mod report;
 mod run;
 mod server_side;
 mod tally;
-mod text;
 mod url;
 mod verdict;
 
+pub use baseline::{Baseline, Comparison, Row};
 pub use condition::Condition;
+pub use find::{Found, Step, find_rate};
+pub use latency::Latency;
+pub use output::{Ink, csv, html, markdown, table};
 pub use plan::{Arrivals, Body, Check, Load, Plan, Statuses, Until};
+pub use probe::exchange;
 pub use report::Report;
-pub use run::{Failure, Progress, run};
-pub use text::{Ink, table};
+pub use run::{Failure, Progress, Stop, run};
 pub use url::{Address, Url};

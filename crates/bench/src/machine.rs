@@ -28,7 +28,8 @@ impl Machine {
         let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
         if let Some(line) = stat.lines().next() {
             // user nice system idle iowait irq softirq steal; guest time is within user.
-            let ticks: Vec<u64> = line.split_whitespace().skip(1).map(|text| text.parse().unwrap_or(0)).collect();
+            let ticks: Vec<u64> =
+                line.split_whitespace().skip(1).map(|text| text.parse().unwrap_or(0)).collect();
             let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
             machine.steal_ticks = at(7);
             machine.busy_ticks = at(0) + at(1) + at(2) + at(5) + at(6);

@@ -68,6 +68,23 @@ pub(crate) fn learn(plan: &Plan, request: &[u8]) -> Result<Learnt, String> {
     Ok(Learnt { expected, raw, answer })
 }
 
+/// One request and its answer, byte for byte.
+///
+/// # Errors
+///
+/// A sentence: the server does not answer, or not as HTTP wants it.
+pub fn exchange(plan: &Plan) -> Result<(Vec<u8>, Vec<u8>), String> {
+    let request = plan.request();
+    let expected = Expected {
+        statuses: plan.statuses.clone(),
+        check: Check::Nothing,
+        body: Vec::new(),
+        to_head: plan.is_head(),
+    };
+    let (_, raw, _) = ask(plan, &request, &expected)?;
+    Ok((request, raw))
+}
+
 /// The body that is right, which the server's must be.
 fn right_body(plan: &Plan, body: Vec<u8>) -> Result<Vec<u8>, String> {
     let url = &plan.url;
@@ -106,7 +123,7 @@ fn ask(plan: &Plan, request: &[u8], expected: &Expected) -> Result<(Answer, Vec<
     let now_ns = clock::monotonic_ns();
     let mut connection = Connection::new();
     connection.open(&url.address, now_ns).map_err(failed)?;
-    connection.queue(Sent { due_ns: now_ns, sent_ns: now_ns, counted: false }, request.len());
+    connection.queue(Sent { due_ns: now_ns, begun_ns: now_ns, counted: false }, request.len());
     let (mut reader, mut raw, mut body) = (Reader::default(), Vec::new(), Vec::new());
     let mut buffer = vec![0; 64 << 10];
     let patience = |until| {
@@ -127,7 +144,9 @@ fn ask(plan: &Plan, request: &[u8], expected: &Expected) -> Result<(Answer, Vec<
             None => return Err(format!("{url} does not answer within {} ms", plan.timeout_ms)),
             Some(0) => {
                 let answer = reader.end(expected);
-                return answer.map(|answer| (answer, raw, body)).ok_or(format!("{url} ends without an answer"));
+                return answer
+                    .map(|answer| (answer, raw, body))
+                    .ok_or(format!("{url} ends without an answer"));
             }
             Some(bytes) => bytes,
         };

@@ -12,6 +12,9 @@ use crate::server_side::Used;
 use crate::tally::{Counts, OwnLimits, Second, Tally};
 use crate::verdict::{self, Reason};
 
+/// Which shape a report has.
+pub(crate) const SCHEMA: &str = "adyton-bench/1";
+
 /// What the kernel said while the load was on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Observed {
@@ -58,6 +61,9 @@ pub struct Report {
     pub first_byte: Latency,
     /// From beginning to connect to the connection; of connections that were made within the measurement.
     pub connect: Option<Latency>,
+    /// Percentiles, and the time that so many do not exceed, in microseconds: of `response` if there is one, else of
+    /// `service`.
+    pub curve: Vec<(f64, f64)>,
     /// Bytes of the heads of right answers.
     pub head_bytes: u64,
     /// Bytes of the bodies of right answers.
@@ -158,7 +164,7 @@ impl Report {
     pub(crate) fn new(plan: &Plan, learnt: &Learnt, tally: Tally, observed: &Observed) -> Self {
         let seconds = float(observed.elapsed_ns.max(1)) / 1e9;
         let mut report = Self {
-            schema: "adyton-bench/1",
+            schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             invalid: Vec::new(),
             asked: Asked::new(plan, learnt),
@@ -170,6 +176,7 @@ impl Report {
             service: tally.service.summary(),
             first_byte: tally.first_byte.summary(),
             connect: (tally.connect.count() > 0).then(|| tally.connect.summary()),
+            curve: if tally.response.count() > 0 { tally.response.curve() } else { tally.service.curve() },
             head_bytes: tally.head_bytes,
             body_bytes: tally.body_bytes,
             connections_made: tally.connections_made,
@@ -177,7 +184,7 @@ impl Report {
             in_flight_mean: tally.in_flight_mean,
             oldest_ms: tally.oldest_ns / 1_000_000,
             never_sent: tally.never_sent,
-            series: tally.seconds,
+            series: tally.series,
             generator: GeneratorSide {
                 busy: float(tally.cpu_us) / 1e6 / seconds,
                 ceiling_rate: observed.ceiling_rate,

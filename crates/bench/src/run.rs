@@ -44,12 +44,15 @@ pub struct Progress {
     pub wrong: u64,
 }
 
+/// Whether the user wants to end early; asked many times a second.
+pub type Stop<'a> = &'a dyn Fn() -> bool;
+
 /// Runs a plan until its end, or until `stop`; `on_second` is told about once a second how far it is.
 ///
 /// # Errors
 ///
 /// See [`Failure`]. Errors of the server during the measurement are no failure but figures.
-pub fn run(plan: &Plan, stop: &AtomicBool, on_second: &mut dyn FnMut(Progress)) -> Result<Report, Failure> {
+pub fn run(plan: &Plan, stop: Stop<'_>, on_second: &mut dyn FnMut(Progress)) -> Result<Report, Failure> {
     check(plan)?;
     process::raise_descriptors_max();
     let refused = |error: io::Error| Failure::Refused(format!("the kernel refuses: {error}"));
@@ -70,7 +73,9 @@ fn check(plan: &Plan) -> Result<(), Failure> {
         return wrong("only connections that are kept alive can have several requests under way");
     }
     match plan.load {
-        Load::Open { .. } if plan.pipeline > 1 => wrong("an open loop sends one request at a time on a connection"),
+        Load::Open { .. } if plan.pipeline > 1 => {
+            wrong("an open loop sends one request at a time on a connection")
+        }
         Load::Open { rate, .. } if !(rate.is_finite() && rate > 0.0) => wrong("the rate must be above 0"),
         _ => Ok(()),
     }
@@ -85,12 +90,13 @@ fn calibrate(plan: &Plan, learnt: &Learnt, request: &[u8]) -> io::Result<f64> {
     (easy.until, easy.warm_up_ms) = (Until::Duration(CALIBRATION_MS), CALIBRATION_WARM_UP_MS);
     let done = AtomicBool::new(false);
     let tally = thread::scope(|scope| {
-        let responder = scope.spawn(|| null.serve(request.len(), &learnt.raw, &done));
-        let stop = AtomicBool::new(false);
+        let responder =
+            scope.spawn(|| null.serve(request.len(), (&learnt.raw, !learnt.answer.keep_alive), &done));
         let nobody = Server::default();
-        let loaded = load(&easy, learnt, request, &nobody, (&stop, &mut |_| {}));
+        let loaded = load(&easy, learnt, request, &nobody, (&|| false, &mut |_| {}));
         done.store(true, Ordering::Relaxed);
-        let served = responder.join().unwrap_or_else(|_| Err(io::Error::other("the null responder panicked")));
+        let served =
+            responder.join().unwrap_or_else(|_| Err(io::Error::other("the null responder panicked")));
         served.and(loaded)
     })?;
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2⁵³")]
@@ -98,7 +104,7 @@ fn calibrate(plan: &Plan, learnt: &Learnt, request: &[u8]) -> io::Result<f64> {
     Ok(rate(&tally.0) * f64::from(plan.threads))
 }
 
-type Told<'a> = (&'a AtomicBool, &'a mut dyn FnMut(Progress));
+type Told<'a> = (Stop<'a>, &'a mut dyn FnMut(Progress));
 
 /// Loads the server with as many threads as the plan wants, and watches meanwhile.
 fn load(
@@ -121,7 +127,7 @@ fn load(
         start_ns,
         end_ns: start_ns + longest_ms * 1_000_000,
         tickets: AtomicU64::new(0),
-        stop,
+        stop: AtomicBool::new(false),
         progress: (0..plan.threads).map(|_| <(AtomicU64, AtomicU64)>::default()).collect(),
     };
     let generators: io::Result<Vec<_>> =
@@ -129,10 +135,13 @@ fn load(
     thread::scope(|scope| {
         let threads: Vec<_> =
             generators?.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
-        let observed = watch(&shared, server, on_second, &|| threads.iter().all(thread::ScopedJoinHandle::is_finished));
+        let is_done = || threads.iter().all(thread::ScopedJoinHandle::is_finished);
+        let observed = watch(&shared, server, (stop, on_second), &is_done);
         let mut all = Tally::new(start_ns, matches!(plan.load, Load::Open { .. }), 0);
         for thread in threads {
-            all.merge(thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the load panicked")))?);
+            all.merge(
+                thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the load panicked")))?,
+            );
         }
         Ok((all, observed))
     })
@@ -156,12 +165,15 @@ impl Moment {
 fn watch(
     shared: &Shared<'_>,
     server: &Server,
-    on_second: &mut dyn FnMut(Progress),
+    (stop, on_second): Told<'_>,
     is_done: &dyn Fn() -> bool,
 ) -> Observed {
     let mut before = None;
     let mut told_s = i64::MIN;
     while !is_done() {
+        if stop() {
+            shared.stop.store(true, Ordering::Relaxed);
+        }
         let now_ns = clock::monotonic_ns();
         if before.is_none() && now_ns >= shared.start_ns {
             before = Some(Moment::now(server));

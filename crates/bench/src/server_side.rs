@@ -33,7 +33,9 @@ impl Server {
                 .iter()
                 .flat_map(|path| tcp_listeners(&fs::read_to_string(path).unwrap_or_default(), address.port()))
                 .collect::<HashSet<_>>(),
-            Address::Unix(path) => unix_listeners(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path),
+            Address::Unix(path) => {
+                unix_listeners(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path)
+            }
         };
         let mut listeners: Vec<u32> = pids().filter(|pid| holds(*pid, &sockets)).collect();
         listeners.sort_unstable();
@@ -114,7 +116,10 @@ fn tcp_listeners(text: &str, port: u16) -> Vec<String> {
 fn unix_listeners(text: &str, path: &Path) -> HashSet<String> {
     let path = path.to_string_lossy();
     let is_ours = |line: &&str| line.split_whitespace().nth(7) == Some(path.as_ref());
-    text.lines().filter(is_ours).filter_map(|line| line.split_whitespace().nth(6).map(str::to_owned)).collect()
+    text.lines()
+        .filter(is_ours)
+        .filter_map(|line| line.split_whitespace().nth(6).map(str::to_owned))
+        .collect()
 }
 
 /// Whether a process has one of the sockets open.
@@ -130,7 +135,8 @@ fn holds(pid: u32, sockets: &HashSet<String>) -> bool {
 
 fn pss_bytes(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
-    let kib = text.lines().find_map(|line| line.strip_prefix("Pss:")?.split_whitespace().next()?.parse().ok());
+    let kib =
+        text.lines().find_map(|line| line.strip_prefix("Pss:")?.split_whitespace().next()?.parse().ok());
     kib.unwrap_or(0_u64) << 10
 }
 

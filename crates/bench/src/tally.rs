@@ -118,7 +118,7 @@ pub(crate) struct Sent {
     /// When it was due.
     pub(crate) due_ns: u64,
     /// When it was begun.
-    pub(crate) sent_ns: u64,
+    pub(crate) begun_ns: u64,
     /// It was begun within the measurement.
     pub(crate) counted: bool,
 }
@@ -146,7 +146,7 @@ pub(crate) struct Tally {
     pub(crate) body_bytes: u64,
     /// Connections that were made.
     pub(crate) connections_made: u64,
-    pub(crate) seconds: Vec<Second>,
+    pub(crate) series: Vec<Second>,
     /// Right answers by connection.
     pub(crate) by_connection: Vec<u64>,
     /// How many requests were under way on average.
@@ -176,7 +176,7 @@ impl Tally {
             head_bytes: 0,
             body_bytes: 0,
             connections_made: 0,
-            seconds: Vec::new(),
+            series: Vec::new(),
             by_connection: vec![0; connections],
             in_flight_mean: 0.0,
             oldest_ns: 0,
@@ -187,7 +187,13 @@ impl Tally {
 
     /// An answer has come whole.
     #[inline]
-    pub(crate) fn answered(&mut self, connection: usize, sent: Sent, (first_ns, now_ns): (u64, u64), answer: &Answer) {
+    pub(crate) fn answered(
+        &mut self,
+        connection: usize,
+        sent: Sent,
+        (first_ns, now_ns): (u64, u64),
+        answer: &Answer,
+    ) {
         if !sent.counted {
             return;
         }
@@ -205,7 +211,7 @@ impl Tally {
             }
             return;
         }
-        let service_ns = now_ns.saturating_sub(sent.sent_ns);
+        let service_ns = now_ns.saturating_sub(sent.begun_ns);
         second.right += 1;
         second.max_us = second.max_us.max(service_ns / 1000);
         self.counts.right += 1;
@@ -213,7 +219,7 @@ impl Tally {
         self.body_bytes += answer.body_bytes;
         self.by_connection[connection] += 1;
         self.service.add(service_ns);
-        self.first_byte.add(first_ns.saturating_sub(sent.sent_ns));
+        self.first_byte.add(first_ns.saturating_sub(sent.begun_ns));
         if self.is_open {
             self.response.add(now_ns.saturating_sub(sent.due_ns));
         }
@@ -224,7 +230,7 @@ impl Tally {
         if !sent.counted {
             return;
         }
-        self.oldest_ns = self.oldest_ns.max(now_ns.saturating_sub(sent.sent_ns));
+        self.oldest_ns = self.oldest_ns.max(now_ns.saturating_sub(sent.begun_ns));
         self.second(now_ns).wrong += 1;
         *self.causes.entry(cause).or_default() += 1;
         match cause {
@@ -242,11 +248,12 @@ impl Tally {
     }
 
     fn second(&mut self, now_ns: u64) -> &mut Second {
-        let index = usize::try_from(now_ns.saturating_sub(self.start_ns) / 1_000_000_000).unwrap_or(usize::MAX);
-        if index >= self.seconds.len() {
-            self.seconds.resize(index + 1, Second::default());
+        let index =
+            usize::try_from(now_ns.saturating_sub(self.start_ns) / 1_000_000_000).unwrap_or(usize::MAX);
+        if index >= self.series.len() {
+            self.series.resize(index + 1, Second::default());
         }
-        &mut self.seconds[index]
+        &mut self.series[index]
     }
 
     /// Adds what another thread has counted.
@@ -263,8 +270,8 @@ impl Tally {
         self.head_bytes += other.head_bytes;
         self.body_bytes += other.body_bytes;
         self.connections_made += other.connections_made;
-        self.seconds.resize(self.seconds.len().max(other.seconds.len()), Second::default());
-        for (own, theirs) in self.seconds.iter_mut().zip(&other.seconds) {
+        self.series.resize(self.series.len().max(other.series.len()), Second::default());
+        for (own, theirs) in self.series.iter_mut().zip(&other.series) {
             own.right += theirs.right;
             own.wrong += theirs.wrong;
             own.max_us = own.max_us.max(theirs.max_us);

@@ -77,7 +77,9 @@ impl fmt::Display for Url {
 /// The request target of what stands behind the authority; a fragment is the client's own (RFC 9110 section 4.2.5).
 fn target_of(text: &str) -> Result<String, String> {
     let text = text.split('#').next().unwrap_or_default();
-    if let Some(wrong) = text.chars().find(|letter| letter.is_control() || *letter == ' ' || !letter.is_ascii()) {
+    if let Some(wrong) =
+        text.chars().find(|letter| letter.is_control() || *letter == ' ' || !letter.is_ascii())
+    {
         return Err(format!("{wrong:?} must be percent-encoded in a URL"));
     }
     Ok(if text.starts_with('/') { text.to_owned() } else { format!("/{text}") })
@@ -85,7 +87,8 @@ fn target_of(text: &str) -> Result<String, String> {
 
 /// The first address of a host, which may have a port.
 fn look_up(host: &str) -> Result<SocketAddr, String> {
-    let has_port = host.rsplit_once(':').is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));
+    let has_port =
+        host.rsplit_once(':').is_some_and(|(before, _)| !before.contains(':') || before.ends_with(']'));
     let found = if has_port { host.to_socket_addrs() } else { format!("{host}:80").to_socket_addrs() };
     let first = found.map_err(|error| format!("{host} cannot be looked up: {error}"))?.next();
     first.ok_or_else(|| format!("{host} has no address"))

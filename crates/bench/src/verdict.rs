@@ -104,17 +104,25 @@ fn generator(report: &Report) -> Option<String> {
     let side = report.generator;
     if side.busy > BUSY_MAX {
         let busy = 100.0 * side.busy;
-        return Some(format!("the generator was {busy:.0} % busy, and measures itself; give it more threads (-t)"));
+        return Some(format!(
+            "the generator was {busy:.0} % busy, and measures itself; give it more threads (-t)"
+        ));
     }
-    (report.rate > BUSY_MAX * side.ceiling_rate).then(|| {
-        format!("the generator is near its ceiling of {:.0} requests/s; give it more threads (-t)", side.ceiling_rate)
+    (side.ceiling_rate > 0.0 && report.rate > BUSY_MAX * side.ceiling_rate).then(|| {
+        format!(
+            "the generator is near its ceiling of {:.0} requests/s; give it more threads (-t)",
+            side.ceiling_rate
+        )
     })
 }
 
 fn listen_queue(report: &Report) -> Option<String> {
     let (overflows, drops) = (report.machine.listen_overflows, report.machine.listen_drops);
     (overflows + drops > 0).then(|| {
-        format!("{} connections found a listen queue full, and had to try again a second later", overflows.max(drops))
+        format!(
+            "{} connections found a listen queue full, and had to try again a second later",
+            overflows.max(drops)
+        )
     })
 }
 
@@ -138,13 +146,15 @@ fn steady(report: &Report) -> Option<String> {
     let middle = median(&rates);
     if let Some(second) = rates.iter().position(|rate| *rate < STALL_SHARE * middle) {
         let rate = rates[second];
-        return Some(format!("in second {} there were {rate:.0} right answers, in others {middle:.0}", second + 1));
+        return Some(format!(
+            "in second {} there were {rate:.0} right answers, in others {middle:.0}",
+            second + 1
+        ));
     }
     let third = rates.len().div_ceil(3);
     let (first, last) = (median(&rates[..third]), median(&rates[rates.len() - third..]));
-    ((last / first - 1.0).abs() > DRIFT_MAX).then(|| {
-        format!("no steady state: {first:.0} requests/s in the first third, {last:.0} in the last")
-    })
+    ((last / first - 1.0).abs() > DRIFT_MAX)
+        .then(|| format!("no steady state: {first:.0} requests/s in the first third, {last:.0} in the last"))
 }
 
 fn late(report: &Report) -> Option<String> {

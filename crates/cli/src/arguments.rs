@@ -221,7 +221,9 @@ fn bench_refusal(error: &clap::Error) -> Failure {
     match error.kind() {
         ErrorKind::UnknownArgument if name.starts_with('-') => {
             let near = nearest(name.trim_start_matches('-'), names());
-            let hint = near.map_or("adyton bench -h lists them all".to_owned(), |near| format!("did you mean --{near}?"));
+            let hint = near.map_or("adyton bench -h lists them all".to_owned(), |near| {
+                format!("did you mean --{near}?")
+            });
             Failure::usage(format!("{name} is not an option of adyton bench; {hint}"))
         }
         ErrorKind::UnknownArgument => {

@@ -81,7 +81,8 @@ fn status_line(input: &[u8]) -> Result<(bool, u16, usize), Stop> {
     }
     let Some(end) = memchr::memchr(b'\n', input) else { return Err(Stop::Short) };
     let line = input[..end].strip_suffix(b"\r").ok_or(BAD_LINE)?;
-    let (Some(version @ (b'0' | b'1')), Some(b' '), Some(digits)) = (line.get(7), line.get(8), line.get(9..12))
+    let (Some(version @ (b'0' | b'1')), Some(b' '), Some(digits)) =
+        (line.get(7), line.get(8), line.get(9..12))
     else {
         return Err(BAD_LINE.into());
     };

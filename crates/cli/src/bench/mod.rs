@@ -8,6 +8,7 @@ pub use rows::ROWS;
 
 /// Everything that `adyton bench` is told, checked as far as this crate can.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the user, not a state of ours")]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
 pub struct Bench {
     /// Where to, as typed.
@@ -35,6 +36,13 @@ pub struct Bench {
     pub expect_sha256: Option<[u8; 32]>,
     /// Conditions as typed; the generator reads them.
     pub fail_if: Vec<String>,
+    /// A condition as typed.
+    pub find_rate: Option<String>,
+    /// Files, whose names say the form.
+    pub output: Vec<PathBuf>,
+    pub save: Option<String>,
+    pub baseline: Option<String>,
+    pub debug: bool,
     pub json: bool,
 }
 

@@ -110,6 +110,16 @@ pub static ROWS: &[Row<Bench>] = &[
         ..LOAD
     },
     Row {
+        name: "find-rate",
+        kind: Kind::Form { shape: "CONDITION", set: set_find_rate },
+        example: "p99<50ms",
+        help: "search for the highest rate at which this holds",
+        detail: "One open loop after the other, each for the duration, at rates between those that hold and those that \
+                 do not, until they are within a twentieth; what was found must hold once more. An answer that is not \
+                 right, or a request that finds no connection, fails any rate.",
+        ..LOAD
+    },
+    Row {
         name: "arrivals",
         kind: Kind::Choice {
             words: &["constant", "poisson"],
@@ -225,6 +235,42 @@ pub static ROWS: &[Row<Bench>] = &[
         ..OUTPUT
     },
     Row {
+        name: "output",
+        short: Some('o'),
+        kind: Kind::Path { shape: "FILE", set: |bench, path| bench.output.push(path) },
+        example: "report.html",
+        repeatable: true,
+        help: "write the report to a file, too: .html .json .md .csv",
+        detail: "The name says the form: a page with plots that needs nothing else, JSON, Markdown, or two lines of \
+                 CSV.",
+        ..OUTPUT
+    },
+    Row {
+        name: "save",
+        kind: Kind::Form { shape: "NAME", set: |bench, name| set_name(&mut bench.save, name) },
+        example: "main",
+        help: "keep the report, to be compared with later",
+        detail: "As .adyton-bench/NAME.json in the working directory. A report that is invalid is not kept.",
+        ..OUTPUT
+    },
+    Row {
+        name: "baseline",
+        kind: Kind::Form { shape: "NAME", set: |bench, name| set_name(&mut bench.baseline, name) },
+        example: "main",
+        help: "compare with the report that was kept under this name",
+        detail: "With an interval for the ratio of the rates, and no difference where there is none.",
+        ..OUTPUT
+    },
+    Row {
+        name: "debug",
+        kind: Kind::Switch { set: |bench, on| bench.debug = on },
+        default: "off",
+        example: "on",
+        help: "show one request and its answer, and measure nothing",
+        detail: "Byte for byte, except that a long body is cut.",
+        ..OUTPUT
+    },
+    Row {
         name: "json",
         kind: Kind::Switch { set: |bench, on| bench.json = on },
         default: "off",
@@ -247,7 +293,7 @@ fn set_method(bench: &mut Bench, text: &str) -> Result<(), String> {
 fn set_header(bench: &mut Bench, text: &str) -> Result<(), String> {
     let (name, value) = text.split_once(':').ok_or("write NAME:VALUE")?;
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(is_token) || value.chars().any(|letter| letter.is_control()) {
+    if name.is_empty() || !name.bytes().all(is_token) || value.chars().any(char::is_control) {
         return Err("write NAME:VALUE, without control characters".to_owned());
     }
     bench.headers.push((name.to_owned(), value.trim().to_owned()));
@@ -278,6 +324,23 @@ fn set_sha256(bench: &mut Bench, text: &str) -> Result<(), String> {
         *byte = u8::from_str_radix(&text[2 * index..2 * index + 2], 16).unwrap_or_default();
     }
     bench.expect_sha256 = Some(is_hex.then_some(hash).ok_or("a SHA-256 has 64 hexadecimal digits")?);
+    Ok(())
+}
+
+fn set_find_rate(bench: &mut Bench, text: &str) -> Result<(), String> {
+    if !text.contains(['<', '>']) {
+        return Err("write a condition as p99<50ms".to_owned());
+    }
+    bench.find_rate = Some(text.to_owned());
+    Ok(())
+}
+
+fn set_name(place: &mut Option<String>, text: &str) -> Result<(), String> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if text.is_empty() || text.starts_with('.') || !text.bytes().all(is_plain) {
+        return Err("a name has letters, digits, and -_. within".to_owned());
+    }
+    *place = Some(text.to_owned());
     Ok(())
 }
 

@@ -35,10 +35,18 @@ fn what_delimits_the_body() {
         ("HTTP/1.1 304 Not Modified\nContent-Length: 12\n\n", false, (304, None, true)),
         ("HTTP/1.1 204 No Content\n\n", false, (204, None, true)),
         ("HTTP/1.1 100 Continue\n\n", false, (100, None, true)),
-        ("HTTP/1.1 502 Bad Gateway\nConnection: close\nContent-Length: 1\n\n", false, (502, Length(1), false)),
+        (
+            "HTTP/1.1 502 Bad Gateway\nConnection: close\nContent-Length: 1\n\n",
+            false,
+            (502, Length(1), false),
+        ),
         ("HTTP/1.0 200 OK\nContent-Length: 1\n\n", false, (200, Length(1), false)),
         ("HTTP/1.0 200 OK\nConnection: Keep-Alive\nContent-Length: 1\n\n", false, (200, Length(1), true)),
-        ("HTTP/1.0 200 OK\nConnection: keep-alive, close\nContent-Length: 1\n\n", false, (200, Length(1), false)),
+        (
+            "HTTP/1.0 200 OK\nConnection: keep-alive, close\nContent-Length: 1\n\n",
+            false,
+            (200, Length(1), false),
+        ),
     ];
     for (head, to_head, expected) in cases {
         assert_eq!(Ok(expected), feed(head, to_head), "{head:?}");

@@ -1,0 +1,141 @@
+//! A report beside an earlier one: what has changed, and what is only noise.
+
+use serde::Deserialize;
+
+use crate::random::Random;
+use crate::report::{Report, float};
+
+/// An earlier report, as far as it is compared.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Baseline {
+    schema: String,
+    invalid: Vec<serde::de::IgnoredAny>,
+    rate: f64,
+    service: Times,
+    response: Option<Times>,
+    series: Vec<Count>,
+    server: Option<Cpu>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Times {
+    p50_us: f64,
+    p99_us: f64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Count {
+    right: u64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Cpu {
+    cpu_us_per_request: f64,
+}
+
+/// Two reports, figure by figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The figures that both have.
+    pub rows: Vec<Row>,
+    /// The ratio of the rates lies between these with 95 % confidence, as far as the seconds of each run tell; none
+    /// when there are too few. It knows nothing of what differs from run to run.
+    pub rate_between: Option<(f64, f64)>,
+}
+
+/// One figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// What it is.
+    pub name: &'static str,
+    /// Earlier.
+    pub before: f64,
+    /// In this report.
+    pub now: f64,
+}
+
+/// Seconds that each run needs for an interval.
+const SECONDS_MIN: usize = 5;
+
+/// Samples that are drawn for it.
+const DRAWS: usize = 2_000;
+
+impl Baseline {
+    /// Reads what [`Report::to_json`] has written.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: it is no report, one of another shape, or one whose figures must not be used.
+    pub fn from_json(text: &str) -> Result<Self, String> {
+        let baseline: Self =
+            serde_json::from_str(text).map_err(|error| format!("it is no report: {error}"))?;
+        if baseline.schema != crate::report::SCHEMA {
+            return Err(format!("it is of the schema {}, not {}", baseline.schema, crate::report::SCHEMA));
+        }
+        if !baseline.invalid.is_empty() {
+            return Err("that run was invalid: measure it again".to_owned());
+        }
+        Ok(baseline)
+    }
+
+    /// Compares a report with this one; `None` when its figures must not be used.
+    pub fn compare(&self, report: &Report) -> Option<Comparison> {
+        if !report.is_valid() {
+            return None;
+        }
+        let before = self.response.unwrap_or(self.service);
+        let now = report.response.unwrap_or(report.service);
+        let mut rows = vec![
+            Row { name: "requests/s", before: self.rate, now: report.rate },
+            Row { name: "p50 us", before: before.p50_us, now: now.p50_us },
+            Row { name: "p99 us", before: before.p99_us, now: now.p99_us },
+        ];
+        if let (Some(before), Some(now)) = (self.server, report.server) {
+            let (before, now) = (before.cpu_us_per_request, now.cpu_us_per_request);
+            rows.push(Row { name: "CPU us", before, now });
+        }
+        let whole = |counts: Vec<f64>| counts[..counts.len().saturating_sub(1)].to_vec();
+        let earlier = whole(self.series.iter().map(|second| float(second.right)).collect());
+        let present = whole(report.series.iter().map(|second| float(second.right)).collect());
+        Some(Comparison { rows, rate_between: ratio_between(&earlier, &present) })
+    }
+}
+
+impl Row {
+    /// How many times as much it is now.
+    pub fn ratio(&self) -> f64 {
+        self.now / self.before
+    }
+}
+
+/// Bootstrap: the middle 95 % of the ratios of the means of samples that are drawn from both.
+fn ratio_between(before: &[f64], now: &[f64]) -> Option<(f64, f64)> {
+    if before.len().min(now.len()) < SECONDS_MIN {
+        return None;
+    }
+    let mut random = Random::new(1);
+    let mut mean = |values: &[f64]| {
+        let sum: f64 = (0..values.len()).map(|_| values[random.below(values.len())]).sum();
+        sum / float(values.len() as u64)
+    };
+    let mut ratios: Vec<f64> = (0..DRAWS).map(|_| mean(now) / mean(before)).collect();
+    ratios.sort_by(f64::total_cmp);
+    Some((ratios[DRAWS / 40], ratios[DRAWS - DRAWS / 40]))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
+
+    use super::*;
+
+    #[test]
+    fn noise_is_no_difference() {
+        let before = [100.0, 104.0, 96.0, 102.0, 98.0, 101.0];
+        let (low, high) = ratio_between(&before, &[99.0, 103.0, 97.0, 101.0, 100.0, 98.0]).unwrap();
+        assert!(low < 1.0 && high > 1.0, "{low} {high}");
+        let (low, high) = ratio_between(&before, &before.map(|rate| rate * 1.2)).unwrap();
+        assert!(low > 1.1 && high < 1.3, "{low} {high}");
+        assert_eq!(None, ratio_between(&before[..4], &before));
+    }
+}

@@ -1,0 +1,149 @@
+//! The highest rate at which a condition holds: an open loop at one rate after the other.
+
+use serde::Serialize;
+
+use crate::condition::Condition;
+use crate::latency::Latency;
+use crate::plan::{Arrivals, Load, Plan, Until};
+use crate::report::Report;
+use crate::run::{Failure, Stop, run};
+
+/// How long the first look takes, which says where to search, in milliseconds.
+const LOOK_MS: u64 = 2_000;
+
+/// The search ends when the rate that holds and the one that does not are so close.
+const CLOSE: f64 = 1.05;
+
+/// Rates that are tried at most.
+const STEPS_MAX: usize = 12;
+
+/// What was found must hold once more; so often a little less is tried when it does not.
+const CONFIRMATIONS_MAX: usize = 4;
+
+/// Gates that say something of the server, and so of the rate; the others speak of this program and the machine.
+const SERVERS_GATES: [&str; 3] = ["answers", "late", "listen-queue"];
+
+/// One rate that was tried.
+#[derive(Clone, Debug, Serialize)]
+pub struct Step {
+    /// Requests a second that were due.
+    pub rate: f64,
+    /// Right answers a second.
+    pub answered: f64,
+    /// The times from when requests were due.
+    pub response: Option<Latency>,
+    /// The condition held, and every answer was right.
+    pub held: bool,
+    /// Gates that failed.
+    pub gates: Vec<&'static str>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Found {
+    /// Which shape this is: `adyton-bench-find/1`.
+    pub schema: &'static str,
+    /// The condition.
+    pub condition: String,
+    /// Right answers a second of the closed loop that said where to search.
+    pub closed_loop_rate: f64,
+    /// In the order in which they were tried.
+    pub steps: Vec<Step>,
+    /// The highest rate that held, and held once more; none when none did.
+    pub rate: Option<f64>,
+    /// Gates that failed when it did so, and say that the figure must not be used; those of
+    /// [`Report::invalid`](crate::Report).
+    pub invalid: Vec<&'static str>,
+}
+
+impl Found {
+    /// As JSON, on several lines.
+    ///
+    /// # Errors
+    ///
+    /// None that is known: every field can be written.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
+}
+
+/// Searches; `on_step` is told of each rate that was tried.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn find_rate(
+    plan: &Plan,
+    condition: &Condition,
+    stop: Stop<'_>,
+    on_step: &mut dyn FnMut(&Step),
+) -> Result<Found, Failure> {
+    let mut look = plan.clone();
+    (look.load, look.until) = (Load::Closed, Until::Duration(LOOK_MS));
+    let capacity = run(&look, stop, &mut |_| {})?.rate;
+    let mut found = Found {
+        schema: "adyton-bench-find/1",
+        condition: condition.to_string(),
+        closed_loop_rate: capacity,
+        steps: Vec::new(),
+        rate: None,
+        invalid: Vec::new(),
+    };
+    // The closed loop's rate may be out of reach, or not the highest: it had only so many connections.
+    let (mut low, mut high) = (0.0, capacity * 2.0);
+    let mut rate = capacity / 2.0;
+    while found.steps.len() < STEPS_MAX && rate >= 1.0 && !stop() {
+        if attempt(plan, condition, rate, stop, &mut found, on_step)? {
+            low = rate;
+            found.rate = Some(rate);
+        } else {
+            high = rate;
+        }
+        if low > 0.0 && high / low < CLOSE {
+            break;
+        }
+        rate = if low > 0.0 { (low * high).sqrt() } else { high / 2.0 };
+    }
+    for _ in 0..CONFIRMATIONS_MAX {
+        let Some(rate) = found.rate else { break };
+        if attempt(plan, condition, rate, stop, &mut found, on_step)? {
+            found.invalid = found.steps.last().map_or_else(Vec::new, |step| step.gates.clone());
+            return Ok(found);
+        }
+        found.rate = Some(rate / CLOSE);
+    }
+    found.rate = None;
+    Ok(found)
+}
+
+/// Tries one rate.
+fn attempt(
+    plan: &Plan,
+    condition: &Condition,
+    rate: f64,
+    stop: Stop<'_>,
+    found: &mut Found,
+    on_tried: &mut dyn FnMut(&Step),
+) -> Result<bool, Failure> {
+    let mut at_rate = plan.clone();
+    let (arrivals, seed) = match plan.load {
+        Load::Open { arrivals, seed, .. } => (arrivals, seed),
+        Load::Closed => (Arrivals::Constant, 0),
+    };
+    at_rate.load = Load::Open { rate, arrivals, seed };
+    let report = run(&at_rate, stop, &mut |_| {})?;
+    let tried = Step::new(rate, condition, &report);
+    on_tried(&tried);
+    let held = tried.held;
+    found.steps.push(tried);
+    Ok(held)
+}
+
+impl Step {
+    fn new(rate: f64, condition: &Condition, report: &Report) -> Self {
+        let gates: Vec<&'static str> = report.invalid.iter().map(|reason| reason.gate).collect();
+        let is_right = !gates.iter().any(|gate| SERVERS_GATES.contains(gate));
+        let held = is_right && condition.holds(report) == Some(true);
+        Self { rate, answered: report.rate, response: report.response, held, gates }
+    }
+}

@@ -1,0 +1,134 @@
+//! Reports as people and programs want them.
+//!
+//! Each form says the same: what was asked, the figures or why there are none, and where every request went.
+
+mod csv;
+mod html;
+mod markdown;
+mod table;
+
+pub use csv::csv;
+pub use html::html;
+pub use markdown::markdown;
+pub use table::{Ink, table};
+
+use crate::report::Report;
+
+/// A number without its fraction, in groups of three digits; small ones keep one digit behind the point.
+pub(crate) fn grouped(number: f64) -> String {
+    if number < 1000.0 {
+        return format!("{number:.1}");
+    }
+    let digits = format!("{number:.0}");
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A time in milliseconds, with as many digits as mean something.
+pub(crate) fn ms(us: f64) -> String {
+    let digits = if us < 100_000.0 { 3 } else { 0 };
+    format!("{:.digits$}", us / 1e3)
+}
+
+/// What was asked, in two lines.
+pub(crate) fn asked(report: &Report) -> [String; 2] {
+    let asked = &report.asked;
+    let load = match asked.rate {
+        None => "closed loop".to_owned(),
+        Some(rate) => format!("open loop, {} requests/s ({})", grouped(rate), asked.load),
+    };
+    let kept = if asked.keep_alive { "kept alive" } else { "one for each request" };
+    let pipeline =
+        if asked.pipeline > 1 { format!(", {} requests at once", asked.pipeline) } else { String::new() };
+    [
+        format!(
+            "{}, {} + {} bytes; checked: {}",
+            asked.status, asked.answer_head_bytes, asked.answer_body_bytes, asked.checked
+        ),
+        format!(
+            "{} {kept}{pipeline}, {}, {load}, {:.1} s after {:.1} s",
+            plural(asked.connections, "connection", "connections"),
+            plural(asked.threads, "thread", "threads"),
+            report.seconds,
+            f64::from(u32::try_from(asked.warm_up_ms).unwrap_or(u32::MAX)) / 1e3
+        ),
+    ]
+}
+
+/// The identity: where every request went.
+pub(crate) fn identity(report: &Report) -> String {
+    let counts = &report.counts;
+    format!(
+        "sent {} = right {} + wrong status {} + wrong body {} + connection error {} + timeout {} + in flight {}",
+        counts.sent,
+        counts.right,
+        counts.wrong_status,
+        counts.wrong_body,
+        counts.connection_error,
+        counts.timeout,
+        counts.in_flight
+    )
+}
+
+/// The server's side, this program's, and the connections', each with its name.
+pub(crate) fn sides(report: &Report) -> [(&'static str, String); 3] {
+    let server = report.server.as_ref().map_or_else(
+        || "not on this machine, or not ours to see".to_owned(),
+        |server| {
+            format!(
+                "{:.2} us of CPU a request, {:.2} CPUs, {:.1} MiB (PSS) in {}",
+                server.cpu_us_per_request,
+                server.cpus,
+                crate::report::float(server.pss_bytes) / 1_048_576.0,
+                plural(server.processes, "process", "processes")
+            )
+        },
+    );
+    let generator = format!(
+        "{:.0} % busy; its ceiling is {} requests/s",
+        100.0 * report.generator.busy,
+        grouped(report.generator.ceiling_rate)
+    );
+    let fair = &report.fairness;
+    let fairness = format!(
+        "{} to {} answers a connection, median {} (Jain's index {:.3})",
+        fair.min, fair.max, fair.median, fair.jain
+    );
+    [("server", server), ("generator", generator), ("fairness", fairness)]
+}
+
+/// The kinds of times that the report has, each with its name.
+pub(crate) fn times(report: &Report) -> Vec<(&'static str, crate::latency::Latency)> {
+    let all = [
+        ("response", report.response),
+        ("service", Some(report.service)),
+        ("first byte", Some(report.first_byte)),
+        ("connect", report.connect),
+    ];
+    all.into_iter().filter_map(|(name, times)| Some((name, times?))).collect()
+}
+
+fn plural(count: u32, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_three() {
+        let expected = ["12.5", "1,000", "123,457", "1,234,567"];
+
+        assert_eq!(
+            expected,
+            [12.5, 1000.0, 123_456.7, 1_234_567.0].map(grouped).each_ref().map(String::as_str)
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! A report for people: lines that line up, and INVALID in the place of figures that must not be used.
+
+use std::fmt::Write as _;
+
+use super::{asked, grouped, identity, ms, sides, times};
+use crate::latency::COLUMNS;
+use crate::report::Report;
+
+/// Whether a terminal shows the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ink {
+    /// Letters only.
+    Plain,
+    /// With the escape sequences of ECMA-48 for bold and red.
+    Ansi,
+}
+
+impl Ink {
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    pub(crate) fn red(self, text: &str) -> String {
+        self.wrap("1;31", text)
+    }
+
+    fn wrap(self, code: &str, text: &str) -> String {
+        match self {
+            Self::Plain => text.to_owned(),
+            Self::Ansi => format!("\x1b[{code}m{text}\x1b[0m"),
+        }
+    }
+}
+
+/// The report as a table.
+pub fn table(report: &Report, ink: Ink) -> String {
+    let [answer, load] = asked(report);
+    let mut out = format!("{} {}: {answer}\n{load}\n\n", report.asked.method, ink.bold(&report.asked.url));
+    if report.is_valid() {
+        let _ = writeln!(out, "{:12}{}\n", "requests/s", ink.bold(&grouped(report.rate)));
+        out += &latencies(report);
+    } else {
+        let _ = writeln!(out, "{:12}{}", "requests/s", ink.red("INVALID"));
+        for reason in &report.invalid {
+            let _ = writeln!(out, "{:12}{}", "", reason.why);
+        }
+    }
+    let _ = writeln!(out, "\n{}", identity(report));
+    out += &errors(report);
+    for (name, text) in sides(report) {
+        let _ = writeln!(out, "{name:12}{text}");
+    }
+    out
+}
+
+fn latencies(report: &Report) -> String {
+    let mut out = format!("{:12}", "ms");
+    for (title, _) in COLUMNS {
+        let _ = write!(out, "{title:>10}");
+    }
+    out += "\n";
+    for (name, latency) in times(report) {
+        let _ = write!(out, "{name:12}");
+        for (_, of) in COLUMNS {
+            let _ = write!(out, "{:>10}", ms(of(&latency)));
+        }
+        out += "\n";
+    }
+    out
+}
+
+fn errors(report: &Report) -> String {
+    let mut out = String::new();
+    let counts = &report.counts;
+    if counts.wrong_status > 0 {
+        let statuses: Vec<String> =
+            report.statuses.iter().map(|(status, count)| format!("{status}: {count}")).collect();
+        let _ = writeln!(out, "{:12}{}", "statuses", statuses.join(", "));
+    }
+    for (cause, count) in &report.errors {
+        let _ = writeln!(out, "{:12}{cause}: {count}", "");
+    }
+    if counts.timeout > 0 || counts.connection_error > 0 {
+        let _ = writeln!(out, "{:12}the oldest was {} ms old", "", report.oldest_ms);
+    }
+    out
+}

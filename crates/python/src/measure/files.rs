@@ -1,0 +1,74 @@
+//! Files of `adyton bench`: reports in the form that a name says, reports that are kept, the summary of a job.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use adyton_bench::{Baseline, Report};
+
+use super::{BAD, Wrong, json};
+
+/// Where reports are kept, in the working directory.
+const KEPT: &str = ".adyton-bench";
+
+/// The variable of GitHub's jobs that names the file for a summary in Markdown.
+const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// How a file is written, which its name says.
+#[derive(Clone, Copy)]
+pub(super) enum Form {
+    Html,
+    Json,
+    Markdown,
+    Csv,
+}
+
+impl Form {
+    pub(super) fn of(path: &Path) -> Result<Self, String> {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("html") => Ok(Self::Html),
+            Some("json") => Ok(Self::Json),
+            Some("md") => Ok(Self::Markdown),
+            Some("csv") => Ok(Self::Csv),
+            _ => Err(format!("--output {}: the name must end in .html, .json, .md or .csv", path.display())),
+        }
+    }
+
+    pub(super) fn render(self, report: &Report) -> String {
+        match self {
+            Self::Html => adyton_bench::html(report).unwrap_or_else(|error| error.to_string()),
+            Self::Json => json(report.to_json()),
+            Self::Markdown => adyton_bench::markdown(report),
+            Self::Csv => adyton_bench::csv(report),
+        }
+    }
+}
+
+pub(super) fn write(path: &Path, text: &str) -> Result<(), Wrong> {
+    std::fs::write(path, text).map_err(|error| (format!("{}: {error}", path.display()), BAD))
+}
+
+/// Adds the report to the summary of a job of GitHub's, if this is one.
+pub(super) fn summarize(report: &Report) -> Result<(), Wrong> {
+    let Some(path) = std::env::var_os(SUMMARY) else { return Ok(()) };
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    let written = file.and_then(|mut file| file.write_all(adyton_bench::markdown(report).as_bytes()));
+    written.map_err(|error| (format!("{SUMMARY}: {}: {error}", path.display()), BAD))
+}
+
+/// Keeps a report under a name.
+pub(super) fn keep(name: &str, report: &Report) -> Result<(), Wrong> {
+    std::fs::create_dir_all(KEPT).map_err(|error| (format!("{KEPT}: {error}"), BAD))?;
+    write(&kept_path(name), &json(report.to_json()))
+}
+
+fn kept_path(name: &str) -> PathBuf {
+    Path::new(KEPT).join(format!("{name}.json"))
+}
+
+pub(super) fn kept(name: &str) -> Result<Baseline, String> {
+    let path = kept_path(name);
+    let text = std::fs::read_to_string(&path);
+    let text =
+        text.map_err(|error| format!("--baseline {name}: {}: {error}; --save keeps one", path.display()))?;
+    Baseline::from_json(&text).map_err(|why| format!("--baseline {name}: {}: {why}", path.display()))
+}

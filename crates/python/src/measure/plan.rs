@@ -1,0 +1,63 @@
+//! What the command line of `adyton bench` says, as the generator wants it.
+
+use std::path::Path;
+
+use adyton_bench::{Arrivals, Body, Check, Condition, Load, Plan, Statuses, Until};
+use adyton_cli::bench::{self, Bench, Data};
+
+/// Conditions as they were typed.
+pub(super) fn conditions(flag: &str, texts: &[String]) -> Result<Vec<Condition>, String> {
+    texts.iter().map(|text| text.parse().map_err(|why| format!("{flag} {text}: {why}"))).collect()
+}
+
+/// What the command line says, as the generator wants it.
+pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
+    let url = bench.url.parse().map_err(|why| format!("{}: {why}", bench.url))?;
+    let mut plan = Plan::new(url);
+    if bench.data.is_some() {
+        "POST".clone_into(&mut plan.method);
+    }
+    if let Some(method) = &bench.method {
+        plan.method.clone_from(method);
+    }
+    plan.headers.clone_from(&bench.headers);
+    plan.body = match &bench.data {
+        None => Vec::new(),
+        Some(Data::Text(text)) => text.clone().into_bytes(),
+        Some(Data::File(path)) => read("--data", path)?,
+    };
+    (plan.connections, plan.threads) = (bench.connections, bench.threads);
+    (plan.keep_alive, plan.pipeline) = (bench.keep_alive, bench.pipeline);
+    plan.load = match bench.rate {
+        None => Load::Closed,
+        Some(rate) => {
+            let arrivals = if bench.poisson { Arrivals::Poisson } else { Arrivals::Constant };
+            // At most 10⁸.
+            let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
+            Load::Open { rate, arrivals, seed: bench.seed }
+        }
+    };
+    plan.until = match bench.requests {
+        0 => Until::Duration(bench.duration_ms),
+        requests => Until::Requests(requests),
+    };
+    (plan.warm_up_ms, plan.timeout_ms) = (bench.warm_up_ms, bench.timeout_ms);
+    if !bench.expect_status.is_empty() {
+        plan.statuses = Statuses::Of(bench.expect_status.clone());
+    }
+    plan.check = match bench.check {
+        bench::Check::Body => Check::Body,
+        bench::Check::Length => Check::Length,
+        bench::Check::Nothing => Check::Nothing,
+    };
+    plan.expected = match (&bench.expect_body, bench.expect_sha256) {
+        (Some(path), _) => Body::Bytes(read("--expect-body", path)?.into()),
+        (None, Some(hash)) => Body::Sha256(hash),
+        (None, None) => Body::First,
+    };
+    Ok(plan)
+}
+
+fn read(flag: &str, path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("{flag} {}: {error}", path.display()))
+}
