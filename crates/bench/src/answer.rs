@@ -1,4 +1,4 @@
-//! One answer as it arrives: where it ends, and whether it is right. No I/O.
+//! One answer as it arrives, without I/O: where it ends, and whether it is right.
 
 use adyton_http1::{BodyFraming, Chunked, Received, Refusal};
 
