@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use adyton_bench::{Comparison, Condition, Failure, Ink, Plan, Progress};
 use adyton_cli::bench::Bench;
-use adyton_sys::signal::Stop;
+use adyton_sys::signal_handlers::Handlers;
 use adyton_sys::wake::Wake;
 
 /// The figures are good, and nothing that was to fail has.
@@ -90,9 +90,9 @@ fn failed(failure: Failure) -> Wrong {
 
 /// Whether the user has pressed Ctrl-C: the first ends a measurement early, and what there is is reported.
 fn stopper() -> Result<impl Fn() -> bool, Wrong> {
-    let signals = Wake::new().and_then(|wake| Stop::install(Arc::new(wake)));
+    let signals = Wake::new().and_then(|wake| Handlers::install(Arc::new(wake), None));
     let signals = signals.map_err(|error| (format!("no signal can be caught: {error}"), BAD))?;
-    Ok(move || signals.asked())
+    Ok(move || signals.stop_asked())
 }
 
 /// Searches for a rate, with a line for each that was tried.
