@@ -34,6 +34,10 @@ impl Times {
         let _ = self.0.add(&other.0);
     }
 
+    pub(crate) fn histogram(&self) -> &Histogram<u64> {
+        &self.0
+    }
+
     pub(crate) fn count(&self) -> u64 {
         self.0.len()
     }

@@ -35,7 +35,7 @@ pub use baseline::{Baseline, Comparison, Row};
 pub use condition::Condition;
 pub use find::{Found, Step, find_rate};
 pub use latency::Latency;
-pub use output::{Ink, csv, html, markdown, table};
+pub use output::{Ink, csv, hlog, html, markdown, table};
 pub use plan::{Arrivals, Body, Check, Load, Plan, Statuses, Until};
 pub use probe::exchange;
 pub use report::Report;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::latency::Latency;
+use crate::latency::{Latency, Times};
 use crate::machine::{Machine, TICK_US};
 use crate::plan::{Arrivals, Load, Plan};
 use crate::probe::Learnt;
@@ -64,6 +64,9 @@ pub struct Report {
     /// Percentiles, and the time that so many do not exceed, in microseconds: of `response` if there is one, else of
     /// `service`.
     pub curve: Vec<(f64, f64)>,
+    /// The same as a histogram, in nanoseconds.
+    #[serde(skip)]
+    pub(crate) times: Times,
     /// Bytes of the heads of right answers.
     pub head_bytes: u64,
     /// Bytes of the bodies of right answers.
@@ -163,6 +166,7 @@ pub struct MachineSide {
 impl Report {
     pub(crate) fn new(plan: &Plan, learnt: &Learnt, tally: Tally, observed: &Observed) -> Self {
         let seconds = float(observed.elapsed_ns.max(1)) / 1e9;
+        let times = if tally.response.count() > 0 { &tally.response } else { &tally.service };
         let mut report = Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
@@ -176,7 +180,8 @@ impl Report {
             service: tally.service.summary(),
             first_byte: tally.first_byte.summary(),
             connect: (tally.connect.count() > 0).then(|| tally.connect.summary()),
-            curve: if tally.response.count() > 0 { tally.response.curve() } else { tally.service.curve() },
+            curve: times.curve(),
+            times: times.clone(),
             head_bytes: tally.head_bytes,
             body_bytes: tally.body_bytes,
             connections_made: tally.connections_made,

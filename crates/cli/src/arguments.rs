@@ -184,6 +184,9 @@ fn serve(
 /// `adyton bench http://127.0.0.1:8000/ -c 64 -d 10s`.
 fn bench(args: &[String], ink: Ink) -> Result<Command, Failure> {
     let rows = bench::ROWS;
+    // What stands behind `curl` is a command line of curl.
+    let curl = args.iter().position(|arg| arg == "curl");
+    let (args, curl) = curl.map_or((args, None), |at| (&args[..at], Some(&args[at + 1..])));
     let matches = grammar("bench", rows).try_get_matches_from(args).map_err(|error| bench_refusal(&error))?;
     if matches.get_flag(LONG_HELP) {
         return Ok(Command::Done(help::bench_long(ink)));
@@ -206,6 +209,10 @@ fn bench(args: &[String], ink: Ink) -> Result<Command, Failure> {
         }
     }
     let url = matches.get_one::<String>(TARGET);
+    if let (Some(curl), None) = (curl, url) {
+        let read = bench::curl::read(bench, curl).map_err(Failure::usage)?;
+        return Ok(Command::Bench(Box::new(read)));
+    }
     let missing = || Failure::usage("nothing to load: give a URL, such as http://127.0.0.1:8000/".to_owned());
     bench.url.clone_from(url.ok_or_else(missing)?);
     Ok(Command::Bench(Box::new(bench)))

@@ -126,10 +126,11 @@ fn entry<S>(row: &Row<S>, variable: Option<String>, ink: Ink) -> String {
     out
 }
 
-const URLS: [(&str, &str); 3] = [
+const URLS: [(&str, &str); 4] = [
     ("http://HOST:PORT/PATH?QUERY", "a server over TCP"),
     ("HOST:PORT/PATH?QUERY", "the same"),
     ("unix:SOCKET:/PATH?QUERY", "a server at a unix socket"),
+    ("curl -H 'A: b' URL", "a command line of curl, behind all options"),
 ];
 
 const TARGETS: [(&str, &str); 4] = [

@@ -3,11 +3,13 @@
 //! Each form says the same: what was asked, the figures or why there are none, and where every request went.
 
 mod csv;
+mod hlog;
 mod html;
 mod markdown;
 mod table;
 
 pub use csv::csv;
+pub use hlog::hlog;
 pub use html::html;
 pub use markdown::markdown;
 pub use table::{Ink, table};

@@ -1,5 +1,6 @@
 //! `adyton bench`: what the user asks of the load generator.
 
+pub(crate) mod curl;
 mod rows;
 
 use std::path::PathBuf;
@@ -53,6 +54,17 @@ pub enum Data {
     Text(String),
     /// What a file holds.
     File(PathBuf),
+    /// A form with files (RFC 7578).
+    Form(Vec<Part>),
+}
+
+/// A field of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Its name.
+    pub name: String,
+    /// Its value; a file has its name with it.
+    pub value: Box<Data>,
 }
 
 /// What of an answer's body is compared.

@@ -1,6 +1,6 @@
 //! The options of `adyton bench`, in the order of its help.
 
-use super::{Bench, Check, Data};
+use super::{Bench, Check, Data, Part};
 use crate::row::{Kind, Row};
 use crate::units::Unit;
 
@@ -187,6 +187,26 @@ pub static ROWS: &[Row<Bench>] = &[
         ..REQUEST
     },
     Row {
+        name: "form",
+        short: Some('F'),
+        kind: Kind::Form { shape: "NAME=TEXT|@FILE", set: set_form },
+        example: "photo=@cat.jpg",
+        repeatable: true,
+        help: "a field of a form that every request sends",
+        detail: "As a browser uploads it: multipart/form-data.",
+        ..REQUEST
+    },
+    Row {
+        name: "cookie",
+        short: Some('b'),
+        kind: Kind::Form { shape: "NAME=VALUE", set: set_cookie },
+        example: "session=1234",
+        repeatable: true,
+        help: "a cookie of every request",
+        detail: "What the server sets in its answers is not taken over: all requests are the same.",
+        ..REQUEST
+    },
+    Row {
         name: "expect-status",
         kind: Kind::Form { shape: "CODE[,CODE...]", set: set_statuses },
         example: "200,304",
@@ -240,9 +260,9 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Path { shape: "FILE", set: |bench, path| bench.output.push(path) },
         example: "report.html",
         repeatable: true,
-        help: "write the report to a file, too: .html .json .md .csv",
-        detail: "The name says the form: a page with plots that needs nothing else, JSON, Markdown, or two lines of \
-                 CSV.",
+        help: "write the report to a file: .html .json .md .csv .hlog",
+        detail: "The name says the form: a page with plots that needs nothing else, JSON, Markdown, two lines of CSV, \
+                 or the times as a log of HdrHistogram.",
         ..OUTPUT
     },
     Row {
@@ -281,7 +301,7 @@ pub static ROWS: &[Row<Bench>] = &[
     },
 ];
 
-fn set_method(bench: &mut Bench, text: &str) -> Result<(), String> {
+pub(super) fn set_method(bench: &mut Bench, text: &str) -> Result<(), String> {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if text.is_empty() || !text.bytes().all(is_token) {
         return Err("a method is a word, as GET".to_owned());
@@ -290,7 +310,7 @@ fn set_method(bench: &mut Bench, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn set_header(bench: &mut Bench, text: &str) -> Result<(), String> {
+pub(super) fn set_header(bench: &mut Bench, text: &str) -> Result<(), String> {
     let (name, value) = text.split_once(':').ok_or("write NAME:VALUE")?;
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(is_token) || value.chars().any(char::is_control) {
@@ -300,13 +320,45 @@ fn set_header(bench: &mut Bench, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn set_data(bench: &mut Bench, text: &str) -> Result<(), String> {
+pub(super) fn set_data(bench: &mut Bench, text: &str) -> Result<(), String> {
     bench.data = Some(match text.strip_prefix('@') {
         Some("") => return Err("the name of the file is missing behind @".to_owned()),
         Some(file) => Data::File(file.into()),
         None => Data::Text(text.to_owned()),
     });
     Ok(())
+}
+
+pub(super) fn set_form(bench: &mut Bench, text: &str) -> Result<(), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=TEXT or NAME=@FILE")?;
+    if name.is_empty() || name.chars().any(|letter| letter.is_control() || letter == '"') {
+        return Err("the name of a field has no quotes and no control characters".to_owned());
+    }
+    let value = Box::new(match value.strip_prefix('@') {
+        Some("") => return Err("the name of the file is missing behind @".to_owned()),
+        Some(file) => Data::File(file.into()),
+        None => Data::Text(value.to_owned()),
+    });
+    let part = Part { name: name.to_owned(), value };
+    match &mut bench.data {
+        None => bench.data = Some(Data::Form(vec![part])),
+        Some(Data::Form(parts)) => parts.push(part),
+        Some(_) => return Err("a body is a form, or data, and not both".to_owned()),
+    }
+    Ok(())
+}
+
+pub(super) fn set_cookie(bench: &mut Bench, text: &str) -> Result<(), String> {
+    if !text.contains('=') {
+        return Err("write NAME=VALUE".to_owned());
+    }
+    match bench.headers.iter_mut().find(|(name, _)| name == "Cookie") {
+        None => set_header(bench, &format!("Cookie: {text}")),
+        Some((_, cookies)) => {
+            *cookies = format!("{cookies}; {text}");
+            Ok(())
+        }
+    }
 }
 
 fn set_statuses(bench: &mut Bench, text: &str) -> Result<(), String> {

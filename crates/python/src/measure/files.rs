@@ -20,6 +20,7 @@ pub(super) enum Form {
     Json,
     Markdown,
     Csv,
+    Hlog,
 }
 
 impl Form {
@@ -29,7 +30,11 @@ impl Form {
             Some("json") => Ok(Self::Json),
             Some("md") => Ok(Self::Markdown),
             Some("csv") => Ok(Self::Csv),
-            _ => Err(format!("--output {}: the name must end in .html, .json, .md or .csv", path.display())),
+            Some("hlog") => Ok(Self::Hlog),
+            _ => Err(format!(
+                "--output {}: the name must end in .html, .json, .md, .csv or .hlog",
+                path.display()
+            )),
         }
     }
 
@@ -39,6 +44,7 @@ impl Form {
             Self::Json => json(report.to_json()),
             Self::Markdown => adyton_bench::markdown(report),
             Self::Csv => adyton_bench::csv(report),
+            Self::Hlog => adyton_bench::hlog(report).unwrap_or_else(|error| error.to_string()),
         }
     }
 }

@@ -21,11 +21,12 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
         plan.method.clone_from(method);
     }
     plan.headers.clone_from(&bench.headers);
-    plan.body = match &bench.data {
-        None => Vec::new(),
-        Some(Data::Text(text)) => text.clone().into_bytes(),
-        Some(Data::File(path)) => read("--data", path)?,
-    };
+    if let Some(data) = &bench.data {
+        plan.body = bytes("--data", data)?;
+    }
+    if let Some(Data::Form(_)) = &bench.data {
+        plan.headers.push(("Content-Type".to_owned(), format!("multipart/form-data; boundary={BOUNDARY}")));
+    }
     (plan.connections, plan.threads) = (bench.connections, bench.threads);
     (plan.keep_alive, plan.pipeline) = (bench.keep_alive, bench.pipeline);
     plan.load = match bench.rate {
@@ -56,6 +57,33 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
         (None, None) => Body::First,
     };
     Ok(plan)
+}
+
+/// Parts a form's fields; long enough to be in no file by chance.
+const BOUNDARY: &str = "adyton-bench-4b1d7c0e6a93f258";
+
+/// What is sent for it.
+fn bytes(flag: &str, data: &Data) -> Result<Vec<u8>, String> {
+    let parts = match data {
+        Data::Text(text) => return Ok(text.clone().into_bytes()),
+        Data::File(path) => return read(flag, path),
+        Data::Form(parts) => parts,
+    };
+    let mut out = Vec::new();
+    for part in parts {
+        let file = match &*part.value {
+            Data::File(path) => path.file_name().map(|name| name.to_string_lossy().replace('"', "%22")),
+            _ => None,
+        };
+        let file = file.map_or(String::new(), |name| format!("; filename=\"{name}\""));
+        let head =
+            format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"{file}\r\n\r\n", part.name);
+        out.extend_from_slice(head.as_bytes());
+        out.extend_from_slice(&bytes("--form", &part.value)?);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
+    Ok(out)
 }
 
 fn read(flag: &str, path: &Path) -> Result<Vec<u8>, String> {

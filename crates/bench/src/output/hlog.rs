@@ -1,0 +1,35 @@
+//! A report's times as a log of HdrHistogram, which its own tools plot and compare.
+
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
+
+use crate::report::Report;
+
+/// What the maxima in the log are divided by: times are in nanoseconds, and shown in milliseconds.
+const NS_PER_MS: f64 = 1e6;
+
+/// The times of right answers: from when requests were due with an open loop, else from when they were sent.
+///
+/// # Errors
+///
+/// None that is known: it is written to memory.
+pub fn hlog(report: &Report) -> io::Result<String> {
+    let mut out = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let length = Duration::from_secs_f64(report.seconds);
+    let mut builder = IntervalLogWriterBuilder::new();
+    builder
+        .add_comment(&format!(
+            "adyton bench {}: {} {}",
+            report.version, report.asked.method, report.asked.url
+        ))
+        .with_start_time(SystemTime::now() - length)
+        .with_max_value_divisor(NS_PER_MS);
+    let mut writer = builder.begin_log_with(&mut out, &mut serializer)?;
+    let written = writer.write_histogram(report.times.histogram(), Duration::ZERO, length, None);
+    written.map_err(|error| io::Error::other(format!("{error:?}")))?;
+    String::from_utf8(out).map_err(io::Error::other)
+}

@@ -1,0 +1,140 @@
+"""Fixtures for pytest: a server of the application under test, and load that checks every answer.
+
+They are there when Adyton is installed beside pytest::
+
+    def test_front_page(adyton_serve, adyton_bench):
+        url = adyton_serve("mysite.wsgi:application")
+        report = adyton_bench(url + "/", connections=8, duration="1s")
+        assert report["service"]["p99_us"] < 50_000
+
+A smoke test, not a measurement: what a busy machine does to the figures does not fail it, but an answer that
+is not right does.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["Bench", "Serve", "adyton_bench", "adyton_serve"]
+
+_LISTENING = re.compile(r"listening on (http://\S+)")
+
+#: Gates that speak of the server's answers; the others speak of the machine.
+_OF_ANSWERS = {"answers", "count", "late", "listen-queue", "own-limits"}
+
+_START_TIMEOUT_S = 30
+_STOP_TIMEOUT_S = 40
+
+
+class Serve(Protocol):
+    """Starts ``adyton serve TARGET`` with settings as keywords, and returns its URL, without a slash behind.
+
+    Fails the test with what the server says when it does not start.
+    """
+
+    def __call__(self, target: str | Path, **settings: object) -> str:
+        """Starts one server; it is stopped at the end of the test."""
+
+
+class Bench(Protocol):
+    """Runs ``adyton bench URL`` with its options as keywords, and returns the report as it is in JSON.
+
+    Fails the test when an answer is not right.
+    """
+
+    def __call__(self, url: str, **options: object) -> dict[str, Any]:
+        """Runs one load to its end."""
+
+
+@pytest.fixture
+def adyton_serve() -> Iterator[Serve]:
+    """Starts servers for one test: see :class:`Serve`."""
+    with ExitStack() as servers:
+
+        def serve(target: str | Path, **settings: object) -> str:
+            defaults: dict[str, object] = {"bind": "127.0.0.1:0", "processes": 0}
+            return servers.enter_context(_Server(str(target), defaults | settings)).url
+
+        yield serve
+
+
+@pytest.fixture
+def adyton_bench() -> Bench:
+    """Loads a server: see :class:`Bench`."""
+    return _bench
+
+
+class _Server:
+    """A server in a process of its own."""
+
+    url: str
+
+    def __init__(self, target: str, settings: dict[str, object]) -> None:
+        command = [sys.executable, "-m", "adyton", "serve", target, *_flags(settings)]
+        self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603 - our own program
+        self._said: list[str] = []
+        self._listens = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._reader.start()
+        self._listens.wait(_START_TIMEOUT_S)
+        found = _LISTENING.search("".join(self._said))
+        if found is None:
+            self.__exit__()
+            pytest.fail("the server does not start:\n" + "".join(self._said), pytrace=False)
+        self.url = found.group(1).rstrip("/")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join()
+
+    def _read(self) -> None:
+        stream = self._process.stderr
+        if stream is not None:
+            with stream:
+                for line in stream:
+                    self._said.append(line)
+                    if _LISTENING.search(line):
+                        self._listens.set()
+        self._listens.set()
+
+
+def _bench(url: str, **options: object) -> dict[str, Any]:
+    command = [sys.executable, "-m", "adyton", "bench", url, *_flags(options), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
+    if not done.stdout:
+        pytest.fail(done.stderr.strip(), pytrace=False)
+    report: dict[str, Any] = json.loads(done.stdout)
+    wrong = [reason["why"] for reason in report["invalid"] if reason["gate"] in _OF_ANSWERS]
+    if wrong:
+        errors = [f"{cause}: {count}" for cause, count in report["errors"].items()]
+        pytest.fail("\n".join([url, *wrong, *errors]), pytrace=False)
+    return report
+
+
+def _flags(options: dict[str, object]) -> Iterator[str]:
+    """Keywords as flags: ``warm_up="1s"`` is ``--warm-up=1s``, and each item of a list one flag."""
+    for name, value in options.items():
+        values = value if isinstance(value, (list, tuple)) else [value]
+        for item in values:
+            text = ("off", "on")[item] if isinstance(item, bool) else str(item)
+            yield f"--{name.replace('_', '-')}={text}"

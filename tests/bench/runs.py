@@ -1,0 +1,63 @@
+"""Starts servers that lie, and runs `adyton bench` against them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LIARS = Path(__file__).with_name("liars.py")
+APPLICATION = Path(__file__).with_name("application.py")
+NOISE = {"steal", "foreign-load", "generator", "steady", "little"}
+"""Gates that a busy machine closes, whatever the server does."""
+QUICK = ("-c", "8", "-d", "1s", "--warm-up", "200ms")
+
+
+@contextmanager
+def liar(kind: str) -> Iterator[str]:
+    """Start a server that lies in one way; give its URL."""
+    with subprocess.Popen(
+        [sys.executable, str(LIARS), kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}/"
+        finally:
+            process.stdin.close()
+
+
+def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run `adyton bench` to its end."""
+    command = (sys.executable, "-m", "adyton", "bench", *words)
+    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False, cwd=cwd)
+
+
+def bench(*words: str) -> dict[str, Any]:
+    """Return the report, whose counts add up."""
+    done = run(*words, "--json")
+    assert "" == done.stderr
+    report: dict[str, Any] = json.loads(done.stdout)
+    counts = report["counts"]
+    assert counts["sent"] == sum(number for name, number in counts.items() if name != "sent")
+    assert done.returncode == (1 if report["invalid"] else 0)
+    assert sum(second["right"] for second in report["series"]) == counts["right"]
+    assert sum(second["wrong"] for second in report["series"]) == wrong(report)
+    return report
+
+
+def wrong(report: dict[str, Any]) -> int:
+    """Return how many requests had no right answer."""
+    names = ("wrong_status", "wrong_body", "connection_error", "timeout")
+    return sum(report["counts"][name] for name in names)
+
+
+def gates(report: dict[str, Any]) -> set[str]:
+    """Return which gates have failed."""
+    return {reason["gate"] for reason in report["invalid"]}

@@ -1,0 +1,213 @@
+"""The load generator finds out what servers do wrong, and its counts add up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bench.runs import APPLICATION, LIARS, NOISE, QUICK, bench, gates, liar, run, wrong
+from support.server import until
+
+if TYPE_CHECKING:
+    from support.server import Servers
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("-t", "2"),
+        ("--pipeline", "4"),
+        ("-k=off",),
+        ("--rate", "500"),
+        ("--rate", "500", "--arrivals", "poisson"),
+        ("-n", "300"),
+        ("-X", "HEAD", "--check", "nothing"),
+        ("--data", "a=b", "-H", "Content-Type: text/plain"),
+        ("--expect-sha256", hashlib.sha256(b"Hello World!").hexdigest()),
+    ],
+)
+def test_honest(serve: Servers, words: tuple[str, ...]) -> None:
+    """Everything that an honest server answers is right, in every mode."""
+    server = serve(APPLICATION)
+    report = bench(f"http://127.0.0.1:{server.port}/", *QUICK, *words)
+
+    # On a machine that stands still for a moment at the end, what was due then is late.
+    assert set() == gates(report) - NOISE - ({"late"} if "--rate" in words else set())
+    assert 0 == wrong(report)
+    assert report["counts"]["right"] >= 200
+    assert {"200": report["counts"]["right"]} == report["statuses"]
+    if "-n" in words:
+        assert (300, 0) == (report["counts"]["sent"], report["counts"]["in_flight"])
+    if "--rate" in words:
+        assert 300 <= report["counts"]["sent"] <= 600
+        assert report["response"]["count"] == report["counts"]["right"]
+    if "-k=off" in words:
+        assert report["connect"]["count"] >= report["counts"]["right"]
+
+
+def test_figures_of_an_honest_server(serve: Servers) -> None:
+    """Sizes, times and the server's processes are those that can be had elsewhere, too."""
+    server = serve(APPLICATION)
+    report = bench(f"http://127.0.0.1:{server.port}/sleep", *QUICK)
+    right = report["counts"]["right"]
+
+    assert 12 * right == report["body_bytes"]
+    assert 20_000 <= report["service"]["min_us"] <= report["service"]["p50_us"] <= report["service"]["p99_us"]
+    assert report["first_byte"]["p50_us"] <= report["service"]["p50_us"]
+    assert 1 == report["server"]["processes"]
+    assert server.rss() * 0.3 < report["server"]["pss_bytes"] < server.rss() * 1.1
+    assert report["fairness"]["min"] > 0
+
+
+def test_unix_socket(serve: Servers, tmp_path: Path) -> None:
+    """A unix socket is as good as a port."""
+    path = tmp_path / "socket"
+    serve(APPLICATION, bind=f"unix:{path}")
+    report = bench(f"unix:{path}:/", *QUICK)
+
+    assert set() == gates(report) - NOISE
+    assert 1 == report["server"]["processes"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "count", "error"),
+    [
+        ("bad-gateway", "wrong_status", None),
+        ("wrong-object", "wrong_body", None),
+        ("wrong-length", "wrong_body", None),
+        ("cut-short", "connection_error", "answer cut short"),
+        ("empty", "connection_error", "connection closed without an answer"),
+        ("malformed", "connection_error", "malformed answer: Content-Length is not one number"),
+        ("twice", "connection_error", "more came than was asked for"),
+        ("never", "timeout", "timed out"),
+    ],
+)
+def test_every_tenth(kind: str, count: str, error: str | None) -> None:
+    """What is wrong with every tenth answer is counted as that, and the figures are not to be used."""
+    with liar(kind) as url:
+        report = bench(url, *QUICK, "--timeout", "200ms" if kind == "never" else "20s")
+
+    assert "answers" in gates(report)
+    assert wrong(report) == report["counts"][count] > 0
+    assert report["counts"]["right"] > 0
+    if error is not None:
+        assert {error: report["counts"][count]} == report["errors"]
+    if kind == "bad-gateway":
+        assert report["counts"]["wrong_status"] == report["statuses"]["502"]
+        assert 0.05 < report["counts"]["wrong_status"] / report["counts"]["sent"] < 0.15
+
+
+def test_stall() -> None:
+    """A second without answers is no steady state; an open loop has it in its times, a closed one not."""
+    with liar("stalls") as url:
+        closed = bench(url, "-c", "4", "-d", "6s", "--warm-up", "100ms")
+    with liar("stalls") as url:
+        opened = bench(url, "-c", "4", "-d", "6s", "--warm-up", "100ms", "--rate", "200")
+
+    assert "steady" in gates(closed)
+    assert closed["service"]["max_us"] > 900_000
+    assert closed["service"]["max_us"] > 5 * closed["service"]["p90_us"]
+    assert opened["response"]["p90_us"] > 2 * opened["service"]["p90_us"]
+
+
+def test_gets_slower() -> None:
+    """A server that gets slower has no steady state."""
+    with liar("gets-slower") as url:
+        report = bench(url, "-c", "4", "-d", "6s", "--warm-up", "100ms")
+
+    assert "steady" in gates(report)
+
+
+def test_small_queue() -> None:
+    """Connections that the kernel drops because nobody accepts them are told."""
+    with liar("small-queue") as url:
+        report = bench(url, "-c", "64", "-d", "2s", "--warm-up", "0", "-k=off")
+
+    assert "listen-queue" in gates(report)
+    assert report["machine"]["listen_overflows"] > 0
+
+
+def test_does_not_keep_up(serve: Servers) -> None:
+    """Requests that nobody takes are not forgotten."""
+    server = serve(APPLICATION)
+    report = bench(f"http://127.0.0.1:{server.port}/sleep", *QUICK, "--rate", "2000")
+
+    assert "late" in gates(report)
+    assert report["never_sent"] > 500
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["/status/404"], "answers 404; if that is right, say --expect-status 404"),
+        (
+            ["/", "--expect-sha256", "0" * 64],
+            "has another SHA-256: 7f83b1657ff1fc53b92dc18148a1d65dfc2d4b1fa3d67728",
+        ),
+        (["/", "--expect-body", str(LIARS)], "is not the expected one"),
+        (["/number"], "differ from one another: say --check length"),
+    ],
+)
+def test_wrong_from_the_start(serve: Servers, words: list[str], sentence: str) -> None:
+    """Nothing is measured when the very first answer is not right."""
+    server = serve(APPLICATION)
+    done = run(f"http://127.0.0.1:{server.port}{words[0]}", *words[1:])
+
+    assert sentence in done.stderr
+    assert (1, "") == (done.returncode, done.stdout)
+
+
+def test_nobody_there() -> None:
+    """A server that is not there is said to be not there."""
+    with liar("honest") as url:
+        pass
+    done = run(url)
+
+    assert "Connection refused" in done.stderr
+    assert 1 == done.returncode
+
+
+def test_what_may_vary(serve: Servers) -> None:
+    """A page that shows a number is right if its length is."""
+    server = serve(APPLICATION)
+    report = bench(f"http://127.0.0.1:{server.port}/number", *QUICK, "--check", "length")
+
+    assert 0 == wrong(report)
+
+
+def test_find_rate(serve: Servers) -> None:
+    """Of eight connections that are answered every 20 ms, no more than 400 requests a second can come."""
+    server = serve(APPLICATION)
+    url = f"http://127.0.0.1:{server.port}/sleep"
+    done = run(url, *QUICK, "--find-rate", "p90<100ms", "--json")
+    found_rate = json.loads(done.stdout)
+
+    assert 0 < len(found_rate["steps"]) <= 16
+    assert found_rate["steps"][-1]["held"] or found_rate["rate"] is None
+    assert found_rate["rate"] is None or 50 < found_rate["rate"] < 420
+    assert done.returncode == (0 if found_rate["rate"] and not found_rate["invalid"] else 1)
+
+
+def test_interrupted() -> None:
+    """Ctrl-C ends the measurement, and what there is is reported."""
+    with liar("honest") as url:
+        command = (sys.executable, "-m", "adyton", "bench", url, "-d", "10m", "--warm-up", "0", "--json")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            tasks = Path(f"/proc/{process.pid}/task")
+            assert until(lambda: len(list(tasks.iterdir())) > 1, 30)
+            time.sleep(2)
+            process.send_signal(signal.SIGINT)
+            report = json.loads(process.stdout.read())
+
+    assert report["seconds"] < 60
+    assert report["counts"]["right"] > 0
