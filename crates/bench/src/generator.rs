@@ -19,7 +19,7 @@ use crate::arrivals::Schedule;
 use crate::connection::{Connection, Stage};
 use crate::in_flight::InFlight;
 use crate::plan::{Load, Plan, Until};
-use crate::tally::{Cause, Sent, Tally};
+use crate::tally::{Cause, DOUBLINGS, Sent, Tally};
 
 /// How often the clock is looked at for what is late.
 const TICK_NS: u64 = 10_000_000;
@@ -49,8 +49,16 @@ pub(crate) struct Shared<'p> {
     pub(crate) tickets: AtomicU64,
     /// The user wants to see what there is.
     pub(crate) stop: AtomicBool,
-    /// What each thread has counted so far: right answers, and everything else.
-    pub(crate) progress: Vec<(AtomicU64, AtomicU64)>,
+    /// What each thread has counted so far.
+    pub(crate) progress: Vec<Counted>,
+}
+
+/// What one thread has counted so far, for those who look on.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    pub(crate) right: AtomicU64,
+    pub(crate) wrong: AtomicU64,
+    pub(crate) doublings: [AtomicU64; DOUBLINGS],
 }
 
 /// One thread of the load.
@@ -406,9 +414,12 @@ impl<'s, 'p> Generator<'s, 'p> {
                 _ => {}
             }
         }
-        let (right, wrong) = &self.shared.progress[self.thread];
-        right.store(self.tally.counts.right, Ordering::Relaxed);
-        wrong.store(self.tally.counts.wrong(), Ordering::Relaxed);
+        let counted = &self.shared.progress[self.thread];
+        counted.right.store(self.tally.counts.right, Ordering::Relaxed);
+        counted.wrong.store(self.tally.counts.wrong(), Ordering::Relaxed);
+        for (told, count) in counted.doublings.iter().zip(self.tally.doublings) {
+            told.store(count, Ordering::Relaxed);
+        }
     }
 
     /// Counts what has no outcome.

@@ -40,4 +40,5 @@ pub use plan::{Arrivals, Body, Check, Load, Plan, Statuses, Until};
 pub use probe::exchange;
 pub use report::Report;
 pub use run::{Failure, Progress, Stop, run};
+pub use tally::Doublings;
 pub use url::{Address, Url};

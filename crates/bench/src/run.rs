@@ -8,13 +8,13 @@ use std::time::Duration;
 use adyton_sys::{clock, process};
 
 use crate::calibrate::NullResponder;
-use crate::generator::{Generator, Shared};
+use crate::generator::{Counted, Generator, Shared};
 use crate::machine::Machine;
 use crate::plan::{Check, Load, Plan, Until};
 use crate::probe::{Learnt, learn};
 use crate::report::{Observed, Report};
 use crate::server_side::{Server, Used, own_cpu_us};
-use crate::tally::Tally;
+use crate::tally::{DOUBLINGS, Doublings, Tally};
 use crate::url::Address;
 
 /// How long the calibration takes, in milliseconds; its first part is warm-up.
@@ -42,6 +42,22 @@ pub struct Progress {
     pub right: u64,
     /// Everything else so far that had an outcome.
     pub wrong: u64,
+    /// Right answers so far by how long they took.
+    pub doublings: Doublings,
+}
+
+impl Progress {
+    fn of(seconds: f64, threads: &[Counted]) -> Self {
+        let mut progress = Self { seconds, right: 0, wrong: 0, doublings: [0; DOUBLINGS] };
+        for counted in threads {
+            progress.right += counted.right.load(Ordering::Relaxed);
+            progress.wrong += counted.wrong.load(Ordering::Relaxed);
+            for (sum, count) in progress.doublings.iter_mut().zip(&counted.doublings) {
+                *sum += count.load(Ordering::Relaxed);
+            }
+        }
+        progress
+    }
 }
 
 /// Whether the user wants to end early; asked many times a second.
@@ -128,7 +144,7 @@ fn load(
         end_ns: start_ns + longest_ms * 1_000_000,
         tickets: AtomicU64::new(0),
         stop: AtomicBool::new(false),
-        progress: (0..plan.threads).map(|_| <(AtomicU64, AtomicU64)>::default()).collect(),
+        progress: (0..plan.threads).map(|_| Counted::default()).collect(),
     };
     let generators: io::Result<Vec<_>> =
         (0..plan.threads as usize).map(|thread| Generator::new(&shared, thread)).collect();
@@ -184,10 +200,7 @@ fn watch(
         let whole_s = seconds.floor() as i64;
         if whole_s > told_s {
             told_s = whole_s;
-            let sum = |which: fn(&(AtomicU64, AtomicU64)) -> &AtomicU64| {
-                shared.progress.iter().map(|counts| which(counts).load(Ordering::Relaxed)).sum()
-            };
-            on_second(Progress { seconds, right: sum(|counts| &counts.0), wrong: sum(|counts| &counts.1) });
+            on_second(Progress::of(seconds, &shared.progress));
         }
         // Short enough for the two looks to be where they should, and seldom enough to cost nothing.
         let next_ns = if before.is_none() { shared.start_ns } else { shared.end_ns };

@@ -123,6 +123,19 @@ pub(crate) struct Sent {
     pub(crate) counted: bool,
 }
 
+/// A histogram for a live view: the first place counts what takes up to a microsecond, and each other what takes up to
+/// twice as long as the one before.
+pub type Doublings = [u64; DOUBLINGS];
+
+/// The last one is for everything above 2²³ µs, which is eight seconds.
+pub(crate) const DOUBLINGS: usize = 24;
+
+fn doubling(ns: u64) -> usize {
+    // At most 64.
+    let bits = u64::BITS - (ns / 1000).leading_zeros();
+    (bits as usize).min(DOUBLINGS - 1)
+}
+
 /// All that one thread has counted.
 #[derive(Debug)]
 pub(crate) struct Tally {
@@ -155,6 +168,8 @@ pub(crate) struct Tally {
     pub(crate) oldest_ns: u64,
     /// Requests that were due within the measurement and found no connection free until its end.
     pub(crate) never_sent: u64,
+    /// Right answers by their time from sending: see [`Doublings`].
+    pub(crate) doublings: Doublings,
     /// CPU time within the measurement of the thread that used most, in microseconds.
     pub(crate) cpu_us: u64,
 }
@@ -181,6 +196,7 @@ impl Tally {
             in_flight_mean: 0.0,
             oldest_ns: 0,
             never_sent: 0,
+            doublings: [0; DOUBLINGS],
             cpu_us: 0,
         }
     }
@@ -219,6 +235,7 @@ impl Tally {
         self.body_bytes += answer.body_bytes;
         self.by_connection[connection] += 1;
         self.service.add(service_ns);
+        self.doublings[doubling(service_ns)] += 1;
         self.first_byte.add(first_ns.saturating_sub(sent.begun_ns));
         if self.is_open {
             self.response.add(now_ns.saturating_sub(sent.due_ns));

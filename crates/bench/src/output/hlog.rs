@@ -1,4 +1,4 @@
-//! A report's times as a log of HdrHistogram, which its own tools plot and compare.
+//! A report's times as a log of `HdrHistogram`, which its own tools plot and compare.
 
 use std::io;
 use std::time::{Duration, SystemTime};

@@ -1,16 +1,19 @@
 //! `adyton bench` from the command line to the last line: the plan, the live line, the report, the exit status.
 
 mod files;
+mod live;
 mod plan;
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::sync::Arc;
 
-use adyton_bench::{Comparison, Condition, Failure, Ink, Plan, Progress};
+use adyton_bench::{Comparison, Condition, Failure, Ink, Plan};
 use adyton_cli::bench::Bench;
 use adyton_sys::signal_handlers::Handlers;
 use adyton_sys::wake::Wake;
+
+use self::live::Live;
 
 /// The figures are good, and nothing that was to fail has.
 const GOOD: u8 = 0;
@@ -50,7 +53,7 @@ fn try_bench(bench: &Bench, live: bool) -> Result<u8, Wrong> {
     if let Some(condition) = find_rate.first() {
         return find(&plan, condition, &stop, bench.json);
     }
-    let mut progress_line = Live { shown: live, last: Progress { seconds: 0.0, right: 0, wrong: 0 } };
+    let mut progress_line = Live::new(live);
     let report = adyton_bench::run(&plan, &stop, &mut |progress| progress_line.show(progress));
     progress_line.clear();
     let report = report.map_err(failed)?;
@@ -168,33 +171,4 @@ fn shown(mark: &str, bytes: &[u8]) -> String {
         let _ = writeln!(out, "{mark}... {} more bytes", bytes.len() - SHOWN_BYTES_MAX);
     }
     out + "\n"
-}
-
-/// The line that changes.
-struct Live {
-    shown: bool,
-    last: Progress,
-}
-
-impl Live {
-    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-    fn show(&mut self, now: Progress) {
-        if self.shown && now.seconds < 0.0 {
-            eprint!("\r\x1b[Kwarm-up, {:.0} s left", -now.seconds);
-        } else if self.shown {
-            let rate = (now.right - self.last.right) as f64 / (now.seconds - self.last.seconds).max(0.001);
-            eprint!(
-                "\r\x1b[K{:4.0} s  {rate:9.0} requests/s  {} right, {} wrong",
-                now.seconds, now.right, now.wrong
-            );
-            self.last = now;
-        }
-        let _ = std::io::stderr().flush();
-    }
-
-    fn clear(&self) {
-        if self.shown {
-            eprint!("\r\x1b[K");
-        }
-    }
 }
