@@ -32,7 +32,7 @@ VARIABLE = re.compile(r"\bADYTON_[A-Z0-9_]+")
 LINK = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
-FLAGS_OF_OTHERS = {"--noinput", "--unix-socket"}
+FLAGS_OF_OTHERS = {"--noinput", "--unix-socket", "--compressed"}
 FLAGS_OF_ORDERS = {"--json"}
 """Of `adyton status` and the others that speak to a server."""
 WRONG_ON_PURPOSE = {"--keep-alive-tiemout"}
@@ -166,7 +166,7 @@ def test_example_handler(serve: Servers) -> None:
 def test_settings_exist(page: Path) -> None:
     """Every flag and every variable that a page names is a setting."""
     text = page.read_text("utf-8")
-    shown = server.run("serve", "--help").stdout
+    shown = "".join(server.run(command, "--help").stdout for command in ("serve", "bench"))
     known = set(FLAG.findall(shown)) | FLAGS_OF_OTHERS | FLAGS_OF_ORDERS
     flags = set(FLAG.findall(without_other_commands(text))) - WRONG_ON_PURPOSE
 
