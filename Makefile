@@ -4,9 +4,9 @@ PYTHON ?= python3
 PYTHONS ?= 3.11 3.12 3.13 3.13t
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name 'Cargo.toml') Cargo.lock pyproject.toml
+SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.html') Cargo.lock pyproject.toml
 
-.PHONY: help serve test bench clean
+.PHONY: help serve test peers bench clean
 help:
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -15,6 +15,10 @@ serve: $(VENV)/.installed ## build, install into .venv, serve the example site a
 
 test: ## set up what the tests need, and run all of them
 	PYTHONS="$(PYTHONS)" tests/run
+
+peers: $(VENV)/.installed ## install what `adyton compare` compares with (as root: the Debian packages)
+	apt-get install -y --no-install-recommends $$(cat benchmarks/peers/debian-compare.txt)
+	$(BIN)/python -m pip install -r benchmarks/peers/requirements-compare.txt
 
 bench: $(VENV)/.installed ## measure against the peers, and record it (keep the machine quiet)
 	@dpkg -s $$(cat benchmarks/peers/debian.txt) >/dev/null 2>&1 || \

@@ -67,6 +67,7 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
             serving::work(py, &settings, &place).map(|done| end(py, done))
         }
         Ok(Command::Bench(bench)) => return py.detach(|| measure::bench(&bench, color)),
+        Ok(Command::Compare(words)) => return compare(py, words),
         Ok(Command::Client(client)) => return order(py, &client, color),
         Ok(Command::Check(settings)) => {
             serving::check(py, &settings).map(|found| println!("adyton: {found}"))
@@ -89,6 +90,19 @@ fn end(py: Python<'_>, done: bool) {
     if !done {
         threads::leave(py);
     }
+}
+
+/// Runs `adyton compare`, which is written in Python: it starts programs and waits for them.
+fn compare(py: Python<'_>, words: Vec<String>) -> u8 {
+    let status = py.import("adyton.compare").and_then(|module| module.call_method1("main", (words,))?.extract());
+    status.unwrap_or_else(|error: PyErr| {
+        // `argparse` ends the process so, and has said why.
+        if let Ok(status) = error.value(py).getattr("code").and_then(|code| code.extract()) {
+            return status;
+        }
+        error.print(py);
+        1
+    })
 }
 
 /// Asks a server that runs; the exit status is 0 if it has done what it was told.

@@ -1,0 +1,107 @@
+"""The command line of ``adyton compare``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adyton.compare.peers import Peer, Seats, read_peers, version_of
+from adyton.compare.report import Page, markdown, table
+from adyton.compare.rounds import PUBLISH, QUICK, Row, compare
+from adyton.compare.scenarios import SCENARIOS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+TWICE = "adyton-wsgi"
+"""This peer takes part twice: how far the two differ is the noise of the page."""
+
+GOOD, BAD, USAGE = 0, 1, 2
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs ``adyton compare`` and returns its exit status.
+
+    0: every row has figures; 1: some row has none; 2: a wrong command line.
+    """
+    options = parser().parse_args(words)
+    peers = read_peers()
+    if options.list:
+        return list_peers(peers)
+    chosen = choose(peers, options.peers)
+    if isinstance(chosen, str):
+        sys.stderr.write(f"adyton compare: {chosen}\n")
+        return USAGE
+    scenario, pace = SCENARIOS[options.scenario], PUBLISH if options.publish else QUICK
+    rows = [Row(peer) for peer in chosen]
+    rows += [Row(row.peer, again=True) for row in rows if row.peer.key == TWICE]
+    seats = Seats.of_this_machine()
+    shows = sys.stderr.isatty()
+
+    def tell(text: str) -> None:
+        if shows:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+    compare(scenario, rows, pace, seats, tell)
+    tell("")
+    page = Page.of(scenario, rows, pace, seats, {row.peer.key: version_of(row.peer) for row in rows})
+    sys.stdout.write(json.dumps(page.as_json(), indent=1) + "\n" if options.json else table(page))
+    if options.output:
+        write(Path(options.output), page)
+    return GOOD if all(row.is_valid for row in rows) else BAD
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the grammar."""
+    grammar = argparse.ArgumentParser(
+        prog="adyton compare",
+        description="Start every peer that is installed, load it, check every answer, and compare.",
+        epilog="Scenarios: " + "; ".join(f"{each.name}: {each.question}" for each in SCENARIOS.values()),
+    )
+    grammar.add_argument("scenario", nargs="?", default="concurrency", choices=list(SCENARIOS))
+    grammar.add_argument("--peers", metavar="NAME,...", help="only these, by the names that --list shows")
+    grammar.add_argument(
+        "--publish", action="store_true", help="ten rounds of ten seconds, instead of three of one"
+    )
+    grammar.add_argument(
+        "--list", action="store_true", help="show all peers, and what is missing for those that cannot run"
+    )
+    grammar.add_argument(
+        "--json", action="store_true", help="print the result as JSON, every report of every round in it"
+    )
+    grammar.add_argument("-o", "--output", metavar="FILE", help="write the page to a file, too: .md or .json")
+    return grammar
+
+
+def choose(peers: list[Peer], names: str | None) -> list[Peer] | str:
+    """Returns the peers that take part, or what is wrong with the names."""
+    if names is None:
+        return [peer for peer in peers if not peer.missing] or "none of the peers is installed"
+    chosen = []
+    for name in names.split(","):
+        peer = next((peer for peer in peers if peer.key == name.strip()), None)
+        if peer is None:
+            return f"{name} is not a peer; --list shows them"
+        if peer.missing:
+            return f"{name} cannot run: {peer.missing} is not installed"
+        chosen.append(peer)
+    return chosen
+
+
+def list_peers(peers: list[Peer]) -> int:
+    """Shows all peers."""
+    width = max(len(peer.key) for peer in peers)
+    for peer in peers:
+        state = f"missing: {peer.missing}" if peer.missing else version_of(peer)
+        sys.stdout.write(f"{peer.key:{width}}  {peer.name:24}{peer.serves:8}{state}\n")
+    return GOOD
+
+
+def write(path: Path, page: Page) -> None:
+    """Writes the page in the form that the name says."""
+    text = json.dumps(page.as_json(), indent=1) + "\n" if path.suffix == ".json" else markdown(page)
+    path.write_text(text, "utf-8")
