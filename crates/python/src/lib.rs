@@ -94,7 +94,8 @@ fn end(py: Python<'_>, done: bool) {
 
 /// Runs `adyton compare`, which is written in Python: it starts programs and waits for them.
 fn compare(py: Python<'_>, words: Vec<String>) -> u8 {
-    let status = py.import("adyton.compare").and_then(|module| module.call_method1("main", (words,))?.extract());
+    let status =
+        py.import("adyton.compare").and_then(|module| module.call_method1("main", (words,))?.extract());
     status.unwrap_or_else(|error: PyErr| {
         // `argparse` ends the process so, and has said why.
         if let Ok(status) = error.value(py).getattr("code").and_then(|code| code.extract()) {

@@ -28,7 +28,7 @@ pub fn html(report: &Report) -> serde_json::Result<String> {
         ("{{headline}}", headline(report)),
         ("{{times}}", times_table(report)),
         ("{{series}}", plot("Right answers in each second", &series(report), &[])),
-        ("{{curve}}", plot("Time of an answer by percentile", &curve(report), &CURVE_TICKS)),
+        ("{{curve}}", plot("Time of an answer by percentile, in milliseconds", &curve(report), &CURVE_TICKS)),
         ("{{identity}}", escaped(&identity(report))),
         ("{{sides}}", sides_list(report)),
         ("{{version}}", escaped(report.version)),
@@ -106,7 +106,11 @@ const CURVE_TICKS: [(&str, f64); 5] =
 /// Nines on the axis.
 const NINES: f64 = 4.0;
 
+/// The times, if they may be shown.
 fn curve(report: &Report) -> Vec<Point> {
+    if !report.is_valid() {
+        return Vec::new();
+    }
     let place = |percentile: f64| (-(1.0 - percentile / 100.0).max(1e-9).log10() / NINES).min(1.0);
     let within = report.curve.iter().take_while(|(percentile, _)| *percentile < 99.9905);
     within.map(|(percentile, us)| (place(*percentile), us / 1e3)).collect()
