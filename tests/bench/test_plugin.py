@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bench.runs import APPLICATION, liar
+from support.server import environment
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,15 @@ def test_plugin(tmp_path: Path) -> None:
             "no:cacheprovider",
             str(tmp_path / "test_it.py"),
         )
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=tmp_path,
+            env=environment(None),
+        )
 
     assert "2 failed, 1 passed" in done.stdout
     assert "requests had no right answer" in done.stdout

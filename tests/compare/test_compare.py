@@ -54,6 +54,7 @@ def test_our_own() -> None:
         assert all(0 == report["counts"]["wrong_body"] for report in (*row.full.values(), *row.half.values()))
         assert row.rounds <= PACE.rounds
         assert row.is_valid or row.why_not
+        assert [] == [why for why in row.why_not if "load: " not in why], "it was not measured"
     for line in page.lines:
         assert (line.rate > 0) == (not line.problems)
     assert {row.name for row in rows} == {line.name for line in page.lines}

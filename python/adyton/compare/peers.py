@@ -147,6 +147,8 @@ def running(peer: Peer, seats: Seats) -> Iterator[str]:
 
     Raises :class:`PeerError` when it does not answer in time, with what it says.
     """
+    # Nothing that the user has set for a server of his own.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ADYTON_")}
     with tempfile.TemporaryDirectory(prefix="adyton-compare-") as name:
         work = Path(name)
         work.chmod(0o755)
@@ -157,15 +159,15 @@ def running(peer: Peer, seats: Seats) -> Iterator[str]:
         try:
             with seated(seats.server), (work / "said").open("wb") as said:
                 for line in filter(None, (peer.beside, peer.start)):
-                    processes.append(  # noqa: PERF401 - those that run must be known when the next fails
-                        subprocess.Popen(  # noqa: S603 - from our own files
-                            command_of(line, words),
-                            cwd=work,
-                            stdout=said,
-                            stderr=said,
-                            start_new_session=True,
-                        )
+                    process = subprocess.Popen(  # noqa: S603 - from our own files
+                        command_of(line, words),
+                        cwd=work,
+                        env=environment,
+                        stdout=said,
+                        stderr=said,
+                        start_new_session=True,
                     )
+                    processes.append(process)
             wait_for_answer(peer, port, processes, work)
             yield f"http://127.0.0.1:{port}{peer.path}"
         finally:
