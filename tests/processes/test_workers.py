@@ -218,11 +218,11 @@ def test_too_slow_to_start(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
-    servers = crowd("--processes", "1", "--startup-timeout", "1s", target=target)
+    servers = crowd("--processes", "1", "--startup-timeout", "5s", target=target)
     target.write_text(text + "\ntime.sleep(60)\n", encoding="utf-8")
 
     assert "does not start" in servers.refused("reload")
-    assert "was not ready after 1 s" in servers.server.log()
+    assert "was not ready after 5 s" in servers.server.log()
     assert f'File "{target}", line {len(text.splitlines()) + 2}' in servers.server.log()
     assert "1" == servers.who()[3]
 

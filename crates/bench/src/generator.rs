@@ -137,6 +137,10 @@ impl<'s, 'p> Generator<'s, 'p> {
         let mut cpu_before_us = None;
         while !self.is_over() {
             self.begin_some();
+            if self.open_loop.is_some() {
+                // What was sent since the clock was read last must not make the next request late.
+                self.now_ns = clock::monotonic_ns();
+            }
             self.send_due(began_ns);
             let wake_ns = self.open_loop.as_ref().map_or(tick_ns, |open| {
                 let due_ns = began_ns + open.schedule.next_ns();
@@ -435,6 +439,7 @@ impl<'s, 'p> Generator<'s, 'p> {
                 open.late.iter().filter(|due_ns| **due_ns >= self.shared.start_ns).count() as u64;
         }
         self.tally.in_flight_mean = self.in_flight.mean(self.now_ns);
+        self.tally.ended_ns = self.now_ns.min(self.shared.end_ns);
         self.tally.end_run();
         self.tally
     }

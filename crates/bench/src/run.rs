@@ -159,7 +159,9 @@ fn load(
                 thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the load panicked")))?,
             );
         }
-        Ok((all, observed))
+        // The look at the server comes a moment later.
+        let elapsed_ns = all.ended_ns.saturating_sub(start_ns);
+        Ok((all, Observed { elapsed_ns, ..observed }))
     })
 }
 
@@ -210,7 +212,7 @@ fn watch(
     let after = Moment::now(server);
     let before = before.unwrap_or_else(|| Moment::now(server));
     Observed {
-        elapsed_ns: after.ns.min(shared.end_ns).saturating_sub(shared.start_ns),
+        elapsed_ns: 0, // `load` knows it.
         watched_ns: after.ns.saturating_sub(before.ns),
         ceiling_rate: 0.0,
         server_cpu_us: after.used.cpu_us.saturating_sub(before.used.cpu_us),

@@ -170,6 +170,8 @@ pub(crate) struct Tally {
     pub(crate) never_sent: u64,
     /// Right answers by their time from sending: see [`Doublings`].
     pub(crate) doublings: Doublings,
+    /// When the thread has ended: with a number of requests, when the last of them had its outcome.
+    pub(crate) ended_ns: u64,
     /// CPU time within the measurement of the thread that used most, in microseconds.
     pub(crate) cpu_us: u64,
 }
@@ -196,6 +198,7 @@ impl Tally {
             in_flight_mean: 0.0,
             oldest_ns: 0,
             never_sent: 0,
+            ended_ns: 0,
             doublings: [0; DOUBLINGS],
             cpu_us: 0,
         }
@@ -297,6 +300,7 @@ impl Tally {
         self.in_flight_mean += other.in_flight_mean;
         self.oldest_ns = self.oldest_ns.max(other.oldest_ns);
         self.never_sent += other.never_sent;
+        self.ended_ns = self.ended_ns.max(other.ended_ns);
         self.cpu_us = self.cpu_us.max(other.cpu_us);
     }
 }
