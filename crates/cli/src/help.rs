@@ -31,7 +31,7 @@ pub(crate) fn overview(ink: Ink) -> String {
         ("serve [TARGET] [SETTINGS]", "serve an application, a file of Python, or a folder"),
         ("check TARGET [SETTINGS]", "load the target, say what it is, serve nothing"),
         ("bench URL [OPTIONS]", "load a server, check every answer, and measure"),
-        ("compare [SCENARIO] [OPTIONS]", "start every peer that is installed, and measure side by side"),
+        ("compare [SCENARIO]", "start every peer that is installed, and measure side by side"),
         ("help [serve|bench|SETTING]", "the long help, or that of one setting"),
         ("reference [bench]", "print the reference of all settings, in Markdown"),
         ("--version", "print the version"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,16 @@ def main(words: Sequence[str]) -> int:
 
     0: every row has figures; 1: some row has none; 2: a wrong command line.
     """
+    try:
+        return run(words)
+    except BrokenPipeError:
+        # A reader that has gone away, as `| head`, has seen enough; nothing more must be tried at the exit.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as we live
+        return GOOD
+
+
+def run(words: Sequence[str]) -> int:
+    """Does it."""
     options = parser().parse_args(words)
     peers = read_peers()
     if options.list:
