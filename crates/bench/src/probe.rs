@@ -33,12 +33,7 @@ pub(crate) struct Learnt {
 ///
 /// A sentence: the server does not answer, its answer is not right, or its answers differ.
 pub(crate) fn learn(plan: &Plan, request: &[u8]) -> Result<Learnt, String> {
-    let mut expected = Expected {
-        statuses: plan.statuses.clone(),
-        check: Check::Nothing,
-        body: Vec::new(),
-        to_head: plan.is_head(),
-    };
+    let mut expected = anything(plan);
     let (answer, raw, body) = ask(plan, request, &expected)?;
     if answer.judgement == Judgement::WrongStatus {
         return Err(format!(
@@ -68,6 +63,16 @@ pub(crate) fn learn(plan: &Plan, request: &[u8]) -> Result<Learnt, String> {
     Ok(Learnt { expected, raw, answer })
 }
 
+/// What is right while nothing is known of the body.
+fn anything(plan: &Plan) -> Expected {
+    Expected {
+        statuses: plan.statuses.clone(),
+        check: Check::Nothing,
+        body: Vec::new(),
+        to_head: plan.is_head(),
+    }
+}
+
 /// One request and its answer, byte for byte.
 ///
 /// # Errors
@@ -75,12 +80,7 @@ pub(crate) fn learn(plan: &Plan, request: &[u8]) -> Result<Learnt, String> {
 /// A sentence: the server does not answer, or not as HTTP wants it.
 pub fn exchange(plan: &Plan) -> Result<(Vec<u8>, Vec<u8>), String> {
     let request = plan.request();
-    let expected = Expected {
-        statuses: plan.statuses.clone(),
-        check: Check::Nothing,
-        body: Vec::new(),
-        to_head: plan.is_head(),
-    };
+    let expected = anything(plan);
     let (_, raw, _) = ask(plan, &request, &expected)?;
     Ok((request, raw))
 }

@@ -199,14 +199,11 @@ fn bench(args: &[String], ink: Ink) -> Result<Command, Failure> {
     }
     let mut bench = Bench::default();
     for row in rows {
-        let mut values: Vec<&str> =
-            matches.get_many::<String>(row.name).into_iter().flatten().map(String::as_str).collect();
+        let mut values = values_of(&matches, row);
         if values.is_empty() && !row.default.is_empty() {
             values.push(row.default);
         }
-        // Of a flag that is not repeatable the last counts, so that a script's can be overruled.
-        let last = if row.repeatable { 0 } else { values.len().saturating_sub(1) };
-        for value in &values[last..] {
+        for value in values {
             let applied = row.apply(&mut bench, value);
             applied.map_err(|why| Failure::usage(format!("{} {value}: {why}", row.flag())))?;
         }
@@ -275,18 +272,23 @@ fn grammar<S>(command: &'static str, rows: &'static [Row<S>]) -> clap::Command {
         .arg(Arg::new(LONG_HELP).long("help").action(ArgAction::SetTrue))
 }
 
-/// The values by row. Of a flag that is not repeatable the last counts, so that a script's can be overruled.
+/// The values by row.
 fn given(matches: &ArgMatches) -> Given<'_> {
     let mut given = Given::new(Source::Flag);
     for (index, row) in ROWS.iter().enumerate() {
-        let mut values: Vec<&str> =
-            matches.get_many::<String>(row.name).into_iter().flatten().map(String::as_str).collect();
-        if !row.repeatable && values.len() > 1 {
-            values.drain(..values.len() - 1);
-        }
-        given.values[index] = values;
+        given.values[index] = values_of(matches, row);
     }
     given
+}
+
+/// What was given for a row. Of a flag that is not repeatable the last counts, so that a script's can be overruled.
+fn values_of<'m, S>(matches: &'m ArgMatches, row: &Row<S>) -> Vec<&'m str> {
+    let mut values: Vec<&str> =
+        matches.get_many::<String>(row.name).into_iter().flatten().map(String::as_str).collect();
+    if !row.repeatable && values.len() > 1 {
+        values.drain(..values.len() - 1);
+    }
+    values
 }
 
 /// Our sentence for an error of the parser.

@@ -35,14 +35,7 @@ Relative paths are relative to `--chdir`.
 /// The whole of `docs/reference/settings.md`.
 pub fn reference() -> String {
     let mut page = INTRODUCTION.to_owned();
-    let mut group = "";
-    for row in ROWS {
-        if row.group != group {
-            group = row.group;
-            let _ = write!(page, "\n## {group}\n");
-        }
-        write_row(&mut page, row);
-    }
+    write_groups(&mut page, ROWS, write_row);
     page
 }
 
@@ -59,16 +52,23 @@ How it does that, and what its figures mean, stands in [Measuring](../bench.md).
 /// The whole of `docs/reference/bench.md`.
 pub fn bench_reference() -> String {
     let mut page = BENCH_INTRODUCTION.to_owned();
+    write_groups(&mut page, bench::ROWS, |page, row| {
+        write_entry(page, row);
+        let _ = writeln!(page, "- example: `{}{}`", row.flag(), example(row));
+    });
+    page
+}
+
+/// Each row, under the headings of their groups.
+fn write_groups<S>(page: &mut String, rows: &[Row<S>], write: impl Fn(&mut String, &Row<S>)) {
     let mut group = "";
-    for row in bench::ROWS {
+    for row in rows {
         if row.group != group {
             group = row.group;
             let _ = write!(page, "\n## {group}\n");
         }
-        write_entry(&mut page, row);
-        let _ = writeln!(page, "- example: `{}{}`", row.flag(), example(row));
+        write(page, row);
     }
-    page
 }
 
 fn write_row(page: &mut String, row: &Row) {

@@ -101,6 +101,20 @@ impl Row {
 }
 
 impl<S> Row<S> {
+    /// What a row leaves out.
+    pub(crate) const EMPTY: Self = Self {
+        name: "",
+        short: None,
+        group: "",
+        kind: Kind::Switch { set: |_, _| {} },
+        default: "",
+        example: "",
+        repeatable: false,
+        ambient: None,
+        help: "",
+        detail: "",
+    };
+
     /// `--keep-alive-timeout`.
     pub fn flag(&self) -> String {
         format!("--{}", self.name)

@@ -5,18 +5,7 @@ use crate::row::{Kind, Row};
 use crate::units::Unit;
 
 /// What a row leaves out.
-const ROW: Row<Bench> = Row {
-    name: "",
-    short: None,
-    group: "",
-    kind: Kind::Switch { set: |_, _| {} },
-    default: "",
-    example: "",
-    repeatable: false,
-    ambient: None,
-    help: "",
-    detail: "",
-};
+const ROW: Row<Bench> = Row::EMPTY;
 
 const LOAD: Row<Bench> = Row { group: "Load", ..ROW };
 const REQUEST: Row<Bench> = Row { group: "Request", ..ROW };
@@ -301,9 +290,14 @@ pub static ROWS: &[Row<Bench>] = &[
     },
 ];
 
+/// RFC 9110 section 5.6.2.
+fn is_token(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(fits)
+}
+
 pub(super) fn set_method(bench: &mut Bench, text: &str) -> Result<(), String> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if text.is_empty() || !text.bytes().all(is_token) {
+    if !is_token(text) {
         return Err("a method is a word, as GET".to_owned());
     }
     bench.method = Some(text.to_owned());
@@ -312,8 +306,7 @@ pub(super) fn set_method(bench: &mut Bench, text: &str) -> Result<(), String> {
 
 pub(super) fn set_header(bench: &mut Bench, text: &str) -> Result<(), String> {
     let (name, value) = text.split_once(':').ok_or("write NAME:VALUE")?;
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(is_token) || value.chars().any(char::is_control) {
+    if !is_token(name) || value.chars().any(char::is_control) {
         return Err("write NAME:VALUE, without control characters".to_owned());
     }
     bench.headers.push((name.to_owned(), value.trim().to_owned()));

@@ -37,18 +37,7 @@ const COUNT: usize = {
 };
 
 /// What a row leaves out.
-const ROW: Row = Row {
-    name: "",
-    short: None,
-    group: "",
-    kind: Kind::Switch { set: |_, _| {} },
-    default: "",
-    example: "",
-    repeatable: false,
-    ambient: None,
-    help: "",
-    detail: "",
-};
+const ROW: Row = Row::EMPTY;
 
 /// Joins the groups while compiling; loops, because iterators are not `const`.
 const fn joined<const N: usize>() -> [Row; N] {
