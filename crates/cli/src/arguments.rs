@@ -220,29 +220,16 @@ fn bench(args: &[String], ink: Ink) -> Result<Command, Failure> {
 
 /// Our sentence for an error of the parser.
 fn bench_refusal(error: &clap::Error) -> Failure {
-    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
-        return Failure::usage(plain(error));
+    let unknown = |name: &str| {
+        let near = nearest(name.trim_start_matches('-'), bench::ROWS.iter().map(|row| row.name));
+        let hint = near
+            .map_or("adyton bench -h lists them all".to_owned(), |near| format!("did you mean --{near}?"));
+        Failure::usage(format!("{name} is not an option of adyton bench; {hint}"))
     };
-    let name = argument.split([' ', '=', '[']).next().unwrap_or(argument);
-    let names = || bench::ROWS.iter().map(|row| row.name);
-    match error.kind() {
-        ErrorKind::UnknownArgument if name.starts_with('-') => {
-            let near = nearest(name.trim_start_matches('-'), names());
-            let hint = near.map_or("adyton bench -h lists them all".to_owned(), |near| {
-                format!("did you mean --{near}?")
-            });
-            Failure::usage(format!("{name} is not an option of adyton bench; {hint}"))
-        }
-        ErrorKind::UnknownArgument => {
-            Failure::usage(format!("{argument} is one argument too many: adyton bench takes one URL"))
-        }
-        ErrorKind::InvalidValue => {
-            let row = bench::ROWS.iter().find(|row| row.flag() == name);
-            let example = row.map_or("", |row| row.example);
-            Failure::usage(format!("{name} needs a value, as in {name} {example}"))
-        }
-        _ => Failure::usage(plain(error)),
-    }
+    let surplus = |argument: &str| {
+        Failure::usage(format!("{argument} is one argument too many: adyton bench takes one URL"))
+    };
+    refused(bench::ROWS, error, unknown, surplus)
 }
 
 // Ids that no row has, for what is not a setting.
@@ -293,26 +280,34 @@ fn values_of<'m, S>(matches: &'m ArgMatches, row: &Row<S>) -> Vec<&'m str> {
 
 /// Our sentence for an error of the parser.
 fn refusal(command: &str, args: &[String], error: &clap::Error) -> Failure {
+    let surplus = |argument: &str| {
+        let is_switch_value = |arg: &String| arg == "on" || arg == "off";
+        let hint =
+            if args.iter().any(is_switch_value) { ", and a switch its value as in --factory=on" } else { "" };
+        Failure::usage(format!(
+            "{argument} is one argument too many: adyton {command} takes one target{hint}"
+        ))
+    };
+    refused(ROWS, error, |name| unknown(Source::Flag, name), surplus)
+}
+
+/// Tells a flag that no row has from an argument too many and a value that is missing.
+fn refused<S>(
+    rows: &[Row<S>],
+    error: &clap::Error,
+    unknown: impl Fn(&str) -> Failure,
+    surplus: impl Fn(&str) -> Failure,
+) -> Failure {
     let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
         return Failure::usage(plain(error));
     };
     // Known arguments come with what stands for their value: `--port <port>`.
     let name = argument.split([' ', '=', '[']).next().unwrap_or(argument);
     match error.kind() {
-        ErrorKind::UnknownArgument if name.starts_with('-') => unknown(Source::Flag, name),
-        ErrorKind::UnknownArgument => {
-            let is_switch_value = |arg: &String| arg == "on" || arg == "off";
-            let hint = if args.iter().any(is_switch_value) {
-                ", and a switch its value as in --factory=on"
-            } else {
-                ""
-            };
-            let message =
-                format!("{argument} is one argument too many: adyton {command} takes one target{hint}");
-            Failure::usage(message)
-        }
+        ErrorKind::UnknownArgument if name.starts_with('-') => unknown(name),
+        ErrorKind::UnknownArgument => surplus(argument),
         ErrorKind::InvalidValue => {
-            let example = name.strip_prefix("--").and_then(Row::find).map_or("", |row| row.example);
+            let example = rows.iter().find(|row| row.flag() == name).map_or("", |row| row.example);
             Failure::usage(format!("{name} needs a value, as in {name} {example}"))
         }
         _ => Failure::usage(plain(error)),
