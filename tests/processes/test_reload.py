@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import select
 import signal
@@ -195,13 +196,30 @@ def test_new_connections_find_the_new_worker(crowd: Callable[..., Crowd]) -> Non
         with servers.server.connect() as kept:
             old = kept.get("/who").body
             servers.order("reload")
-            # The old one may take some before it hears that it is over.
-            assert until(lambda: old not in {servers.server.fetch("/who").body for _ in range(20)}, 20)
+            assert old not in {servers.server.fetch("/who").body for _ in range(20)}
             has_ended, _, _ = select.select([kept.socket], [], [], 0)
             return not has_ended
 
     # On a machine that does much else, the old one may be gone before it was looked.
     assert any(are_answered_meanwhile() for _ in range(3))
+
+
+def test_over_when_the_old_one_takes_no_more(crowd: Callable[..., Crowd]) -> None:
+    """A reload is over when nobody who connects meets the old version, not when the new one can be met."""
+    servers = crowd("--processes", "1")
+    (old,) = servers.pids()
+    os.kill(old, signal.SIGSTOP)
+    try:
+        servers.server.signal(signal.SIGHUP)
+        servers.server.wait_for_log(r"worker 1 \(process \d+\) serves", timeout_s=10)
+        time.sleep(0.5)
+        meanwhile = servers.server.log()
+    finally:
+        os.kill(old, signal.SIGCONT)
+    servers.server.wait_for_log("generation 2 serves in all 1 workers", timeout_s=10)
+
+    assert "generation 2 serves" not in meanwhile
+    assert str(old) not in {servers.who()[0] for _ in range(20)}
 
 
 def test_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> None:

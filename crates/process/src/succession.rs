@@ -113,9 +113,10 @@ impl Note {
 
     /// Takes the workers over, into the slots that have their sockets already.
     fn take_workers(&self, slots: &mut [Slot]) -> io::Result<Sample> {
+        let is_readable = self.past.len() == Sample::default().cells().len();
         for (slot, noted) in slots.iter_mut().zip(&self.slots) {
             for worker in &noted.workers {
-                slot.workers.push(worker.take()?);
+                slot.workers.push(worker.take(is_readable)?);
             }
         }
         let asked = |&[requests, errors, duration_us]: &[u64; 3]| Asked { requests, errors, duration_us };
@@ -148,18 +149,21 @@ impl NotedWorker {
         }
     }
 
-    fn take(&self) -> io::Result<Staff> {
+    /// Takes a worker over. What one counts on a board of another version cannot be read: it is replaced.
+    fn take(&self, is_readable: bool) -> io::Result<Staff> {
+        let board = child::inherit(self.board)?;
+        let other_version = || "the supervisor is of another version".to_owned();
         Ok(Staff {
             pid: self.pid,
             generation: self.generation,
             state: if self.drains { State::Draining } else { State::Serving },
             seat: self.seat,
             channel: Channel::new(child::inherit(self.channel)?),
-            tally: Tally::open(child::inherit(self.board)?)?,
+            tally: if is_readable { Tally::open(board)? } else { Tally::new()? },
             started_ms: self.started_ms,
             serving_ms: self.serving_ms,
             due_ms: self.due_ms,
-            replace: self.replace.clone(),
+            replace: if is_readable { self.replace.clone() } else { Some(other_version()) },
             told: self.told.clone(),
             hurried: self.hurried,
             doomed: None,
@@ -266,5 +270,49 @@ impl Supervisor {
             &messages::PROGRAM_NOT_REPLACED,
             format_args!("the program cannot take this one's place, which goes on: {why}"),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
+
+    use adyton_server::tally::Tally;
+    use adyton_sys::board::Board;
+    use adyton_sys::socket;
+
+    use super::NotedWorker;
+
+    fn noted(board: &Board) -> io::Result<(NotedWorker, OwnedFd)> {
+        let (ours, theirs) = socket::pair()?;
+        let worker = NotedWorker {
+            pid: 7,
+            generation: 1,
+            drains: false,
+            seat: 0,
+            channel: ours.into_raw_fd(),
+            board: board.as_fd().try_clone_to_owned()?.into_raw_fd(),
+            started_ms: 1,
+            serving_ms: Some(2),
+            due_ms: None,
+            replace: None,
+            told: None,
+            hurried: false,
+            requests_max: 0,
+            lifetime_max_ms: 0,
+        };
+        Ok((worker, theirs))
+    }
+
+    /// A worker of this version goes on; one whose board nobody can read is replaced, and nothing fails.
+    #[test]
+    fn boards() -> io::Result<()> {
+        let (same, _line) = noted(Tally::new()?.board())?;
+        let (other, _line) = noted(&Board::new(3)?)?;
+
+        assert_eq!(None, same.take(true)?.replace);
+        assert_eq!(Some("the supervisor is of another version"), other.take(false)?.replace.as_deref());
+        Ok(())
     }
 }

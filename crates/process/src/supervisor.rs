@@ -38,6 +38,9 @@ const DEVELOPING_TICK_MS: u64 = 300;
 /// And while one of them is between two states.
 const QUICK_TICK_MS: u64 = 50;
 
+/// And while all that a reload waits for is that old workers stop to take connections.
+const CLOSING_TICK_MS: u64 = 2;
+
 /// How a supervisor has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -223,7 +226,11 @@ impl Supervisor {
         all.extend(open.map(|worker| worker.channel.as_fd()));
         let importing = self.prototypes.iter().filter(|prototype| !prototype.is_ready);
         all.extend(importing.map(AsFd::as_fd));
-        let tick_ms = if between { QUICK_TICK_MS } else { self.tick_ms() };
+        let tick_ms = match between {
+            _ if self.generation > self.announced && self.is_renewed() => CLOSING_TICK_MS,
+            true => QUICK_TICK_MS,
+            false => self.tick_ms(),
+        };
         socket::wait_readable(&all, tick_ms.min(self.manager.patience_ms())).map(|_| ())
     }
 
@@ -482,13 +489,18 @@ impl Supervisor {
         number + self.random % (number / 10 + 1)
     }
 
+    /// Whether workers of the newest generation serve in all slots.
+    fn is_renewed(&self) -> bool {
+        let mut lasting = self.slots.iter().filter(|slot| slot.retires_ms.is_none());
+        lasting.all(|slot| slot.serving().is_some_and(|worker| worker.generation == self.generation))
+    }
+
     fn end_reloads(&mut self, now_ms: u64) {
-        let is_done = self
-            .slots
-            .iter()
-            .filter(|slot| slot.retires_ms.is_none())
-            .all(|slot| slot.serving().is_some_and(|worker| worker.generation == self.generation));
-        if is_done && self.generation > self.announced {
+        // An old worker takes connections until it has done what it was told: who connects after the end of a reload
+        // meets the new version.
+        let takes_more =
+            |old: &Staff| old.generation != self.generation && old.tally.get(Cell::Listening) > 0;
+        if self.generation > self.announced && self.is_renewed() && !self.workers().any(takes_more) {
             self.announced = self.generation;
             let (generation, workers) = (self.generation, self.wanted());
             self.manager.ready(&format!("serves {}, generation {generation}", self.serves));

@@ -224,6 +224,7 @@ impl Loop {
         let now_ms = clock::monotonic_ms();
         let epoll = Epoll::new()?;
         epoll.add(&*parts.wake, WAKE, Interest::Level)?;
+        shared.tally.shift(Cell::Listening, 0, 1);
         Ok(Self {
             home,
             mounts: parts.mounts,
@@ -852,6 +853,7 @@ impl Loop {
 
     fn close_listeners(&mut self) {
         self.listeners.clear();
+        self.shared.tally.shift(Cell::Listening, 1, 0);
         if self.idle_until_ms.is_none() {
             self.close_idle();
         }

@@ -70,6 +70,8 @@ pub enum Cell {
     StaticEntries,
     /// Memory of the static cache, bytes.
     StaticBytes,
+    /// Loops that take connections.
+    Listening,
     /// How many cells there are.
     End,
 }
