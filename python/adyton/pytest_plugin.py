@@ -13,15 +13,15 @@ is not right does.
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
-import sys
 import threading
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import pytest
+
+from adyton._runs import ADYTON, BenchError, bench
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ class _Server:
     url: str
 
     def __init__(self, target: str, settings: dict[str, object]) -> None:
-        command = [sys.executable, "-m", "adyton", "serve", target, *_flags(settings)]
+        command = [*ADYTON, "serve", target, *_flags(settings)]
         self._process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603 - our own program
         self._said: list[str] = []
         self._listens = threading.Event()
@@ -119,11 +119,10 @@ class _Server:
 
 
 def _bench(url: str, **options: object) -> dict[str, Any]:
-    command = [sys.executable, "-m", "adyton", "bench", url, *_flags(options), "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
-    if not done.stdout:
-        pytest.fail(done.stderr.strip(), pytrace=False)
-    report: dict[str, Any] = json.loads(done.stdout)
+    try:
+        report = bench(url, tuple(_flags(options)))
+    except BenchError as error:
+        pytest.fail(str(error), pytrace=False)
     wrong = [reason["why"] for reason in report["invalid"] if reason["gate"] in _OF_ANSWERS]
     if wrong:
         errors = [f"{cause}: {count}" for cause, count in report["errors"].items()]

@@ -166,7 +166,7 @@ def test_example_handler(serve: Servers) -> None:
 def test_settings_exist(page: Path) -> None:
     """Every flag and every variable that a page names is a setting."""
     text = page.read_text("utf-8")
-    shown = "".join(server.run(command, "--help").stdout for command in ("serve", "bench", "compare"))
+    shown = "".join(server.run(command, "--help").stdout for command in ("serve", "bench", "compare", "tune"))
     known = set(FLAG.findall(shown)) | FLAGS_OF_OTHERS | FLAGS_OF_ORDERS
     flags = set(FLAG.findall(without_other_commands(text))) - WRONG_ON_PURPOSE
 

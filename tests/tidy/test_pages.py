@@ -83,9 +83,9 @@ def test_help_has_every_command() -> None:
     """What `adyton help` names, there is: each command answers with its own help, or does its work."""
     text = adyton("help")
     commands = re.findall(r"^  adyton ([a-z-]+)", text, re.MULTILINE)
-    own, orders = commands[:7], commands[7:]
+    own, orders = commands[:8], commands[8:]
 
-    assert ["serve", "check", "bench", "compare", "help", "reference", "--version"] == own
+    assert ["serve", "check", "bench", "compare", "tune", "help", "reference", "--version"] == own
     assert ["status", "top", "reload", "stop", "workers", "log-level", "dump"] == orders
     for command in ("serve", "check", "bench"):
         assert adyton("help", command) == adyton(command, "--help")

@@ -33,6 +33,8 @@ pub enum Command {
     Bench(Box<Bench>),
     /// Compare servers: the words behind the command, which the package's own code reads.
     Compare(Vec<String>),
+    /// Find processes and threads for an application: the same.
+    Tune(Vec<String>),
     /// Ask a server that runs, or give it an order.
     Client(Client),
     /// Print this text to standard output and exit with 0.
@@ -81,6 +83,7 @@ pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> 
         "worker" | "succeed" | "prototype" => inner(command, rest, environment, ink),
         "bench" => bench(rest, ink),
         "compare" => Ok(Command::Compare(rest.to_vec())),
+        "tune" => Ok(Command::Tune(rest.to_vec())),
         "help" | "-h" | "--help" => help_about(rest.first().map(String::as_str), ink),
         "reference" if rest.first().is_some_and(|topic| topic == "bench") => {
             Ok(Command::Done(bench_reference()))
@@ -336,7 +339,7 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
 }
 
 fn unknown_command(wrong: &str) -> Failure {
-    let own = ["serve", "check", "bench", "compare", "help", "reference", "--version", "--help"];
+    let own = ["serve", "check", "bench", "compare", "tune", "help", "reference", "--version", "--help"];
     let near = nearest(wrong, own.into_iter().chain(ORDERS.iter().map(|(order, ..)| *order)));
     let hint = match near {
         Some(command) => format!("adyton {command}"),

@@ -32,6 +32,7 @@ pub(crate) fn overview(ink: Ink) -> String {
         ("check TARGET [SETTINGS]", "load the target, say what it is, serve nothing"),
         ("bench URL [OPTIONS]", "load a server, check every answer, and measure"),
         ("compare [SCENARIO]", "start every peer that is installed, and measure side by side"),
+        ("tune TARGET", "find how many processes and threads an application wants"),
         ("help [serve|bench|SETTING]", "the long help, or that of one setting"),
         ("reference [bench]", "print the reference of all settings, in Markdown"),
         ("--version", "print the version"),

@@ -17,6 +17,7 @@ mod wsgi;
 use std::path::Path;
 
 use adyton_cli::{Client, Command, Interface, Processes};
+use adyton_process::grant::Grant;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
@@ -33,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::wsgi::{Errors, FileWrapper, Input};
     #[pymodule_export]
-    use super::{counters, main, place, serve};
+    use super::{counters, granted, main, place, serve};
 }
 
 /// Runs the command line and returns its exit status: 0 after a clean stop, 1 when the operating
@@ -67,7 +68,8 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
             serving::work(py, &settings, &place).map(|done| end(py, done))
         }
         Ok(Command::Bench(bench)) => return py.detach(|| measure::bench(&bench, color)),
-        Ok(Command::Compare(words)) => return compare(py, words),
+        Ok(Command::Compare(words)) => return command(py, "adyton.compare", words),
+        Ok(Command::Tune(words)) => return command(py, "adyton.tune", words),
         Ok(Command::Client(client)) => return order(py, &client, color),
         Ok(Command::Check(settings)) => {
             serving::check(py, &settings).map(|found| println!("adyton: {found}"))
@@ -92,10 +94,9 @@ fn end(py: Python<'_>, done: bool) {
     }
 }
 
-/// Runs `adyton compare`, which is written in Python: it starts programs and waits for them.
-fn compare(py: Python<'_>, words: Vec<String>) -> u8 {
-    let status =
-        py.import("adyton.compare").and_then(|module| module.call_method1("main", (words,))?.extract());
+/// Runs a command that is written in Python, because it starts programs and waits for them.
+fn command(py: Python<'_>, module: &str, words: Vec<String>) -> u8 {
+    let status = py.import(module).and_then(|module| module.call_method1("main", (words,))?.extract());
     status.unwrap_or_else(|error: PyErr| {
         // `argparse` ends the process so, and has said why.
         if let Ok(status) = error.value(py).getattr("code").and_then(|code| code.extract()) {
@@ -175,6 +176,13 @@ fn counters(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     named.into_iter().try_for_each(|(name, number)| dict.set_item(name, number))?;
     Ok(dict)
+}
+
+/// What the kernel grants this process: CPU time for each second, and bytes of memory.
+#[pyfunction]
+fn granted() -> (f64, u64) {
+    let grant = Grant::ask();
+    (grant.cpus, grant.memory_bytes)
 }
 
 fn examine(py: Python<'_>, object: Py<PyAny>, interface: Interface) -> PyResult<serving::Application> {

@@ -1,0 +1,37 @@
+"""A choice of processes and threads, and how it is written for each server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Choice:
+    """So many processes with so many threads each. The smaller one needs less memory."""
+
+    processes: int
+    threads: int
+
+    def __str__(self) -> str:
+        """As it is told."""
+        return f"{plural(self.processes, 'process', 'es')} x {plural(self.threads, 'thread', 's')}"
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """For ``adyton serve``."""
+        return (f"--processes={self.processes}", f"--threads={self.threads}")
+
+    def written(self, target: str) -> dict[str, str]:
+        """The same for every server that has such settings, by its name."""
+        processes, threads = self.processes, self.threads
+        return {
+            "Adyton": f"adyton serve {target} --processes {processes} --threads {threads}",
+            "gunicorn": f"--worker-class gthread --workers {processes} --threads {threads}",
+            "uWSGI": f"--master --processes {processes} --enable-threads --threads {threads}",
+            "mod_wsgi": f"WSGIDaemonProcess NAME processes={processes} threads={threads}",
+        }
+
+
+def plural(count: int, word: str, ending: str) -> str:
+    """Returns a count with its word."""
+    return f"{count} {word}{ending if count != 1 else ''}"

@@ -1,0 +1,162 @@
+"""The command line of ``adyton tune``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adyton._core import granted
+from adyton._runs import BenchError
+from adyton.tune import report
+from adyton.tune.model import THREADS, Limits
+from adyton.tune.search import Search, Task
+from adyton.tune.served import ServeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adyton.tune.search import Found
+
+GOOD, BAD = 0, 1
+SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+TOTAL_S_MIN = 10.0
+MEMORY_PART = 0.8
+"""Of the memory that is granted, so much may be the server's when nothing is said."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs ``adyton tune`` and returns its exit status.
+
+    0: a choice was found and confirmed; 1: it was not, or nothing is served; 2: a wrong command line.
+    """
+    words = list(words)
+    end = words.index("--") if "--" in words else len(words)
+    options = parser().parse_args(words[:end])
+    shows = sys.stderr.isatty()
+
+    def tell(text: str) -> None:
+        if shows:
+            sys.stderr.write(f"\r\x1b[K{text}")
+            sys.stderr.flush()
+
+    try:
+        found = Search(task_of(options, words[end + 1 :]), tell).run()
+    except (ServeError, BenchError) as error:
+        tell("")
+        sys.stderr.write(f"adyton tune: {error}\n")
+        return BAD
+    except KeyboardInterrupt:
+        tell("")
+        return BAD
+    tell("")
+    sys.stdout.write(
+        json.dumps(report.as_json(found), indent=1) + "\n" if options.json else report.table(found)
+    )
+    if options.output:
+        write(Path(options.output), found)
+    return GOOD if found.holds else BAD
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the grammar."""
+    grammar = argparse.ArgumentParser(
+        prog="adyton tune",
+        usage="%(prog)s [OPTIONS] TARGET [-- SETTINGS]",
+        description="Find how many processes and threads an application wants on this machine.",
+        epilog="SETTINGS are for adyton serve, such as --env A=1, the same in all trials.",
+    )
+    grammar.add_argument("target", help="what adyton serve is to serve, such as mysite.wsgi:application")
+    grammar.add_argument(
+        "--page", default="/", metavar="PATH", help="the page that is asked for (default: /)"
+    )
+    grammar.add_argument(
+        "--goal",
+        type=seconds,
+        metavar="TIME",
+        help="how long 99 of 100 answers may take, such as 100ms (default: ten times what one takes alone, "
+        "and 50ms at least)",
+    )
+    grammar.add_argument(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="what all processes may need, such as 2G (default: 80 %% of all)",
+    )
+    grammar.add_argument("--processes-max", type=count, metavar="N", help="try no more processes than that")
+    grammar.add_argument(
+        "--threads-max",
+        type=count,
+        metavar="N",
+        default=THREADS[-1],
+        help=f"try no more threads; 1 if the application is not thread-safe (default: {THREADS[-1]})",
+    )
+    grammar.add_argument(
+        "--time", type=total, default="3m", metavar="TIME", help="how long the search may take (default: 3m)"
+    )
+    grammar.add_argument(
+        "--check",
+        choices=("body", "length", "nothing"),
+        default="length",
+        help="what of each body must be as in the first answer (default: length)",
+    )
+    grammar.add_argument("--json", action="store_true", help="print the result as JSON")
+    grammar.add_argument(
+        "-o", "--output", metavar="FILE", help="write the result to a file, too: .md or .json"
+    )
+    return grammar
+
+
+def task_of(options: argparse.Namespace, settings: Sequence[str]) -> Task:
+    """Returns what is to be done."""
+    cpus, memory_bytes = granted()
+    limits = Limits(
+        cpus=cpus,
+        memory_bytes=options.memory or int(MEMORY_PART * memory_bytes),
+        processes_max=options.processes_max or sys.maxsize,
+        threads_max=options.threads_max,
+    )
+    page = options.page if options.page.startswith("/") else f"/{options.page}"
+    return Task(options.target, page, tuple(settings), options.check, limits, options.goal, options.time)
+
+
+def seconds(text: str) -> float:
+    """Reads a time: ``100ms``, ``2s``, ``3m``."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
+    if found is None or float(found[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is no time such as 100ms, 2s or 3m")
+    return float(found[1]) * SECONDS[found[2]]
+
+
+def total(text: str) -> float:
+    """Reads the time of the whole search."""
+    value = seconds(text)
+    if value < TOTAL_S_MIN:
+        raise argparse.ArgumentTypeError(f"in less than {TOTAL_S_MIN:.0f}s nothing can be found")
+    return value
+
+
+def size(text: str) -> int:
+    """Reads a size in bytes: ``512M``, ``2G``."""
+    found = re.fullmatch(r"(\d+)([kmg]?)", text.lower())
+    if found is None or int(found[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is no size such as 512M or 2G")
+    return int(found[1]) * BYTES[found[2]]
+
+
+def count(text: str) -> int:
+    """Reads a count."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
+    return int(text)
+
+
+def write(path: Path, found: Found) -> None:
+    """Writes the result in the form that the name says."""
+    is_json = path.suffix == ".json"
+    text = json.dumps(report.as_json(found), indent=1) + "\n" if is_json else report.markdown(found)
+    path.write_text(text, "utf-8")

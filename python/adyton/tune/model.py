@@ -1,0 +1,112 @@
+"""What a choice would serve, from what one request costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adyton.tune.choice import Choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+THREADS = (1, 2, 4, 8, 16, 32, 64)
+"""Threads that are tried: what lies between serves as much, as a rule."""
+
+PROMISING = 0.7
+"""A choice that is predicted to serve less than this part of the best is not tried."""
+
+ENOUGH = 0.95
+"""More threads are not tried once one process is predicted to serve this part of what it can."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one request takes, in seconds, and what a process takes, in bytes."""
+
+    service_s: float
+    """From sending to the last byte, of one request at a time."""
+    cpu_s: float
+    """CPU time of the server for it."""
+    serial_s: float
+    """The part of it in which no other thread of the process gets on: it keeps the interpreter."""
+    shared_bytes: int
+    """Memory that does not grow with the number of workers."""
+    unique_bytes: int
+    """Memory of one worker alone."""
+
+    @property
+    def waiting_s(self) -> float:
+        """What is not CPU time: databases, other servers, disks."""
+        return max(0.0, self.service_s - self.cpu_s)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What there is."""
+
+    cpus: float
+    memory_bytes: int
+    processes_max: int
+    threads_max: int
+
+
+def process_rate(cost: Cost, threads: int) -> float:
+    """Returns the requests a second of one process, when its threads always have one.
+
+    Mean value analysis (Reiser and Lavenberg 1980) of a closed network: the threads queue for the
+    interpreter, and are elsewhere between two times that they have it.
+    """
+    elsewhere_s = max(0.0, cost.service_s - cost.serial_s)
+    waiting, rate = 0.0, 0.0
+    for count in range(1, threads + 1):
+        at_interpreter_s = cost.serial_s * (1 + waiting)
+        rate = count / max(at_interpreter_s + elsewhere_s, 1e-9)
+        waiting = rate * at_interpreter_s
+    return rate
+
+
+def predicted_rate(cost: Cost, choice: Choice, cpus: float) -> float:
+    """Returns the requests a second of all processes: no more than the CPUs have time for."""
+    return min(choice.processes * process_rate(cost, choice.threads), cpus / max(cost.cpu_s, 1e-9))
+
+
+def memory(cost: Cost, choice: Choice) -> int:
+    """Returns the bytes that a choice needs."""
+    return cost.shared_bytes + choice.processes * cost.unique_bytes
+
+
+def candidates(cost: Cost, limits: Limits, count: int) -> list[Choice]:
+    """Returns the choices that are worth trying, the best predicted first, and of equal ones the smaller."""
+    processes = sorted({*doubled(round(limits.cpus)), round(limits.cpus), round(limits.cpus) + 1})
+    fitting = [
+        number
+        for number in processes
+        if 1 <= number <= limits.processes_max and memory(cost, Choice(number, 1)) <= limits.memory_bytes
+    ] or [1]
+    tried = [Choice(number, threads) for number in fitting for threads in worth(cost, limits)]
+    rates = {choice: predicted_rate(cost, choice, limits.cpus) for choice in tried}
+    best = max(rates.values())
+    promising = [choice for choice in tried if rates[choice] >= PROMISING * best]
+    # What is predicted to differ by less than a twentieth is tried in the order of its size.
+    promising.sort(key=lambda choice: (-round(20 * rates[choice] / best), choice))
+    return promising[:count]
+
+
+def doubled(cpus: int) -> Iterable[int]:
+    """Yields 1, 2, 4 and so on, up to twice the CPUs."""
+    number = 1
+    while number <= 2 * max(1, cpus):
+        yield number
+        number *= 2
+
+
+def worth(cost: Cost, limits: Limits) -> list[int]:
+    """Returns the counts of threads that may serve more than fewer would, and one more."""
+    allowed = [threads for threads in THREADS if threads <= limits.threads_max] or [1]
+    most = process_rate(cost, allowed[-1])
+    enough = next(
+        (index for index, threads in enumerate(allowed) if process_rate(cost, threads) >= ENOUGH * most),
+        0,
+    )
+    return allowed[: enough + 2]

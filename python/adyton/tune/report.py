@@ -1,0 +1,208 @@
+"""What is told: the table, one sentence of reason, a plot, and the settings for every server."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from adyton.tune.search import CONFIRMED_AT, within
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adyton.tune.scaling import Law
+    from adyton.tune.search import Found, Trials
+
+TITLES = ("predicted/s", "in time/s", "rounds", "p99 ms", "MiB", "errors", "")
+PLOT_ROWS, PLOT_COLUMNS = 12, 60
+MIB = 2**20
+
+
+def cells(found: Found, trial: Trials) -> list[str]:
+    """Returns the row of one choice as text."""
+    if trial is found.winner:
+        mark = "<- this one"
+    elif trial in found.equal:
+        mark = "cannot be told apart"
+    else:
+        mark = ""
+    return [
+        str(trial.choice),
+        f"{trial.predicted:,.0f}",
+        f"{trial.goodput:,.0f}",
+        str(len(trial.goodputs)),
+        f"{1000 * min(trial.p99s_s):.1f}",
+        f"{trial.memory_bytes / MIB:.0f}",
+        str(trial.errors),
+        mark,
+    ]
+
+
+def ranked(found: Found) -> list[Trials]:
+    """Returns the choices, those that came furthest first."""
+    return sorted(found.trials, key=lambda trial: (-len(trial.goodputs), -trial.goodput))
+
+
+def costs(found: Found) -> list[str]:
+    """Says what one request and one process take."""
+    cost, limits = found.cost, found.task.limits
+    return [
+        (
+            f"One request alone: {1000 * cost.service_s:.2f} ms, of that {1000 * cost.cpu_s:.2f} ms of "
+            f"CPU time ({1000 * cost.serial_s:.2f} ms of it one at a time in a process) and "
+            f"{1000 * cost.waiting_s:.2f} ms of waiting."
+        ),
+        (
+            f"One worker: {cost.unique_bytes / MIB:.1f} MiB of its own, beside "
+            f"{cost.shared_bytes / MIB:.1f} MiB for all. "
+            f"There are {limits.cpus:g} CPUs, which the load takes its part of, "
+            f"and {limits.memory_bytes / MIB:,.0f} MiB."
+        ),
+        (
+            f"In time is an answer within {1000 * found.goal_s:.0f} ms; "
+            f"{found.clients} connections ask as fast as they are answered."
+        ),
+    ]
+
+
+def reason(found: Found) -> str:
+    """Says in one sentence why it is this choice."""
+    winner, cost = found.winner, found.cost
+    bound = "waits" if cost.waiting_s > cost.cpu_s else "computes"
+    if len(found.equal) > 1:
+        noise = f"{100 * max(found.noise, 0.05):.0f} %"
+        others = len(found.equal) - 1
+        other = "another choice" if others == 1 else f"{others} other choices"
+        return (
+            f"{winner.choice}: the application mostly {bound}, and {other} within {noise} cannot be told "
+            "apart from it, so it is the smallest of them."
+        )
+    second = max(
+        (trial for trial in found.trials if trial is not winner), key=lambda t: t.goodput, default=None
+    )
+    if second is None or not second.goodput:
+        return f"{winner.choice}: the application mostly {bound}, and the limits leave no other choice."
+    common = max(set(winner.goodputs) & set(second.goodputs))
+    more = 100 * (winner.goodputs[common] / max(second.goodputs[common], 1e-9) - 1)
+    return (
+        f"{winner.choice}: the application mostly {bound}, and this choice answers {more:.0f} % more in time "
+        f"than {second.choice}, where trials of the same differ by {100 * found.noise:.0f} %."
+    )
+
+
+def confirmation(found: Found) -> str:
+    """Says how the winner did when requests came whether it answered or not."""
+    report = found.confirmed
+    share = 100 * within(report, found.goal_s)
+    p99_ms = report["response"]["p99_us"] / 1000
+    verdict = "Confirmed" if found.holds else "NOT confirmed"
+    return (
+        f"{verdict} at {100 * CONFIRMED_AT:.0f} % of its rate, {report['asked']['rate']:,.0f} requests/s "
+        f"that come whether it answers or not: {share:.1f} % in time, p99 {p99_ms:.1f} ms."
+    )
+
+
+def law(fitted: Law | None) -> str:
+    """Says how the rate grows with the load."""
+    if fitted is None:
+        return "Too few points for the Universal Scalability Law."
+    peak = "none within reach" if math.isinf(fitted.peak) else f"at {fitted.peak:,.0f} requests under way"
+    return (
+        f"Universal Scalability Law: {fitted.alone:,.0f}/s alone, contention {fitted.contention:.3f}, "
+        f"coherency {fitted.coherency:.6f}; peak {peak}."
+    )
+
+
+def table(found: Found) -> str:
+    """Returns the report for a terminal."""
+    rows = [["", *TITLES], *[cells(found, trial) for trial in ranked(found)]]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    out = [*costs(found), ""]
+    for first, *others, mark in rows:
+        figures = [cell.rjust(width) for cell, width in zip(others, widths[1:-1], strict=True)]
+        out.append("  ".join([first.ljust(widths[0]), *figures, mark]).rstrip())
+    out += ["", reason(found), confirmation(found), law(found.law), ""]
+    out += plot(found.points, found.law)
+    out += [f"{name:10}{line}" for name, line in found.winner.choice.written(found.task.target).items()]
+    out += doubts(found)
+    return "\n".join(out) + "\n"
+
+
+def doubts(found: Found) -> list[str]:
+    """Says what speaks against the figures."""
+    if not found.doubts:
+        return []
+    return [
+        "",
+        "Doubts, from the gates of adyton bench in some of the runs:",
+        *[f"  {why}" for why in found.doubts],
+    ]
+
+
+def plot(points: Sequence[tuple[int, float]], fitted: Law | None) -> list[str]:
+    """Draws the rate over the requests under way, measured and fitted, the latter on a scale of doublings."""
+    top = max(rate for _, rate in points) * 1.05
+    last = max(load for load, _ in points)
+    if top <= 0 or last < 2:  # noqa: PLR2004 - one point is no plot
+        return []
+    grid = [[" "] * (PLOT_COLUMNS + 1) for _ in range(PLOT_ROWS)]
+
+    def put(load: float, rate: float, mark: str) -> None:
+        column = round(PLOT_COLUMNS * math.log2(load) / math.log2(last))
+        row = PLOT_ROWS - 1 - min(PLOT_ROWS - 1, int(PLOT_ROWS * max(0.0, rate) / top))
+        grid[row][column] = mark
+
+    if fitted is not None:
+        for column in range(PLOT_COLUMNS + 1):
+            load = 2 ** (math.log2(last) * column / PLOT_COLUMNS)
+            put(load, fitted.rate(load), ".")
+    for load, rate in points:
+        put(load, rate, "o")
+    out = []
+    for index, row in enumerate(grid):
+        label = f"{top * (PLOT_ROWS - index) / PLOT_ROWS:>10,.0f}" if index % 4 == 0 else " " * 10
+        out.append(f"{label} |{''.join(row)}".rstrip())
+    out.append(" " * 11 + "+" + "-" * (PLOT_COLUMNS + 1))
+    out.append(f"{'':12}1{'requests under way':^{PLOT_COLUMNS - len(str(last))}}{last}")
+    out += [f"{'':12}requests/s: o measured, . the law", ""]
+    return out
+
+
+def markdown(found: Found) -> str:
+    """Returns the report as Markdown."""
+    out = ["# Processes and threads", "", *costs(found), ""]
+    out += ["| choice | " + " | ".join(TITLES) + " |", "| --- |" + " ---: |" * (len(TITLES) - 1) + " --- |"]
+    out += ["| " + " | ".join(cells(found, trial)) + " |" for trial in ranked(found)]
+    out += ["", reason(found), "", confirmation(found), "", law(found.law), ""]
+    out += ["```text", *plot(found.points, found.law), "```", "", "| server | settings |", "| --- | --- |"]
+    written = found.winner.choice.written(found.task.target)
+    out += [f"| {name} | `{line}` |" for name, line in written.items()]
+    out += doubts(found)
+    return "\n".join(out) + "\n"
+
+
+def as_json(found: Found) -> dict[str, Any]:
+    """Returns the report for programs."""
+    winner = found.winner
+    return {
+        "schema": "adyton-tune/1",
+        "target": found.task.target,
+        "page": found.task.page,
+        "limits": asdict(found.task.limits),
+        "cost": asdict(found.cost),
+        "goal_s": found.goal_s,
+        "clients": found.clients,
+        "processes": winner.choice.processes,
+        "threads": winner.choice.threads,
+        "settings": winner.choice.written(found.task.target),
+        "reason": reason(found),
+        "equal": [asdict(trial.choice) for trial in found.equal],
+        "noise": found.noise,
+        "trials": [asdict(trial) | {"goodput": trial.goodput} for trial in ranked(found)],
+        "points": found.points,
+        "law": None if found.law is None else asdict(found.law),
+        "holds": found.holds,
+        "confirmed": found.confirmed,
+        "doubts": found.doubts,
+    }

@@ -1,0 +1,282 @@
+"""The search: what one request costs, promising choices, fewer and longer each time, and the confirmation."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from adyton._runs import bench
+from adyton.tune.choice import Choice
+from adyton.tune.model import Cost, candidates, predicted_rate
+from adyton.tune.scaling import Law, fit
+from adyton.tune.served import served
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from adyton.tune.model import Limits
+
+CANDIDATES = 8
+"""Choices that are tried at first; half of them go on, and again, until there are two."""
+FINALISTS = 2
+FINALS = 3
+"""Trials of each of the last two, in turn."""
+TELLABLE = 0.05
+"""Below this, a difference between two single trials says nothing."""
+CLIENTS = (8, 1024)
+"""The fewest and the most connections of a trial."""
+GOAL_OF = 10.0
+"""Without a goal, an answer may take so many times what it takes alone."""
+GOAL_S_MIN = 0.05
+CONFIRMED_AT = 0.8
+"""The part of the winner's rate at which it is confirmed."""
+IN_TIME = 0.99
+"""The part of the answers that has to be within the goal then."""
+CROWD = 4
+"""Requests at once, on so many threads of one process: shows what they do to each other."""
+ALONE_PART, TRIALS_PART, SCALING_PART, CONFIRMED_PART = 0.1, 0.65, 0.125, 0.08
+"""Of the whole time; the rest is for starts."""
+SHORTEST_S = 0.5
+"""The shortest trial."""
+MILLION = 1e6
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be tuned."""
+
+    target: str
+    page: str
+    settings: tuple[str, ...]
+    check: str
+    """What of each body must be as in the first answer: ``--check`` of ``adyton bench``."""
+    limits: Limits
+    goal_s: float | None
+    total_s: float
+
+
+@dataclass
+class Trials:
+    """One choice, and what it has shown."""
+
+    choice: Choice
+    predicted: float
+    goodputs: dict[int, float] = field(default_factory=dict)
+    """Right answers a second within the goal, by the number of the round."""
+    p99s_s: list[float] = field(default_factory=list)
+    memory_bytes: int = 0
+    errors: int = 0
+
+    @property
+    def goodput(self) -> float:
+        """The median of the rounds."""
+        return median(self.goodputs.values()) if self.goodputs else 0.0
+
+    @property
+    def last(self) -> float:
+        """That of the last round."""
+        return self.goodputs[max(self.goodputs)]
+
+
+@dataclass
+class Found:
+    """Everything that was found."""
+
+    task: Task
+    cost: Cost
+    goal_s: float
+    clients: int
+    trials: list[Trials]
+    winner: Trials
+    equal: list[Trials]
+    """Choices that cannot be told from the best of all; the winner is the smallest of them."""
+    noise: float
+    """How far trials of the same choice differ: 0.03 is three percent."""
+    points: list[tuple[int, float]]
+    """Requests under way, and the rate, of the winner."""
+    law: Law | None
+    confirmed: dict[str, Any]
+    """The report of the open loop."""
+    doubts: list[str]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the winner keeps its goal when requests come whether it answers or not."""
+        return not self.confirmed["never_sent"] and within(self.confirmed, self.goal_s) >= IN_TIME
+
+
+class Search:
+    """One search under way."""
+
+    def __init__(self, task: Task, tell: Callable[[str], None]) -> None:
+        """Begins with nothing known; ``tell`` is told what is done at the moment."""
+        self.task = task
+        self.tell = tell
+        self.overhead_s = 0.0
+        self.doubts: dict[str, str] = {}
+        self.order = random.Random(1)  # noqa: S311 - the same order for the same task
+
+    def run(self) -> Found:
+        """Does all of it."""
+        cost = self.ask_alone()
+        goal_s = self.task.goal_s or max(GOAL_OF * cost.service_s, GOAL_S_MIN)
+        tried = candidates(cost, self.task.limits, CANDIDATES)
+        trials = [Trials(choice, predicted_rate(cost, choice, self.task.limits.cpus)) for choice in tried]
+        clients = enough_clients(cost, trials[0].predicted, goal_s)
+        noise = self.halve(trials, goal_s, clients)
+        equal = same(trials, noise)
+        winner = min(equal, key=lambda trial: trial.choice)
+        points, confirmed = self.confirm(winner, clients)
+        return Found(
+            self.task,
+            cost,
+            goal_s,
+            clients,
+            trials,
+            winner,
+            equal,
+            noise,
+            points,
+            fit(points),
+            confirmed,
+            list(self.doubts.values()),
+        )
+
+    def ask_alone(self) -> Cost:
+        """Learns what one request costs, alone and among a few."""
+        part_s = ALONE_PART / 2 * self.task.total_s
+        began_s = time.monotonic()
+        with served(self.task.target, Choice(1, CROWD), self.task.settings) as server:
+            self.tell("one request at a time")
+            alone = self.load(server.url, part_s, "-c", "1")
+            self.tell(f"{CROWD} requests at once in one process")
+            crowd = self.load(server.url, part_s, "-c", str(CROWD))
+            shared_bytes, unique_bytes = server.memory()
+        self.overhead_s = max(0.0, time.monotonic() - began_s - 2 * part_s)
+        service_s = alone["service"]["mean_us"] / MILLION
+        cpu_s = min(service_s, (alone["server"] or {}).get("cpu_us_per_request", 0.0) / MILLION)
+        serial_s = min(cpu_s, 1 / crowd["rate"]) if crowd["rate"] else cpu_s
+        return Cost(service_s, cpu_s, serial_s, shared_bytes, unique_bytes)
+
+    def halve(self, trials: Sequence[Trials], goal_s: float, clients: int) -> float:
+        """Tries all, then the better half for twice as long, until two are left; these several times in turn.
+
+        Returns how far trials of the same choice differ.
+        """
+        left = list(trials)
+        unit_s = self.unit_s(len(left))
+        number = 0
+        while len(left) > FINALISTS:
+            self.try_all(left, number, unit_s, goal_s, clients)
+            left = better_half(left)
+            unit_s, number = 2 * unit_s, number + 1
+        for final in range(FINALS):
+            self.try_all(left, number + final, unit_s, goal_s, clients)
+        return max(spread(trial, number) for trial in left)
+
+    def unit_s(self, count: int) -> float:
+        """Returns the length of a trial in the first round, so that all fit into their part of the time."""
+        trials, units, length = 0, 0.0, 1.0
+        while count > FINALISTS:
+            trials, units = trials + count, units + count * length
+            length, count = 2 * length, max(FINALISTS, (count + 1) // 2)
+        trials, units = trials + FINALS * count, units + FINALS * count * length
+        return max(SHORTEST_S, (TRIALS_PART * self.task.total_s - trials * self.overhead_s) / units)
+
+    def try_all(
+        self, trials: Sequence[Trials], number: int, unit_s: float, goal_s: float, clients: int
+    ) -> None:
+        """Tries each once, in an order of its own."""
+        for trial in self.order.sample(trials, len(trials)):
+            self.tell(f"round {number + 1}: {trial.choice}")
+            with served(self.task.target, trial.choice, self.task.settings) as server:
+                report = self.load(server.url, unit_s, "-c", str(clients))
+            trial.goodputs[number] = report["rate"] * within(report, goal_s)
+            trial.p99s_s.append(report["service"]["p99_us"] / MILLION)
+            trial.memory_bytes = (report["server"] or {}).get("pss_bytes", 0)
+            counts = report["counts"]
+            trial.errors += counts["sent"] - counts["right"] - counts["in_flight"]
+
+    def confirm(self, winner: Trials, clients: int) -> tuple[list[tuple[int, float]], dict[str, Any]]:
+        """Measures how the winner's rate grows with the load, and then offers it four fifths of its rate."""
+        loads = list(doublings(clients))
+        part_s = SCALING_PART * self.task.total_s / len(loads)
+        with served(self.task.target, winner.choice, self.task.settings) as server:
+            points = []
+            for load in loads:
+                self.tell(f"{winner.choice}: {load} requests under way")
+                points.append((load, self.load(server.url, part_s, "-c", str(load))["rate"]))
+            rate = max(1, int(CONFIRMED_AT * winner.goodput))
+            self.tell(f"{winner.choice}: {rate} requests/s, whether it answers or not")
+            offered = ("-c", str(2 * clients), f"--rate={rate}", "--arrivals=poisson")
+            confirmed = self.load(server.url, CONFIRMED_PART * self.task.total_s, *offered)
+        return points, confirmed
+
+    def load(self, url: str, seconds: float, *options: str) -> dict[str, Any]:
+        """Runs a load, a fifth of it to warm up, and notes what speaks against its figures."""
+        measured_ms, warm_up_ms = max(200, int(800 * seconds)), max(100, int(200 * seconds))
+        times = ("-d", f"{measured_ms}ms", "--warm-up", f"{warm_up_ms}ms", "--check", self.task.check)
+        report = bench(url + self.task.page, (*options, *times))
+        for reason in report["invalid"]:
+            self.doubts.setdefault(reason["gate"], reason["why"])
+        return report
+
+
+def within(report: dict[str, Any], goal_s: float) -> float:
+    """Returns the part of the right answers that came within the goal, from 0 to 1."""
+    parts = [percent / 100 for percent, us in report["curve"] if us <= goal_s * MILLION]
+    return max(parts, default=0.0)
+
+
+def enough_clients(cost: Cost, rate: float, goal_s: float) -> int:
+    """Returns how many connections keep the best choice busy, each answered in a quarter of the goal."""
+    fewest, most = CLIENTS
+    busy = max(1.5 * rate * cost.service_s, rate * goal_s / 4)
+    return round(min(max(busy, fewest), most))
+
+
+def doublings(most: int) -> Iterator[int]:
+    """Yields 1, 2, 4 and so on, and the most."""
+    load = 1
+    while load < most:
+        yield load
+        load *= 2
+    yield most
+
+
+def better_half(trials: Sequence[Trials]) -> list[Trials]:
+    """Returns the better half by the last round; of what one trial cannot tell apart, the smaller."""
+    best = max(trial.last for trial in trials)
+
+    def rank(trial: Trials) -> tuple[float, Choice]:
+        is_as_good = trial.last >= (1 - TELLABLE) * best
+        return (-best if is_as_good else -trial.last), trial.choice
+
+    return sorted(trials, key=rank)[: (len(trials) + 1) // 2]
+
+
+def spread(trial: Trials, first: int) -> float:
+    """Returns how far the rounds from ``first`` on differ from their median at most."""
+    values = [goodput for number, goodput in trial.goodputs.items() if number >= first]
+    middle = median(values)
+    return max(abs(value - middle) for value in values) / middle if middle else 0.0
+
+
+def same(trials: Iterable[Trials], noise: float) -> list[Trials]:
+    """Returns the trials that cannot be told from the best, compared in the rounds that both were in."""
+    trials = list(trials)
+    best = max(trials, key=lambda trial: (len(trial.goodputs), trial.goodput))
+    bound = 1 - max(noise, TELLABLE)
+
+    def is_as_good(trial: Trials) -> bool:
+        common = [
+            trial.goodputs[number] / best.goodputs[number]
+            for number in trial.goodputs
+            if best.goodputs[number]
+        ]
+        return not common or median(common) >= bound
+
+    return [trial for trial in trials if is_as_good(trial)]

@@ -1,0 +1,115 @@
+"""The application, served with one choice, for the time of a trial."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adyton._runs import ADYTON, free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from adyton.tune.choice import Choice
+
+START_S = 60.0
+"""Until all workers serve; applications of some size take seconds."""
+STOP_S = 10.0
+"""From SIGTERM to the end; then SIGKILL."""
+LOOK_S = 0.05
+SAID_LINES = 20
+
+
+class ServeError(Exception):
+    """The application is not served: what the server said."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server at work."""
+
+    url: str
+    control: Path
+
+    def status(self) -> dict[str, Any]:
+        """Returns what ``adyton status --json`` says; empty before there is a server."""
+        command = [*ADYTON, "status", "--control", str(self.control), "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
+        status: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
+        return status
+
+    def memory(self) -> tuple[int, int]:
+        """Returns the bytes that do not grow with the number of workers, and those of one worker alone."""
+        status = self.status()
+        workers = [memory_of(worker["pid"]) for worker in status["workers"]]
+        unique = max(private for _, private in workers)
+        total = memory_of(status["process"])[0] + sum(whole for whole, _ in workers)
+        return max(0, total - unique * len(workers)), unique
+
+
+def memory_of(pid: int) -> tuple[int, int]:
+    """Returns the proportional memory of a process and what it shares with nobody, in bytes (proc(5))."""
+    rows = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()[1:]
+    kib = {name: int(value.split()[0]) for name, value in (row.split(":", 1) for row in rows)}
+    return kib["Pss"] * 1024, (kib["Private_Clean"] + kib["Private_Dirty"]) * 1024
+
+
+@contextlib.contextmanager
+def served(target: str, choice: Choice, settings: Sequence[str]) -> Iterator[Served]:
+    """Serves ``target`` on a port of the loopback; ``settings`` are the user's for ``adyton serve``.
+
+    Raises :class:`ServeError` when it does not serve, with the end of what it says.
+    """
+    # Nothing that the user has set for a server of his own.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ADYTON_")}
+    environment.pop("WEB_CONCURRENCY", None)
+    with tempfile.TemporaryDirectory(prefix="adyton-tune-") as name:
+        port, control, log = free_port(), Path(name) / "control.sock", Path(name) / "log"
+        own = (f"--bind=127.0.0.1:{port}", f"--control={control}", *choice.flags)
+        with log.open("wb") as said:
+            process = subprocess.Popen(  # noqa: S603 - our own program
+                [*ADYTON, "serve", target, *settings, *own],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+        try:
+            server = Served(f"http://127.0.0.1:{port}", control)
+            wait_for(server, process, choice, log)
+            yield server
+        finally:
+            stop(process)
+
+
+def wait_for(server: Served, process: subprocess.Popen[bytes], choice: Choice, log: Path) -> None:
+    """Waits until all workers serve."""
+    deadline = time.monotonic() + START_S
+    while [worker["state"] for worker in server.status().get("workers", ())] != [
+        "serving"
+    ] * choice.processes:
+        if process.poll() is not None or time.monotonic() > deadline:
+            why = "the server ended" if process.poll() is not None else f"not all serve after {START_S:.0f} s"
+            said = log.read_text("utf-8", "replace").splitlines()[-SAID_LINES:]
+            raise ServeError("\n".join([f"{choice}: {why}", *said]))
+        time.sleep(LOOK_S)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a server, and what it has started."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_S)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
