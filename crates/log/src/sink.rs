@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
+use adyton_sys::stream::{self, WHOLE_BYTES_MAX};
 use adyton_sys::user::Identity;
 use adyton_sys::{clock, process};
 
@@ -80,6 +81,8 @@ pub(crate) fn open_file_for(path: &Path, identity: &Identity) -> io::Result<File
 pub struct Sink {
     way: Way,
     /// Whether the last write that got through ended inside a line.
+    is_within: bool,
+    /// Whether the rest of that line is lost.
     is_cut: bool,
     /// When a failure was told last, on the monotonic clock.
     told_ms: Option<u64>,
@@ -87,7 +90,22 @@ pub struct Sink {
 
 enum Way {
     File(File),
+    /// A pipe, a socket or a terminal, whose reader is not waited for.
+    Stream(File),
     Syslog(Syslog),
+}
+
+impl Way {
+    fn to(file: File) -> Self {
+        if stream::has_reader(&file) { Self::Stream(file) } else { Self::File(file) }
+    }
+}
+
+/// As many whole lines from the beginning as a pipe takes in one piece; a longer line goes in several.
+fn whole_lines(bytes: &[u8]) -> &[u8] {
+    let most = &bytes[..bytes.len().min(WHOLE_BYTES_MAX)];
+    let end = most.iter().rposition(|&byte| byte == b'\n').map_or(most.len(), |at| at + 1);
+    &most[..end]
 }
 
 impl Sink {
@@ -99,38 +117,44 @@ impl Sink {
     pub fn open(target: &Target) -> io::Result<Self> {
         let way = match target {
             // A descriptor of our own goes around the standard library's buffer, and its lock.
-            Target::Standard => Way::File(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
-            Target::File(path) => Way::File(open_file(path)?),
+            Target::Standard => Way::to(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
+            Target::File(path) => Way::to(open_file(path)?),
             Target::Syslog(address) => Way::Syslog(Syslog::open(address)),
         };
-        Ok(Self { way, is_cut: false, told_ms: None })
+        Ok(Self::new(way))
     }
 
     /// Writes to a file that is open.
     pub fn of(file: File) -> Self {
-        Self { way: Way::File(file), is_cut: false, told_ms: None }
+        Self::new(Way::to(file))
+    }
+
+    fn new(way: Way) -> Self {
+        Self { way, is_within: false, is_cut: false, told_ms: None }
     }
 
     /// Writes whole lines, usually by one write(2), which `O_APPEND` keeps apart from those of others. Says how many bytes
-    /// are done with: a collector that is behind may take the others in a moment.
+    /// are done with: a reader that is behind may take the others in a moment.
     ///
     /// What a full disk or a closed pipe does not take is lost: to keep it would only move the limit.
     pub fn write(&mut self, lines: &[u8]) -> usize {
-        let error = match self.try_write(lines) {
-            Ok(()) => return lines.len(),
-            Err(error) => error,
-        };
-        if let Way::Syslog(syslog) = &self.way
-            && error.kind() == ErrorKind::WouldBlock
-        {
-            return syslog.sent_bytes;
+        let mut done = 0;
+        match self.try_write(lines, &mut done) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return done,
+            Err(error) => self.lose(&error),
         }
-        self.tell(&error);
         lines.len()
     }
 
+    /// What was not written never will be.
+    pub fn lose(&mut self, why: &io::Error) {
+        self.is_cut = self.is_within;
+        self.tell(why);
+    }
+
     /// Says that lines are lost, but not all the time.
-    pub fn tell(&mut self, error: &io::Error) {
+    fn tell(&mut self, error: &io::Error) {
         if self.may_tell(clock::monotonic_ms()) {
             crate::write(
                 &messages::ACCESS_LOG_LOST,
@@ -139,32 +163,36 @@ impl Sink {
         }
     }
 
-    fn try_write(&mut self, lines: &[u8]) -> io::Result<()> {
+    /// Says in `done` how far it came.
+    fn try_write(&mut self, lines: &[u8], done: &mut usize) -> io::Result<()> {
         if self.is_cut {
             // What comes now is not the rest of the line that a failure has cut.
-            self.write_all(b"\n")?;
+            self.write_some(b"\n")?;
+            self.is_cut = false;
         }
-        self.write_all(lines)
+        while *done < lines.len() {
+            *done += self.write_some(&lines[*done..])?;
+        }
+        Ok(())
     }
 
-    /// `Write::write_all` does not say how far it came.
-    fn write_all(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        let file = match &mut self.way {
-            Way::File(file) => file,
-            Way::Syslog(syslog) => return syslog.send_lines(bytes),
-        };
-        while !bytes.is_empty() {
-            match file.write(bytes) {
+    fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            let written = match &mut self.way {
+                Way::File(file) => file.write(bytes),
+                Way::Stream(file) => stream::write_now(file, whole_lines(bytes)),
+                Way::Syslog(syslog) => syslog.send_line(bytes),
+            };
+            match written {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
                 Ok(written) => {
-                    self.is_cut = !bytes[..written].ends_with(b"\n");
-                    bytes = &bytes[written..];
+                    self.is_within = !bytes[..written].ends_with(b"\n");
+                    return Ok(written);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
     }
 
     /// Whether a failure may be told: the error log is not to be flooded, least of all on the same disk.
@@ -183,8 +211,6 @@ pub(crate) struct Syslog {
     /// Where a remote one is: looked up once, because that may take long.
     remote: Option<SocketAddr>,
     socket: Option<Socket>,
-    /// How far the last [`Syslog::send_lines`] has come.
-    sent_bytes: usize,
 }
 
 enum Socket {
@@ -240,7 +266,7 @@ impl Syslog {
         // What fails now is told with the first entry.
         let remote = address.look_up().ok().flatten();
         let socket = Socket::open(address, remote).ok();
-        Self { address: address.clone(), remote, socket, sent_bytes: 0 }
+        Self { address: address.clone(), remote, socket }
     }
 
     /// Sends one entry. A collector that was started anew is found again.
@@ -286,14 +312,11 @@ impl Syslog {
         sent.map(|_| ())
     }
 
-    /// Sends each line by itself, up to one that fails.
-    fn send_lines(&mut self, lines: &[u8]) -> io::Result<()> {
-        self.sent_bytes = 0;
-        for line in lines.split_inclusive(|&byte| byte == b'\n') {
-            self.send(Level::Info, None, line.strip_suffix(b"\n").unwrap_or(line))?;
-            self.sent_bytes += line.len();
-        }
-        Ok(())
+    /// Sends the first of these lines, and says how long it was.
+    fn send_line(&mut self, lines: &[u8]) -> io::Result<usize> {
+        let line = lines.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default();
+        self.send(Level::Info, None, line.strip_suffix(b"\n").unwrap_or(line))?;
+        Ok(line.len())
     }
 }
 
@@ -328,7 +351,8 @@ mod tests {
         let (mut reader, mut sink) = piped();
         sink.write(b"whole\n");
         // As a disk that is full takes part of a line.
-        sink.write_all(b"part of a li").unwrap();
+        sink.write(b"part of a li");
+        sink.lose(&ErrorKind::StorageFull.into());
         sink.write(b"next\n");
         sink.write(b"after\n");
         drop(sink);
@@ -338,12 +362,36 @@ mod tests {
         assert_eq!("whole\npart of a li\nnext\nafter\n", text);
     }
 
+    /// Nobody reads: nothing waits, and no line comes twice or in parts when somebody reads again.
+    #[test]
+    fn a_full_pipe_takes_the_rest_later() {
+        let (mut reader, mut sink) = piped();
+        let line = [b"a line of some length".repeat(300), b"\n".to_vec()].concat();
+        let lines = line.repeat(200);
+        let taken = sink.write(&lines);
+
+        assert!(0 < taken && taken < lines.len(), "{taken}");
+        assert_eq!(0, sink.write(&lines[taken..]));
+
+        let text = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            reader.read_to_end(&mut text).map(|_| text)
+        });
+        let mut done = taken;
+        while done < lines.len() {
+            done += sink.write(&lines[done..]);
+        }
+        drop(sink);
+
+        assert_eq!(lines, text.join().unwrap().unwrap());
+    }
+
     #[test]
     fn a_failure_is_told_once_a_minute() {
         let (reader, mut sink) = piped();
         drop(reader);
 
-        assert_eq!(ErrorKind::BrokenPipe, sink.try_write(b"lost\n").unwrap_err().kind());
+        assert_eq!(ErrorKind::BrokenPipe, sink.try_write(b"lost\n", &mut 0).unwrap_err().kind());
         for (now_ms, expected) in [(5, true), (6, false), (60_004, false), (60_005, true), (60_006, false)] {
             assert_eq!(expected, sink.may_tell(now_ms), "{now_ms}");
         }
@@ -358,7 +406,7 @@ mod tests {
         let path = folder.join("log");
         let collector = UnixDatagram::bind(&path).unwrap();
         let mut sink = Sink::open(&Target::Syslog(Address::Local(path.clone()))).unwrap();
-        sink.try_write(b"one\ntwo\n").unwrap();
+        assert_eq!(8, sink.write(b"one\ntwo\n"));
         let mut buffer = [0; 256];
         let mut next = |collector: &UnixDatagram| {
             let bytes = collector.recv(&mut buffer).unwrap();
@@ -378,7 +426,7 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         drop(collector);
         let collector = UnixDatagram::bind(&path).unwrap();
-        sink.try_write(b"three\n").unwrap();
+        assert_eq!(6, sink.write(b"three\n"));
 
         assert!(next(&collector).ends_with(": three"));
 

@@ -136,7 +136,7 @@ impl AccessLog {
         Some(HELD_MS_MAX - waited_ms)
     }
 
-    /// Writes everything held back, but for what a collector has no room for now. What cannot be written is lost, with a
+    /// Writes everything held back, but for what its reader has no room for now. What cannot be written is lost, with a
     /// message in the error log.
     pub fn flush(&mut self) {
         let done = self.sink.write(&self.held);
@@ -144,7 +144,7 @@ impl AccessLog {
             self.held.drain(..done);
         } else {
             if done < self.held.len() {
-                self.sink.tell(&io::Error::other("syslog does not keep up"));
+                self.sink.lose(&io::Error::other("its reader does not keep up"));
             }
             self.held.clear();
             // One line of escaped garbage can be longer than all others together.
@@ -207,7 +207,7 @@ const HELD_BYTES_CAPACITY: usize = HELD_BYTES_MAX + 4 * 1024;
 /// How long a line is held at most while the loop has time for ticks: short enough to watch the log live.
 const HELD_MS_MAX: u32 = 500;
 
-/// How soon what a collector had no room for is tried again.
+/// How soon what its reader had no room for is tried again.
 const RETRY_MS: u32 = 5;
 
 /// How often in the end.

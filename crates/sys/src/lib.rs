@@ -12,6 +12,7 @@ pub mod process;
 pub mod signal_handlers;
 pub mod signal_queue;
 pub mod socket;
+pub mod stream;
 pub mod temp;
 pub mod tid;
 pub mod user;

@@ -2,8 +2,12 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::socket::{self, Until};
+use crate::stream;
 
 /// Raises the soft limit of open descriptors to the hard one, and says what it is now.
 pub fn raise_descriptors_max() -> u64 {
@@ -52,18 +56,42 @@ pub fn random() -> u64 {
     }
 }
 
+/// How long a reader of standard error that is behind is waited for, once.
+const STDERR_PATIENCE_MS: u64 = 100;
+
+/// Whether it has read nothing for that long.
+static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
+
 /// Writes to standard error, around every lock: a child that was forked while another thread wrote must not wait for it.
 ///
 /// # Errors
 ///
-/// As write(2); some may be written.
+/// `WouldBlock` when nobody reads the pipe that it is; else as write(2). Some may be written.
 pub fn write_stderr(mut bytes: &[u8]) -> io::Result<()> {
+    let stderr = rustix::stdio::stderr();
+    let has_reader = stream::has_reader(stderr);
     while !bytes.is_empty() {
-        match rustix::io::write(rustix::stdio::stderr(), bytes) {
+        let written = if has_reader {
+            stream::write_now(stderr, bytes)
+        } else {
+            rustix::io::write(stderr, bytes).map_err(io::Error::from)
+        };
+        match written {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => bytes = &bytes[written..],
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+            Ok(written) => {
+                STDERR_STANDS.store(false, Ordering::Relaxed);
+                bytes = &bytes[written..];
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                let stands = STDERR_STANDS.load(Ordering::Relaxed)
+                    || !socket::wait(stderr, Until::Writable, STDERR_PATIENCE_MS)?;
+                STDERR_STANDS.store(stands, Ordering::Relaxed);
+                if stands {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
         }
     }
     Ok(())
