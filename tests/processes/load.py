@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-TIMEOUT_S = 20.0
+TIMEOUT_S = 40.0
 
 
 class Load:

@@ -259,12 +259,12 @@ def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         def requests_shown() -> int:
             return sum(browser.driver.execute_script(f"return {cells}"))
 
-        assert until(lambda: 20 == requests_shown(), 10)
+        assert until(lambda: 20 == requests_shown())
         assert re.match(r"/ 20 0 \d+\.\d ms", browser.find("#paths tbody tr").text)
         assert "Adyton" in browser.find("h1").text
         assert "serving" in browser.find("h1").text
         assert until(lambda: bool(browser.find("#line").get_attribute("points")))
-        assert until(lambda: bool(servers.who()) and "100 %" in browser.text(), 10)
+        assert until(lambda: bool(servers.who()) and "100 %" in browser.text())
         browser.look("admin")
         assert [] == browser.problems()
     finally:

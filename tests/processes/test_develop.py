@@ -148,19 +148,19 @@ def test_browser(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         assert "first" == browser.driver.title
 
         module.write_text("TITLE = 'wrong'(\n", encoding="utf-8")
-        servers.server.wait_for_log("the new version does not start", timeout_s=10)
+        servers.server.wait_for_log("the new version does not start")
 
         assert b"first" in servers.server.fetch("/").body
 
         module.write_text("TITLE = 'second'\n", encoding="utf-8")
 
-        assert until(lambda: "second" == browser.driver.title, 10)
+        assert until(lambda: "second" == browser.driver.title)
 
         other = tmp_path / "more.py"
         other.write_text("TITLE = 'third'\n", encoding="utf-8")
         target.write_text(PAGE.format(module="more"), encoding="utf-8")
 
-        assert until(lambda: "third" == browser.driver.title, 10)
+        assert until(lambda: "third" == browser.driver.title)
     finally:
         browser.close()
 

@@ -56,7 +56,7 @@ def test_new_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     servers = crowd("--processes", "2", target=target)
     target.write_text(version(2), encoding="utf-8")
     servers.server.signal(signal.SIGHUP)
-    servers.server.wait_for_log("generation 2 serves in all 2 workers", timeout_s=10)
+    servers.server.wait_for_log("generation 2 serves in all 2 workers")
 
     assert {"2"} == {servers.who()[4] for _ in range(20)}
 
@@ -124,7 +124,7 @@ def test_own_program(crowd: Callable[..., Crowd]) -> None:
         for count in range(1, 3):
             load.run(0.5)
             servers.server.signal(signal.SIGUSR2)
-            servers.server.wait_for_log("the supervisor is version", count=count, timeout_s=10)
+            servers.server.wait_for_log("the supervisor is version", count=count)
         servers.order("workers", "more")
         assert servers.settles(3)
         servers.order("reload")
@@ -211,12 +211,12 @@ def test_over_when_the_old_one_takes_no_more(crowd: Callable[..., Crowd]) -> Non
     os.kill(old, signal.SIGSTOP)
     try:
         servers.server.signal(signal.SIGHUP)
-        servers.server.wait_for_log(r"worker 1 \(process \d+\) serves", timeout_s=10)
+        servers.server.wait_for_log(r"worker 1 \(process \d+\) serves")
         time.sleep(0.5)
         meanwhile = servers.server.log()
     finally:
         os.kill(old, signal.SIGCONT)
-    servers.server.wait_for_log("generation 2 serves in all 1 workers", timeout_s=10)
+    servers.server.wait_for_log("generation 2 serves in all 1 workers")
 
     assert "generation 2 serves" not in meanwhile
     assert str(old) not in {servers.who()[0] for _ in range(20)}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Address = tuple[str, int] | str
 """Host and port, or the path of a unix socket."""
 
-TIMEOUT_S = 15.0
+TIMEOUT_S = 40.0
 """Longer than any answer may take on a busy machine; a test that reaches it fails."""
 
 RECEIVE_BYTES = 256 * 1024

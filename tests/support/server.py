@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from support.client import Address
     from support.http import Response
 
-START_TIMEOUT_S = 20.0
-LOG_TIMEOUT_S = 5.0
+START_TIMEOUT_S = 60.0
+LOG_TIMEOUT_S = 20.0
 RESTING_S = 0.1
 """A client's close is noticed sooner, on a busy machine as well."""
 STOP_TIMEOUT_S = 40.0
