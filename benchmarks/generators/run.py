@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Measures load generators: `benchmarks/generators/run.py [--rounds N] [--secs N] [--connections N]`.
+
+`adyton bench`, wrk, h2load and oha (those that are installed) ask the floor and nginx in turn, each on one
+thread of the same CPU, and the server has the other. Prints Markdown, and writes it with the figures of
+every round to `benchmarks/record/generators-DATE`. Everything that is started is ended.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import cost
+import machine
+import servers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from servers import Server, Spec
+
+RECORDS = cost.HERE / "record"
+SERVERS = (servers.FLOOR, servers.NGINX_SMALL)
+MILLION = 1e6
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one tool says, and what it cost."""
+
+    rate: float
+    """Answers a second, as it counts them."""
+    cpu_us: float
+    """CPU time of the tool for each."""
+    p50_us: float
+    p99_us: float | None
+    errors: int
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A load generator: its command line, and how its figures are read."""
+
+    name: str
+    command: str
+    read: Callable[[str, float], Figures]
+    """From what it prints, and the CPU seconds of its process."""
+    checks: str
+    """What of an answer it looks at."""
+
+
+def of_bench(text: str, _cpu_s: float) -> Figures:
+    """`adyton bench` counts its own time: its process also runs the responder that its ceiling comes from."""
+    report = json.loads(text)
+    rate, counts = report["rate"], report["counts"]
+    cpu_us = MILLION * report["generator"]["busy"] / rate
+    times = report["service"]
+    errors = counts["sent"] - counts["right"] - counts["in_flight"]
+    return Figures(rate, cpu_us, times["p50_us"], times["p99_us"], errors)
+
+
+def microseconds(text: str) -> float:
+    """Reads a time such as `1.23ms`."""
+    found = re.fullmatch(r"([\d.]+)(us|ms|s)", text)
+    if found is None:
+        raise ValueError(text)
+    return float(found[1]) * {"us": 1.0, "ms": 1e3, "s": MILLION}[found[2]]
+
+
+def of_wrk(text: str, cpu_s: float) -> Figures:
+    """Wrk with `--latency`."""
+    answers = int(first(r"(\d+) requests in", text))
+    wrong = sum(int(number) for number in re.findall(r"Non-2xx or 3xx responses: (\d+)", text))
+    failed = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
+    errors = wrong + (sum(map(int, failed.groups())) if failed else 0)
+    p50, p99 = (microseconds(first(rf"{percent}%\s+(\S+)", text)) for percent in (50, 99))
+    return Figures(
+        float(first(r"Requests/sec:\s+([\d.]+)", text)), MILLION * cpu_s / answers, p50, p99, errors
+    )
+
+
+def of_h2load(text: str, cpu_s: float) -> Figures:
+    """H2load, whose middle is a mean, and which has no percentiles."""
+    done, failed = int(first(r"(\d+) succeeded", text)), int(first(r"(\d+) failed", text))
+    mean = microseconds(re.split(r"\s+", first(r"time for request:\s+(.+)", text))[2])
+    return Figures(float(first(r"([\d.]+) req/s", text)), MILLION * cpu_s / done, mean, None, failed)
+
+
+def of_oha(text: str, cpu_s: float) -> Figures:
+    """Oha, as JSON."""
+    report = json.loads(text)
+    answers = sum(report["statusCodeDistribution"].values())
+    right = report["statusCodeDistribution"].get("200", 0)
+    p50, p99 = (MILLION * report["latencyPercentiles"][name] for name in ("p50", "p99"))
+    return Figures(report["summary"]["requestsPerSec"], MILLION * cpu_s / answers, p50, p99, answers - right)
+
+
+def first(pattern: str, text: str) -> str:
+    """Returns what the group of a pattern matches; raises `ValueError` if it does not."""
+    found = re.search(pattern, text)
+    if found is None:
+        raise ValueError(f"no {pattern} in {text}")
+    return found[1]
+
+
+TOOLS = (
+    Tool(
+        "adyton bench",
+        f"{sys.executable} -m adyton bench {{url}} -c {{connections}} -d {{secs}}s --json",
+        of_bench,
+        "status, length, every byte of the body",
+    ),
+    Tool("wrk", "wrk --latency -t 1 -c {connections} -d {secs}s {url}", of_wrk, "status"),
+    Tool(
+        "h2load",
+        "h2load --h1 -t 1 -c {connections} -D {secs} {url}",
+        of_h2load,
+        "status",
+    ),
+    Tool(
+        "oha",
+        "oha --no-tui --output-format json -c {connections} -z {secs}s {url}",
+        of_oha,
+        "status, counted by hand",
+    ),
+)
+
+
+@dataclass
+class Row:
+    """One tool at one server."""
+
+    tool: Tool
+    spec: Spec
+    rounds: list[Figures] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def shown(self, of: Callable[[Figures], float | None], digits: int) -> str:
+        """The median of a figure, with the least and the most."""
+        values = [value for figures in self.rounds if (value := of(figures)) is not None]
+        if not values:
+            return ""
+        low, middle, high = min(values), statistics.median(values), max(values)
+        return f"{middle:,.{digits}f} ({low:,.{digits}f}..{high:,.{digits}f})"
+
+
+def measure(row: Row, server: Server, secs: int, connections: int) -> None:
+    """Adds a round."""
+    command = row.tool.command.format(url=server.url, secs=secs, connections=connections).split()
+    before = os.times()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    after = os.times()
+    cpu_s = sum(after[2:4]) - sum(before[2:4])
+    try:
+        figures = row.tool.read(done.stdout, cpu_s)
+    except (ValueError, KeyError) as error:
+        row.problems.append(f"{row.tool.name}: {done.stderr.strip() or error}")
+        return
+    if figures.errors:
+        row.problems.append(f"{row.tool.name}: {figures.errors} errors")
+    row.rounds.append(figures)
+
+
+def markdown(rows: list[Row], facts: dict[str, str], args: argparse.Namespace) -> str:
+    """Returns the page."""
+    out = [f"# Load generators, {facts['date']}", ""]
+    out += [
+        f"{args.rounds} rounds of {args.secs} s in random order, {args.connections} connections, one thread.",
+        "Medians, with the least and the most. The server has CPU 0, the generator CPU 1. CPU time is that of",
+        "the generator for each answer; what a core could drive is its inverse.",
+        "",
+    ]
+    out += ["| | |", "| --- | --- |", *[f"| {name} | {fact} |" for name, fact in facts.items()], ""]
+    for spec in SERVERS:
+        out += [f"## {spec.name}", ""]
+        out += ["| tool | requests/s | CPU us | a core could drive | p50 us | p99 us | looks at |"]
+        out += ["| --- | ---: | ---: | ---: | ---: | ---: | --- |"]
+        for row in rows:
+            if row.spec is spec:
+                out.append(
+                    f"| {row.tool.name} | {row.shown(lambda one: one.rate, 0)} "
+                    f"| {row.shown(lambda one: one.cpu_us, 2)} "
+                    f"| {row.shown(lambda one: MILLION / one.cpu_us, 0)} "
+                    f"| {row.shown(lambda one: one.p50_us, 0)} | {row.shown(lambda one: one.p99_us, 0)} "
+                    f"| {row.tool.checks} |"
+                )
+        out.append("")
+    out += ["The p50 of h2load is its mean: it tells no percentiles.", ""]
+    out += [f"- {problem}" for row in rows for problem in row.problems]
+    return "\n".join(out) + "\n"
+
+
+def main() -> int:
+    """Measures and records."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--secs", type=int, default=4)
+    parser.add_argument("--connections", type=int, default=64)
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    os.sched_setaffinity(0, {cost.LOAD_CPU})
+    facts = machine.facts()
+    tools = [tool for tool in TOOLS if shutil.which(tool.command.split()[0])]
+    rows = [Row(tool, spec) for spec in SERVERS for tool in tools]
+    order = random.Random(1)  # noqa: S311 - the same each time
+    with tempfile.TemporaryDirectory(prefix="adyton-generators-") as name:
+        work = Path(name)
+        servers.prepare(work)
+        for number in range(args.rounds):
+            for row in order.sample(rows, len(rows)):
+                print(f"round {number + 1}: {row.tool.name}, {row.spec.name}", file=sys.stderr)
+                with servers.running(row.spec, work) as server:
+                    measure(row, server, args.secs, args.connections)
+    facts |= {tool.name: tool.command.replace(sys.executable, "python") for tool in tools}
+    page = markdown(rows, facts, args)
+    print(page)
+    stamp = datetime.now(UTC).strftime("%Y-%m-%d-%H%M")
+    out = args.out or RECORDS / f"generators-{stamp}.md"
+    out.write_text(page, "utf-8")
+    rounds = [
+        {"tool": row.tool.name, "server": row.spec.name, "rounds": [asdict(each) for each in row.rounds]}
+        for row in rows
+    ]
+    out.with_suffix(".json").write_text(
+        json.dumps({"facts": facts, "rows": rounds}, indent=1) + "\n", "utf-8"
+    )
+    return int(any(row.problems for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
