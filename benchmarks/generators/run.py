@@ -181,8 +181,8 @@ def markdown(rows: list[Row], facts: dict[str, str], args: argparse.Namespace) -
     out = [f"# Load generators, {facts['date']}", ""]
     out += [
         f"{args.rounds} rounds of {args.secs} s in random order, {args.connections} connections, one thread.",
-        "Medians, with the least and the most. The server has CPU 0, the generator CPU 1. CPU time is that of",
-        "the generator for each answer; what a core could drive is its inverse.",
+        "Medians, with the least and the most. The server has CPU 0, the generator CPU 1. CPU time is that",
+        "of the generator for each answer; what a core could drive is its inverse.",
         "",
     ]
     out += ["| | |", "| --- | --- |", *[f"| {name} | {fact} |" for name, fact in facts.items()], ""]
