@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import CodeType, ModuleType, TracebackType
 
 #: Looked for in a module that was named without an attribute, in this order.
@@ -170,6 +170,36 @@ def prepare_worker() -> None:
     import faulthandler
 
     faulthandler.enable(2)
+
+
+def keep_signals() -> Callable[[], None]:
+    """Leaves the server its signals, whatever a request on the main thread sets; returns what undoes that.
+
+    ``asyncio.run`` sets SIGINT, for example, and puts back what it took for the former handler.
+    """
+    import signal
+
+    from adyton._core import relay
+
+    ours: dict[int, str] = {signal.SIGTERM: "SIGTERM", signal.SIGINT: "SIGINT", signal.SIGUSR1: "SIGUSR1"}
+    wanted: dict[int, Any] = {}
+    real = signal.signal
+
+    def restricted(signalnum: int, handler: Any) -> Any:  # noqa: ANN401
+        if signalnum not in ours:
+            return real(signalnum, handler)
+        former = wanted.get(signalnum, signal.getsignal(signalnum))
+        if signalnum not in wanted:
+            relay(20, "adyton", f"{ours[signalnum]} stays with the server: a handler is not set")
+        wanted[signalnum] = handler
+        return former
+
+    signal.signal = restricted
+
+    def undo() -> None:
+        signal.signal = real
+
+    return undo
 
 
 def before_preload() -> None:

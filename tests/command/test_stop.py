@@ -185,12 +185,20 @@ def test_atexit_runs(serve: Servers, tmp_path: Path) -> None:
 
 
 HANDLERS = """
-import signal
+import asyncio, contextlib, signal
 
-for name in ("SIGTERM", "SIGINT", "SIGUSR1"):
-    signal.signal(getattr(signal, name), signal.SIG_IGN)
+def take():
+    for name in ("SIGTERM", "SIGINT", "SIGUSR1"):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+
+take()
 
 def handler(request):
+    with contextlib.suppress(ValueError):  # only on the main thread
+        take()
+        signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+        assert signal.getsignal(signal.SIGUSR2) is signal.SIG_IGN
+    asyncio.run(asyncio.sleep(0))
     return "ok"
 """
 
@@ -200,7 +208,7 @@ def handler(request):
 def test_signals_of_the_application(
     serve: Servers, tmp_path: Path, threads: str, number: signal.Signals
 ) -> None:
-    """An application that takes over signals while it is imported keeps none from a bare server."""
+    """An application that takes over signals, imported or in a request, keeps none from a bare server."""
     program, log = tmp_path / "program.py", tmp_path / "access.log"
     program.write_text(HANDLERS, encoding="utf-8")
     server = serve(program, "--processes", "0", "--threads", threads, "--access-log", str(log))

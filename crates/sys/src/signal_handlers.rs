@@ -7,8 +7,8 @@
 //! write to an eventfd. A `signalfd` would need the signals blocked in every thread, and children
 //! of the application would inherit that mask.
 //!
-//! They are put in place when the application is loaded, so that they come after its own. What it sets later, which
-//! Python allows on the main thread only, holds: to find that out we would have to ask the kernel again and again.
+//! They are put in place when the application is loaded, so that they come after its own. What Python code sets later,
+//! which is possible on the main thread only, `adyton._load.keep_signals` keeps from the kernel.
 
 use std::io;
 use std::sync::Arc;

@@ -293,6 +293,10 @@ fn serve_at(
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = Handlers::install(Arc::clone(&wake), renamed.clone()).map_err(Failure::system)?;
+    // Requests of a single thread are on the main one, where Python lets them set handlers.
+    let may_set_signals = settings.threads == 1 && application.is_some();
+    let keeper =
+        may_set_signals.then(|| py.import("adyton._load")?.call_method0("keep_signals")).transpose()?;
     let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
     if line.is_none() {
         let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
@@ -323,6 +327,9 @@ fn serve_at(
     drop(reopener);
     // Attached: what the loops still hold of the application is given back here.
     server.clear();
+    if let Some(undo) = keeper {
+        undo.call0()?;
+    }
     hook(py, "on_worker_stop", place)?;
     Ok(done?)
 }
