@@ -293,10 +293,7 @@ fn serve_at(
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = Handlers::install(Arc::clone(&wake), renamed.clone()).map_err(Failure::system)?;
-    // Requests of a single thread are on the main one, where Python lets them set handlers.
-    let may_set_signals = settings.threads == 1 && application.is_some();
-    let keeper =
-        may_set_signals.then(|| py.import("adyton._load")?.call_method0("keep_signals")).transpose()?;
+    let keeper = keep_signals(py, settings, application.is_some())?;
     let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
     if line.is_none() {
         let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
@@ -332,6 +329,16 @@ fn serve_at(
     }
     hook(py, "on_worker_stop", place)?;
     Ok(done?)
+}
+
+/// Requests of a single thread are on the main one, where Python lets them set handlers. Gives what undoes it.
+fn keep_signals<'py>(
+    py: Python<'py>,
+    settings: &Settings,
+    has_application: bool,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let may_be_set = settings.threads == 1 && has_application;
+    may_be_set.then(|| py.import("adyton._load")?.call_method0("keep_signals")).transpose()
 }
 
 /// A loop for each CPU where the interpreter runs threads at the same time; else one.
