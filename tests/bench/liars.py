@@ -70,7 +70,11 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "never": never,
     "differs": lambda: RIGHT.replace(b"Hello", b"%05d" % next(_numbers)),
     "small-queue": lambda: RIGHT,
+    "mixes-up": lambda: RIGHT,
 }
+OTHERS = RIGHT.replace(b"12", b"13").replace(b"World", b"Others")
+MIXES_UP = "mixes-up"
+"""Answers each tenth request for `/others` as one for anything else."""
 CUTS = {"cut-short", "empty"}
 """These end the connection behind an answer that is not whole."""
 
@@ -83,7 +87,8 @@ def serve(connection: socket.socket, kind: str) -> None:
             held += data
             while b"\r\n\r\n" in held:
                 head, _, held = held.partition(b"\r\n\r\n")
-                answer = ANSWERS[kind]()
+                is_other = kind == MIXES_UP and b" /others " in head
+                answer = every_tenth(RIGHT, OTHERS) if is_other else ANSWERS[kind]()
                 connection.sendall(answer)
                 if (kind in CUTS and answer != RIGHT) or b"connection: close" in head.lower():
                     return

@@ -126,11 +126,11 @@ fn attempt(
     on_tried: &mut dyn FnMut(&Step),
 ) -> Result<bool, Failure> {
     let mut at_rate = plan.clone();
-    let (arrivals, seed) = match plan.load {
-        Load::Open { arrivals, seed, .. } => (arrivals, seed),
-        Load::Closed => (Arrivals::Constant, 0),
+    let arrivals = match plan.load {
+        Load::Open { arrivals, .. } => arrivals,
+        Load::Closed => Arrivals::Constant,
     };
-    at_rate.load = Load::Open { rate, arrivals, seed };
+    at_rate.load = Load::Open { rate, arrivals };
     let report = run(&at_rate, stop, &mut |_| {})?;
     let tried = Step::new(rate, condition, &report);
     on_tried(&tried);

@@ -15,6 +15,8 @@ pub struct Plan {
     pub headers: Vec<(String, String)>,
     /// The body of every request.
     pub body: Vec<u8>,
+    /// What is asked for instead of the URL, drawn by weight; none: the URL.
+    pub targets: Vec<Target>,
     /// Connections at the same time, of all threads together; at least as many as threads.
     pub connections: u32,
     /// Threads, each with an event loop of its own.
@@ -25,6 +27,8 @@ pub struct Plan {
     pub pipeline: u32,
     /// When requests are sent.
     pub load: Load,
+    /// What random times and draws are made of; the same seed gives the same.
+    pub seed: u64,
     /// When the measurement ends.
     pub until: Until,
     /// Seconds before the measurement begins, whose requests count nowhere; in milliseconds.
@@ -39,6 +43,19 @@ pub struct Plan {
     pub expected: Body,
 }
 
+/// One of several requests, which are drawn by weight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// How often it is drawn, beside the others' weights; not 0.
+    pub weight: u32,
+    /// The method, a token.
+    pub method: String,
+    /// What for, at the plan's server.
+    pub url: Url,
+    /// The plan's body goes with it.
+    pub has_body: bool,
+}
+
 /// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
@@ -51,8 +68,6 @@ pub enum Load {
         rate: f64,
         /// How they lie in time.
         arrivals: Arrivals,
-        /// What the random times are made of; the same seed gives the same times.
-        seed: u64,
     },
 }
 
@@ -123,11 +138,13 @@ impl Plan {
             method: "GET".to_owned(),
             headers: Vec::new(),
             body: Vec::new(),
+            targets: Vec::new(),
             connections: 64,
             threads: 1,
             keep_alive: true,
             pipeline: 1,
             load: Load::Closed,
+            seed: 1,
             until: Until::Duration(10_000),
             warm_up_ms: 1_000,
             timeout_ms: 5_000,
@@ -137,10 +154,18 @@ impl Plan {
         }
     }
 
+    /// Everything that is asked for.
+    pub(crate) fn requested(&self) -> Vec<Target> {
+        let only =
+            || Target { weight: 1, method: self.method.clone(), url: self.url.clone(), has_body: true };
+        if self.targets.is_empty() { vec![only()] } else { self.targets.clone() }
+    }
+
     /// The bytes of one request.
-    pub(crate) fn request(&self) -> Vec<u8> {
+    pub(crate) fn request(&self, target: &Target) -> Vec<u8> {
+        let body: &[u8] = if target.has_body { &self.body } else { &[] };
         let has = |name: &str| self.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
-        let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.url.target);
+        let mut head = format!("{} {} HTTP/1.1\r\n", target.method, target.url.target);
         let mut field = |name: &str, value: &str| {
             head.push_str(name);
             head.push_str(": ");
@@ -148,7 +173,7 @@ impl Plan {
             head.push_str("\r\n");
         };
         if !has("Host") {
-            field("Host", &self.url.host);
+            field("Host", &target.url.host);
         }
         if !has("User-Agent") {
             field("User-Agent", concat!("adyton-bench/", env!("CARGO_PKG_VERSION")));
@@ -156,18 +181,20 @@ impl Plan {
         for (name, value) in &self.headers {
             field(name, value);
         }
-        if !self.body.is_empty() && !has("Content-Length") {
-            field("Content-Length", &self.body.len().to_string());
+        if !body.is_empty() && !has("Content-Length") {
+            field("Content-Length", &body.len().to_string());
         }
         if !self.keep_alive && !has("Connection") {
             field("Connection", "close");
         }
         head.push_str("\r\n");
         let mut request = head.into_bytes();
-        request.extend_from_slice(&self.body);
+        request.extend_from_slice(body);
         request
     }
+}
 
+impl Target {
     /// Whether the answers have no body, whatever their heads say.
     pub(crate) fn is_head(&self) -> bool {
         self.method == "HEAD"

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use adyton_sys::{clock, process};
 
-use crate::calibrate::NullResponder;
+use crate::calibrate::{NullResponder, mean};
 use crate::generator::{Counted, Generator, Shared};
 use crate::machine::Machine;
-use crate::plan::{Check, Load, Plan, Until};
+use crate::plan::{Body, Check, Load, Plan, Until};
 use crate::probe::{Learnt, learn};
 use crate::report::{Observed, Report};
 use crate::server_side::{Server, Used, own_cpu_us};
@@ -72,11 +72,10 @@ pub fn run(plan: &Plan, stop: Stop<'_>, on_second: &mut dyn FnMut(Progress)) -> 
     check(plan)?;
     process::raise_descriptors_max();
     let refused = |error: io::Error| Failure::Refused(format!("the kernel refuses: {error}"));
-    let request = plan.request();
-    let learnt = learn(plan, &request).map_err(Failure::Refused)?;
+    let learnt = learn(plan).map_err(Failure::Refused)?;
     let server = Server::find(&plan.url.address);
-    let ceiling = calibrate(plan, &learnt, &request).map_err(refused)?;
-    let (tally, observed) = load(plan, &learnt, &request, &server, (stop, on_second)).map_err(refused)?;
+    let ceiling = calibrate(plan, &learnt).map_err(refused)?;
+    let (tally, observed) = load(plan, &learnt, &server, (stop, on_second)).map_err(refused)?;
     Ok(Report::new(plan, &learnt, tally, &Observed { ceiling_rate: ceiling, ..observed }))
 }
 
@@ -88,6 +87,14 @@ fn check(plan: &Plan) -> Result<(), Failure> {
     if plan.pipeline == 0 || (plan.pipeline > 1 && !plan.keep_alive) {
         return wrong("only connections that are kept alive can have several requests under way");
     }
+    if plan.pipeline > 1 && plan.targets.len() > 1 {
+        return wrong("of several URLs one is asked for at a time on a connection: leave --pipeline out");
+    }
+    if !plan.targets.is_empty() && plan.expected != Body::First {
+        return wrong(
+            "the right bodies of several URLs are those of their first answers, and cannot be given",
+        );
+    }
     match plan.load {
         Load::Open { .. } if plan.pipeline > 1 => {
             wrong("an open loop sends one request at a time on a connection")
@@ -98,18 +105,26 @@ fn check(plan: &Plan) -> Result<(), Failure> {
 }
 
 /// How many such requests a second this program can send and check with the CPU time of as many threads.
-fn calibrate(plan: &Plan, learnt: &Learnt, request: &[u8]) -> io::Result<f64> {
+fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     let null = NullResponder::new()?;
+    let several;
+    let learnt = if all.len() == 1 {
+        all
+    } else {
+        several = [mean(all)];
+        &several
+    };
+    let one = &learnt[0];
     let mut easy = plan.clone();
+    easy.targets.clear();
     easy.url.address = Address::Tcp(null.address);
     (easy.threads, easy.connections, easy.load) = (1, plan.connections.min(64), Load::Closed);
     (easy.until, easy.warm_up_ms) = (Until::Duration(CALIBRATION_MS), CALIBRATION_WARM_UP_MS);
     let done = AtomicBool::new(false);
     let tally = thread::scope(|scope| {
         let responder =
-            scope.spawn(|| null.serve(request.len(), (&learnt.raw, !learnt.answer.keep_alive), &done));
-        let nobody = Server::default();
-        let loaded = load(&easy, learnt, request, &nobody, (&|| false, &mut |_| {}));
+            scope.spawn(|| null.serve(one.request_bytes, (&one.raw, !one.answer.keep_alive), &done));
+        let loaded = load(&easy, learnt, &Server::default(), (&|| false, &mut |_| {}));
         done.store(true, Ordering::Relaxed);
         let served =
             responder.join().unwrap_or_else(|_| Err(io::Error::other("the null responder panicked")));
@@ -125,8 +140,7 @@ type Told<'a> = (Stop<'a>, &'a mut dyn FnMut(Progress));
 /// Loads the server with as many threads as the plan wants, and watches meanwhile.
 fn load(
     plan: &Plan,
-    learnt: &Learnt,
-    request: &[u8],
+    learnt: &[Learnt],
     server: &Server,
     (stop, on_second): Told<'_>,
 ) -> io::Result<(Tally, Observed)> {
@@ -137,9 +151,7 @@ fn load(
     };
     let shared = Shared {
         plan,
-        expected: &learnt.expected,
-        request_bytes: request.len(),
-        requests: &request.repeat(plan.pipeline as usize + 1),
+        learnt,
         start_ns,
         end_ns: start_ns + longest_ms * 1_000_000,
         tickets: AtomicU64::new(0),
@@ -153,7 +165,7 @@ fn load(
             generators?.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
         let is_done = || threads.iter().all(thread::ScopedJoinHandle::is_finished);
         let observed = watch(&shared, server, (stop, on_second), &is_done);
-        let mut all = Tally::new(start_ns, matches!(plan.load, Load::Open { .. }), 0);
+        let mut all = Tally::new(start_ns, matches!(plan.load, Load::Open { .. }), (0, plan.targets.len()));
         for thread in threads {
             all.merge(
                 thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the load panicked")))?,

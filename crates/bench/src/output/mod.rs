@@ -14,7 +14,7 @@ pub use html::html;
 pub use markdown::markdown;
 pub use table::{Ink, table};
 
-use crate::report::Report;
+use crate::report::{Report, UrlSide};
 
 /// A number without its fraction, in groups of three digits; small ones keep one digit behind the point.
 pub(crate) fn grouped(number: f64) -> String {
@@ -38,6 +38,20 @@ pub(crate) fn ms(us: f64) -> String {
     format!("{:.digits$}", us / 1e3)
 }
 
+/// Titles of the table of a list of URLs.
+pub(crate) const URL_COLUMNS: [&str; 7] = ["weight", "sent", "right", "wrong", "p50 ms", "p99 ms", "URL"];
+
+/// A row for each URL of a list; without the times if they must not be used.
+pub(crate) fn urls(report: &Report) -> Vec<[String; URL_COLUMNS.len()]> {
+    let time = |us| if report.is_valid() { ms(us) } else { String::new() };
+    let row = |url: &UrlSide| {
+        let [p50, p99] = [url.times.p50_us, url.times.p99_us].map(time);
+        let [sent, right, wrong] = [url.sent, url.right, url.wrong].map(|count| count.to_string());
+        [url.weight.to_string(), sent, right, wrong, p50, p99, format!("{} {}", url.method, url.url)]
+    };
+    report.urls.iter().map(row).collect()
+}
+
 /// What was asked, in two lines.
 pub(crate) fn asked(report: &Report) -> [String; 2] {
     let asked = &report.asked;
@@ -48,11 +62,12 @@ pub(crate) fn asked(report: &Report) -> [String; 2] {
     let kept = if asked.keep_alive { "kept alive" } else { "one for each request" };
     let pipeline =
         if asked.pipeline > 1 { format!(", {} requests at once", asked.pipeline) } else { String::new() };
+    let answer = match report.urls.len() {
+        0 => format!("{}, {} + {} bytes", asked.status, asked.answer_head_bytes, asked.answer_body_bytes),
+        count => format!("{count} URLs by weight, seed {}", asked.seed.unwrap_or(0)),
+    };
     [
-        format!(
-            "{}, {} + {} bytes; checked: {}",
-            asked.status, asked.answer_head_bytes, asked.answer_body_bytes, asked.checked
-        ),
+        format!("{answer}; checked: {}", asked.checked),
         format!(
             "{} {kept}{pipeline}, {}, {load}, {:.1} s after {:.1} s",
             plural(asked.connections, "connection", "connections"),

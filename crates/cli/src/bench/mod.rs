@@ -30,6 +30,8 @@ pub struct Bench {
     pub method: Option<String>,
     pub headers: Vec<(String, String)>,
     pub data: Option<Data>,
+    /// A list of what is asked for instead of the URL.
+    pub urls: Option<PathBuf>,
     /// Empty: any of 2xx.
     pub expect_status: Vec<u16>,
     pub check: Check,

@@ -126,8 +126,8 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: count(0, u64::MAX, |bench, number| bench.seed = number),
         default: "1",
         example: "7",
-        help: "what random times are made of",
-        detail: "The same seed gives the same times.",
+        help: "what random times and draws are made of",
+        detail: "The same seed gives the same times, and draws the same URLs in each thread.",
         ..LOAD
     },
     Row {
@@ -193,6 +193,17 @@ pub static ROWS: &[Row<Bench>] = &[
         repeatable: true,
         help: "a cookie of every request",
         detail: "What the server sets in its answers is not taken over: all requests are the same.",
+        ..REQUEST
+    },
+    Row {
+        name: "urls",
+        kind: Kind::Path { shape: "FILE", set: |bench, path| bench.urls = Some(path) },
+        example: "urls.txt",
+        help: "ask for the URLs of a list instead, drawn by weight",
+        detail: "A line is [WEIGHT] [METHOD] URL, where the URL may be a path, and # begins a comment; without a weight \
+                 it is 1. All must be on the server of the URL of the command line, which is itself not asked for. Fields \
+                 are those of every request; a body goes with all methods but GET and HEAD. Each URL has a right answer of \
+                 its own, and its counts and times are told.",
         ..REQUEST
     },
     Row {

@@ -35,9 +35,10 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
             let arrivals = if bench.poisson { Arrivals::Poisson } else { Arrivals::Constant };
             // At most 10⁸.
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
-            Load::Open { rate, arrivals, seed: bench.seed }
+            Load::Open { rate, arrivals }
         }
     };
+    plan.seed = bench.seed;
     plan.until = match bench.requests {
         0 => Until::Duration(bench.duration_ms),
         requests => Until::Requests(requests),
@@ -56,6 +57,11 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
         (None, Some(hash)) => Body::Sha256(hash),
         (None, None) => Body::First,
     };
+    if let Some(path) = &bench.urls {
+        let list = String::from_utf8(read("--urls", path)?);
+        let list = list.map_err(|_| format!("--urls {}: it is not UTF-8", path.display()))?;
+        plan.take_list(&list).map_err(|why| format!("--urls {}: {why}", path.display()))?;
+    }
     Ok(plan)
 }
 
