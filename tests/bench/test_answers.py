@@ -184,6 +184,22 @@ def test_what_may_vary(serve: Servers) -> None:
     assert 0 == wrong(report)
 
 
+def test_sample(serve: Servers) -> None:
+    """Of a sample some bodies are compared, which is told; every length is."""
+    server = serve(APPLICATION)
+    honest = bench(f"http://127.0.0.1:{server.port}/", *QUICK, "--check", "sample", "-n", "3200")
+    with liar("wrong-object") as url:
+        wrong_bytes = bench(url, *QUICK, "--check", "sample", "-n", "3200")
+    with liar("wrong-length") as url:
+        wrong_lengths = bench(url, *QUICK, "--check", "sample", "-n", "3200")
+
+    assert (3200, 16) == (honest["counts"]["right"], honest["asked"]["sample"])
+    assert 100 < honest["compared"] < 300
+    assert "answers" in gates(wrong_bytes)
+    assert 0 < wrong_bytes["counts"]["wrong_body"] < 100
+    assert 300 < wrong_lengths["counts"]["wrong_body"] < 340
+
+
 def test_find_rate(serve: Servers) -> None:
     """Of eight connections that are answered every 20 ms, no more than 400 requests a second can come."""
     server = serve(APPLICATION)

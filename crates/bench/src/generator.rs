@@ -118,14 +118,16 @@ impl<'s, 'p> Generator<'s, 'p> {
             }),
         };
         let weights = || shared.learnt.iter().map(|learnt| learnt.target.weight);
-        // Neither is the row of random times.
-        let draw = |stage: u64| Draw::new(weights(), plan.seed ^ (u64::from(number) << 32) ^ (stage << 62));
+        // Each use of the seed has a row of its own; the first is that of random times.
+        let seed = |number: u32, stage: u64| plan.seed ^ (u64::from(number) << 32) ^ (stage << 62);
+        let draw = |stage| Draw::new(weights(), seed(number, stage));
+        let sample = |connection: usize| seed(number, 3) ^ ((connection as u64) << 44);
         Ok(Self {
             shared,
             thread,
             epoll: Epoll::new()?,
             buffer: vec![0; BUFFER_BYTES],
-            connections: (0..count).map(|_| Connection::new()).collect(),
+            connections: (0..count).map(|index| Connection::new(sample(index))).collect(),
             not_begun: 0,
             connecting: 0,
             in_flight: InFlight::new(shared.start_ns),

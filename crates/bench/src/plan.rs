@@ -94,6 +94,8 @@ pub enum Until {
 pub enum Check {
     /// Every byte.
     Body,
+    /// The length, and every byte of some, which are drawn.
+    Sample,
     /// The length.
     Length,
     /// Nothing: for pages that differ in length from answer to answer.

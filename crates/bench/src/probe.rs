@@ -58,7 +58,7 @@ fn learn_one(plan: &Plan, target: Target) -> Result<Learnt, String> {
             return Err(format!("{url} answers {} and then {}", answer.status, again.status));
         }
         match plan.check {
-            Check::Body if body != other => {
+            Check::Body | Check::Sample if body != other => {
                 let hint = "say --check length, or --check nothing if the length differs, too";
                 return Err(format!("the answers of {url} differ from one another: {hint}"));
             }
@@ -141,10 +141,10 @@ fn ask(
 ) -> Result<(Answer, Vec<u8>, Vec<u8>), String> {
     let failed = |error: std::io::Error| format!("{url}: {error}");
     let now_ns = clock::monotonic_ns();
-    let mut connection = Connection::new();
+    let mut connection = Connection::new(0);
     connection.open(&url.address, now_ns).map_err(failed)?;
     connection.queue(Sent { due_ns: now_ns, begun_ns: now_ns, target: 0, counted: false }, request.len());
-    let (mut reader, mut raw, mut body) = (Reader::default(), Vec::new(), Vec::new());
+    let (mut reader, mut raw, mut body) = (Reader::new(0), Vec::new(), Vec::new());
     let mut buffer = vec![0; 64 << 10];
     let patience = |until| {
         let Some(socket) = &connection.socket else { return Ok(true) };

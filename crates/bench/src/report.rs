@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::answer::SAMPLE;
 use crate::latency::{Latency, Times};
 use crate::machine::{Machine, TICK_US};
-use crate::plan::{Arrivals, Load, Plan};
+use crate::plan::{Arrivals, Check, Load, Plan};
 use crate::probe::Learnt;
 use crate::server_side::Used;
 use crate::tally::{Counts, OfTarget, OwnLimits, Second, Tally};
@@ -73,6 +74,8 @@ pub struct Report {
     pub head_bytes: u64,
     /// Bytes of the bodies of right answers.
     pub body_bytes: u64,
+    /// Right answers of which every byte was compared.
+    pub compared: u64,
     /// Connections that were made within the measurement.
     pub connections_made: u64,
     /// Right answers by connection.
@@ -116,6 +119,8 @@ pub struct Asked {
     pub answer_body_bytes: u64,
     /// What of it is compared.
     pub checked: &'static str,
+    /// Every byte of one body in so many is; 1: of all that are compared at all.
+    pub sample: usize,
 }
 
 /// One of several URLs.
@@ -208,6 +213,7 @@ impl Report {
             times: times.clone(),
             head_bytes: tally.head_bytes,
             body_bytes: tally.body_bytes,
+            compared: tally.compared,
             connections_made: tally.connections_made,
             fairness: Fairness::of(tally.by_connection),
             in_flight_mean: tally.in_flight_mean,
@@ -249,7 +255,7 @@ impl Asked {
             Load::Open { rate, arrivals: Arrivals::Constant } => ("constant", Some(rate)),
             Load::Open { rate, arrivals: Arrivals::Poisson } => ("poisson", Some(rate)),
         };
-        let is_random = load == "poisson" || plan.targets.len() > 1;
+        let is_random = load == "poisson" || plan.targets.len() > 1 || plan.check == Check::Sample;
         Self {
             url: plan.url.to_string(),
             method: plan.method.clone(),
@@ -266,6 +272,7 @@ impl Asked {
             answer_head_bytes: learnt.answer.head_bytes,
             answer_body_bytes: learnt.answer.body_bytes,
             checked: plan.checked(),
+            sample: if plan.check == Check::Sample { SAMPLE } else { 1 },
         }
     }
 }

@@ -239,6 +239,7 @@ impl Plan {
     pub(crate) fn checked(&self) -> &'static str {
         match self.check {
             Check::Body => "status and every byte of the body",
+            Check::Sample => "status and length, and every byte of some bodies",
             Check::Length => "status and length",
             Check::Nothing => "status",
         }

@@ -178,6 +178,8 @@ pub(crate) struct Tally {
     /// Connections that were made.
     pub(crate) connections_made: u64,
     pub(crate) series: Vec<Second>,
+    /// Right answers of which every byte was compared.
+    pub(crate) compared: u64,
     /// By what was asked for, if there is a list.
     pub(crate) by_target: Vec<OfTarget>,
     /// Right answers by connection.
@@ -214,6 +216,7 @@ impl Tally {
             body_bytes: 0,
             connections_made: 0,
             series: Vec::new(),
+            compared: 0,
             by_target: (0..targets).map(|_| OfTarget::new()).collect(),
             by_connection: vec![0; connections],
             in_flight_mean: 0.0,
@@ -265,6 +268,7 @@ impl Tally {
         second.right += 1;
         second.max_us = second.max_us.max(service_ns / 1000);
         self.counts.right += 1;
+        self.compared += u64::from(answer.compared);
         self.head_bytes += answer.head_bytes;
         self.body_bytes += answer.body_bytes;
         self.by_connection[connection] += 1;
@@ -332,6 +336,7 @@ impl Tally {
         self.connect.merge(&other.connect);
         self.head_bytes += other.head_bytes;
         self.body_bytes += other.body_bytes;
+        self.compared += other.compared;
         self.connections_made += other.connections_made;
         self.series.resize(self.series.len().max(other.series.len()), Second::default());
         for (own, theirs) in self.series.iter_mut().zip(&other.series) {

@@ -93,8 +93,8 @@ pub(crate) fn identity(report: &Report) -> String {
     )
 }
 
-/// The server's side, this program's, and the connections', each with its name.
-pub(crate) fn sides(report: &Report) -> [(&'static str, String); 3] {
+/// The server's side, this program's, and the connections', and what was asked for besides, each with its name.
+pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
     let server = report.server.as_ref().map_or_else(
         || "not on this machine, or not ours to see".to_owned(),
         |server| {
@@ -117,7 +117,12 @@ pub(crate) fn sides(report: &Report) -> [(&'static str, String); 3] {
         "{} to {} answers a connection, median {} (Jain's index {:.3})",
         fair.min, fair.max, fair.median, fair.jain
     );
-    [("server", server), ("generator", generator), ("fairness", fairness)]
+    let mut sides = vec![("server", server), ("generator", generator), ("fairness", fairness)];
+    if report.asked.sample > 1 {
+        let (compared, sample) = (report.compared, report.asked.sample);
+        sides.push(("compared", format!("every byte of {compared} right bodies, one in {sample}")));
+    }
+    sides
 }
 
 /// The kinds of times that the report has, each with its name.

@@ -75,6 +75,8 @@ pub enum Check {
     /// Every byte.
     #[default]
     Body,
+    /// The length, and every byte of some.
+    Sample,
     /// The length.
     Length,
     /// Nothing.

@@ -217,13 +217,16 @@ pub static ROWS: &[Row<Bench>] = &[
     Row {
         name: "check",
         kind: Kind::Choice {
-            words: &["body", "length", "nothing"],
-            set: |bench, index| bench.check = [Check::Body, Check::Length, Check::Nothing][index],
+            words: &["body", "sample", "length", "nothing"],
+            set: |bench, index| {
+                bench.check = [Check::Body, Check::Sample, Check::Length, Check::Nothing][index];
+            },
         },
         default: "body",
         example: "length",
         help: "what of each body must be as in the first answer",
-        detail: "`body`: every byte. `length`: the number of bytes, for pages that show the time. `nothing`: for pages \
+        detail: "`body`: every byte. `sample`: the number of bytes, and every byte of one body in 16, drawn with the \
+                 seed: for large bodies, where comparing is what keeps this program busy. `length`: the number of bytes, for pages that show the time. `nothing`: for pages \
                  whose length varies, too; it must still be what the head of the answer promises.",
         ..CHECKS
     },

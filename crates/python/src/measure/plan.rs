@@ -49,6 +49,7 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     }
     plan.check = match bench.check {
         bench::Check::Body => Check::Body,
+        bench::Check::Sample => Check::Sample,
         bench::Check::Length => Check::Length,
         bench::Check::Nothing => Check::Nothing,
     };
