@@ -71,24 +71,30 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "differs": lambda: RIGHT.replace(b"Hello", b"%05d" % next(_numbers)),
     "small-queue": lambda: RIGHT,
     "mixes-up": lambda: RIGHT,
+    "snubs-slow": lambda: RIGHT,
 }
 OTHERS = RIGHT.replace(b"12", b"13").replace(b"World", b"Others")
 MIXES_UP = "mixes-up"
 """Answers each tenth request for `/others` as one for anything else."""
+SNUBS_SLOW = "snubs-slow"
+"""Answers a request that comes in pieces with another body."""
 CUTS = {"cut-short", "empty"}
 """These end the connection behind an answer that is not whole."""
 
 
 def serve(connection: socket.socket, kind: str) -> None:
     """Answer each request of one connection; an answer that is not whole ends it."""
-    held = b""
+    held, pieces = b"", 0
     with connection:
         while data := connection.recv(65536):
-            held += data
+            held, pieces = held + data, pieces + 1
             while b"\r\n\r\n" in held:
                 head, _, held = held.partition(b"\r\n\r\n")
                 is_other = kind == MIXES_UP and b" /others " in head
                 answer = every_tenth(RIGHT, OTHERS) if is_other else ANSWERS[kind]()
+                if kind == SNUBS_SLOW and pieces > 1:
+                    answer = OTHERS
+                pieces = 0
                 connection.sendall(answer)
                 if (kind in CUTS and answer != RIGHT) or b"connection: close" in head.lower():
                     return

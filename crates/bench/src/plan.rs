@@ -29,6 +29,8 @@ pub struct Plan {
     pub load: Load,
     /// What random times and draws are made of; the same seed gives the same.
     pub seed: u64,
+    /// Clients beside the load that are slow.
+    pub slow: Slow,
     /// When the measurement ends.
     pub until: Until,
     /// Seconds before the measurement begins, whose requests count nowhere; in milliseconds.
@@ -69,6 +71,17 @@ pub enum Load {
         /// How they lie in time.
         arrivals: Arrivals,
     },
+}
+
+/// Clients beside the load that are slow by intent, and count into no figure of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slow {
+    /// Clients that read slowly.
+    pub readers: u32,
+    /// Clients that send their request a byte at a time.
+    pub senders: u32,
+    /// How fast each is.
+    pub bytes_per_second: u64,
 }
 
 /// How the requests of an open loop lie in time.
@@ -147,6 +160,7 @@ impl Plan {
             pipeline: 1,
             load: Load::Closed,
             seed: 1,
+            slow: Slow::default(),
             until: Until::Duration(10_000),
             warm_up_ms: 1_000,
             timeout_ms: 5_000,

@@ -10,6 +10,7 @@ use crate::machine::{Machine, TICK_US};
 use crate::plan::{Arrivals, Check, Load, Plan};
 use crate::probe::Learnt;
 use crate::server_side::Used;
+use crate::slow::SlowSide;
 use crate::tally::{Counts, OfTarget, OwnLimits, Second, Tally};
 use crate::verdict::{self, Reason};
 
@@ -88,6 +89,8 @@ pub struct Report {
     pub never_sent: u64,
     /// Second by second.
     pub series: Vec<Second>,
+    /// Clients beside the load that were slow, if there were any.
+    pub slow: Vec<SlowSide>,
     /// This program.
     pub generator: GeneratorSide,
     /// The server's processes, if they are on this machine and ours to see.
@@ -195,7 +198,7 @@ impl Report {
     pub(crate) fn new(plan: &Plan, learnt: &[Learnt], tally: Tally, observed: &Observed) -> Self {
         let seconds = float(observed.elapsed_ns.max(1)) / 1e9;
         let times = if tally.response.count() > 0 { &tally.response } else { &tally.service };
-        let mut report = Self {
+        Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             invalid: Vec::new(),
@@ -220,6 +223,7 @@ impl Report {
             oldest_ms: tally.oldest_ns / 1_000_000,
             never_sent: tally.never_sent,
             series: tally.series,
+            slow: Vec::new(),
             generator: GeneratorSide {
                 busy: float(tally.cpu_us) / 1e6 / seconds,
                 ceiling_rate: observed.ceiling_rate,
@@ -228,9 +232,12 @@ impl Report {
             machine: MachineSide::new(plan, observed),
             statuses: tally.statuses,
             errors: tally.causes.iter().map(|(cause, count)| (cause.to_string(), *count)).collect(),
-        };
-        report.invalid = verdict::reasons(&report);
-        report
+        }
+    }
+
+    /// Settles whether the figures may be used.
+    pub(crate) fn judge(&mut self) {
+        self.invalid = verdict::reasons(self);
     }
 
     /// Whether the figures may be used.

@@ -71,6 +71,10 @@ fn answers(report: &Report) -> Option<String> {
     if report.counts.right == 0 {
         return Some("there was no right answer".to_owned());
     }
+    let slow: u64 = report.slow.iter().map(|side| side.counts.wrong).sum();
+    if wrong == 0 && slow > 0 {
+        return Some(format!("{slow} answers to slow clients were not right"));
+    }
     (wrong > 0).then(|| format!("{wrong} of {settled} requests had no right answer"))
 }
 

@@ -14,7 +14,9 @@ pub use html::html;
 pub use markdown::markdown;
 pub use table::{Ink, table};
 
+use crate::latency::Latency;
 use crate::report::{Report, UrlSide};
+use crate::slow::SlowSide;
 
 /// A number without its fraction, in groups of three digits; small ones keep one digit behind the point.
 pub(crate) fn grouped(number: f64) -> String {
@@ -122,7 +124,30 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
         let (compared, sample) = (report.compared, report.asked.sample);
         sides.push(("compared", format!("every byte of {compared} right bodies, one in {sample}")));
     }
+    sides.extend(report.slow.iter().map(|side| (side.kind, slow(side))));
     sides
+}
+
+/// What became of the requests of slow clients.
+fn slow(side: &SlowSide) -> String {
+    let counts = &side.counts;
+    let of = |outcome: &str, count: u64, times: &Latency| match count {
+        0 => format!("0 {outcome}"),
+        _ => format!("{count} {outcome} (after {} to {} ms)", ms(times.min_us), ms(times.max_us)),
+    };
+    let under_way = match counts.under_way {
+        0 => String::new(),
+        count => format!(", {count} under way (up to {} ms old)", side.oldest_ms),
+    };
+    format!(
+        "{} slow ones, {} bytes/s: {}, {} wrong, {}, {} not connected{under_way}",
+        side.clients,
+        side.bytes_per_second,
+        of("right", counts.right, &side.right_times),
+        counts.wrong,
+        of("cut off", counts.cut_off, &side.cut_off_times),
+        counts.not_connected
+    )
 }
 
 /// The kinds of times that the report has, each with its name.

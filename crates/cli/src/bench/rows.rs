@@ -131,6 +131,42 @@ pub static ROWS: &[Row<Bench>] = &[
         ..LOAD
     },
     Row {
+        name: "slow-readers",
+        kind: count(0, 10_000, |bench, number| bench.slow_readers = small(number)),
+        default: "0",
+        example: "20",
+        help: "clients beside the load that read their answers slowly",
+        detail: "Each with a connection for each request. They count into no figure of the load; their answers are checked, \
+                 and the report tells how many were right or cut off by the server, and at what age. The server feels it \
+                 only if its answer is longer than what the kernel holds.",
+        ..LOAD
+    },
+    Row {
+        name: "slow-senders",
+        kind: count(0, 10_000, |bench, number| bench.slow_senders = small(number)),
+        default: "0",
+        example: "20",
+        help: "clients beside the load that send a byte at a time",
+        detail: "As those who read slowly, but it is the request that comes slowly, each byte in a packet of its own.",
+        ..LOAD
+    },
+    Row {
+        name: "slow-rate",
+        kind: Kind::Number {
+            unit: Unit::Rate,
+            least: 1,
+            most: 1 << 20,
+            set: |bench, rate| bench.slow_rate_bytes_per_second = rate,
+        },
+        default: "1k",
+        example: "100",
+        help: "how fast each of them is, in bytes per second",
+        detail: "With the default a request takes a tenth of a second, and an answer of 10 KB ten seconds. Each byte of a \
+                 sender is a system call of this program and one of the server: twenty of them at 1k are \
+                 20,000 of each a second.",
+        ..LOAD
+    },
+    Row {
         name: "warm-up",
         kind: time(0, |bench, ms| bench.warm_up_ms = ms),
         default: "1s",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use adyton_bench::{Arrivals, Body, Check, Condition, Load, Plan, Statuses, Until};
+use adyton_bench::{Arrivals, Body, Check, Condition, Load, Plan, Slow, Statuses, Until};
 use adyton_cli::bench::{self, Bench, Data};
 
 /// Conditions as they were typed.
@@ -39,6 +39,11 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
         }
     };
     plan.seed = bench.seed;
+    plan.slow = Slow {
+        readers: bench.slow_readers,
+        senders: bench.slow_senders,
+        bytes_per_second: bench.slow_rate_bytes_per_second,
+    };
     plan.until = match bench.requests {
         0 => Until::Duration(bench.duration_ms),
         requests => Until::Requests(requests),
