@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ("-t", "2"),
         ("--pipeline", "4"),
         ("-k=off",),
+        ("--no-keepalive",),
         ("--rate", "500"),
         ("--rate", "500", "--arrivals", "poisson"),
         ("-n", "300"),
@@ -45,12 +46,13 @@ def test_honest(serve: Servers, words: tuple[str, ...]) -> None:
     assert 0 == wrong(report)
     assert report["counts"]["right"] >= 200
     assert {"200": report["counts"]["right"]} == report["statuses"]
+    assert report["asked"]["keep_alive"] == ({"-k=off", "--no-keepalive"}.isdisjoint(words))
     if "-n" in words:
         assert (300, 0) == (report["counts"]["sent"], report["counts"]["in_flight"])
     if "--rate" in words:
         assert 300 <= report["counts"]["sent"] <= 600
         assert report["response"]["count"] == report["counts"]["right"]
-    if "-k=off" in words:
+    if not report["asked"]["keep_alive"]:
         assert report["connect"]["count"] >= report["counts"]["right"]
 
 

@@ -79,6 +79,16 @@ pub static ROWS: &[Row<Bench>] = &[
         ..LOAD
     },
     Row {
+        name: "no-keepalive",
+        // Behind the row above, and its default changes nothing.
+        kind: Kind::Switch { set: |bench, on| bench.keep_alive &= !on },
+        default: "off",
+        example: "on",
+        help: "a connection for each request: the same as -k=off",
+        detail: "The default keeps connections alive, unlike that of ab, whose -k asks for it.",
+        ..LOAD
+    },
+    Row {
         name: "pipeline",
         kind: count(1, 1024, |bench, number| bench.pipeline = small(number)),
         default: "1",
