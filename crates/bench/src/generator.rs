@@ -9,10 +9,10 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use adyton_sys::clock;
 use adyton_sys::epoll::{Epoll, Events, Interest};
 use adyton_sys::fs::Fault;
 use adyton_sys::socket;
+use adyton_sys::{clock, process};
 
 use crate::arrivals::Schedule;
 use crate::connection::{Connection, Stage};
@@ -145,6 +145,9 @@ impl<'s, 'p> Generator<'s, 'p> {
     ///
     /// epoll fails: the kernel is out of memory.
     pub(crate) fn drive(mut self) -> io::Result<Tally> {
+        if self.open_loop.is_some() {
+            process::wake_on_time();
+        }
         let began_ns = self.now_ns;
         let mut events = Events::new();
         let mut tick_ns = self.now_ns + TICK_NS;
