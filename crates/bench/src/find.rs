@@ -21,7 +21,7 @@ const STEPS_MAX: usize = 12;
 const CONFIRMATIONS_MAX: usize = 4;
 
 /// Gates that say something of the server, and so of the rate; the others speak of this program and the machine.
-const SERVERS_GATES: [&str; 3] = ["answers", "late", "listen-queue"];
+const SERVERS_GATES: [&str; 4] = ["answers", "hits", "late", "listen-queue"];
 
 /// One rate that was tried.
 #[derive(Clone, Debug, Serialize)]

@@ -18,6 +18,7 @@ mod connection;
 mod draw;
 mod find;
 mod generator;
+mod hits;
 mod in_flight;
 mod latency;
 mod machine;

@@ -37,6 +37,8 @@ pub struct Plan {
     pub warm_up_ms: u64,
     /// An answer that takes longer is given up, with its connection; in milliseconds.
     pub timeout_ms: u64,
+    /// The application counts its requests, and is asked how many there were.
+    pub count_hits: bool,
     /// Which statuses are right.
     pub statuses: Statuses,
     /// What of the body must be right.
@@ -164,6 +166,7 @@ impl Plan {
             until: Until::Duration(10_000),
             warm_up_ms: 1_000,
             timeout_ms: 5_000,
+            count_hits: false,
             statuses: Statuses::Successful,
             check: Check::Body,
             expected: Body::First,

@@ -133,7 +133,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// One exchange over a connection of its own: the answer, all its bytes, and its body.
-fn ask(
+pub(crate) fn ask(
     plan: &Plan,
     url: &Url,
     request: &[u8],

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::answer::SAMPLE;
+use crate::hits::Hits;
 use crate::latency::{Latency, Times};
 use crate::machine::{Machine, TICK_US};
 use crate::plan::{Arrivals, Check, Load, Plan};
@@ -89,6 +90,8 @@ pub struct Report {
     pub never_sent: u64,
     /// Second by second.
     pub series: Vec<Second>,
+    /// What the application has seen of the load, if it was asked.
+    pub hits: Option<Hits>,
     /// Clients beside the load that were slow, if there were any.
     pub slow: Vec<SlowSide>,
     /// This program.
@@ -223,6 +226,7 @@ impl Report {
             oldest_ms: tally.oldest_ns / 1_000_000,
             never_sent: tally.never_sent,
             series: tally.series,
+            hits: None,
             slow: Vec::new(),
             generator: GeneratorSide {
                 busy: float(tally.cpu_us) / 1e6 / seconds,

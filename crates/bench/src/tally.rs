@@ -180,6 +180,9 @@ pub(crate) struct Tally {
     pub(crate) series: Vec<Second>,
     /// Right answers of which every byte was compared.
     pub(crate) compared: u64,
+    /// Requests that were sent, and right answers, those outside the measurement included.
+    pub(crate) all_sent: u64,
+    pub(crate) all_right: u64,
     /// By what was asked for, if there is a list.
     pub(crate) by_target: Vec<OfTarget>,
     /// Right answers by connection.
@@ -217,6 +220,8 @@ impl Tally {
             connections_made: 0,
             series: Vec::new(),
             compared: 0,
+            all_sent: 0,
+            all_right: 0,
             by_target: (0..targets).map(|_| OfTarget::new()).collect(),
             by_connection: vec![0; connections],
             in_flight_mean: 0.0,
@@ -231,6 +236,7 @@ impl Tally {
     /// A request goes out.
     #[inline]
     pub(crate) fn sent(&mut self, sent: &Sent) {
+        self.all_sent += 1;
         self.counts.sent += u64::from(sent.counted);
         if let Some(of) = self.by_target.get_mut(sent.target as usize) {
             of.sent += u64::from(sent.counted);
@@ -246,6 +252,7 @@ impl Tally {
         (first_ns, now_ns): (u64, u64),
         answer: &Answer,
     ) {
+        self.all_right += u64::from(answer.judgement == Judgement::Right);
         if !sent.counted {
             return;
         }
@@ -337,6 +344,8 @@ impl Tally {
         self.head_bytes += other.head_bytes;
         self.body_bytes += other.body_bytes;
         self.compared += other.compared;
+        self.all_sent += other.all_sent;
+        self.all_right += other.all_right;
         self.connections_made += other.connections_made;
         self.series.resize(self.series.len().max(other.series.len()), Second::default());
         for (own, theirs) in self.series.iter_mut().zip(&other.series) {

@@ -124,6 +124,14 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
         let (compared, sample) = (report.compared, report.asked.sample);
         sides.push(("compared", format!("every byte of {compared} right bodies, one in {sample}")));
     }
+    if let Some(hits) = report.hits {
+        let counted = plural(hits.processes, "process", "processes");
+        let text = format!(
+            "{} requests seen by {counted} of the application, for {} right answers to {} requests, warm-up included",
+            hits.seen, hits.right, hits.sent
+        );
+        sides.push(("hits", text));
+    }
     sides.extend(report.slow.iter().map(|side| (side.kind, slow(side))));
     sides
 }

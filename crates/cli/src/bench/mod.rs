@@ -38,6 +38,7 @@ pub struct Bench {
     /// Empty: any of 2xx.
     pub expect_status: Vec<u16>,
     pub check: Check,
+    pub count_hits: bool,
     pub expect_body: Option<PathBuf>,
     pub expect_sha256: Option<[u8; 32]>,
     /// Conditions as typed; the generator reads them.

@@ -293,6 +293,16 @@ pub static ROWS: &[Row<Bench>] = &[
         ..CHECKS
     },
     Row {
+        name: "count-hits",
+        kind: Kind::Switch { set: |bench, on| bench.count_hits = on },
+        default: "off",
+        example: "on",
+        help: "compare the answers with the requests that the application has seen",
+        detail: "The application has the middleware adyton.counting around it, which is asked before and after the load. \
+                 The run is invalid when answers came out of a cache, or requests were made twice.",
+        ..CHECKS
+    },
+    Row {
         name: "fail-if",
         kind: Kind::Form { shape: "CONDITION", set: set_condition },
         example: "p99>50ms",
