@@ -1,4 +1,4 @@
-"""What is measured: an answer, a late one, one with a number, what the path says, and other statuses."""
+"""What is measured: an answer, late ones, one with a number, what the path says, and other statuses."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     body, status = b"Hello World!", "200 OK"
     if path == "/sleep":
         time.sleep(0.02)
+    elif path == "/uneven":
+        time.sleep((next(_numbers) % 10 + 1) * 0.005)
     elif path == "/number":
         body = b"%d\n" % next(_numbers)
     elif path.startswith("/say/"):
