@@ -32,7 +32,7 @@ __all__ = ["Bench", "Serve", "adyton_bench", "adyton_serve"]
 _LISTENING = re.compile(r"listening on (http://\S+)")
 
 #: Gates that speak of the server's answers; the others speak of the machine.
-_OF_ANSWERS = {"answers", "count", "late", "listen-queue", "own-limits"}
+_OF_ANSWERS = {"answers", "count", "hits", "late", "listen-queue", "own-limits"}
 
 _START_TIMEOUT_S = 30
 _STOP_TIMEOUT_S = 40

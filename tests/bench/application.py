@@ -1,4 +1,4 @@
-"""What is measured: an answer, one that takes 20 ms, one with a number, and other statuses."""
+"""What is measured: an answer, late ones, one with a number, what the path says, and other statuses."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     body, status = b"Hello World!", "200 OK"
     if path == "/sleep":
         time.sleep(0.02)
+    elif path == "/uneven":
+        time.sleep((next(_numbers) % 10 + 1) * 0.005)
     elif path == "/number":
         body = b"%d\n" % next(_numbers)
+    elif path.startswith("/say/"):
+        body = path.removeprefix("/say/").encode()
     elif path.startswith("/status/"):
         status = f"{path.removeprefix('/status/')} As asked"
     start_response(status, [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])

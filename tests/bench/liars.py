@@ -22,6 +22,7 @@ STALL_FROM_S, STALL_S = 2.5, 1.0
 
 _numbers = itertools.count(1)
 _first_at: list[float] = []
+_hits = [0.0]
 
 
 def age() -> float:
@@ -56,6 +57,12 @@ def never() -> bytes:
     return RIGHT
 
 
+def hits() -> bytes:
+    """Tell the count as `adyton.counting` does."""
+    body = b'{"hits": %d, "processes": 1}' % _hits[0]
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
 ANSWERS: dict[str, Callable[[], bytes]] = {
     "honest": lambda: RIGHT,
     "bad-gateway": lambda: every_tenth(BAD_GATEWAY),
@@ -70,20 +77,39 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "never": never,
     "differs": lambda: RIGHT.replace(b"Hello", b"%05d" % next(_numbers)),
     "small-queue": lambda: RIGHT,
+    "mixes-up": lambda: RIGHT,
+    "snubs-slow": lambda: RIGHT,
+    "cache": lambda: RIGHT,
+    "asks-twice": lambda: RIGHT,
 }
+OTHERS = RIGHT.replace(b"12", b"13").replace(b"World", b"Others")
+MIXES_UP = "mixes-up"
+"""Answers each tenth request for `/others` as one for anything else."""
+SNUBS_SLOW = "snubs-slow"
+"""Answers a request that comes in pieces with another body."""
+HITS = {"cache": 0.1, "asks-twice": 2.0}
+"""How often the application behind these is asked for each request, if one believes its count of hits."""
 CUTS = {"cut-short", "empty"}
 """These end the connection behind an answer that is not whole."""
 
 
 def serve(connection: socket.socket, kind: str) -> None:
     """Answer each request of one connection; an answer that is not whole ends it."""
-    held = b""
+    held, pieces = b"", 0
     with connection:
         while data := connection.recv(65536):
-            held += data
+            held, pieces = held + data, pieces + 1
             while b"\r\n\r\n" in held:
                 head, _, held = held.partition(b"\r\n\r\n")
-                answer = ANSWERS[kind]()
+                is_other = kind == MIXES_UP and b" /others " in head
+                answer = every_tenth(RIGHT, OTHERS) if is_other else ANSWERS[kind]()
+                if kind == SNUBS_SLOW and pieces > 1:
+                    answer = OTHERS
+                if b" /.adyton-hits" in head:
+                    answer = hits()
+                else:
+                    _hits[0] += HITS.get(kind, 0.0)
+                pieces = 0
                 connection.sendall(answer)
                 if (kind in CUTS and answer != RIGHT) or b"connection: close" in head.lower():
                     return

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ("-t", "2"),
         ("--pipeline", "4"),
         ("-k=off",),
+        ("--no-keepalive",),
         ("--rate", "500"),
         ("--rate", "500", "--arrivals", "poisson"),
         ("-n", "300"),
@@ -45,12 +46,13 @@ def test_honest(serve: Servers, words: tuple[str, ...]) -> None:
     assert 0 == wrong(report)
     assert report["counts"]["right"] >= 200
     assert {"200": report["counts"]["right"]} == report["statuses"]
+    assert report["asked"]["keep_alive"] == ({"-k=off", "--no-keepalive"}.isdisjoint(words))
     if "-n" in words:
         assert (300, 0) == (report["counts"]["sent"], report["counts"]["in_flight"])
     if "--rate" in words:
         assert 300 <= report["counts"]["sent"] <= 600
         assert report["response"]["count"] == report["counts"]["right"]
-    if "-k=off" in words:
+    if not report["asked"]["keep_alive"]:
         assert report["connect"]["count"] >= report["counts"]["right"]
 
 
@@ -182,6 +184,22 @@ def test_what_may_vary(serve: Servers) -> None:
     report = bench(f"http://127.0.0.1:{server.port}/number", *QUICK, "--check", "length")
 
     assert 0 == wrong(report)
+
+
+def test_sample(serve: Servers) -> None:
+    """Of a sample some bodies are compared, which is told; every length is."""
+    server = serve(APPLICATION)
+    honest = bench(f"http://127.0.0.1:{server.port}/", *QUICK, "--check", "sample", "-n", "3200")
+    with liar("wrong-object") as url:
+        wrong_bytes = bench(url, *QUICK, "--check", "sample", "-n", "3200")
+    with liar("wrong-length") as url:
+        wrong_lengths = bench(url, *QUICK, "--check", "sample", "-n", "3200")
+
+    assert (3200, 16) == (honest["counts"]["right"], honest["asked"]["sample"])
+    assert 100 < honest["compared"] < 300
+    assert "answers" in gates(wrong_bytes)
+    assert 0 < wrong_bytes["counts"]["wrong_body"] < 100
+    assert 300 < wrong_lengths["counts"]["wrong_body"] < 340
 
 
 def test_find_rate(serve: Servers) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         (["-c", "1", "-t", "2"], "each thread needs a connection"),
         (["--conections", "1"], "--conections is not an option of adyton bench; did you mean --connections?"),
         (["--pipeline", "2", "-k=off"], "only connections that are kept alive"),
+        (["--pipeline", "2", "--no-keepalive"], "only connections that are kept alive"),
         (["--pipeline", "2", "--rate", "5"], "an open loop sends one request at a time"),
         (["--fail-if", "p98>1ms"], "p98 is not a figure"),
         (["--expect-status", "20"], "a status is a number from 200 to 999"),

@@ -3,6 +3,11 @@
 use adyton_http1::{BodyFraming, Chunked, Received, Refusal};
 
 use crate::plan::{Check, Statuses};
+use crate::random::Random;
+
+/// With [`Check::Sample`], the bytes of one body in so many are compared: comparing costs little then, and a wrong body
+/// that comes ten times a second is still seen within two seconds on average.
+pub(crate) const SAMPLE: usize = 16;
 
 /// What is right.
 #[derive(Clone, Debug)]
@@ -31,6 +36,8 @@ pub(crate) enum Judgement {
 pub(crate) struct Answer {
     pub(crate) judgement: Judgement,
     pub(crate) status: u16,
+    /// Every byte of the body was compared.
+    pub(crate) compared: bool,
     pub(crate) head_bytes: u64,
     pub(crate) body_bytes: u64,
     /// The server takes further requests on this connection.
@@ -38,11 +45,13 @@ pub(crate) struct Answer {
 }
 
 /// Reads the answers of one connection, in any pieces in which they come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Reader {
     /// What has come of a head that is not complete.
     held: Vec<u8>,
     body: Option<InBody>,
+    /// Which bodies are compared, if not all are.
+    sample: Random,
 }
 
 #[derive(Debug)]
@@ -51,11 +60,18 @@ struct InBody {
     chunked: Chunked,
     /// Bytes of the body that have come.
     bytes: u64,
-    /// All of them were right.
+    /// Its bytes are compared.
+    compared: bool,
+    /// All of them were right, as far as they are compared.
     right: bool,
 }
 
 impl Reader {
+    /// A reader that draws from `seed` which bodies it compares.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { held: Vec::new(), body: None, sample: Random::new(seed) }
+    }
+
     /// Whether nothing of the next answer has come.
     pub(crate) fn is_between(&self) -> bool {
         self.held.is_empty() && self.body.is_none()
@@ -88,7 +104,12 @@ impl Reader {
             if head.status < 200 {
                 return Ok((taken, None));
             }
-            self.body = Some(InBody { head, chunked: Chunked::new(), bytes: 0, right: true });
+            let compared = match expected.check {
+                Check::Body => true,
+                Check::Sample => self.sample.below(SAMPLE) == 0,
+                Check::Length | Check::Nothing => false,
+            };
+            self.body = Some(InBody { head, chunked: Chunked::new(), bytes: 0, compared, right: true });
         }
         let Some(body) = &mut self.body else { return Ok((taken, None)) };
         let (bytes, is_complete) = body.feed(&input[taken..], expected, keep)?;
@@ -157,7 +178,7 @@ impl InBody {
 
     fn take(&mut self, data: &[u8], expected: &Expected, keep: &mut impl FnMut(&[u8])) {
         keep(data);
-        if expected.check == Check::Body && self.right {
+        if self.compared && self.right {
             let at = usize::try_from(self.bytes).unwrap_or(usize::MAX);
             self.right = expected.body.get(at..).and_then(|rest| rest.get(..data.len())) == Some(data);
         }
@@ -167,9 +188,10 @@ impl InBody {
     fn judge(&self, expected: &Expected) -> Answer {
         let is_right = match expected.check {
             _ if expected.to_head => true,
-            Check::Body => self.right && self.bytes == expected.body.len() as u64,
-            Check::Length => self.bytes == expected.body.len() as u64,
             Check::Nothing => true,
+            Check::Body | Check::Sample | Check::Length => {
+                self.right && self.bytes == expected.body.len() as u64
+            }
         };
         let judgement = if !expected.statuses.have(self.head.status) {
             Judgement::WrongStatus
@@ -181,6 +203,7 @@ impl InBody {
         Answer {
             judgement,
             status: self.head.status,
+            compared: self.compared,
             head_bytes: self.head.bytes as u64,
             body_bytes: self.bytes,
             keep_alive: self.head.keep_alive,
@@ -202,7 +225,7 @@ mod tests {
     fn feed(text: &[u8], expected: &Expected) -> (Vec<(Judgement, u16, u64)>, Vec<u8>) {
         let mut outcomes = Vec::new();
         for size in 1..=text.len() {
-            let (mut reader, mut kept, mut found) = (Reader::default(), Vec::new(), Vec::new());
+            let (mut reader, mut kept, mut found) = (Reader::new(1), Vec::new(), Vec::new());
             for mut piece in text.chunks(size) {
                 while !piece.is_empty() {
                     let (taken, answer) =
@@ -253,6 +276,27 @@ mod tests {
             let (found, _) = feed(text, &expected(check));
             assert_eq!(vec![judgement], found.iter().map(|answer| answer.0).collect::<Vec<_>>());
         }
+    }
+
+    /// Of a sample one body in sixteen is compared; the length of every one is.
+    #[test]
+    fn sample() {
+        let (mut reader, expected) = (Reader::new(7), expected(Check::Sample));
+        let mut judge = |text: &[u8]| {
+            let (_, answer) = reader.feed(text, &expected, &mut |_| {}).unwrap();
+            answer.map(|answer| (answer.judgement, answer.compared))
+        };
+        let wrong: Vec<_> =
+            (0..1600).filter_map(|_| judge(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo")).collect();
+        let short = (0..100).filter_map(|_| judge(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell"));
+
+        assert!(short.into_iter().all(|(judgement, _)| judgement == Judgement::WrongBody));
+        let compared = wrong.iter().filter(|(_, compared)| *compared).count();
+        assert!((60..140).contains(&compared), "{compared}");
+        let as_compared = |&(judgement, compared): &(Judgement, bool)| {
+            judgement == if compared { Judgement::WrongBody } else { Judgement::Right }
+        };
+        assert!(wrong.iter().all(as_compared));
     }
 
     /// A body that is cut short is no answer.

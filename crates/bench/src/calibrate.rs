@@ -8,6 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use adyton_sys::epoll::{Epoll, Events, Interest};
 use adyton_sys::socket;
 
+use crate::answer::{Answer, Expected};
+use crate::plan::Statuses;
+use crate::probe::Learnt;
+
 /// The token of the listener; connections have their index.
 const LISTENER: u64 = u64::MAX;
 
@@ -76,6 +80,34 @@ impl NullResponder {
             }
         }
         Ok(())
+    }
+}
+
+/// One request in the place of several: it and its answer have the mean length of theirs, by weight. What a request
+/// costs this program is a constant and something for each byte, so this one costs what theirs do on average.
+pub(crate) fn mean(all: &[Learnt]) -> Learnt {
+    let weights: u64 = all.iter().map(|learnt| u64::from(learnt.target.weight)).sum();
+    let length = |of: fn(&Learnt) -> usize| {
+        let sum: u64 = all.iter().map(|learnt| u64::from(learnt.target.weight) * of(learnt) as u64).sum();
+        usize::try_from(sum / weights.max(1)).unwrap_or(usize::MAX)
+    };
+    let (first, request_bytes) = (&all[0], length(|learnt| learnt.request_bytes).max(1));
+    let body = vec![0; length(|learnt| learnt.raw.len())];
+    let keep_alive = all.iter().all(|learnt| learnt.answer.keep_alive);
+    let close = if keep_alive { "" } else { "Connection: close\r\n" };
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n{close}\r\n", body.len());
+    Learnt {
+        target: first.target.clone(),
+        request_bytes,
+        requests: vec![0; 2 * request_bytes],
+        raw: [head.as_bytes(), &body].concat(),
+        answer: Answer { keep_alive, ..first.answer },
+        expected: Expected {
+            statuses: Statuses::Successful,
+            body,
+            to_head: false,
+            check: first.expected.check,
+        },
     }
 }
 

@@ -46,11 +46,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new() -> Self {
+    /// One without a socket; its reader has this seed.
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             socket: None,
             stage: Stage::Closed { not_before_ns: 0 },
-            reader: Reader::default(),
+            reader: Reader::new(seed),
             waiting: VecDeque::new(),
             first_ns: 0,
             is_free: true,

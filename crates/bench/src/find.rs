@@ -21,7 +21,7 @@ const STEPS_MAX: usize = 12;
 const CONFIRMATIONS_MAX: usize = 4;
 
 /// Gates that say something of the server, and so of the rate; the others speak of this program and the machine.
-const SERVERS_GATES: [&str; 3] = ["answers", "late", "listen-queue"];
+const SERVERS_GATES: [&str; 4] = ["answers", "hits", "late", "listen-queue"];
 
 /// One rate that was tried.
 #[derive(Clone, Debug, Serialize)]
@@ -126,11 +126,11 @@ fn attempt(
     on_tried: &mut dyn FnMut(&Step),
 ) -> Result<bool, Failure> {
     let mut at_rate = plan.clone();
-    let (arrivals, seed) = match plan.load {
-        Load::Open { arrivals, seed, .. } => (arrivals, seed),
-        Load::Closed => (Arrivals::Constant, 0),
+    let arrivals = match plan.load {
+        Load::Open { arrivals, .. } => arrivals,
+        Load::Closed => Arrivals::Constant,
     };
-    at_rate.load = Load::Open { rate, arrivals, seed };
+    at_rate.load = Load::Open { rate, arrivals };
     let report = run(&at_rate, stop, &mut |_| {})?;
     let tried = Step::new(rate, condition, &report);
     on_tried(&tried);

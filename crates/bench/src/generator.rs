@@ -9,16 +9,17 @@ use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use adyton_sys::clock;
 use adyton_sys::epoll::{Epoll, Events, Interest};
 use adyton_sys::fs::Fault;
 use adyton_sys::socket;
+use adyton_sys::{clock, process};
 
-use crate::answer::Expected;
 use crate::arrivals::Schedule;
 use crate::connection::{Connection, Stage};
+use crate::draw::Draw;
 use crate::in_flight::InFlight;
 use crate::plan::{Load, Plan, Until};
+use crate::probe::Learnt;
 use crate::tally::{Cause, DOUBLINGS, Sent, Tally};
 
 /// How often the clock is looked at for what is late.
@@ -36,11 +37,8 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// What all threads of a run know.
 pub(crate) struct Shared<'p> {
     pub(crate) plan: &'p Plan,
-    pub(crate) expected: &'p Expected,
-    /// One request.
-    pub(crate) request_bytes: usize,
-    /// The same request as often as a connection may have under way, and once more.
-    pub(crate) requests: &'p [u8],
+    /// Everything that is asked for.
+    pub(crate) learnt: &'p [Learnt],
     /// When the measurement begins.
     pub(crate) start_ns: u64,
     /// When it ends, at the latest.
@@ -51,6 +49,14 @@ pub(crate) struct Shared<'p> {
     pub(crate) stop: AtomicBool,
     /// What each thread has counted so far.
     pub(crate) progress: Vec<Counted>,
+}
+
+impl Shared<'_> {
+    /// What is known of a request that was sent.
+    #[inline]
+    fn learnt(&self, sent: &Sent) -> &Learnt {
+        &self.learnt[sent.target as usize]
+    }
 }
 
 /// What one thread has counted so far, for those who look on.
@@ -75,6 +81,8 @@ pub(crate) struct Generator<'s, 'p> {
     /// No further request may be begun: there were as many as were asked for.
     exhausted: bool,
     open_loop: Option<OpenLoop>,
+    /// What is asked for in the warm-up, and in the measurement: so the latter does not depend on how fast it was.
+    draws: [Draw; 2],
     now_ns: u64,
     tally: Tally,
 }
@@ -103,24 +111,30 @@ impl<'s, 'p> Generator<'s, 'p> {
         let number = u32::try_from(thread).unwrap_or(0);
         let open_loop = match plan.load {
             Load::Closed => None,
-            Load::Open { rate, arrivals, seed } => Some(OpenLoop {
-                schedule: Schedule::new(rate, arrivals, seed, (number, plan.threads)),
+            Load::Open { rate, arrivals } => Some(OpenLoop {
+                schedule: Schedule::new(rate, arrivals, plan.seed, (number, plan.threads)),
                 late: VecDeque::new(),
                 free: (0..count).collect(),
             }),
         };
+        let weights = || shared.learnt.iter().map(|learnt| learnt.target.weight);
+        // Each use of the seed has a row of its own; the first is that of random times.
+        let seed = |number: u32, stage: u64| plan.seed ^ (u64::from(number) << 32) ^ (stage << 62);
+        let draw = |stage| Draw::new(weights(), seed(number, stage));
+        let sample = |connection: usize| seed(number, 3) ^ ((connection as u64) << 44);
         Ok(Self {
             shared,
             thread,
             epoll: Epoll::new()?,
             buffer: vec![0; BUFFER_BYTES],
-            connections: (0..count).map(|_| Connection::new()).collect(),
+            connections: (0..count).map(|index| Connection::new(sample(index))).collect(),
             not_begun: 0,
             connecting: 0,
             in_flight: InFlight::new(shared.start_ns),
             exhausted: false,
-            tally: Tally::new(shared.start_ns, open_loop.is_some(), count),
+            tally: Tally::new(shared.start_ns, open_loop.is_some(), (count, plan.targets.len())),
             open_loop,
+            draws: [draw(1), draw(2)],
             now_ns: clock::monotonic_ns(),
         })
     }
@@ -131,6 +145,9 @@ impl<'s, 'p> Generator<'s, 'p> {
     ///
     /// epoll fails: the kernel is out of memory.
     pub(crate) fn drive(mut self) -> io::Result<Tally> {
+        if self.open_loop.is_some() {
+            process::wake_on_time();
+        }
         let began_ns = self.now_ns;
         let mut events = Events::new();
         let mut tick_ns = self.now_ns + TICK_NS;
@@ -230,11 +247,18 @@ impl<'s, 'p> Generator<'s, 'p> {
         if self.connections[index].socket.is_none() && !self.open(index) {
             return false;
         }
-        let sent = Sent { due_ns, begun_ns: self.now_ns, counted };
-        self.tally.counts.sent += u64::from(counted);
+        let sent = self.draw(due_ns, counted);
         self.in_flight.more(1, self.now_ns);
-        self.connections[index].queue(sent, self.shared.request_bytes);
+        self.connections[index].queue(sent, self.shared.learnt(&sent).request_bytes);
         true
+    }
+
+    /// Settles what the next request is, and counts it.
+    fn draw(&mut self, due_ns: u64, counted: bool) -> Sent {
+        let target = self.draws[usize::from(counted)].next();
+        let sent = Sent { due_ns, begun_ns: self.now_ns, target, counted };
+        self.tally.sent(&sent);
+        sent
     }
 
     /// Opens a connection; what goes wrong at once is counted as a request that nobody has taken.
@@ -258,8 +282,7 @@ impl<'s, 'p> Generator<'s, 'p> {
                 let is_full = error.kind() == io::ErrorKind::WouldBlock;
                 let cause = if is_full { Cause::QueueFull } else { Cause::Kernel(error.kind()) };
                 let counted = self.now_ns >= self.shared.start_ns;
-                let sent = Sent { due_ns: self.now_ns, begun_ns: self.now_ns, counted };
-                self.tally.counts.sent += u64::from(counted);
+                let sent = self.draw(self.now_ns, counted);
                 self.tally.failed(sent, self.now_ns, cause);
             }
         }
@@ -268,8 +291,11 @@ impl<'s, 'p> Generator<'s, 'p> {
     }
 
     fn send(&mut self, index: usize) {
-        let Shared { requests, request_bytes, .. } = self.shared;
-        if let Err(error) = self.connections[index].send(requests, *request_bytes) {
+        let connection = &mut self.connections[index];
+        // Several are under way on a connection only where all are the same.
+        let Some(last) = connection.waiting.back() else { return };
+        let learnt = self.shared.learnt(last);
+        if let Err(error) = connection.send(&learnt.requests, learnt.request_bytes) {
             self.fail(index, Cause::Kernel(error.kind()));
         }
     }
@@ -327,7 +353,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             if connection.first_ns == 0 {
                 connection.first_ns = self.now_ns;
             }
-            let fed = connection.reader.feed(rest, self.shared.expected, &mut |_| {});
+            let fed = connection.reader.feed(rest, &self.shared.learnt(&sent).expected, &mut |_| {});
             let (taken, answer) = fed.map_err(|refusal| Cause::Malformed(refusal.reason))?;
             rest = &rest[taken..];
             let Some(answer) = answer else { continue };
@@ -354,9 +380,10 @@ impl<'s, 'p> Generator<'s, 'p> {
     /// The server has ended the connection.
     fn ended(&mut self, index: usize) {
         let connection = &mut self.connections[index];
-        if let Some(answer) = connection.reader.end(self.shared.expected)
-            && let Some(sent) = connection.waiting.pop_front()
+        if let Some(sent) = connection.waiting.front().copied()
+            && let Some(answer) = connection.reader.end(&self.shared.learnt(&sent).expected)
         {
+            connection.waiting.pop_front();
             let first_ns = connection.first_ns;
             self.now_ns = clock::monotonic_ns();
             self.in_flight.fewer(1, self.now_ns);

@@ -15,6 +15,8 @@ pub struct Plan {
     pub headers: Vec<(String, String)>,
     /// The body of every request.
     pub body: Vec<u8>,
+    /// What is asked for instead of the URL, drawn by weight; none: the URL.
+    pub targets: Vec<Target>,
     /// Connections at the same time, of all threads together; at least as many as threads.
     pub connections: u32,
     /// Threads, each with an event loop of its own.
@@ -25,18 +27,37 @@ pub struct Plan {
     pub pipeline: u32,
     /// When requests are sent.
     pub load: Load,
+    /// What random times and draws are made of; the same seed gives the same.
+    pub seed: u64,
+    /// Clients beside the load that are slow.
+    pub slow: Slow,
     /// When the measurement ends.
     pub until: Until,
     /// Seconds before the measurement begins, whose requests count nowhere; in milliseconds.
     pub warm_up_ms: u64,
     /// An answer that takes longer is given up, with its connection; in milliseconds.
     pub timeout_ms: u64,
+    /// The application counts its requests, and is asked how many there were.
+    pub count_hits: bool,
     /// Which statuses are right.
     pub statuses: Statuses,
     /// What of the body must be right.
     pub check: Check,
     /// Which body is right.
     pub expected: Body,
+}
+
+/// One of several requests, which are drawn by weight.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// How often it is drawn, beside the others' weights; not 0.
+    pub weight: u32,
+    /// The method, a token.
+    pub method: String,
+    /// What for, at the plan's server.
+    pub url: Url,
+    /// The plan's body goes with it.
+    pub has_body: bool,
 }
 
 /// When requests are sent.
@@ -51,9 +72,18 @@ pub enum Load {
         rate: f64,
         /// How they lie in time.
         arrivals: Arrivals,
-        /// What the random times are made of; the same seed gives the same times.
-        seed: u64,
     },
+}
+
+/// Clients beside the load that are slow by intent, and count into no figure of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slow {
+    /// Clients that read slowly.
+    pub readers: u32,
+    /// Clients that send their request a byte at a time.
+    pub senders: u32,
+    /// How fast each is.
+    pub bytes_per_second: u64,
 }
 
 /// How the requests of an open loop lie in time.
@@ -79,6 +109,8 @@ pub enum Until {
 pub enum Check {
     /// Every byte.
     Body,
+    /// The length, and every byte of some, which are drawn.
+    Sample,
     /// The length.
     Length,
     /// Nothing: for pages that differ in length from answer to answer.
@@ -123,24 +155,36 @@ impl Plan {
             method: "GET".to_owned(),
             headers: Vec::new(),
             body: Vec::new(),
+            targets: Vec::new(),
             connections: 64,
             threads: 1,
             keep_alive: true,
             pipeline: 1,
             load: Load::Closed,
+            seed: 1,
+            slow: Slow::default(),
             until: Until::Duration(10_000),
             warm_up_ms: 1_000,
             timeout_ms: 5_000,
+            count_hits: false,
             statuses: Statuses::Successful,
             check: Check::Body,
             expected: Body::First,
         }
     }
 
+    /// Everything that is asked for.
+    pub(crate) fn requested(&self) -> Vec<Target> {
+        let only =
+            || Target { weight: 1, method: self.method.clone(), url: self.url.clone(), has_body: true };
+        if self.targets.is_empty() { vec![only()] } else { self.targets.clone() }
+    }
+
     /// The bytes of one request.
-    pub(crate) fn request(&self) -> Vec<u8> {
+    pub(crate) fn request(&self, target: &Target) -> Vec<u8> {
+        let body: &[u8] = if target.has_body { &self.body } else { &[] };
         let has = |name: &str| self.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
-        let mut head = format!("{} {} HTTP/1.1\r\n", self.method, self.url.target);
+        let mut head = format!("{} {} HTTP/1.1\r\n", target.method, target.url.target);
         let mut field = |name: &str, value: &str| {
             head.push_str(name);
             head.push_str(": ");
@@ -148,7 +192,7 @@ impl Plan {
             head.push_str("\r\n");
         };
         if !has("Host") {
-            field("Host", &self.url.host);
+            field("Host", &target.url.host);
         }
         if !has("User-Agent") {
             field("User-Agent", concat!("adyton-bench/", env!("CARGO_PKG_VERSION")));
@@ -156,18 +200,20 @@ impl Plan {
         for (name, value) in &self.headers {
             field(name, value);
         }
-        if !self.body.is_empty() && !has("Content-Length") {
-            field("Content-Length", &self.body.len().to_string());
+        if !body.is_empty() && !has("Content-Length") {
+            field("Content-Length", &body.len().to_string());
         }
         if !self.keep_alive && !has("Connection") {
             field("Connection", "close");
         }
         head.push_str("\r\n");
         let mut request = head.into_bytes();
-        request.extend_from_slice(&self.body);
+        request.extend_from_slice(body);
         request
     }
+}
 
+impl Target {
     /// Whether the answers have no body, whatever their heads say.
     pub(crate) fn is_head(&self) -> bool {
         self.method == "HEAD"

@@ -8,8 +8,9 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::{Answer, Expected, Judgement, Reader};
 use crate::connection::Connection;
-use crate::plan::{Body, Check, Plan};
+use crate::plan::{Body, Check, Plan, Target};
 use crate::tally::Sent;
+use crate::url::Url;
 
 /// Three answers must be alike: one from a cache that fills would else pass for the right one.
 const ASKED: usize = 3;
@@ -17,9 +18,14 @@ const ASKED: usize = 3;
 /// The largest body that is kept to compare others with.
 const BODY_BYTES_MAX: usize = 256 << 20;
 
-/// What is known before the measurement.
+/// What is known of a request before the measurement.
 #[derive(Debug)]
 pub(crate) struct Learnt {
+    pub(crate) target: Target,
+    /// The length of one request.
+    pub(crate) request_bytes: usize,
+    /// The same request as often as a connection may have under way, and once more.
+    pub(crate) requests: Vec<u8>,
     pub(crate) expected: Expected,
     /// The whole answer as the server has sent it, for the calibration.
     pub(crate) raw: Vec<u8>,
@@ -27,67 +33,77 @@ pub(crate) struct Learnt {
     pub(crate) answer: Answer,
 }
 
-/// Asks the server a few times, and settles what a right answer is.
+/// Asks the server a few times for each of the plan's requests, and settles what right answers are.
 ///
 /// # Errors
 ///
 /// A sentence: the server does not answer, its answer is not right, or its answers differ.
-pub(crate) fn learn(plan: &Plan, request: &[u8]) -> Result<Learnt, String> {
-    let mut expected = anything(plan);
-    let (answer, raw, body) = ask(plan, request, &expected)?;
+pub(crate) fn learn(plan: &Plan) -> Result<Vec<Learnt>, String> {
+    plan.requested().into_iter().map(|target| learn_one(plan, target)).collect()
+}
+
+fn learn_one(plan: &Plan, target: Target) -> Result<Learnt, String> {
+    let (url, request) = (&target.url, plan.request(&target));
+    let mut expected = anything(plan, &target);
+    let (answer, raw, body) = ask(plan, url, &request, &expected)?;
     if answer.judgement == Judgement::WrongStatus {
         return Err(format!(
-            "{} answers {}; if that is right, say --expect-status {}",
-            plan.url, answer.status, answer.status
+            "{url} answers {}; if that is right, say --expect-status {}",
+            answer.status, answer.status
         ));
     }
     for _ in 1..ASKED {
-        let (again, _, other) = ask(plan, request, &expected)?;
+        let (again, _, other) = ask(plan, url, &request, &expected)?;
         if again.status != answer.status {
-            return Err(format!("{} answers {} and then {}", plan.url, answer.status, again.status));
+            return Err(format!("{url} answers {} and then {}", answer.status, again.status));
         }
         match plan.check {
-            Check::Body if body != other => {
+            Check::Body | Check::Sample if body != other => {
                 let hint = "say --check length, or --check nothing if the length differs, too";
-                return Err(format!("the answers of {} differ from one another: {hint}", plan.url));
+                return Err(format!("the answers of {url} differ from one another: {hint}"));
             }
             Check::Length if body.len() != other.len() => {
                 let hint = "say --check nothing if that is right";
-                return Err(format!("the answers of {} differ in length: {hint}", plan.url));
+                return Err(format!("the answers of {url} differ in length: {hint}"));
             }
             _ => {}
         }
     }
-    expected.body = right_body(plan, body)?;
+    expected.body = right_body(plan, url, body)?;
     expected.check = plan.check;
-    Ok(Learnt { expected, raw, answer })
+    let requests = request.repeat(plan.pipeline as usize + 1);
+    Ok(Learnt { request_bytes: request.len(), requests, expected, raw, answer, target })
 }
 
 /// What is right while nothing is known of the body.
-fn anything(plan: &Plan) -> Expected {
+fn anything(plan: &Plan, target: &Target) -> Expected {
     Expected {
         statuses: plan.statuses.clone(),
         check: Check::Nothing,
         body: Vec::new(),
-        to_head: plan.is_head(),
+        to_head: target.is_head(),
     }
 }
 
-/// One request and its answer, byte for byte.
+/// A request and its answer.
+pub type Exchange = (Vec<u8>, Vec<u8>);
+
+/// Each of the plan's requests and its answer, byte for byte.
 ///
 /// # Errors
 ///
 /// A sentence: the server does not answer, or not as HTTP wants it.
-pub fn exchange(plan: &Plan) -> Result<(Vec<u8>, Vec<u8>), String> {
-    let request = plan.request();
-    let expected = anything(plan);
-    let (_, raw, _) = ask(plan, &request, &expected)?;
-    Ok((request, raw))
+pub fn exchanges(plan: &Plan) -> Result<Vec<Exchange>, String> {
+    let exchange = |target: Target| {
+        let request = plan.request(&target);
+        let (_, raw, _) = ask(plan, &target.url, &request, &anything(plan, &target))?;
+        Ok((request, raw))
+    };
+    plan.requested().into_iter().map(exchange).collect()
 }
 
 /// The body that is right, which the server's must be.
-fn right_body(plan: &Plan, body: Vec<u8>) -> Result<Vec<u8>, String> {
-    let url = &plan.url;
+fn right_body(plan: &Plan, url: &Url, body: Vec<u8>) -> Result<Vec<u8>, String> {
     match &plan.expected {
         Body::First => {}
         Body::Bytes(bytes) if **bytes == *body => {}
@@ -117,14 +133,18 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// One exchange over a connection of its own: the answer, all its bytes, and its body.
-fn ask(plan: &Plan, request: &[u8], expected: &Expected) -> Result<(Answer, Vec<u8>, Vec<u8>), String> {
-    let url = &plan.url;
+pub(crate) fn ask(
+    plan: &Plan,
+    url: &Url,
+    request: &[u8],
+    expected: &Expected,
+) -> Result<(Answer, Vec<u8>, Vec<u8>), String> {
     let failed = |error: std::io::Error| format!("{url}: {error}");
     let now_ns = clock::monotonic_ns();
-    let mut connection = Connection::new();
+    let mut connection = Connection::new(0);
     connection.open(&url.address, now_ns).map_err(failed)?;
-    connection.queue(Sent { due_ns: now_ns, begun_ns: now_ns, counted: false }, request.len());
-    let (mut reader, mut raw, mut body) = (Reader::default(), Vec::new(), Vec::new());
+    connection.queue(Sent { due_ns: now_ns, begun_ns: now_ns, target: 0, counted: false }, request.len());
+    let (mut reader, mut raw, mut body) = (Reader::new(0), Vec::new(), Vec::new());
     let mut buffer = vec![0; 64 << 10];
     let patience = |until| {
         let Some(socket) = &connection.socket else { return Ok(true) };

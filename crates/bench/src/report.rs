@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::answer::SAMPLE;
+use crate::hits::Hits;
 use crate::latency::{Latency, Times};
 use crate::machine::{Machine, TICK_US};
-use crate::plan::{Arrivals, Load, Plan};
+use crate::plan::{Arrivals, Check, Load, Plan};
 use crate::probe::Learnt;
 use crate::server_side::Used;
-use crate::tally::{Counts, OwnLimits, Second, Tally};
+use crate::slow::SlowSide;
+use crate::tally::{Counts, OfTarget, OwnLimits, Second, Tally};
 use crate::verdict::{self, Reason};
 
 /// Which shape a report has.
@@ -64,13 +67,17 @@ pub struct Report {
     /// Percentiles, and the time that so many do not exceed, in microseconds: of `response` if there is one, else of
     /// `service`.
     pub curve: Vec<(f64, f64)>,
-    /// The same as a histogram, in nanoseconds.
+    /// By what was asked for, if there was a list of URLs.
+    pub urls: Vec<UrlSide>,
+    /// The times as a histogram, in nanoseconds.
     #[serde(skip)]
     pub(crate) times: Times,
     /// Bytes of the heads of right answers.
     pub head_bytes: u64,
     /// Bytes of the bodies of right answers.
     pub body_bytes: u64,
+    /// Right answers of which every byte was compared.
+    pub compared: u64,
     /// Connections that were made within the measurement.
     pub connections_made: u64,
     /// Right answers by connection.
@@ -83,6 +90,10 @@ pub struct Report {
     pub never_sent: u64,
     /// Second by second.
     pub series: Vec<Second>,
+    /// What the application has seen of the load, if it was asked.
+    pub hits: Option<Hits>,
+    /// Clients beside the load that were slow, if there were any.
+    pub slow: Vec<SlowSide>,
     /// This program.
     pub generator: GeneratorSide,
     /// The server's processes, if they are on this machine and ours to see.
@@ -104,15 +115,38 @@ pub struct Asked {
     pub load: &'static str,
     /// Requests a second that were due; only with an open loop.
     pub rate: Option<f64>,
+    /// If anything is left to chance.
     pub seed: Option<u64>,
     pub warm_up_ms: u64,
     pub timeout_ms: u64,
-    /// The right answer.
+    /// The right answer; with a list of URLs, that of the first.
     pub status: u16,
     pub answer_head_bytes: u64,
     pub answer_body_bytes: u64,
     /// What of it is compared.
     pub checked: &'static str,
+    /// Every byte of one body in so many is; 1: of all that are compared at all.
+    pub sample: usize,
+}
+
+/// One of several URLs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UrlSide {
+    pub url: String,
+    pub method: String,
+    /// How often it was drawn, beside the others' weights.
+    pub weight: u32,
+    /// The right answer.
+    pub status: u16,
+    pub answer_body_bytes: u64,
+    /// Requests that were sent.
+    pub sent: u64,
+    /// Right answers.
+    pub right: u64,
+    /// Everything else that had an outcome.
+    pub wrong: u64,
+    /// From when it was due with an open loop, else from sending, to the last byte; within a hundredth.
+    pub times: Latency,
 }
 
 /// How evenly connections were served.
@@ -164,14 +198,14 @@ pub struct MachineSide {
 }
 
 impl Report {
-    pub(crate) fn new(plan: &Plan, learnt: &Learnt, tally: Tally, observed: &Observed) -> Self {
+    pub(crate) fn new(plan: &Plan, learnt: &[Learnt], tally: Tally, observed: &Observed) -> Self {
         let seconds = float(observed.elapsed_ns.max(1)) / 1e9;
         let times = if tally.response.count() > 0 { &tally.response } else { &tally.service };
-        let mut report = Self {
+        Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             invalid: Vec::new(),
-            asked: Asked::new(plan, learnt),
+            asked: Asked::new(plan, &learnt[0]),
             seconds,
             rate: float(tally.counts.right) / seconds,
             counts: tally.counts,
@@ -181,15 +215,19 @@ impl Report {
             first_byte: tally.first_byte.summary(),
             connect: (tally.connect.count() > 0).then(|| tally.connect.summary()),
             curve: times.curve(),
+            urls: tally.by_target.iter().zip(learnt).map(|(of, learnt)| UrlSide::new(learnt, of)).collect(),
             times: times.clone(),
             head_bytes: tally.head_bytes,
             body_bytes: tally.body_bytes,
+            compared: tally.compared,
             connections_made: tally.connections_made,
             fairness: Fairness::of(tally.by_connection),
             in_flight_mean: tally.in_flight_mean,
             oldest_ms: tally.oldest_ns / 1_000_000,
             never_sent: tally.never_sent,
             series: tally.series,
+            hits: None,
+            slow: Vec::new(),
             generator: GeneratorSide {
                 busy: float(tally.cpu_us) / 1e6 / seconds,
                 ceiling_rate: observed.ceiling_rate,
@@ -198,9 +236,12 @@ impl Report {
             machine: MachineSide::new(plan, observed),
             statuses: tally.statuses,
             errors: tally.causes.iter().map(|(cause, count)| (cause.to_string(), *count)).collect(),
-        };
-        report.invalid = verdict::reasons(&report);
-        report
+        }
+    }
+
+    /// Settles whether the figures may be used.
+    pub(crate) fn judge(&mut self) {
+        self.invalid = verdict::reasons(self);
     }
 
     /// Whether the figures may be used.
@@ -220,11 +261,12 @@ impl Report {
 
 impl Asked {
     fn new(plan: &Plan, learnt: &Learnt) -> Self {
-        let (load, rate, seed) = match plan.load {
-            Load::Closed => ("closed", None, None),
-            Load::Open { rate, arrivals: Arrivals::Constant, .. } => ("constant", Some(rate), None),
-            Load::Open { rate, arrivals: Arrivals::Poisson, seed } => ("poisson", Some(rate), Some(seed)),
+        let (load, rate) = match plan.load {
+            Load::Closed => ("closed", None),
+            Load::Open { rate, arrivals: Arrivals::Constant } => ("constant", Some(rate)),
+            Load::Open { rate, arrivals: Arrivals::Poisson } => ("poisson", Some(rate)),
         };
+        let is_random = load == "poisson" || plan.targets.len() > 1 || plan.check == Check::Sample;
         Self {
             url: plan.url.to_string(),
             method: plan.method.clone(),
@@ -234,13 +276,31 @@ impl Asked {
             pipeline: plan.pipeline,
             load,
             rate,
-            seed,
+            seed: is_random.then_some(plan.seed),
             warm_up_ms: plan.warm_up_ms,
             timeout_ms: plan.timeout_ms,
             status: learnt.answer.status,
             answer_head_bytes: learnt.answer.head_bytes,
             answer_body_bytes: learnt.answer.body_bytes,
             checked: plan.checked(),
+            sample: if plan.check == Check::Sample { SAMPLE } else { 1 },
+        }
+    }
+}
+
+impl UrlSide {
+    fn new(learnt: &Learnt, of: &OfTarget) -> Self {
+        let Learnt { target, answer, .. } = learnt;
+        Self {
+            url: target.url.to_string(),
+            method: target.method.clone(),
+            weight: target.weight,
+            status: answer.status,
+            answer_body_bytes: answer.body_bytes,
+            sent: of.sent,
+            right: of.right,
+            wrong: of.wrong,
+            times: of.times.summary(),
         }
     }
 }

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use adyton_sys::{clock, process};
 
-use crate::calibrate::NullResponder;
+use crate::calibrate::{NullResponder, mean};
 use crate::generator::{Counted, Generator, Shared};
+use crate::hits::Told as HitsTold;
 use crate::machine::Machine;
-use crate::plan::{Check, Load, Plan, Until};
+use crate::plan::{Body, Check, Load, Plan, Slow, Until};
 use crate::probe::{Learnt, learn};
 use crate::report::{Observed, Report};
 use crate::server_side::{Server, Used, own_cpu_us};
+use crate::slow::{self, SlowSide};
 use crate::tally::{DOUBLINGS, Doublings, Tally};
 use crate::url::Address;
 
@@ -72,12 +74,19 @@ pub fn run(plan: &Plan, stop: Stop<'_>, on_second: &mut dyn FnMut(Progress)) -> 
     check(plan)?;
     process::raise_descriptors_max();
     let refused = |error: io::Error| Failure::Refused(format!("the kernel refuses: {error}"));
-    let request = plan.request();
-    let learnt = learn(plan, &request).map_err(Failure::Refused)?;
+    let learnt = learn(plan).map_err(Failure::Refused)?;
     let server = Server::find(&plan.url.address);
-    let ceiling = calibrate(plan, &learnt, &request).map_err(refused)?;
-    let (tally, observed) = load(plan, &learnt, &request, &server, (stop, on_second)).map_err(refused)?;
-    Ok(Report::new(plan, &learnt, tally, &Observed { ceiling_rate: ceiling, ..observed }))
+    let ceiling = calibrate(plan, &learnt).map_err(refused)?;
+    let hits = || plan.count_hits.then(|| HitsTold::now(plan)).transpose().map_err(Failure::Refused);
+    let hits_before = hits()?;
+    let loaded = load(plan, &learnt, &server, (stop, on_second)).map_err(refused)?;
+    let hits_seen = hits_before.zip(hits()?);
+    let hits_seen = hits_seen.map(|(before, after)| after.since(&before, &loaded.tally, &loaded.slow));
+    let observed = Observed { ceiling_rate: ceiling, ..loaded.observed };
+    let mut report = Report::new(plan, &learnt, loaded.tally, &observed);
+    (report.slow, report.hits) = (loaded.slow, hits_seen);
+    report.judge();
+    Ok(report)
 }
 
 fn check(plan: &Plan) -> Result<(), Failure> {
@@ -87,6 +96,14 @@ fn check(plan: &Plan) -> Result<(), Failure> {
     }
     if plan.pipeline == 0 || (plan.pipeline > 1 && !plan.keep_alive) {
         return wrong("only connections that are kept alive can have several requests under way");
+    }
+    if plan.pipeline > 1 && plan.targets.len() > 1 {
+        return wrong("of several URLs one is asked for at a time on a connection: leave --pipeline out");
+    }
+    if !plan.targets.is_empty() && plan.expected != Body::First {
+        return wrong(
+            "the right bodies of several URLs are those of their first answers, and cannot be given",
+        );
     }
     match plan.load {
         Load::Open { .. } if plan.pipeline > 1 => {
@@ -98,18 +115,27 @@ fn check(plan: &Plan) -> Result<(), Failure> {
 }
 
 /// How many such requests a second this program can send and check with the CPU time of as many threads.
-fn calibrate(plan: &Plan, learnt: &Learnt, request: &[u8]) -> io::Result<f64> {
+fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     let null = NullResponder::new()?;
+    let several;
+    let learnt = if all.len() == 1 {
+        all
+    } else {
+        several = [mean(all)];
+        &several
+    };
+    let one = &learnt[0];
     let mut easy = plan.clone();
+    easy.targets.clear();
+    easy.slow = Slow::default();
     easy.url.address = Address::Tcp(null.address);
     (easy.threads, easy.connections, easy.load) = (1, plan.connections.min(64), Load::Closed);
     (easy.until, easy.warm_up_ms) = (Until::Duration(CALIBRATION_MS), CALIBRATION_WARM_UP_MS);
     let done = AtomicBool::new(false);
-    let tally = thread::scope(|scope| {
+    let loaded = thread::scope(|scope| {
         let responder =
-            scope.spawn(|| null.serve(request.len(), (&learnt.raw, !learnt.answer.keep_alive), &done));
-        let nobody = Server::default();
-        let loaded = load(&easy, learnt, request, &nobody, (&|| false, &mut |_| {}));
+            scope.spawn(|| null.serve(one.request_bytes, (&one.raw, !one.answer.keep_alive), &done));
+        let loaded = load(&easy, learnt, &Server::default(), (&|| false, &mut |_| {}));
         done.store(true, Ordering::Relaxed);
         let served =
             responder.join().unwrap_or_else(|_| Err(io::Error::other("the null responder panicked")));
@@ -117,19 +143,20 @@ fn calibrate(plan: &Plan, learnt: &Learnt, request: &[u8]) -> io::Result<f64> {
     })?;
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2⁵³")]
     let rate = |tally: &Tally| tally.counts.settled() as f64 * 1e6 / tally.cpu_us.max(1) as f64;
-    Ok(rate(&tally.0) * f64::from(plan.threads))
+    Ok(rate(&loaded.tally) * f64::from(plan.threads))
+}
+
+/// What has come of a load.
+struct Loaded {
+    tally: Tally,
+    observed: Observed,
+    slow: Vec<SlowSide>,
 }
 
 type Told<'a> = (Stop<'a>, &'a mut dyn FnMut(Progress));
 
 /// Loads the server with as many threads as the plan wants, and watches meanwhile.
-fn load(
-    plan: &Plan,
-    learnt: &Learnt,
-    request: &[u8],
-    server: &Server,
-    (stop, on_second): Told<'_>,
-) -> io::Result<(Tally, Observed)> {
+fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told<'_>) -> io::Result<Loaded> {
     let start_ns = clock::monotonic_ns() + plan.warm_up_ms * 1_000_000;
     let longest_ms = match plan.until {
         Until::Duration(ms) => ms,
@@ -137,9 +164,7 @@ fn load(
     };
     let shared = Shared {
         plan,
-        expected: &learnt.expected,
-        request_bytes: request.len(),
-        requests: &request.repeat(plan.pipeline as usize + 1),
+        learnt,
         start_ns,
         end_ns: start_ns + longest_ms * 1_000_000,
         tickets: AtomicU64::new(0),
@@ -148,20 +173,26 @@ fn load(
     };
     let generators: io::Result<Vec<_>> =
         (0..plan.threads as usize).map(|thread| Generator::new(&shared, thread)).collect();
+    let (generators, ended) = (generators?, AtomicBool::new(false));
     thread::scope(|scope| {
+        let slow = (plan.slow.readers + plan.slow.senders > 0)
+            .then(|| scope.spawn(|| slow::drive(plan, learnt, &ended)));
         let threads: Vec<_> =
-            generators?.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
+            generators.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
         let is_done = || threads.iter().all(thread::ScopedJoinHandle::is_finished);
         let observed = watch(&shared, server, (stop, on_second), &is_done);
-        let mut all = Tally::new(start_ns, matches!(plan.load, Load::Open { .. }), 0);
-        for thread in threads {
-            all.merge(
-                thread.join().unwrap_or_else(|_| Err(io::Error::other("a thread of the load panicked")))?,
-            );
+        let tallies: Vec<_> = threads.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        ended.store(true, Ordering::Relaxed);
+        let slow = slow.map_or(Ok(Vec::new()), thread::ScopedJoinHandle::join);
+        let panicked = |_| io::Error::other("a thread of the load panicked");
+        let mut tally = Tally::new(start_ns, matches!(plan.load, Load::Open { .. }), (0, plan.targets.len()));
+        for thread in tallies {
+            tally.merge(thread.map_err(panicked)??);
         }
         // The look at the server comes a moment later.
-        let elapsed_ns = all.ended_ns.saturating_sub(start_ns);
-        Ok((all, Observed { elapsed_ns, ..observed }))
+        let elapsed_ns = tally.ended_ns.saturating_sub(start_ns);
+        let observed = Observed { elapsed_ns, ..observed };
+        Ok(Loaded { tally, observed, slow: slow.map_err(panicked)? })
     })
 }
 
@@ -227,6 +258,7 @@ impl Plan {
     pub(crate) fn checked(&self) -> &'static str {
         match self.check {
             Check::Body => "status and every byte of the body",
+            Check::Sample => "status and length, and every byte of some bodies",
             Check::Length => "status and length",
             Check::Nothing => "status",
         }

@@ -119,8 +119,26 @@ pub(crate) struct Sent {
     pub(crate) due_ns: u64,
     /// When it was begun.
     pub(crate) begun_ns: u64,
+    /// Which of the plan's requests it is.
+    pub(crate) target: u32,
     /// It was begun within the measurement.
     pub(crate) counted: bool,
+}
+
+/// What became of one of several requests.
+#[derive(Debug)]
+pub(crate) struct OfTarget {
+    pub(crate) sent: u64,
+    pub(crate) right: u64,
+    pub(crate) wrong: u64,
+    /// From when it was due with an open loop, else from when it was sent.
+    pub(crate) times: Times,
+}
+
+impl OfTarget {
+    fn new() -> Self {
+        Self { sent: 0, right: 0, wrong: 0, times: Times::coarse() }
+    }
 }
 
 /// A histogram for a live view: the first place counts what takes up to a microsecond, and each other what takes up to
@@ -160,6 +178,13 @@ pub(crate) struct Tally {
     /// Connections that were made.
     pub(crate) connections_made: u64,
     pub(crate) series: Vec<Second>,
+    /// Right answers of which every byte was compared.
+    pub(crate) compared: u64,
+    /// Requests that were sent, and right answers, those outside the measurement included.
+    pub(crate) all_sent: u64,
+    pub(crate) all_right: u64,
+    /// By what was asked for, if there is a list.
+    pub(crate) by_target: Vec<OfTarget>,
     /// Right answers by connection.
     pub(crate) by_connection: Vec<u64>,
     /// How many requests were under way on average.
@@ -177,7 +202,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub(crate) fn new(start_ns: u64, is_open: bool, connections: usize) -> Self {
+    pub(crate) fn new(start_ns: u64, is_open: bool, (connections, targets): (usize, usize)) -> Self {
         Self {
             start_ns,
             is_open,
@@ -194,6 +219,10 @@ impl Tally {
             body_bytes: 0,
             connections_made: 0,
             series: Vec::new(),
+            compared: 0,
+            all_sent: 0,
+            all_right: 0,
+            by_target: (0..targets).map(|_| OfTarget::new()).collect(),
             by_connection: vec![0; connections],
             in_flight_mean: 0.0,
             oldest_ns: 0,
@@ -201,6 +230,16 @@ impl Tally {
             ended_ns: 0,
             doublings: [0; DOUBLINGS],
             cpu_us: 0,
+        }
+    }
+
+    /// A request goes out.
+    #[inline]
+    pub(crate) fn sent(&mut self, sent: &Sent) {
+        self.all_sent += 1;
+        self.counts.sent += u64::from(sent.counted);
+        if let Some(of) = self.by_target.get_mut(sent.target as usize) {
+            of.sent += u64::from(sent.counted);
         }
     }
 
@@ -213,6 +252,7 @@ impl Tally {
         (first_ns, now_ns): (u64, u64),
         answer: &Answer,
     ) {
+        self.all_right += u64::from(answer.judgement == Judgement::Right);
         if !sent.counted {
             return;
         }
@@ -228,20 +268,33 @@ impl Tally {
                 Judgement::WrongStatus => self.counts.wrong_status += 1,
                 _ => self.counts.wrong_body += 1,
             }
+            self.wrong_of(sent.target);
             return;
         }
         let service_ns = now_ns.saturating_sub(sent.begun_ns);
         second.right += 1;
         second.max_us = second.max_us.max(service_ns / 1000);
         self.counts.right += 1;
+        self.compared += u64::from(answer.compared);
         self.head_bytes += answer.head_bytes;
         self.body_bytes += answer.body_bytes;
         self.by_connection[connection] += 1;
         self.service.add(service_ns);
         self.doublings[doubling(service_ns)] += 1;
         self.first_byte.add(first_ns.saturating_sub(sent.begun_ns));
+        let response_ns = now_ns.saturating_sub(sent.due_ns);
         if self.is_open {
-            self.response.add(now_ns.saturating_sub(sent.due_ns));
+            self.response.add(response_ns);
+        }
+        if let Some(of) = self.by_target.get_mut(sent.target as usize) {
+            of.right += 1;
+            of.times.add(if self.is_open { response_ns } else { service_ns });
+        }
+    }
+
+    fn wrong_of(&mut self, target: u32) {
+        if let Some(of) = self.by_target.get_mut(target as usize) {
+            of.wrong += 1;
         }
     }
 
@@ -253,6 +306,7 @@ impl Tally {
         self.oldest_ns = self.oldest_ns.max(now_ns.saturating_sub(sent.begun_ns));
         self.second(now_ns).wrong += 1;
         *self.causes.entry(cause).or_default() += 1;
+        self.wrong_of(sent.target);
         match cause {
             Cause::TimedOut => self.counts.timeout += 1,
             _ => self.counts.connection_error += 1,
@@ -289,12 +343,21 @@ impl Tally {
         self.connect.merge(&other.connect);
         self.head_bytes += other.head_bytes;
         self.body_bytes += other.body_bytes;
+        self.compared += other.compared;
+        self.all_sent += other.all_sent;
+        self.all_right += other.all_right;
         self.connections_made += other.connections_made;
         self.series.resize(self.series.len().max(other.series.len()), Second::default());
         for (own, theirs) in self.series.iter_mut().zip(&other.series) {
             own.right += theirs.right;
             own.wrong += theirs.wrong;
             own.max_us = own.max_us.max(theirs.max_us);
+        }
+        for (own, theirs) in self.by_target.iter_mut().zip(&other.by_target) {
+            own.sent += theirs.sent;
+            own.right += theirs.right;
+            own.wrong += theirs.wrong;
+            own.times.merge(&theirs.times);
         }
         self.by_connection.extend(other.by_connection);
         self.in_flight_mean += other.in_flight_mean;

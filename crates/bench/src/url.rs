@@ -34,6 +34,15 @@ impl Url {
             Address::Unix(_) => true,
         }
     }
+
+    /// Another URL of the same server.
+    ///
+    /// # Errors
+    ///
+    /// Half a sentence: it must be percent-encoded.
+    pub(crate) fn with_target(&self, target: &str) -> Result<Self, String> {
+        Ok(Self { target: target_of(target)?, ..self.clone() })
+    }
 }
 
 impl FromStr for Url {

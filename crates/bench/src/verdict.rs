@@ -41,9 +41,10 @@ const STEADY_SECONDS_MIN: usize = 5;
 
 type Gate = (&'static str, fn(&Report) -> Option<String>);
 
-const GATES: [Gate; 10] = [
+const GATES: [Gate; 11] = [
     ("count", count),
     ("answers", answers),
+    ("hits", hits),
     ("own-limits", own_limits),
     ("little", little),
     ("generator", generator),
@@ -71,7 +72,28 @@ fn answers(report: &Report) -> Option<String> {
     if report.counts.right == 0 {
         return Some("there was no right answer".to_owned());
     }
+    let slow: u64 = report.slow.iter().map(|side| side.counts.wrong).sum();
+    if wrong == 0 && slow > 0 {
+        return Some(format!("{slow} answers to slow clients were not right"));
+    }
     (wrong > 0).then(|| format!("{wrong} of {settled} requests had no right answer"))
+}
+
+fn hits(report: &Report) -> Option<String> {
+    let hits = report.hits?;
+    if hits.seen < hits.right {
+        return Some(format!(
+            "{} answers came, and the application has seen {} requests: the others came out of a cache, or from \
+             processes that do not count",
+            hits.right, hits.seen
+        ));
+    }
+    (hits.seen > hits.sent).then(|| {
+        format!(
+            "{} requests were sent, and the application has seen {}: something asks twice, or others ask, too",
+            hits.sent, hits.seen
+        )
+    })
 }
 
 fn own_limits(report: &Report) -> Option<String> {

@@ -210,10 +210,30 @@ pub fn accept(listener: impl AsFd) -> io::Result<Option<Accepted>> {
 ///
 /// As connect(2), `EINPROGRESS` excepted; as socket(2): `EMFILE`.
 pub fn connect_tcp(address: SocketAddr) -> io::Result<OwnedFd> {
+    let socket = tcp_socket(address)?;
+    begun(rustix::net::connect(&socket, &address))?;
+    Ok(socket)
+}
+
+/// As [`connect_tcp`], and the kernel holds only so many bytes for this socket (`SO_RCVBUF`, socket(7)): a peer that sends
+/// more feels that nobody reads.
+///
+/// # Errors
+///
+/// As [`connect_tcp`].
+pub fn connect_tcp_narrow(address: SocketAddr, receive_buffer_bytes: usize) -> io::Result<OwnedFd> {
+    let socket = tcp_socket(address)?;
+    // Before connecting, or the peer is told of a wide window first.
+    sockopt::set_socket_recv_buffer_size(&socket, receive_buffer_bytes)?;
+    begun(rustix::net::connect(&socket, &address))?;
+    Ok(socket)
+}
+
+/// Without Nagle's delay.
+fn tcp_socket(address: SocketAddr) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
-    begun(rustix::net::connect(&socket, &address))?;
     Ok(socket)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{asked, grouped, identity, ms, sides, times};
+use super::{URL_COLUMNS, asked, grouped, identity, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::{Report, float};
 
@@ -27,6 +27,7 @@ pub fn html(report: &Report) -> serde_json::Result<String> {
         ("{{load}}", escaped(&load)),
         ("{{headline}}", headline(report)),
         ("{{times}}", times_table(report)),
+        ("{{urls}}", urls_table(report)),
         ("{{series}}", plot("Right answers in each second", &series(report), &[])),
         ("{{curve}}", plot("Time of an answer by percentile, in milliseconds", &curve(report), &CURVE_TICKS)),
         ("{{identity}}", escaped(&identity(report))),
@@ -70,6 +71,25 @@ fn times_table(report: &Report) -> String {
         let _ = write!(out, "<tr><th>{name}</th>");
         for (_, of) in COLUMNS {
             let _ = write!(out, "<td>{}</td>", ms(of(&latency)));
+        }
+        out += "</tr>";
+    }
+    out + "</tbody></table>"
+}
+
+fn urls_table(report: &Report) -> String {
+    if report.urls.is_empty() {
+        return String::new();
+    }
+    let mut out = "<table id=\"urls\"><thead><tr>".to_owned();
+    for title in URL_COLUMNS {
+        let _ = write!(out, "<th>{title}</th>");
+    }
+    out += "</tr></thead><tbody>";
+    for cells in urls(report) {
+        out += "<tr>";
+        for cell in cells {
+            let _ = write!(out, "<td>{}</td>", escaped(&cell));
         }
         out += "</tr>";
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{asked, grouped, identity, ms, sides, times};
+use super::{URL_COLUMNS, asked, grouped, identity, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::Report;
 
@@ -22,6 +22,17 @@ pub fn markdown(report: &Report) -> String {
         out += "**INVALID**\n\n";
         for reason in &report.invalid {
             let _ = writeln!(out, "- {}", reason.why);
+        }
+    }
+    if !report.urls.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n| {} |\n|{} --- |",
+            URL_COLUMNS.join(" | "),
+            " ---: |".repeat(URL_COLUMNS.len() - 1)
+        );
+        for [numbers @ .., url] in urls(report) {
+            let _ = writeln!(out, "| {} | `{}` |", numbers.join(" | "), url.replace('|', "\\|"));
         }
     }
     let _ = writeln!(out, "\n{}.\n", identity(report));

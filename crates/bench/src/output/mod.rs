@@ -14,7 +14,9 @@ pub use html::html;
 pub use markdown::markdown;
 pub use table::{Ink, table};
 
-use crate::report::Report;
+use crate::latency::Latency;
+use crate::report::{Report, UrlSide};
+use crate::slow::SlowSide;
 
 /// A number without its fraction, in groups of three digits; small ones keep one digit behind the point.
 pub(crate) fn grouped(number: f64) -> String {
@@ -38,6 +40,20 @@ pub(crate) fn ms(us: f64) -> String {
     format!("{:.digits$}", us / 1e3)
 }
 
+/// Titles of the table of a list of URLs.
+pub(crate) const URL_COLUMNS: [&str; 7] = ["weight", "sent", "right", "wrong", "p50 ms", "p99 ms", "URL"];
+
+/// A row for each URL of a list; without the times if they must not be used.
+pub(crate) fn urls(report: &Report) -> Vec<[String; URL_COLUMNS.len()]> {
+    let time = |us| if report.is_valid() { ms(us) } else { String::new() };
+    let row = |url: &UrlSide| {
+        let [p50, p99] = [url.times.p50_us, url.times.p99_us].map(time);
+        let [sent, right, wrong] = [url.sent, url.right, url.wrong].map(|count| count.to_string());
+        [url.weight.to_string(), sent, right, wrong, p50, p99, format!("{} {}", url.method, url.url)]
+    };
+    report.urls.iter().map(row).collect()
+}
+
 /// What was asked, in two lines.
 pub(crate) fn asked(report: &Report) -> [String; 2] {
     let asked = &report.asked;
@@ -48,11 +64,12 @@ pub(crate) fn asked(report: &Report) -> [String; 2] {
     let kept = if asked.keep_alive { "kept alive" } else { "one for each request" };
     let pipeline =
         if asked.pipeline > 1 { format!(", {} requests at once", asked.pipeline) } else { String::new() };
+    let answer = match report.urls.len() {
+        0 => format!("{}, {} + {} bytes", asked.status, asked.answer_head_bytes, asked.answer_body_bytes),
+        count => format!("{count} URLs by weight, seed {}", asked.seed.unwrap_or(0)),
+    };
     [
-        format!(
-            "{}, {} + {} bytes; checked: {}",
-            asked.status, asked.answer_head_bytes, asked.answer_body_bytes, asked.checked
-        ),
+        format!("{answer}; checked: {}", asked.checked),
         format!(
             "{} {kept}{pipeline}, {}, {load}, {:.1} s after {:.1} s",
             plural(asked.connections, "connection", "connections"),
@@ -78,8 +95,8 @@ pub(crate) fn identity(report: &Report) -> String {
     )
 }
 
-/// The server's side, this program's, and the connections', each with its name.
-pub(crate) fn sides(report: &Report) -> [(&'static str, String); 3] {
+/// The server's side, this program's, and the connections', and what was asked for besides, each with its name.
+pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
     let server = report.server.as_ref().map_or_else(
         || "not on this machine, or not ours to see".to_owned(),
         |server| {
@@ -102,7 +119,43 @@ pub(crate) fn sides(report: &Report) -> [(&'static str, String); 3] {
         "{} to {} answers a connection, median {} (Jain's index {:.3})",
         fair.min, fair.max, fair.median, fair.jain
     );
-    [("server", server), ("generator", generator), ("fairness", fairness)]
+    let mut sides = vec![("server", server), ("generator", generator), ("fairness", fairness)];
+    if report.asked.sample > 1 {
+        let (compared, sample) = (report.compared, report.asked.sample);
+        sides.push(("compared", format!("every byte of {compared} right bodies, one in {sample}")));
+    }
+    if let Some(hits) = report.hits {
+        let counted = plural(hits.processes, "process", "processes");
+        let text = format!(
+            "{} requests seen by {counted} of the application, for {} right answers to {} requests, warm-up included",
+            hits.seen, hits.right, hits.sent
+        );
+        sides.push(("hits", text));
+    }
+    sides.extend(report.slow.iter().map(|side| (side.kind, slow(side))));
+    sides
+}
+
+/// What became of the requests of slow clients.
+fn slow(side: &SlowSide) -> String {
+    let counts = &side.counts;
+    let of = |outcome: &str, count: u64, times: &Latency| match count {
+        0 => format!("0 {outcome}"),
+        _ => format!("{count} {outcome} (after {} to {} ms)", ms(times.min_us), ms(times.max_us)),
+    };
+    let under_way = match counts.under_way {
+        0 => String::new(),
+        count => format!(", {count} under way (up to {} ms old)", side.oldest_ms),
+    };
+    format!(
+        "{} slow ones, {} bytes/s: {}, {} wrong, {}, {} not connected{under_way}",
+        side.clients,
+        side.bytes_per_second,
+        of("right", counts.right, &side.right_times),
+        counts.wrong,
+        of("cut off", counts.cut_off, &side.cut_off_times),
+        counts.not_connected
+    )
 }
 
 /// The kinds of times that the report has, each with its name.

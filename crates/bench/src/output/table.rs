@@ -1,8 +1,9 @@
 //! A report for people: lines that line up, and INVALID in the place of figures that must not be used.
 
 use std::fmt::Write as _;
+use std::iter;
 
-use super::{asked, grouped, identity, ms, sides, times};
+use super::{URL_COLUMNS, asked, grouped, identity, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::Report;
 
@@ -45,6 +46,7 @@ pub fn table(report: &Report, ink: Ink) -> String {
             let _ = writeln!(out, "{:12}{}", "", reason.why);
         }
     }
+    out += &of_urls(report);
     let _ = writeln!(out, "\n{}", identity(report));
     out += &errors(report);
     for (name, text) in sides(report) {
@@ -65,6 +67,22 @@ fn latencies(report: &Report) -> String {
             let _ = write!(out, "{:>10}", ms(of(&latency)));
         }
         out += "\n";
+    }
+    out
+}
+
+/// A line for each URL of a list; the last column is of any width.
+fn of_urls(report: &Report) -> String {
+    let rows = urls(report);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut out = "\n".to_owned();
+    for [numbers @ .., url] in iter::once(URL_COLUMNS.map(str::to_owned)).chain(rows) {
+        for cell in numbers {
+            let _ = write!(out, "{cell:>10}");
+        }
+        let _ = writeln!(out, "  {url}");
     }
     out
 }

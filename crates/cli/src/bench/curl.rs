@@ -60,6 +60,8 @@ const OPTIONS: &[(Option<char>, &[&str], Does)] = &[
     (Some('N'), &["no-buffer"], Ignored),
     (Some('O'), &["remote-name"], Ignored),
     (None, &["http1.1"], Ignored),
+    // Of TCP's probes, and not of connections for several requests.
+    (None, &["keepalive", "no-keepalive"], Ignored),
 ];
 
 /// A command line while it is read.
@@ -233,6 +235,15 @@ mod tests {
         assert_eq!(Some(Data::Text("x=1&y=2".to_owned())), bench.data);
         let names: Vec<&str> = bench.headers.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(vec!["Accept", "Accept-Encoding", "Content-Type"], names);
+    }
+
+    /// curl means TCP's probes by it.
+    #[test]
+    fn keepalive_is_another() {
+        let kept = Bench { keep_alive: true, ..Bench::default() };
+        let line = ["http://a/", "--no-keepalive", "-k"].map(str::to_owned);
+
+        assert!(read(kept, &line).unwrap().keep_alive);
     }
 
     #[test]

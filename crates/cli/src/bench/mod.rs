@@ -25,14 +25,20 @@ pub struct Bench {
     pub rate: Option<u64>,
     pub poisson: bool,
     pub seed: u64,
+    pub slow_readers: u32,
+    pub slow_senders: u32,
+    pub slow_rate_bytes_per_second: u64,
     pub warm_up_ms: u64,
     pub timeout_ms: u64,
     pub method: Option<String>,
     pub headers: Vec<(String, String)>,
     pub data: Option<Data>,
+    /// A list of what is asked for instead of the URL.
+    pub urls: Option<PathBuf>,
     /// Empty: any of 2xx.
     pub expect_status: Vec<u16>,
     pub check: Check,
+    pub count_hits: bool,
     pub expect_body: Option<PathBuf>,
     pub expect_sha256: Option<[u8; 32]>,
     /// Conditions as typed; the generator reads them.
@@ -73,6 +79,8 @@ pub enum Check {
     /// Every byte.
     #[default]
     Body,
+    /// The length, and every byte of some.
+    Sample,
     /// The length.
     Length,
     /// Nothing.

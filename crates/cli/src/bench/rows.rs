@@ -79,6 +79,16 @@ pub static ROWS: &[Row<Bench>] = &[
         ..LOAD
     },
     Row {
+        name: "no-keepalive",
+        // Behind the row above, and its default changes nothing.
+        kind: Kind::Switch { set: |bench, on| bench.keep_alive &= !on },
+        default: "off",
+        example: "on",
+        help: "a connection for each request: the same as -k=off",
+        detail: "The default keeps connections alive, unlike that of ab, whose -k asks for it.",
+        ..LOAD
+    },
+    Row {
         name: "pipeline",
         kind: count(1, 1024, |bench, number| bench.pipeline = small(number)),
         default: "1",
@@ -126,8 +136,44 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: count(0, u64::MAX, |bench, number| bench.seed = number),
         default: "1",
         example: "7",
-        help: "what random times are made of",
-        detail: "The same seed gives the same times.",
+        help: "what random times and draws are made of",
+        detail: "The same seed gives the same times, and draws the same URLs in each thread.",
+        ..LOAD
+    },
+    Row {
+        name: "slow-readers",
+        kind: count(0, 10_000, |bench, number| bench.slow_readers = small(number)),
+        default: "0",
+        example: "20",
+        help: "clients beside the load that read their answers slowly",
+        detail: "Each with a connection for each request. They count into no figure of the load; their answers are checked, \
+                 and the report tells how many were right or cut off by the server, and at what age. The server feels it \
+                 only if its answer is longer than what the kernel holds.",
+        ..LOAD
+    },
+    Row {
+        name: "slow-senders",
+        kind: count(0, 10_000, |bench, number| bench.slow_senders = small(number)),
+        default: "0",
+        example: "20",
+        help: "clients beside the load that send a byte at a time",
+        detail: "As those who read slowly, but it is the request that comes slowly, each byte in a packet of its own.",
+        ..LOAD
+    },
+    Row {
+        name: "slow-rate",
+        kind: Kind::Number {
+            unit: Unit::Rate,
+            least: 1,
+            most: 1 << 20,
+            set: |bench, rate| bench.slow_rate_bytes_per_second = rate,
+        },
+        default: "1k",
+        example: "100",
+        help: "how fast each of them is, in bytes per second",
+        detail: "With the default a request takes a tenth of a second, and an answer of 10 KB ten seconds. Each byte of a \
+                 sender is a system call of this program and one of the server: twenty of them at 1k are \
+                 20,000 of each a second.",
         ..LOAD
     },
     Row {
@@ -196,6 +242,17 @@ pub static ROWS: &[Row<Bench>] = &[
         ..REQUEST
     },
     Row {
+        name: "urls",
+        kind: Kind::Path { shape: "FILE", set: |bench, path| bench.urls = Some(path) },
+        example: "urls.txt",
+        help: "ask for the URLs of a list instead, drawn by weight",
+        detail: "A line is [WEIGHT] [METHOD] URL, where the URL may be a path, and # begins a comment; without a weight \
+                 it is 1. All must be on the server of the URL of the command line, which is itself not asked for. Fields \
+                 are those of every request; a body goes with all methods but GET and HEAD. Each URL has a right answer of \
+                 its own, and its counts and times are told.",
+        ..REQUEST
+    },
+    Row {
         name: "expect-status",
         kind: Kind::Form { shape: "CODE[,CODE...]", set: set_statuses },
         example: "200,304",
@@ -206,13 +263,16 @@ pub static ROWS: &[Row<Bench>] = &[
     Row {
         name: "check",
         kind: Kind::Choice {
-            words: &["body", "length", "nothing"],
-            set: |bench, index| bench.check = [Check::Body, Check::Length, Check::Nothing][index],
+            words: &["body", "sample", "length", "nothing"],
+            set: |bench, index| {
+                bench.check = [Check::Body, Check::Sample, Check::Length, Check::Nothing][index];
+            },
         },
         default: "body",
         example: "length",
         help: "what of each body must be as in the first answer",
-        detail: "`body`: every byte. `length`: the number of bytes, for pages that show the time. `nothing`: for pages \
+        detail: "`body`: every byte. `sample`: the number of bytes, and every byte of one body in 16, drawn with the \
+                 seed: for large bodies, where comparing is what keeps this program busy. `length`: the number of bytes, for pages that show the time. `nothing`: for pages \
                  whose length varies, too; it must still be what the head of the answer promises.",
         ..CHECKS
     },
@@ -230,6 +290,16 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
         help: "the SHA-256 that the body of the first answer must have",
         detail: "The others must be the same, byte by byte.",
+        ..CHECKS
+    },
+    Row {
+        name: "count-hits",
+        kind: Kind::Switch { set: |bench, on| bench.count_hits = on },
+        default: "off",
+        example: "on",
+        help: "compare the answers with the requests that the application has seen",
+        detail: "The application has the middleware adyton.counting around it, which is asked before and after the load. \
+                 The run is invalid when answers came out of a cache, or requests were made twice.",
         ..CHECKS
     },
     Row {

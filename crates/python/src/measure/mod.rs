@@ -45,8 +45,9 @@ fn try_bench(bench: &Bench, live: bool) -> Result<u8, Wrong> {
     let forms = forms.collect::<Result<Vec<_>, String>>().map_err(usage)?;
     let baseline = bench.baseline.as_deref().map(files::kept).transpose().map_err(usage)?;
     if bench.debug {
-        let (request, answer) = adyton_bench::exchange(&plan).map_err(|message| (message, BAD))?;
-        print(&[shown("> ", &request), shown("< ", &answer)].concat());
+        for (request, answer) in adyton_bench::exchanges(&plan).map_err(|message| (message, BAD))? {
+            print(&[shown("> ", &request), shown("< ", &answer)].concat());
+        }
         return Ok(GOOD);
     }
     let stop = stopper()?;

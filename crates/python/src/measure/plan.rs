@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use adyton_bench::{Arrivals, Body, Check, Condition, Load, Plan, Statuses, Until};
+use adyton_bench::{Arrivals, Body, Check, Condition, Load, Plan, Slow, Statuses, Until};
 use adyton_cli::bench::{self, Bench, Data};
 
 /// Conditions as they were typed.
@@ -35,8 +35,14 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
             let arrivals = if bench.poisson { Arrivals::Poisson } else { Arrivals::Constant };
             // At most 10⁸.
             let rate = f64::from(u32::try_from(rate).unwrap_or(u32::MAX));
-            Load::Open { rate, arrivals, seed: bench.seed }
+            Load::Open { rate, arrivals }
         }
+    };
+    plan.seed = bench.seed;
+    plan.slow = Slow {
+        readers: bench.slow_readers,
+        senders: bench.slow_senders,
+        bytes_per_second: bench.slow_rate_bytes_per_second,
     };
     plan.until = match bench.requests {
         0 => Until::Duration(bench.duration_ms),
@@ -48,14 +54,21 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     }
     plan.check = match bench.check {
         bench::Check::Body => Check::Body,
+        bench::Check::Sample => Check::Sample,
         bench::Check::Length => Check::Length,
         bench::Check::Nothing => Check::Nothing,
     };
+    plan.count_hits = bench.count_hits;
     plan.expected = match (&bench.expect_body, bench.expect_sha256) {
         (Some(path), _) => Body::Bytes(read("--expect-body", path)?.into()),
         (None, Some(hash)) => Body::Sha256(hash),
         (None, None) => Body::First,
     };
+    if let Some(path) = &bench.urls {
+        let list = String::from_utf8(read("--urls", path)?);
+        let list = list.map_err(|_| format!("--urls {}: it is not UTF-8", path.display()))?;
+        plan.take_list(&list).map_err(|why| format!("--urls {}: {why}", path.display()))?;
+    }
     Ok(plan)
 }
 

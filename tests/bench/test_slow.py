@@ -1,0 +1,70 @@
+"""Slow clients are apart from the load: checked, and told by what became of them and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bench.runs import APPLICATION, NOISE, QUICK, bench, gates, liar, wrong
+
+if TYPE_CHECKING:
+    from support.server import Servers
+
+RATE = 400
+REQUEST_BYTES = len("GET / HTTP/1.1\r\nHost: 127.0.0.1:10000\r\nUser-Agent: adyton-bench/0\r\n\r\n")
+SLOW = ("--slow-readers", "3", "--slow-senders", "3", "--slow-rate", str(RATE))
+
+
+def sides(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return readers and senders, whose counts add up."""
+    for side in report["slow"]:
+        counts = side["counts"]
+        assert counts["begun"] == sum(number for name, number in counts.items() if name != "begun")
+        assert counts["right"] == side["right_times"]["count"]
+        assert counts["cut_off"] == side["cut_off_times"]["count"]
+    assert ["readers", "senders"] == [side["kind"] for side in report["slow"]]
+    readers, senders = report["slow"]
+    return [readers, senders]
+
+
+@pytest.mark.parametrize("words", [(), ("--rate", "500"), ("-n", "2000")])
+def test_right(serve: Servers, words: tuple[str, ...]) -> None:
+    """Who is slow gets the right answer, late, and is in none of the load's figures."""
+    server = serve(APPLICATION)
+    report = bench(f"http://127.0.0.1:{server.port}/say/hello", *QUICK, *SLOW, *words)
+    readers, senders = sides(report)
+
+    assert set() == gates(report) - NOISE - ({"late"} if "--rate" in words else set())
+    assert 0 == wrong(report) == sum(side["counts"]["wrong"] for side in (readers, senders))
+    assert 0 == sum(side["counts"]["cut_off"] for side in (readers, senders))
+    assert 5 * report["counts"]["right"] == report["body_bytes"]
+    if "-n" not in words:
+        head_bytes = report["asked"]["answer_head_bytes"]
+        assert min(readers["counts"]["right"], senders["counts"]["right"]) > 0
+        assert readers["right_times"]["min_us"] > 0.9e6 * head_bytes / RATE
+        assert senders["right_times"]["min_us"] > 0.9e6 * (REQUEST_BYTES - 10) / RATE
+        assert report["service"]["p50_us"] < senders["right_times"]["min_us"]
+
+
+def test_cut_off(serve: Servers) -> None:
+    """A server that gives slow senders up is no wrong one; when it did so is told."""
+    server = serve(APPLICATION, "--header-timeout", "200ms")
+    report = bench(f"http://127.0.0.1:{server.port}/", *QUICK, "--slow-senders", "3", "--slow-rate", "20")
+    [senders] = report["slow"]
+
+    assert set() == gates(report) - NOISE
+    assert (0, 0) == (senders["counts"]["right"], senders["counts"]["wrong"])
+    assert senders["counts"]["cut_off"] > 0
+    assert senders["cut_off_times"]["min_us"] > 150_000
+
+
+def test_wrong() -> None:
+    """An answer to a slow client that is not right makes the run invalid."""
+    with liar("snubs-slow") as url:
+        report = bench(url, *QUICK, *SLOW)
+    readers, senders = sides(report)
+
+    assert "answers" in gates(report)
+    assert 0 == wrong(report) == readers["counts"]["wrong"]
+    assert senders["counts"]["wrong"] > 0
