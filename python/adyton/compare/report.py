@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import platform
+import textwrap
 import time
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from adyton.compare.running import Seats
     from adyton.compare.scenarios import Load, Scenario
 
+WIDTH = 110
+"""Of text below the tables."""
 FLOOR = "floor"
 """The peer that is no server: CPU times are told as multiples of its own, too."""
 
@@ -47,8 +50,8 @@ class Line:
     cpu_us: float = 0.0
     of_floor: float | None = None
     """The CPU time as a multiple of the floor's."""
-    p50_ms: float = 0.0
-    p99_ms: float = 0.0
+    p50_ms: float | None = None
+    p99_ms: float | None = None
     errors: int = 0
     answered_percent: float = 0.0
     memory_mib: float | None = None
@@ -149,8 +152,7 @@ class Beside:
         of_thousand = rate / self.static.middle(load, lambda shot: shot.rate) if self.static else None
         floor_us = self.floor.middle(load, lambda shot: shot.cpu_us) if self.floor else 0.0
         to_ours, says = self.to_ours(row)
-        # Times are those at half load, where that was offered.
-        timed = [shot for shot in shots if shot.half] or shots
+        timed = [shot for shot in shots if shot.half or not load.half]
         return Line(
             *bare,
             rounds=len(shots),
@@ -161,8 +163,8 @@ class Beside:
             verdict=says,
             cpu_us=cpu_us,
             of_floor=cpu_us / floor_us if floor_us else None,
-            p50_ms=middle(timed, lambda shot: shot.percentile_ms("p50_us")) or 0.0,
-            p99_ms=middle(timed, lambda shot: shot.percentile_ms("p99_us")) or 0.0,
+            p50_ms=middle(timed, lambda shot: shot.percentile_ms("p50_us")),
+            p99_ms=middle(timed, lambda shot: shot.percentile_ms("p99_us")),
             errors=sum(shot.errors for shot in shots),
             answered_percent=row.middle(load, lambda shot: shot.answered_percent),
             memory_mib=middle(shots, lambda shot: shot.memory_mib),
@@ -210,8 +212,8 @@ FIGURES: dict[str, Callable[[Line], str]] = {
     "of 1000": lambda each: number(each.of_thousand, ".0f"),
     "CPU us": lambda each: f"{each.cpu_us:.1f}",
     "x floor": lambda each: number(each.of_floor, ".2f"),
-    "p50 ms": lambda each: f"{each.p50_ms:.2f}",
-    "p99 ms": lambda each: f"{each.p99_ms:.2f}",
+    "p50 ms": lambda each: number(each.p50_ms, ".2f"),
+    "p99 ms": lambda each: number(each.p99_ms, ".2f"),
     "errors": lambda each: str(each.errors),
     "answered %": lambda each: f"{each.answered_percent:.1f}",
     "MiB": lambda each: number(each.memory_mib, ".1f"),
@@ -273,7 +275,7 @@ def text(page: Page) -> str:
             ]
             out.append("  ".join([first, *others]).rstrip())
         out.append("")
-    out += [*notes(page), page.scenario.classic, ""]
+    out += [*notes(page), "", textwrap.fill(page.scenario.classic, WIDTH), ""]
     return "\n".join(out)
 
 
@@ -289,11 +291,9 @@ def notes(page: Page) -> list[str]:
         out.append(
             "There is nothing in `x floor`: the floor took no part, or has no figures. It needs a C compiler."
         )
-    out += [
-        f"{label(each)}: was not as fast as just before in {each.unsteady} of {each.rounds} rounds"
-        for each in page.lines
-        if each.unsteady
-    ]
+    unsteady = dict.fromkeys(each.name for each in page.lines if each.unsteady)
+    if unsteady:
+        out.append(f"Measured although not yet as fast as just before, within 5 %: {'; '.join(unsteady)}.")
     out += [f"{label(each)}: {problem}" for each in page.lines for problem in each.problems]
     return list(dict.fromkeys(out))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from adyton.compare.running import Server
     from adyton.compare.scenarios import Load, Scenario
 
-START_S, BENCH_S = 0.7, 0.5
+START_S, BENCH_S = 0.7, 0.8
 """What a start takes, and a run of ``adyton bench`` besides its measurement, on a quiet machine."""
 QUICK_S = 90.0
 """How long a quick comparison is meant to take."""
@@ -32,8 +32,8 @@ QUICK_ROUNDS = (3, 2, 1)
 """As many rounds as fit."""
 QUICK_DURATIONS_S = (0.2, 1.0)
 """The shortest and the longest measurement of a quick comparison."""
-LEAD_S = 0.1
-"""Load before each measurement, while connections are made."""
+LEAD_S = 0.3
+"""Load before each measurement, while connections are made and the first answers come."""
 STEADY = 0.05
 """Two measurements that differ by less, one after the other: the peer is warm."""
 HALVED_MIN = 2
@@ -66,7 +66,7 @@ class Pace:
     def quick(cls, scenario: Scenario, rows: Sequence[Row]) -> Pace:
         """Fits as many rounds as possible into a minute and a half, or one."""
         runs = len(scenario.loads) + len({load.pages for load in scenario.loads})
-        halves = sum(load.half for load in scenario.loads)
+        halves = sum(bool(load.half) for load in scenario.loads)
         shortest, longest = QUICK_DURATIONS_S
         shortest = max(shortest, scenario.seconds_min)
         for rounds in QUICK_ROUNDS:
@@ -146,10 +146,13 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
             if load.is_closed:
                 capacity = shot.rate
             if load.half and number < pace.halves and shot.rate >= HALVED_MIN:
-                shot = replace(shot, half=once(load, shot.rate / 2, server, pace, seats).reports)
+                offered = replace(load, options=load.half)
+                half = once(offered, shot.rate / 2, server, pace, seats).reports
+                if are_good(scenario, row, load, half, "half load"):
+                    shot = replace(shot, half=half)
             if scenario.recovers:
                 shot = replace(shot, recovered_s=recovery_s(load, server))
-            if keep(scenario, row, load, shot):
+            if are_good(scenario, row, load, shot.reports, "full load"):
                 row.shots.setdefault(load.name, {})[number] = shot
 
 
@@ -181,20 +184,17 @@ def once(load: Load, rate: float, server: Server, pace: Pace, seats: Seats) -> S
     return Shot(reports, spent, processes.memory_bytes(leaders), beside=beside)
 
 
-def keep(scenario: Scenario, row: Row, load: Load, shot: Shot) -> bool:
-    """Tells whether a shot is one of the figures; notes it among the problems or what was spoilt if not."""
-    told = [("full load", report) for report in shot.reports] + [
-        ("half load", report) for report in shot.half
-    ]
+def are_good(scenario: Scenario, row: Row, load: Load, reports: list[dict[str, Any]], when: str) -> bool:
+    """Tells whether reports are figures; notes among the problems, or what was spoilt, why not."""
     allowed = KNOWN | scenario.allowed
     why = {
         reason["gate"]: f"{when}: {reason['why']}"
-        for when, report in told
+        for report in reports
         for reason in report["invalid"]
         if reason["gate"] not in allowed
     }
-    if any(report["counts"]["wrong_body"] for _, report in told):
-        why["answers"] = "full load: answers were wrong"
+    if any(report["counts"]["wrong_body"] for report in reports):
+        why["answers"] = f"{when}: answers were wrong"
     row.note(row.problems, load, [text for gate, text in why.items() if gate not in SPOILS])
     row.note(row.spoilt, load, [text for gate, text in why.items() if gate in SPOILS])
     return not why

@@ -18,8 +18,8 @@ class Load:
     """What it is called where a scenario has several."""
     pages: tuple[str, ...] = ("hello",)
     """Each is loaded by a generator of its own, all at the same time; rates add up."""
-    half: bool = False
-    """Whether it is offered at half of its rate, too, for the times."""
+    half: tuple[str, ...] = ()
+    """Options with which half of its rate is offered, too, for the times; none: it is not."""
     times: float = 0.0
     """Offered at so many times the rate of the last load that had none; 0: as fast as it can."""
     beside: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ PICTURES = tuple(f"picture-{number}.jpg" for number in range(1, 7))
 MECHANISMS = Scenario(
     name="mechanisms",
     question="What does each way of running Python cost over static files, one request at a time?",
-    loads=(Load(("-c", "1", "-k=off"), half=True),),
+    loads=(Load(("-c", "1", "-k=off"), half=("-c", "64", "-k=off")),),
     figures=(
         "requests/s",
         "between",
@@ -93,7 +93,7 @@ MECHANISMS = Scenario(
 CONCURRENCY = Scenario(
     name="concurrency",
     question="What do 120 connections get that are kept alive, after a warm-up?",
-    loads=(Load(("-c", "120"), half=True),),
+    loads=(Load(("-c", "120"), half=("-c", "120")),),
     figures=(
         "requests/s",
         "between",
