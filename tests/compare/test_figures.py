@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from adyton.compare import processes
 from adyton.compare.figures import interval, noise, ratios, verdict
+from adyton.compare.report import finite, number
 from adyton.compare.rows import Shot
 
 if TYPE_CHECKING:
@@ -58,7 +60,7 @@ def report(**more: Any) -> dict[str, Any]:
         "connection_error": 3,
         "timeout": 2,
     }
-    service = {"p50_us": 2_000.0, "p99_us": 9_000.0}
+    service = {"count": 80, "p50_us": 2_000.0, "p99_us": 9_000.0}
     curve = [[50.0, 2_000.0], [90.0, 900_000.0], [100.0, 1_800_000.0]]
     return {
         "rate": 80.0,
@@ -88,12 +90,22 @@ def test_shot() -> None:
 
 def test_times_are_those_at_half_load() -> None:
     """Where half of the load was offered, times are from when its requests were due."""
-    half = report(response={"p50_us": 4_000.0, "p99_us": 8_000.0})
+    half = report(response={"count": 80, "p50_us": 4_000.0, "p99_us": 8_000.0})
     shot = Shot([report()], cpu_s=0.0, memory_bytes=None, half=[half])
 
     assert (4.0, 8.0) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
     assert shot.memory_mib is None
     assert 60 == shot.errors
+
+
+def test_no_answer_has_no_time() -> None:
+    """Where no answer came, its time has no end: it is not 0, and JSON has a word for it."""
+    none = {"count": 0, "p50_us": 0.0, "p99_us": 0.0}
+    shot = Shot([report(), report(service=none)], cpu_s=0.0, memory_bytes=None)
+
+    assert math.inf == shot.percentile_ms("p50_us")
+    assert "never" == number(math.inf, ".2f")
+    assert {"p50_ms": "never", "rate": 1.0} == finite({"p50_ms": math.inf, "rate": 1.0})
 
 
 @pytest.fixture

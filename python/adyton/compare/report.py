@@ -104,7 +104,7 @@ class Page:
             "scenario": scenario,
             "facts": self.facts,
             "noise": self.noise,
-            "lines": [asdict(each) for each in self.lines],
+            "lines": [finite(asdict(each)) for each in self.lines],
             "rounds": self.rounds,
         }
 

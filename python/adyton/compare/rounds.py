@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from adyton.compare.running import Server
     from adyton.compare.scenarios import Load, Scenario
 
+BENCH = (sys.executable, "-m", "adyton", "bench", "--json")
 START_S, BENCH_S = 0.7, 0.8
 """What a start takes, and a run of ``adyton bench`` besides its measurement, on a quiet machine."""
 QUICK_S = 90.0
@@ -121,11 +122,10 @@ def compare(
         order.shuffle(turn)
         for place, row in enumerate(turn):
             tell(f"round {number + 1}/{pace.rounds}, {place + 1}/{len(turn)}: {row.name}")
-            loads = [load for load in scenario.loads if row.takes(load)]
             try:
                 measure(scenario, row, number, pace, seats)
             except PeerError as error:
-                for load in loads:
+                for load in filter(row.takes, scenario.loads):
                     row.note(row.problems, load, [str(error)])
 
 
@@ -134,22 +134,24 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
     with running(row.peer, scenario.asked, row.size, seats.server) as server:
         capacity = 0.0
         warm: set[tuple[str, ...]] = set()
-        for load in scenario.loads:
-            if not row.takes(load):
-                continue
-            if load.times and capacity * load.times < 1:
+        for load in filter(row.takes, scenario.loads):
+            rate = capacity * load.times
+            if load.times and rate < 1:
                 row.note(row.problems, load, ["it shows no rate of which a multiple could be offered"])
                 continue
             shoot = once if load.pages in warm else settled
-            shot = shoot(load, capacity * load.times, server, pace, seats)
             warm.add(load.pages)
-            if load.is_closed:
-                capacity = shot.rate
-            if load.half and number < pace.halves and shot.rate >= HALVED_MIN:
-                offered = replace(load, options=load.half)
-                half = once(offered, shot.rate / 2, server, pace, seats).reports
-                if are_good(scenario, row, load, half, "half load"):
-                    shot = replace(shot, half=half)
+            try:
+                shot = shoot(load, rate, server, pace, seats)
+                if load.half and number < pace.halves and shot.rate >= HALVED_MIN:
+                    offered = replace(load, options=load.half)
+                    half = once(offered, shot.rate / 2, server, pace, seats).reports
+                    if are_good(scenario, row, load, half, "half load"):
+                        shot = replace(shot, half=half)
+            except PeerError as error:
+                row.note(row.problems, load, [str(error)])
+                continue
+            capacity = shot.rate if load.is_closed else capacity
             if scenario.recovers:
                 shot = replace(shot, recovered_s=recovery_s(load, server))
             if are_good(scenario, row, load, shot.reports, "full load"):
@@ -207,17 +209,7 @@ def bench(runs: Sequence[tuple[str, bytes, tuple[str, ...]]], seats: Seats) -> l
         for number, (url, body, options) in enumerate(runs):
             expected = Path(name) / str(number)
             expected.write_bytes(body)
-            command = [
-                sys.executable,
-                "-m",
-                "adyton",
-                "bench",
-                url,
-                *options,
-                "--expect-body",
-                str(expected),
-                "--json",
-            ]
+            command = [*BENCH, url, *options, "--expect-body", str(expected)]
             pipe = subprocess.PIPE
             started.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))  # noqa: S603 - our own
         said = [process.communicate() for process in started]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -80,8 +81,8 @@ class Shot:
 
     def percentile_ms(self, name: str) -> float:
         """Returns a percentile: of the slowest page; at half load, if that was offered."""
-        reports = self.half or self.reports
-        return float(max((report["response"] or report["service"])[name] / 1000 for report in reports))
+        times = [report["response"] or report["service"] for report in self.half or self.reports]
+        return float(max(each[name] / 1000 if each["count"] else math.inf for each in times))
 
 
 def answered(report: dict[str, Any]) -> int:
