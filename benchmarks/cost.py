@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-HERE = Path(__file__).resolve().parent
+FLOOR = Path(__file__).resolve().parent.parent / "python/adyton/compare/served/floor.c"
 TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
 SERVER_CPU, LOAD_CPU = 0, 1
 SETTLE_S = 0.1
@@ -149,7 +149,7 @@ def listeners(port: int) -> set[int]:
 def build_floor(work: Path) -> Path:
     """Compiles the floor into `work` and returns the program."""
     program = work / "floor"
-    subprocess.run(["cc", "-O2", "-o", program, HERE / "floor.c"], check=True)
+    subprocess.run(["cc", "-O2", "-o", program, FLOOR], check=True)
     return program
 
 

@@ -6,20 +6,24 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from adyton.compare.figures import interval, noise, ratios, verdict
-from adyton.compare.peers import Peer, PeerError, Seats, read_peers, replaced, running, words_for
-from adyton.compare.report import Page, markdown, table
-from adyton.compare.rounds import Pace, Row, compare
-from adyton.compare.scenarios import CONCURRENCY
+from adyton.compare.pages import BODIES, PLACES
+from adyton.compare.peers import Peer, read_peers, replaced
+from adyton.compare.report import FIGURES, Page, markdown, text
+from adyton.compare.rounds import Pace, compare, rows_of, sizes_of
+from adyton.compare.rows import Row
+from adyton.compare.running import PeerError, Seats, Size, running, start_words
+from adyton.compare.scenarios import CONCURRENCY, FAILURE, MECHANISMS, SCENARIOS, SWEEP, Scenario
 
-PACE = Pace(rounds=2, duration="200ms", warm_up="100ms")
+PACE = Pace(rounds=1, seconds=0.2, warm_up_s=0.1, tries=1, halves=1)
 SEATS = Seats.of_this_machine()
+SIZE = Size.usual(1)
 PEERS = {peer.key: peer for peer in read_peers()}
-SILENT = Peer("silent", "silent", "python", start="sleep 600", version="sleep --version")
-GONE = Peer("gone", "gone", "python", start="{python} -c 'raise SystemExit(\"no luck\")'", version="")
+SILENT = Peer("silent", "silent", ("hello",), start="sleep 600", version="sleep --version")
+GONE = Peer("gone", "gone", ("hello",), start="{python} -c 'raise SystemExit(\"no luck\")'", version="")
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -30,80 +34,157 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("peer", PEERS.values(), ids=PEERS)
 def test_peer_files(peer: Peer) -> None:
-    """No word in braces is left when a peer is started, and its name is its own."""
-    words = words_for(Path("/work"), 8000, SEATS)
+    """No word in braces is left when a peer is started, its name is its own, and some scenario is for it."""
+    own = dict.fromkeys([*peer.words, *peer.asked], "own")
+    words = own | start_words(Path("/work"), 8000, SIZE)
     left = re.compile(r"(?<![%$])\{\w+\}")
 
-    for text in (peer.start, peer.beside, peer.version, *peer.files.values()):
-        assert [] == left.findall(replaced(text, words))
-    assert "{port}" in peer.start + "".join(peer.files.values())
+    for told in (peer.start, peer.beside, peer.sized, peer.version, *peer.files.values()):
+        assert [] == left.findall(replaced(told, words))
+    # Apache's port is in a file that all peers with Apache include.
+    assert re.search(r"\{port\}|Include \{work\}/", " ".join([peer.start, *peer.files.values()]))
     assert 1 == [other.name for other in PEERS.values()].count(peer.name)
+    assert peer.places.keys() & CONCURRENCY.asked
+
+
+def test_likeness() -> None:
+    """A peer that is like another has what that one has, and its own words in place of the other's."""
+    old, new = PEERS["mod-wsgi-daemon"], PEERS["mod-wsgi-6-daemon"]
+
+    assert old.files == new.files
+    assert (old.start, old.serves) == (new.start, new.serves)
+    assert "mod_wsgi" in new.asked
+    assert old.words["home"] != new.words["home"]
+    assert PEERS["mod-wsgi-embedded"].files != old.files
+
+
+def test_every_page_of_ours() -> None:
+    """Adyton's own modes have every page right; a folder that is not there has none."""
+    asked = [page for places in PLACES.values() for page in places]
+    for key in ("adyton-wsgi", "adyton-handler", "adyton-static"):
+        with running(PEERS[key], asked, SIZE, SEATS.server) as server:
+            assert PEERS[key].places.keys() == server.urls.keys()
+
+    assert 7000 < len(BODIES["page"]) < 8000
+    assert 350 * 1024 == len(BODIES["file.jpg"])
+
+
+def test_wrong_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer that answers, but not with what is right, does not take part."""
+    monkeypatch.setattr("adyton.compare.running.START_S", 1.0)
+    lost = replace(PEERS["adyton-static"], base="/lost")
+    with (
+        pytest.raises(PeerError, match=r"no right answer to /lost/static/hello\.txt"),
+        running(lost, ["hello"], SIZE, SEATS.server),
+    ):
+        pass
 
 
 def test_our_own() -> None:
     """A peer answers, is loaded fully and at half of its rate, and its rounds add up to a page."""
-    rows = [Row(PEERS["adyton-wsgi"]), Row(PEERS["adyton-static"]), Row(PEERS["adyton-wsgi"], again=True)]
+    load = CONCURRENCY.loads[0]
+    rows = rows_of([PEERS["adyton-wsgi"], PEERS["adyton-static"]], CONCURRENCY, SEATS, "adyton-wsgi")
     told: list[str] = []
-    compare(CONCURRENCY, rows, PACE, SEATS, told.append)
-    versions = {row.peer.key: "1.0" for row in rows}
-    page = Page.of(CONCURRENCY, rows, PACE, SEATS, versions)
+    compare(CONCURRENCY, rows, replace(PACE, rounds=2), SEATS, told.append)
+    page = page_of(CONCURRENCY, rows)
 
+    assert 3 == len(rows)
     assert 6 == len(told)
     for row in rows:
+        shots = row.shots.get(load.name, {}).values()
         # On a busy machine a round may be spoilt, but no answer is wrong.
-        assert all(0 == report["counts"]["wrong_body"] for report in (*row.full.values(), *row.half.values()))
-        assert row.rounds <= PACE.rounds
-        assert row.is_valid or row.why_not
-        assert [] == [why for why in row.why_not if "load: " not in why], "it was not measured"
+        assert all(0 == report["counts"]["wrong_body"] for shot in shots for report in shot.reports)
+        assert all(shot.cpu_us > 0 and shot.memory_mib for shot in shots)
+        assert row.is_valid(load) or row.why_not(load)
+        assert [] == [why for why in row.why_not(load) if "load: " not in why], "it was not measured"
     for line in page.lines:
         assert (line.rate > 0) == (not line.problems)
     assert {row.name for row in rows} == {line.name for line in page.lines}
-    assert all(row.name in table(page) and row.name in markdown(page) for row in rows)
+    assert all(row.name in text(page) and row.name in markdown(page) for row in rows)
     assert "adyton-compare/1" == json.loads(json.dumps(page.as_json()))["schema"]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_scenarios(scenario: Scenario) -> None:
+    """Every load of every scenario is put on a peer that has its pages, and every figure has its place."""
+    rows = rows_of([PEERS["adyton-wsgi"]], scenario, SEATS, "")[:1]
+    compare(scenario, rows, PACE, SEATS, lambda _: None)
+    page = page_of(scenario, rows)
+    shown = text(page)
+
+    assert [load.name for load in scenario.loads] == [line.load for line in page.lines]
+    for line in page.lines:
+        assert [] == [why for why in line.problems if "load: " not in why and "shows no rate" not in why]
+        assert line.problems or line.rate > 0 or scenario.allowed
+    assert all(load.name in shown for load in scenario.loads)
+    assert all(figure in shown for figure in scenario.figures)
+    assert scenario.classic in " ".join(shown.split())
+    assert scenario.classic in markdown(page)
+
+
+def test_scenarios_have_peers() -> None:
+    """Each load has several peers that have its pages, and the figures that it asks for exist."""
+    for scenario in SCENARIOS.values():
+        assert set(scenario.figures) <= FIGURES.keys()
+        for load in scenario.loads:
+            assert 2 <= len([peer for peer in PEERS.values() if load.asked <= peer.places.keys()])
 
 
 @pytest.mark.parametrize(("peer", "why"), [(SILENT, "no right answer"), (GONE, "ended at once: no luck")])
 def test_does_not_start(peer: Peer, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A peer that does not start has no figures, but a reason."""
-    monkeypatch.setattr("adyton.compare.peers.START_S", 0.5)
-    with pytest.raises(PeerError, match=why), running(peer, SEATS):
+    monkeypatch.setattr("adyton.compare.running.START_S", 0.5)
+    with pytest.raises(PeerError, match=why), running(peer, ["hello"], SIZE, SEATS.server):
         pass
-    row = Row(peer)
+    row = Row(peer, SIZE)
+    compare(FAILURE, [Row(peer, SIZE)], PACE, SEATS, lambda _: None)
     compare(CONCURRENCY, [row], PACE, SEATS, lambda _: None)
-    page = Page.of(CONCURRENCY, [row], PACE, SEATS, {peer.key: ""})
+    page = page_of(CONCURRENCY, [row])
 
-    assert why in table(page)
-    assert "INVALID" in table(page)
-
-
-def test_ratios_are_those_of_rounds() -> None:
-    """Rounds that only one of two has do not count."""
-    assert [2.0, 1.5] == ratios({0: 10.0, 1: 7.0, 2: 9.0}, {0: 5.0, 2: 6.0, 3: 1.0})
-    assert noise({0: 100.0, 1: 100.0}, {0: 104.0, 1: 100.0}) == pytest.approx(0.04)
-    assert noise({}, {0: 1.0}) is None
+    assert why in text(page)
+    assert "INVALID" in text(page)
 
 
-def test_what_is_a_difference() -> None:
-    """A ratio within the noise of the same thing twice is none."""
-    same, other = [0.99, 1.02, 1.0, 0.98, 1.01, 1.0], [1.2, 1.22, 1.19, 1.21, 1.2, 1.23]
-    low, high = interval(other)
+def page_of(scenario: Scenario, rows: list[Row]) -> Page:
+    """Make the page of these rows."""
+    return Page.of(scenario, rows, PACE, SEATS, {row.peer.key: "1.0" for row in rows})
 
-    assert 1.19 <= low < high <= 1.23
-    assert (0.9, 1.1) == interval([1.0, 0.9, 1.1])
-    assert ["no difference", "more", "no difference", "less"] == [
-        verdict(same, 0.02),
-        verdict(other, 0.02),
-        verdict(other, 0.25),
-        verdict([1 / ratio for ratio in other], 0.02),
-    ]
+
+def test_pace() -> None:
+    """The more peers there are, the shorter and fewer are the measurements of a quick comparison."""
+    row = Row(PEERS["adyton-wsgi"], SIZE)
+    few, many = Pace.quick(CONCURRENCY, [row] * 3), Pace.quick(CONCURRENCY, [row] * 26)
+
+    assert 3 == few.rounds
+    assert many.rounds < few.rounds
+    assert many.seconds < few.seconds
+    assert FAILURE.seconds_min <= Pace.quick(FAILURE, [row] * 26).seconds
+    assert Pace.publish().rounds >= 5
+
+
+def test_sizes() -> None:
+    """A sweep tries each size once that a peer can be told, and leaves out those that can be told none."""
+    told = {key: [str(size) for size in sizes_of(PEERS[key], SWEEP, 2)] for key in PEERS}
+
+    assert ["2 x 1", "8 x 1"] == told["gunicorn-sync"]
+    assert ["1 x 4", "1 x 1", "1 x 16"] == sorted(told["waitress"], key=lambda size: size[-1] != "4")
+    assert ["2 x 1", "2 x 4", "2 x 16", "8 x 1"] == told["adyton-wsgi"] == told["gunicorn-gthread"]
+    assert [] == told["bjoern"] == told["apache-static"]
+    assert [Size.usual(2)] == sizes_of(PEERS["bjoern"], MECHANISMS, 2)
 
 
 def test_words() -> None:
     """Peers are listed, those that are not there are said to be not there, and there is help."""
     listed = run("--list")
+    given = run("--list", "--program", f"nxweb={sys.executable}")
     unknown = run("--peers", "adyton-wsgi,nobody")
+    useless = run("media", "--peers", "floor,bjoern", "--program", "cc=/dev/null")
 
     assert set(PEERS) == {line.split()[0] for line in listed.stdout.splitlines()}
+    assert "missing: nxweb" in listed.stdout
+    assert "missing: nxweb" not in given.stdout
     assert (2, "nobody is not a peer; --list shows them") == (unknown.returncode, unknown.stderr.strip()[16:])
+    assert (2, "floor cannot run: cc is not installed") == (useless.returncode, useless.stderr.strip()[16:])
+    assert "nxweb is not NAME=PATH" in run("--list", "--program", "nxweb").stderr
     assert "mechanisms" in run("--help").stdout
     assert 2 == run("nonsense").returncode

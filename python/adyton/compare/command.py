@@ -9,9 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton.compare.peers import Peer, Seats, read_peers, version_of
-from adyton.compare.report import Page, markdown, table
-from adyton.compare.rounds import PUBLISH, QUICK, Row, compare
+from adyton.compare.peers import PROGRAMS, Peer, read_peers, version_of
+from adyton.compare.report import Page, markdown, text
+from adyton.compare.rounds import Pace, compare, rows_of
+from adyton.compare.running import Seats
 from adyton.compare.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def main(words: Sequence[str]) -> int:
 def run(words: Sequence[str]) -> int:
     """Does it."""
     options = parser().parse_args(words)
+    PROGRAMS.update(options.program)
     peers = read_peers()
     if options.list:
         return list_peers(peers)
@@ -46,10 +48,12 @@ def run(words: Sequence[str]) -> int:
     if isinstance(chosen, str):
         sys.stderr.write(f"adyton compare: {chosen}\n")
         return USAGE
-    scenario, pace = SCENARIOS[options.scenario], PUBLISH if options.publish else QUICK
-    rows = [Row(peer) for peer in chosen]
-    rows += [Row(row.peer, again=True) for row in rows if row.peer.key == TWICE]
-    seats = Seats.of_this_machine()
+    scenario, seats = SCENARIOS[options.scenario], Seats.of_this_machine()
+    rows = rows_of(chosen, scenario, seats, TWICE)
+    if not rows:
+        sys.stderr.write(f"adyton compare: none of these peers has what {scenario.name} asks for\n")
+        return USAGE
+    pace = Pace.publish() if options.publish else Pace.quick(scenario, rows)
     shows = sys.stderr.isatty()
 
     def tell(text: str) -> None:
@@ -60,10 +64,10 @@ def run(words: Sequence[str]) -> int:
     compare(scenario, rows, pace, seats, tell)
     tell("")
     page = Page.of(scenario, rows, pace, seats, {row.peer.key: version_of(row.peer) for row in rows})
-    sys.stdout.write(json.dumps(page.as_json(), indent=1) + "\n" if options.json else table(page))
+    sys.stdout.write(json.dumps(page.as_json(), indent=1) + "\n" if options.json else text(page))
     if options.output:
         write(Path(options.output), page)
-    return GOOD if all(row.is_valid for row in rows) else BAD
+    return BAD if any(line.problems for line in page.lines) else GOOD
 
 
 def parser() -> argparse.ArgumentParser:
@@ -76,7 +80,17 @@ def parser() -> argparse.ArgumentParser:
     grammar.add_argument("scenario", nargs="?", default="concurrency", choices=list(SCENARIOS))
     grammar.add_argument("--peers", metavar="NAME,...", help="only these, by the names that --list shows")
     grammar.add_argument(
-        "--publish", action="store_true", help="ten rounds of ten seconds, instead of three of one"
+        "--publish",
+        action="store_true",
+        help="ten rounds of ten seconds, instead of a minute and a half in all",
+    )
+    grammar.add_argument(
+        "--program",
+        metavar="NAME=PATH",
+        type=named,
+        action="append",
+        default=[],
+        help="where a program of a peer is",
     )
     grammar.add_argument(
         "--list", action="store_true", help="show all peers, and what is missing for those that cannot run"
@@ -86,6 +100,14 @@ def parser() -> argparse.ArgumentParser:
     )
     grammar.add_argument("-o", "--output", metavar="FILE", help="write the page to a file, too: .md or .json")
     return grammar
+
+
+def named(word: str) -> tuple[str, str]:
+    """Splits a name and a path."""
+    name, _, path = word.partition("=")
+    if not path:
+        raise argparse.ArgumentTypeError(f"{word} is not NAME=PATH")
+    return name, path
 
 
 def choose(peers: list[Peer], names: str | None) -> list[Peer] | str:
@@ -108,11 +130,11 @@ def list_peers(peers: list[Peer]) -> int:
     width = max(len(peer.key) for peer in peers)
     for peer in peers:
         state = f"missing: {peer.missing}" if peer.missing else version_of(peer)
-        sys.stdout.write(f"{peer.key:{width}}  {peer.name:24}{peer.serves:8}{state}\n")
+        sys.stdout.write(f"{peer.key:{width}}  {peer.name:26}{' '.join(peer.serves):14}{state}\n")
     return GOOD
 
 
 def write(path: Path, page: Page) -> None:
     """Writes the page in the form that the name says."""
-    text = json.dumps(page.as_json(), indent=1) + "\n" if path.suffix == ".json" else markdown(page)
-    path.write_text(text, "utf-8")
+    written = json.dumps(page.as_json(), indent=1) + "\n" if path.suffix == ".json" else markdown(page)
+    path.write_text(written, "utf-8")

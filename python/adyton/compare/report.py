@@ -2,44 +2,65 @@
 
 from __future__ import annotations
 
+import math
 import platform
+import textwrap
 import time
 from dataclasses import asdict, dataclass
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from adyton.compare.figures import interval, noise, ratios, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from adyton.compare.peers import Seats
-    from adyton.compare.rounds import Pace, Row
-    from adyton.compare.scenarios import Scenario
+    from adyton.compare.rounds import Pace
+    from adyton.compare.rows import Row, Shot
+    from adyton.compare.running import Seats
+    from adyton.compare.scenarios import Load, Scenario
+
+WIDTH = 110
+"""Of text below the tables."""
+FLOOR = "floor"
+"""The peer that is no server: CPU times are told as multiples of its own, too."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row of the page."""
+    """One row of the page under one load."""
 
     name: str
+    load: str
     version: str
     command: str
     problems: list[str]
     """Why there are no figures; empty when there are."""
-    rounds: int
+    rounds: int = 0
     """Rounds that count."""
     rate: float = 0.0
-    rate_spread: tuple[float, float] = (0.0, 0.0)
-    """The slowest round and the fastest."""
-    of_thousand: float = 0.0
-    """The rate, where that of static files is 1000; 0 without static files."""
-    to_ours: str = ""
-    """More, less, or no difference, beside the peer that takes part twice."""
+    rate_interval: tuple[float, float] = (0.0, 0.0)
+    """With 95 % confidence; of few rounds the slowest and the fastest."""
+    of_thousand: float | None = None
+    """The rate, where that of static files is 1000; none without static files."""
+    to_ours: tuple[float, float, float] | None = None
+    """The ratio to the peer that takes part twice, and its interval."""
+    verdict: str = ""
+    """More, less, or no difference beside that peer."""
     cpu_us: float = 0.0
-    p50_ms: float = 0.0
-    """At half load, from when requests were due."""
-    p99_ms: float = 0.0
-    memory_mib: float = 0.0
+    of_floor: float | None = None
+    """The CPU time as a multiple of the floor's."""
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    errors: int = 0
+    answered_percent: float = 0.0
+    memory_mib: float | None = None
+    megabytes: float = 0.0
+    goodput: float = 0.0
+    beside_rate: float | None = None
+    recovered_s: float | None = None
+    unsteady: int = 0
+    """Rounds in which it was not as fast as just before."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +69,9 @@ class Page:
 
     scenario: Scenario
     lines: list[Line]
-    noise: float | None
-    """How far two runs of the same peer differ at most; none when no peer took part twice."""
-    facts: dict[str, str]
+    noise: Mapping[str, float]
+    """How far two runs of the same peer differ at most, by load; empty when no peer took part twice."""
+    facts: Mapping[str, str]
     rounds: Mapping[str, Any]
 
     @classmethod
@@ -58,118 +79,243 @@ class Page:
         cls, scenario: Scenario, rows: Sequence[Row], pace: Pace, seats: Seats, versions: Mapping[str, str]
     ) -> Page:
         """Makes the page of rows that are filled."""
-        again = next((row for row in rows if row.again and row.is_valid), None)
-        first = next((row for row in rows if again and row.peer is again.peer and not row.again), None)
-        floor = noise(first.rates, again.rates) if first and again and first.is_valid else None
-        static = next((row for row in rows if row.peer.key == scenario.of and row.is_valid), None)
-        lines = [line(row, versions[row.peer.key], static, first, floor) for row in rows]
-        lines.sort(key=lambda each: -each.rate)
+        lines, noises = [], {}
+        for load in scenario.loads:
+            beside = Beside.of(rows, load, scenario.of)
+            if beside.noise is not None:
+                noises[load.name] = beside.noise
+            under = [beside.line(row, versions[row.peer.key]) for row in rows if row.takes(load)]
+            lines += sorted(under, key=lambda each: -each.rate)
         facts = {
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
             "machine": f"{len(seats.server)} CPUs for servers, {len(seats.load)} for the load",
             "kernel": platform.release(),
             "python": platform.python_version(),
-            "rounds": f"{pace.rounds}, each {pace.duration} after {pace.warm_up} of warm-up, in random order",
+            "rounds": str(pace),
         }
-        rounds = {row.name: {"full": row.full, "half": row.half} for row in rows}
-        return cls(scenario, lines, floor, facts, rounds)
+        rounds = {row.name: {load: by_round(shots) for load, shots in row.shots.items()} for row in rows}
+        return cls(scenario, lines, noises, facts, rounds)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the page for programs, every report of every round in it."""
+        scenario = asdict(self.scenario) | {"allowed": sorted(self.scenario.allowed)}
         return {
             "schema": "adyton-compare/1",
-            "scenario": asdict(self.scenario),
+            "scenario": scenario,
             "facts": self.facts,
             "noise": self.noise,
-            "lines": [asdict(each) for each in self.lines],
+            "lines": [finite(asdict(each)) for each in self.lines],
             "rounds": self.rounds,
         }
 
 
-def line(row: Row, version: str, static: Row | None, ours: Row | None, floor: float | None) -> Line:
-    """Returns the row of one peer, with its figures if it has any."""
-    bare = Line(row.name, version, row.peer.shown(), row.why_not, row.rounds)
-    if not row.is_valid:
-        return bare
-    to_ours = ""
-    if ours is not None and ours is not row and ours.is_valid and floor is not None:
-        to_ours = verdict(ratios(row.rates, ours.rates), floor)
-    half = bool(row.half)
-    return Line(
-        bare.name,
-        version,
-        bare.command,
-        [],
-        row.rounds,
-        rate=row.middle(lambda report: report["rate"]),
-        rate_spread=interval(list(row.rates.values())),
-        of_thousand=1000
-        * row.middle(lambda report: report["rate"])
-        / static.middle(lambda report: report["rate"])
-        if static
-        else 0.0,
-        to_ours=to_ours,
-        cpu_us=row.middle(lambda report: (report["server"] or {}).get("cpu_us_per_request", 0.0)),
-        p50_ms=row.middle(lambda report: report["response"]["p50_us"] / 1000, at_half=True) if half else 0.0,
-        p99_ms=row.middle(lambda report: report["response"]["p99_us"] / 1000, at_half=True) if half else 0.0,
-        memory_mib=row.middle(lambda report: (report["server"] or {}).get("pss_bytes", 0) / 2**20),
-    )
+def by_round(shots: Mapping[int, Shot]) -> dict[int, dict[str, Any]]:
+    """Returns shots as JSON has them, in which there is no infinity."""
+    return {number: finite(asdict(shot)) for number, shot in shots.items()}
 
 
-TITLES = ("requests/s", "between", "rounds", "of 1000", "CPU us", "p50 ms", "p99 ms", "MiB", "beside ours")
+def finite(table: dict[str, Any]) -> dict[str, Any]:
+    """Returns a table with text where a number has no end."""
+    return {name: "never" if value == math.inf else value for name, value in table.items()}
 
 
-def cells(each: Line) -> list[str]:
-    """Returns the figures of a row as text; INVALID in their place if there are none."""
-    if each.problems:
-        return ["INVALID", *[""] * (len(TITLES) - 1)]
-    low, high = each.rate_spread
+@dataclass(frozen=True)
+class Beside:
+    """What the rows under one load are compared with."""
+
+    load: Load
+    ours: Row | None
+    """The peer that takes part twice, when both times are valid."""
+    static: Row | None
+    floor: Row | None
+    noise: float | None
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], load: Load, static: str) -> Beside:
+        """Finds them."""
+        valid = [row for row in rows if row.is_valid(load)]
+        again = next((row for row in valid if row.again), None)
+        first = next((row for row in valid if again and row.peer is again.peer and not row.again), None)
+        ours = first if first and again and first.size == again.size else None
+        keyed = {row.peer.key: row for row in reversed(valid)}
+        differ = noise(ours.rates(load), again.rates(load)) if ours and again else None
+        return cls(load, ours, keyed.get(static), keyed.get(FLOOR), differ)
+
+    def line(self, row: Row, version: str) -> Line:
+        """Returns one row, with its figures if it has any."""
+        load = self.load
+        bare = (row.name, load.name, version, row.peer.shown(), row.why_not(load))
+        if not row.is_valid(load):
+            return Line(*bare)
+        shots = list(row.shots[load.name].values())
+        rate, cpu_us = row.middle(load, lambda shot: shot.rate), row.middle(load, lambda shot: shot.cpu_us)
+        of_thousand = rate / self.static.middle(load, lambda shot: shot.rate) if self.static else None
+        floor_us = self.floor.middle(load, lambda shot: shot.cpu_us) if self.floor else 0.0
+        to_ours, says = self.to_ours(row)
+        timed = [shot for shot in shots if shot.half or not load.half]
+        return Line(
+            *bare,
+            rounds=len(shots),
+            rate=rate,
+            rate_interval=interval(list(row.rates(load).values())),
+            of_thousand=1000 * of_thousand if of_thousand is not None else None,
+            to_ours=to_ours,
+            verdict=says,
+            cpu_us=cpu_us,
+            of_floor=cpu_us / floor_us if floor_us else None,
+            p50_ms=middle(timed, lambda shot: shot.percentile_ms("p50_us")),
+            p99_ms=middle(timed, lambda shot: shot.percentile_ms("p99_us")),
+            errors=sum(shot.errors for shot in shots),
+            answered_percent=row.middle(load, lambda shot: shot.answered_percent),
+            memory_mib=middle(shots, lambda shot: shot.memory_mib),
+            megabytes=row.middle(load, lambda shot: shot.megabytes),
+            goodput=row.middle(load, lambda shot: shot.goodput),
+            beside_rate=middle(shots, lambda shot: shot.beside_rate),
+            recovered_s=middle(shots, lambda shot: shot.recovered_s),
+            unsteady=sum(not shot.is_steady for shot in shots),
+        )
+
+    def to_ours(self, row: Row) -> tuple[tuple[float, float, float] | None, str]:
+        """Returns the ratio to our row with its interval, and what it says."""
+        if self.ours is None or self.ours is row or self.noise is None:
+            return None, ""
+        values = ratios(row.rates(self.load), self.ours.rates(self.load))
+        if not values:
+            return None, ""
+        return (median(values), *interval(values)), verdict(values, self.noise)
+
+
+def middle(shots: Sequence[Shot], figure: Callable[[Shot], float | None]) -> float | None:
+    """Returns the median of a figure that need not be there."""
+    values = [value for shot in shots if (value := figure(shot)) is not None]
+    return median(values) if values else None
+
+
+def to_ours_text(each: Line) -> str:
+    """The ratio with its interval; where it is no difference, that."""
+    if each.to_ours is None:
+        return ""
+    if each.verdict == "no difference":
+        return each.verdict
+    ratio, low, high = each.to_ours
+    return f"{ratio:.2f} ({low:.2f}..{high:.2f})"
+
+
+def number(value: float | None, form: str) -> str:
+    """A number, or nothing."""
+    return "" if value is None else "never" if value == math.inf else format(value, form)
+
+
+FIGURES: dict[str, Callable[[Line], str]] = {
+    "requests/s": lambda each: f"{each.rate:,.0f}",
+    "between": lambda each: f"{each.rate_interval[0]:,.0f}..{each.rate_interval[1]:,.0f}",
+    "of 1000": lambda each: number(each.of_thousand, ".0f"),
+    "CPU us": lambda each: f"{each.cpu_us:.1f}",
+    "x floor": lambda each: number(each.of_floor, ".2f"),
+    "p50 ms": lambda each: number(each.p50_ms, ".2f"),
+    "p99 ms": lambda each: number(each.p99_ms, ".2f"),
+    "errors": lambda each: str(each.errors),
+    "answered %": lambda each: f"{each.answered_percent:.1f}",
+    "MiB": lambda each: number(each.memory_mib, ".1f"),
+    "MB/s": lambda each: f"{each.megabytes:.1f}",
+    "goodput/s": lambda each: f"{each.goodput:,.0f}",
+    "beside/s": lambda each: number(each.beside_rate, ",.0f"),
+    "recovers s": lambda each: number(each.recovered_s, ".2f"),
+    "beside ours": to_ours_text,
+}
+"""What a column shows, by its title."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text: the first cell of each is a name."""
+
+    title: str
+    head: list[str]
+    rows: list[list[str]]
+
+
+def tables(page: Page) -> list[Table]:
+    """Returns one table with a column for each figure; or, of several loads, one for each figure."""
+    figures, loads = page.scenario.figures, page.scenario.loads
+    if len(loads) == 1:
+        return [Table("", list(figures), [[each.name, *cells(each, figures)] for each in page.lines])]
+    by_name: dict[str, dict[str, Line]] = {}
+    for each in page.lines:
+        by_name.setdefault(each.name, {})[each.load] = each
+    heads = [load.name for load in loads]
     return [
-        f"{each.rate:,.0f}",
-        f"{low:,.0f}..{high:,.0f}",
-        str(each.rounds),
-        f"{each.of_thousand:.0f}" if each.of_thousand else "",
-        f"{each.cpu_us:.1f}",
-        f"{each.p50_ms:.2f}",
-        f"{each.p99_ms:.2f}",
-        f"{each.memory_mib:.1f}",
-        each.to_ours,
+        Table(figure, heads, [[name, *across(lines, heads, figure)] for name, lines in by_name.items()])
+        for figure in figures
     ]
 
 
-def table(page: Page) -> str:
+def cells(each: Line, figures: Sequence[str]) -> list[str]:
+    """Returns the figures of a row as text; INVALID in their place if there are none."""
+    if each.problems:
+        return ["INVALID", *[""] * (len(figures) - 1)]
+    return [FIGURES[figure](each) for figure in figures]
+
+
+def across(lines: Mapping[str, Line], loads: Sequence[str], figure: str) -> list[str]:
+    """Returns one figure of a row under each load; nothing where it took no part."""
+    return ["".join(cells(lines[load], [figure])) if load in lines else "" for load in loads]
+
+
+def text(page: Page) -> str:
     """Returns the page for a terminal."""
-    rows = [["", *TITLES], *[[each.name, *cells(each)] for each in page.lines]]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     out = [f"{page.scenario.name}: {page.scenario.question}", ""]
-    for row in rows:
-        first, *others = [
-            cell.ljust(width) if column == 0 else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        out.append("  ".join([first, *others]).rstrip())
-    out += ["", *notes(page), ""]
+    for each in tables(page):
+        rows = [[each.title, *each.head], *each.rows]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        for row in rows:
+            first, *others = [
+                cell.ljust(width) if column == 0 else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ]
+            out.append("  ".join([first, *others]).rstrip())
+        out.append("")
+    out += [*notes(page), "", textwrap.fill(page.scenario.classic, WIDTH), ""]
     return "\n".join(out)
 
 
 def notes(page: Page) -> list[str]:
-    """Returns what stands below the table."""
+    """Returns what stands below the tables."""
     out = []
-    if page.noise is not None:
+    if page.noise:
+        differ = 100 * max(page.noise.values())
+        out.append(f"Two runs of the same server differ by up to {differ:.1f} %; less is no difference.")
+    if any(load.half for load in page.scenario.loads):
+        out.append("Times are those at half of the rate, from when requests were due.")
+    if "x floor" in page.scenario.figures and all(each.of_floor is None for each in page.lines):
         out.append(
-            f"Two runs of the same server differ by up to {100 * page.noise:.1f} %; less is no difference."
+            "There is nothing in `x floor`: the floor took no part, or has no figures. It needs a C compiler."
         )
-    out.append("Times are those at half of the rate, from when requests were due.")
-    out += [f"{each.name}: {problem}" for each in page.lines for problem in each.problems]
-    return out
+    unsteady = dict.fromkeys(each.name for each in page.lines if each.unsteady)
+    if unsteady:
+        out.append(f"Measured although not yet as fast as just before, within 5 %: {'; '.join(unsteady)}.")
+    out += [f"{label(each)}: {problem}" for each in page.lines for problem in each.problems]
+    return list(dict.fromkeys(out))
+
+
+def label(each: Line) -> str:
+    """The row and the load that a note is about."""
+    return f"{each.name}, {each.load}" if each.load else each.name
 
 
 def markdown(page: Page) -> str:
     """Returns the page as Markdown."""
+    versions = {each.name: each.version for each in page.lines}
     out = [f"# {page.scenario.name}", "", page.scenario.question, ""]
     out += [f"- {name}: {fact}" for name, fact in page.facts.items()]
-    out += ["", f"| server | version | {' | '.join(TITLES)} |", "| --- | --- |" + " ---: |" * len(TITLES)]
-    out += [f"| {each.name} | {each.version} | {' | '.join(cells(each))} |" for each in page.lines]
+    for each in tables(page):
+        out += ["", f"## {each.title}"] if each.title else []
+        out += [
+            "",
+            f"| server | version | {' | '.join(each.head)} |",
+            "| --- | --- |" + " ---: |" * len(each.head),
+        ]
+        out += [f"| {row[0]} | {versions[row[0]]} | {' | '.join(row[1:])} |" for row in each.rows]
     out += ["", *[f"{note}\n" for note in notes(page)], page.scenario.classic, "", "## Command lines", ""]
     commands = dict.fromkeys((each.name, each.command) for each in page.lines)
     out += [f"- {name}: `{command}`" for name, command in commands]

@@ -1,73 +1,50 @@
-"""Rounds: each starts every peer once, in an order of its own, and loads it."""
+"""Rounds: each starts every peer once, in an order of its own, and puts every load of the scenario on it."""
 
 from __future__ import annotations
 
 import json
+import math
 import random
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from adyton.compare.application import BODY
-from adyton.compare.peers import PeerError, Seats, running, seated
+from adyton.compare import pages, processes
+from adyton.compare.rows import Row, Shot
+from adyton.compare.running import PeerError, Seats, Size, is_right, running, seated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from adyton.compare.peers import Peer
-    from adyton.compare.scenarios import Scenario
+    from adyton.compare.running import Server
+    from adyton.compare.scenarios import Load, Scenario
 
-AGAIN = " (again)"
-"""Behind the name of the peer that takes part twice."""
-
-
-@dataclass
-class Row:
-    """What one peer has shown, a report of ``adyton bench`` for each round."""
-
-    peer: Peer
-    again: bool = False
-    full: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """By the number of the round: closed loop, as fast as it can."""
-    half: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """Open loop, at half of that rate."""
-    problems: list[str] = field(default_factory=list)
-    """What the server did wrong, or this program: then there are no figures."""
-    spoilt: list[str] = field(default_factory=list)
-    """Rounds that others on the machine have spoilt: these do not count."""
-
-    @property
-    def name(self) -> str:
-        """The name in the table."""
-        return self.peer.name + AGAIN * self.again
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds count."""
-        return len(self.full)
-
-    @property
-    def rates(self) -> dict[int, float]:
-        """Right answers a second, by round."""
-        return {number: report["rate"] for number, report in self.full.items()}
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether there are figures, and nothing was wrong with any of them."""
-        return bool(self.full) and not self.problems
-
-    @property
-    def why_not(self) -> list[str]:
-        """Why there are no figures; empty when there are."""
-        return list(dict.fromkeys(self.problems or ([] if self.full else self.spoilt)))
-
-    def middle(self, figure: Callable[[dict[str, Any]], float], *, at_half: bool = False) -> float:
-        """Returns the median of a figure over the rounds."""
-        return median(figure(report) for report in (self.half if at_half else self.full).values())
+BENCH = (sys.executable, "-m", "adyton", "bench", "--json")
+START_S, BENCH_S = 0.7, 0.8
+"""What a start takes, and a run of ``adyton bench`` besides its measurement, on a quiet machine."""
+QUICK_S = 90.0
+"""How long a quick comparison is meant to take."""
+QUICK_ROUNDS = (3, 2, 1)
+"""As many rounds as fit."""
+QUICK_DURATIONS_S = (0.2, 1.0)
+"""The shortest and the longest measurement of a quick comparison."""
+LEAD_S = 0.3
+"""Load before each measurement, while connections are made and the first answers come."""
+STEADY = 0.05
+"""Two measurements that differ by less, one after the other: the peer is warm."""
+HALVED_MIN = 2
+"""A rate below this has no half that could be offered."""
+KNOWN = {"foreign-load"}
+"""What works behind the server that listens, such as the uWSGI behind nginx, is no stranger here."""
+SPOILS = {"steal"}
+"""Of a round in which the machine was given to others nothing can be said."""
+RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0
+"""A peer is itself again after so many answers within that time; after the last nobody waits any longer."""
 
 
 @dataclass(frozen=True)
@@ -75,17 +52,64 @@ class Pace:
     """How long all of it takes."""
 
     rounds: int
-    duration: str
-    warm_up: str
+    seconds: float
+    """Of each measurement."""
+    warm_up_s: float
+    """Of the first load, before anything is measured."""
+    tries: int
+    """A peer is measured so often at most, until it is as fast as the time before."""
+    halves: int
+    """In how many rounds half of the load is offered, too."""
     seed: int = 1
     """What the order of the peers in each round is made of."""
 
+    @classmethod
+    def quick(cls, scenario: Scenario, rows: Sequence[Row]) -> Pace:
+        """Fits as many rounds as possible into a minute and a half, or one."""
+        runs = len(scenario.loads) + len({load.pages for load in scenario.loads})
+        halves = sum(bool(load.half) for load in scenario.loads)
+        shortest, longest = QUICK_DURATIONS_S
+        shortest = max(shortest, scenario.seconds_min)
+        for rounds in QUICK_ROUNDS:
+            benches = len(rows) * (rounds * runs + halves)
+            left = QUICK_S - rounds * len(rows) * START_S - benches * BENCH_S
+            seconds = left / benches
+            if seconds >= shortest:
+                break
+        seconds = max(shortest, min(longest, round(seconds, 1)))
+        return cls(rounds, seconds, warm_up_s=seconds, tries=2, halves=1)
 
-QUICK = Pace(rounds=3, duration="500ms", warm_up="300ms")
-PUBLISH = Pace(rounds=10, duration="10s", warm_up="3s")
+    @classmethod
+    def publish(cls) -> Pace:
+        """As long as honest figures need."""
+        return cls(rounds=10, seconds=10.0, warm_up_s=3.0, tries=4, halves=10)
 
-HALVED_MIN = 2
-"""A rate below this has no half that could be offered."""
+    def __str__(self) -> str:
+        """How a page tells it."""
+        return (
+            f"{self.rounds}, each {self.seconds:g} s after {self.warm_up_s:g} s of warm-up, in random order"
+        )
+
+
+def rows_of(peers: Sequence[Peer], scenario: Scenario, seats: Seats, twice: str) -> list[Row]:
+    """Returns the rows of the peers that have what a scenario asks for; one peer takes part twice."""
+    cpus = len(seats.server)
+    takes = [peer for peer in peers if any(load.asked <= peer.places.keys() for load in scenario.loads)]
+    rows = [Row(peer, size) for peer in takes for size in sizes_of(peer, scenario, cpus)]
+    again = next((row for row in rows if row.peer.key == twice), None)
+    return rows + ([Row(again.peer, again.size, again=True)] if again else [])
+
+
+def sizes_of(peer: Peer, scenario: Scenario, cpus: int) -> list[Size]:
+    """Returns the sizes that a peer is tried with: only those that it can be told, in a sweep."""
+    if not scenario.sizes:
+        return [Size.usual(cpus)]
+    text = " ".join([*peer.lines(sized=True), *peer.files.values()])
+    many, threaded = "{processes}" in text or "{workers}" in text, "{threads}" in text
+    if not many and not threaded:
+        return []
+    pairs = [(each * cpus if many else 1, threads if threaded else 1) for each, threads in scenario.sizes]
+    return [Size(processes, threads, processes, swept=True) for processes, threads in dict.fromkeys(pairs)]
 
 
 def compare(
@@ -101,61 +125,122 @@ def compare(
             try:
                 measure(scenario, row, number, pace, seats)
             except PeerError as error:
-                row.problems.append(str(error))
+                for load in filter(row.takes, scenario.loads):
+                    row.note(row.problems, load, [str(error)])
 
 
 def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats) -> None:
-    """Starts a peer, loads it fully and at half of its rate, and ends it."""
-    common = (*scenario.load, "-d", pace.duration, "--warm-up", pace.warm_up)
-    with running(row.peer, seats) as url:
-        full = bench(url, common, seats)
-        if keep(row, full, "full load"):
-            row.full[number] = full
-        if full["rate"] >= HALVED_MIN:
-            half = bench(url, (*common, "--rate", str(int(full["rate"] / 2))), seats)
-            if keep(row, half, "half load"):
-                row.half[number] = half
+    """Starts a peer, puts every load on it that it has the pages for, and ends it."""
+    with running(row.peer, scenario.asked, row.size, seats.server) as server:
+        capacity = 0.0
+        warm: set[tuple[str, ...]] = set()
+        for load in filter(row.takes, scenario.loads):
+            rate = capacity * load.times
+            if load.times and rate < 1:
+                row.note(row.problems, load, ["it shows no rate of which a multiple could be offered"])
+                continue
+            shoot = once if load.pages in warm else settled
+            warm.add(load.pages)
+            try:
+                shot = shoot(load, rate, server, pace, seats)
+                if load.half and number < pace.halves and shot.rate >= HALVED_MIN:
+                    offered = replace(load, options=load.half)
+                    half = once(offered, shot.rate / 2, server, pace, seats).reports
+                    if are_good(scenario, row, load, half, "half load"):
+                        shot = replace(shot, half=half)
+            except PeerError as error:
+                row.note(row.problems, load, [str(error)])
+                continue
+            capacity = shot.rate if load.is_closed else capacity
+            if scenario.recovers:
+                shot = replace(shot, recovered_s=recovery_s(load, server))
+            if are_good(scenario, row, load, shot.reports, "full load"):
+                row.shots.setdefault(load.name, {})[number] = shot
 
 
-def keep(row: Row, report: dict[str, Any], load: str) -> bool:
-    """Tells whether a report is one of the figures; notes it among the problems or what was spoilt if not."""
+def settled(load: Load, rate: float, server: Server, pace: Pace, seats: Seats) -> Shot:
+    """Puts a load on a peer until it is as fast as the time before, or has been tried often enough."""
+    before = once(load, rate, server, replace(pace, seconds=pace.warm_up_s), seats).rate
+    for _ in range(pace.tries):
+        shot = once(load, rate, server, pace, seats)
+        if abs(shot.rate - before) <= STEADY * shot.rate:
+            return shot
+        before = shot.rate
+    return replace(shot, is_steady=False)
+
+
+def once(load: Load, rate: float, server: Server, pace: Pace, seats: Seats) -> Shot:
+    """Puts a load on a peer once; with a rate it is an open loop."""
+    offered = ("--rate", str(int(max(1, rate / len(load.pages))))) if rate else ()
+    timing = ("-d", f"{int(1000 * pace.seconds)}ms", "--warm-up", f"{int(1000 * LEAD_S)}ms")
+    runs = [(page, (*load.options, *offered, *timing)) for page in load.pages]
+    if load.beside:
+        page, *options = load.beside
+        runs.append((page, (*options, *timing)))
+    leaders = set(server.leaders)
+    before = processes.cpu_s(leaders)
+    reports = bench([(server.urls[page], pages.body(page), options) for page, options in runs], seats)
+    # What was spent before the measurement is taken off: it was as busy then.
+    spent = (processes.cpu_s(leaders) - before) * pace.seconds / (pace.seconds + LEAD_S)
+    beside = reports.pop() if load.beside else None
+    return Shot(reports, spent, processes.memory_bytes(leaders), beside=beside)
+
+
+def are_good(scenario: Scenario, row: Row, load: Load, reports: list[dict[str, Any]], when: str) -> bool:
+    """Tells whether reports are figures; notes among the problems, or what was spoilt, why not."""
+    allowed = KNOWN | scenario.allowed
     why = {
-        reason["gate"]: f"{load}: {reason['why']}"
+        reason["gate"]: f"{when}: {reason['why']}"
+        for report in reports
         for reason in report["invalid"]
-        if reason["gate"] not in KNOWN
+        if reason["gate"] not in allowed
     }
-    if set(why) == SPOILS:
-        row.spoilt += why.values()
-    else:
-        row.problems += [text for gate, text in why.items() if gate not in SPOILS]
+    if any(report["counts"]["wrong_body"] for report in reports):
+        why["answers"] = f"{when}: answers were wrong"
+    row.note(row.problems, load, [text for gate, text in why.items() if gate not in SPOILS])
+    row.note(row.spoilt, load, [text for gate, text in why.items() if gate in SPOILS])
     return not why
 
 
-KNOWN = {"foreign-load"}
-"""What works behind the server that listens, such as the uWSGI behind nginx, is no stranger here."""
-
-SPOILS = {"steal"}
-"""Of a round in which the machine was given to others nothing can be said."""
-
-
-def bench(url: str, options: Sequence[str], seats: Seats) -> dict[str, Any]:
-    """Runs ``adyton bench`` on the CPUs of the load, and returns its report."""
+def bench(runs: Sequence[tuple[str, bytes, tuple[str, ...]]], seats: Seats) -> list[dict[str, Any]]:
+    """Runs ``adyton bench`` on the CPUs of the load, several at the same time, and returns their reports."""
     with tempfile.TemporaryDirectory(prefix="adyton-compare-") as name, seated(seats.load):
-        expected = Path(name) / "expected"
-        expected.write_bytes(BODY)
-        command = [
-            sys.executable,
-            "-m",
-            "adyton",
-            "bench",
-            url,
-            *options,
-            "--expect-body",
-            str(expected),
-            "--json",
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
-    if not done.stdout:
-        raise PeerError(done.stderr.strip())
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
+        started = []
+        for number, (url, body, options) in enumerate(runs):
+            expected = Path(name) / str(number)
+            expected.write_bytes(body)
+            command = [*BENCH, url, *options, "--expect-body", str(expected)]
+            pipe = subprocess.PIPE
+            started.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))  # noqa: S603 - our own
+        said = [process.communicate() for process in started]
+    for out, error in said:
+        if not out:
+            raise PeerError(error.strip())
+    return [json.loads(out) for out, _ in said]
+
+
+def recovery_s(load: Load, server: Server) -> float:
+    """Returns how long after a load the peer is itself again: the first of some prompt answers in a row."""
+    page = load.pages[0]
+    port, path = place_of(server.urls[page])
+    began = time.monotonic()
+    since, prompt = began, 0
+    while prompt < RECOVERED_IN_A_ROW:
+        asked = time.monotonic()
+        if asked - began > RECOVERY_S:
+            return math.inf
+        if (
+            is_right(port, path, pages.body(page), timeout_s=RECOVERY_S)
+            and time.monotonic() - asked < RECOVERED_S
+        ):
+            since, prompt = (since if prompt else asked), prompt + 1
+        else:
+            prompt = 0
+    return since - began
+
+
+def place_of(url: str) -> tuple[int, str]:
+    """Returns the port and the path of a URL."""
+    _, _, rest = url.partition("127.0.0.1:")
+    port, _, path = rest.partition("/")
+    return int(port), f"/{path}"

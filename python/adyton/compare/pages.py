@@ -1,0 +1,76 @@
+"""The pages that are asked for: what their bodies must be, and where each kind of peer has them."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from adyton.compare.served.application import BODY, COMPUTED, rendered
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PICTURES = {f"picture-{number}.jpg": 10_000 * number for number in range(1, 7)}
+"""The gallery: as many as a browser asks for at once, with their sizes in bytes."""
+FILES = {"file.jpg": 350 * 1024, **PICTURES}
+ARTICLES = [
+    (
+        number,
+        f"Lyre & plectrum no. {number}",
+        100 + 7 * number,
+        f"Strung by hand, tuned in mode {number}. " * 3,
+    )
+    for number in range(1, 43)
+]
+"""42 of them make a page of 7 KB."""
+
+
+def noise(name: str, size: int) -> bytes:
+    """Returns bytes that cannot be packed, as those of pictures; always the same for a name."""
+    return random.Random(name).randbytes(size)  # noqa: S311 - no secret
+
+
+BODIES = {
+    "hello": BODY,
+    "page": rendered(ARTICLES),
+    "wait": BODY,
+    "compute": b"%d\n" % COMPUTED,
+} | {name: noise(name, size) for name, size in FILES.items()}
+"""What is right, byte by byte, by the name of the page."""
+
+QUICK = {"hello": "/", "page": "/page", "wait": "/wait", "compute": "/compute"}
+MOUNTED = {f"static {name}": f"/static/{name}" for name in FILES}
+PLACES: dict[str, dict[str, str]] = {
+    "python": QUICK | {name: f"/files/{name}" for name in FILES},
+    "asgi": QUICK,
+    "php": {"hello": "/hello.php", "page": "/page.php"},
+    "hello": {"hello": "/"},
+    "mount": MOUNTED,
+    "static": MOUNTED | {"hello": "/static/hello.txt"},
+}
+"""The paths of the pages, by what a peer serves. ``mount`` is a folder of files beside an application."""
+
+
+def body(page: str) -> bytes:
+    """Returns the right body of a page, through whatever it is served."""
+    return BODIES[page.removeprefix("static ")]
+
+
+def write_pages(served: Path, work: Path) -> None:
+    """Writes all that is served: ``app`` has the programs and the database, ``files/static`` the files."""
+    # A copy, because servers with users of their own must be able to read it.
+    app = work / "app"
+    shutil.copytree(served, app, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in app.iterdir():
+        file.chmod(0o755)
+    with closing(sqlite3.connect(app / "articles.db")) as database, database:
+        database.execute("CREATE TABLE articles (number INTEGER PRIMARY KEY, name, price, text)")
+        database.executemany("INSERT INTO articles VALUES (?, ?, ?, ?)", ARTICLES)
+    static = work / "files" / "static"
+    static.mkdir(parents=True)
+    (static / "hello.txt").write_bytes(BODY)
+    for name in FILES:
+        (static / name).write_bytes(BODIES[name])

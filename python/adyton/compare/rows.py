@@ -1,0 +1,151 @@
+"""Rows: what one peer has shown, by load and by round."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from adyton.compare.scenarios import DEADLINE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from adyton.compare.peers import Peer
+    from adyton.compare.running import Size
+    from adyton.compare.scenarios import Load
+
+AGAIN = " (again)"
+"""Behind the name of the peer that takes part twice."""
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One load in one round: a report of ``adyton bench`` for each page, and what the processes took."""
+
+    reports: list[dict[str, Any]]
+    cpu_s: float
+    """CPU time of all processes of the peer."""
+    memory_bytes: int | None
+    half: list[dict[str, Any]] = field(default_factory=list)
+    """The same at half of the rate."""
+    beside: dict[str, Any] | None = None
+    """The report of the page that was loaded meanwhile."""
+    recovered_s: float | None = None
+    """From the end of the load until the peer was itself again; infinite when that took too long."""
+    is_steady: bool = True
+    """Whether it was as fast as in the load before, or it was not asked."""
+
+    @property
+    def rate(self) -> float:
+        """Right answers a second."""
+        return float(sum(report["rate"] for report in self.reports))
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU time for each request that was answered."""
+        answers = sum(answered(report) for report in [*self.reports, *filter(None, [self.beside])])
+        return 1e6 * self.cpu_s / answers if answers else 0.0
+
+    @property
+    def memory_mib(self) -> float | None:
+        """Proportional memory, if it may be looked at."""
+        return None if self.memory_bytes is None else self.memory_bytes / 2**20
+
+    @property
+    def beside_rate(self) -> float | None:
+        """Right answers a second of the page that was loaded meanwhile."""
+        return None if self.beside is None else float(self.beside["rate"])
+
+    @property
+    def errors(self) -> int:
+        """Requests without a right answer, with those that found no connection."""
+        return sum(failed(report) for report in [*self.reports, *self.half])
+
+    @property
+    def answered_percent(self) -> float:
+        """Right answers of a hundred requests that were due; what is under way at the end has none."""
+        due = sum(report["counts"]["sent"] + report["never_sent"] for report in self.reports)
+        return float(100 * sum(report["counts"]["right"] for report in self.reports) / due) if due else 0.0
+
+    @property
+    def megabytes(self) -> float:
+        """A second, of bodies."""
+        return float(sum(report["body_bytes"] / report["seconds"] for report in self.reports) / 1e6)
+
+    @property
+    def goodput(self) -> float:
+        """Right answers a second within the deadline, from when they were due."""
+        return float(sum(report["rate"] * in_time(report) for report in self.reports))
+
+    def percentile_ms(self, name: str) -> float:
+        """Returns a percentile: of the slowest page; at half load, if that was offered."""
+        times = [report["response"] or report["service"] for report in self.half or self.reports]
+        return float(max(each[name] / 1000 if each["count"] else math.inf for each in times))
+
+
+def answered(report: dict[str, Any]) -> int:
+    """Returns how many requests the server has worked on to the end."""
+    counts = report["counts"]
+    return int(counts["right"] + counts["wrong_status"] + counts["wrong_body"])
+
+
+def failed(report: dict[str, Any]) -> int:
+    """Returns how many requests have no right answer."""
+    counts = report["counts"]
+    wrong = counts["wrong_status"] + counts["wrong_body"] + counts["connection_error"] + counts["timeout"]
+    return int(wrong + report["never_sent"])
+
+
+def in_time(report: dict[str, Any]) -> float:
+    """Returns which part of the right answers came before the deadline: 1.0 is all."""
+    below = [percent for percent, time_us in report["curve"] if time_us <= 1e6 * DEADLINE_S]
+    return max(below, default=0.0) / 100
+
+
+@dataclass
+class Row:
+    """One row of the page: a peer, as large as it was told to be."""
+
+    peer: Peer
+    size: Size
+    again: bool = False
+    shots: dict[str, dict[int, Shot]] = field(default_factory=dict)
+    """By the name of the load, and the number of the round."""
+    problems: dict[str, list[str]] = field(default_factory=dict)
+    """By the name of the load: what the server did wrong, or this program. Then there are no figures."""
+    spoilt: dict[str, list[str]] = field(default_factory=dict)
+    """Rounds that others on the machine have spoilt: these do not count."""
+
+    @property
+    def name(self) -> str:
+        """The name in the table."""
+        return self.peer.name + f", {self.size}" * self.size.swept + AGAIN * self.again
+
+    def takes(self, load: Load) -> bool:
+        """Tells whether the peer has the pages of a load."""
+        return load.asked <= self.peer.places.keys()
+
+    def rates(self, load: Load) -> dict[int, float]:
+        """Returns the right answers a second, by round."""
+        return {number: shot.rate for number, shot in self.shots.get(load.name, {}).items()}
+
+    def is_valid(self, load: Load) -> bool:
+        """Tells whether there are figures, and nothing was wrong with any of them."""
+        return bool(self.shots.get(load.name)) and not self.problems.get(load.name)
+
+    def why_not(self, load: Load) -> list[str]:
+        """Returns why there are no figures; nothing when there are."""
+        if self.is_valid(load):
+            return []
+        why = self.problems.get(load.name) or self.spoilt.get(load.name) or ["it was not measured"]
+        return list(dict.fromkeys(why))
+
+    def middle(self, load: Load, figure: Callable[[Shot], float]) -> float:
+        """Returns the median of a figure over the rounds."""
+        return median(figure(shot) for shot in self.shots[load.name].values())
+
+    def note(self, where: dict[str, list[str]], load: Load, why: Sequence[str]) -> None:
+        """Notes what was wrong with a load."""
+        where.setdefault(load.name, []).extend(why)

@@ -1,0 +1,215 @@
+"""Peers while they run: started on their CPUs, asked until every page is right, and ended."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adyton.compare import pages
+from adyton.compare.peers import HERE, SYSTEM, command_of, replaced, words_of
+from adyton.compare.processes import of_sessions, stat_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from adyton.compare.peers import Peer
+
+START_S = 20.0
+"""From start to right answers at the most."""
+STOP_S = 10.0
+"""From SIGTERM to the end; then SIGKILL."""
+LOOK_S = 0.05
+"""Between two looks whether it answers."""
+
+
+class PeerError(Exception):
+    """A peer does not start, or does not answer."""
+
+
+@dataclass(frozen=True)
+class Seats:
+    """Which CPUs the server has, and which the load."""
+
+    server: frozenset[int]
+    load: frozenset[int]
+
+    @classmethod
+    def of_this_machine(cls) -> Seats:
+        """Half of the CPUs for each; with one CPU both share it."""
+        cpus = sorted(os.sched_getaffinity(0))
+        half = max(1, len(cpus) // 2)
+        return cls(frozenset(cpus[:half]), frozenset(cpus[half:] or cpus))
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many processes and threads a peer is told to have, where it can be told."""
+
+    processes: int
+    threads: int
+    workers: int
+    """Processes that serve one request at a time, of which gunicorn's documentation wants more."""
+    swept: bool = False
+
+    @classmethod
+    def usual(cls, cpus: int) -> Size:
+        """As the documentation of most has it: a process for each CPU."""
+        return cls(cpus, 4, 2 * cpus + 1)
+
+    def __str__(self) -> str:
+        """Processes and threads."""
+        return f"{self.processes} x {self.threads}"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A peer that runs."""
+
+    urls: Mapping[str, str]
+    """By the names of the pages."""
+    leaders: frozenset[int]
+    """Its processes are those of these sessions."""
+
+
+@contextlib.contextmanager
+def seated(cpus: frozenset[int]) -> Iterator[None]:
+    """Runs this process, and what it starts meanwhile, on these CPUs."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextlib.contextmanager
+def running(peer: Peer, asked: Iterable[str], size: Size, cpus: frozenset[int]) -> Iterator[Server]:
+    """Starts a peer, gives it when those pages are right that are asked for and it has, and ends it.
+
+    Raises :class:`PeerError` when it does not answer in time, with what it says.
+    """
+    with tempfile.TemporaryDirectory(prefix="adyton-compare-") as name:
+        work = Path(name)
+        work.chmod(0o755)
+        port = free_port()
+        words = dict(words_of(peer)) | start_words(work, port, size)
+        write(peer, work, words)
+        processes: list[subprocess.Popen[bytes]] = []
+        try:
+            with seated(cpus), (work / "said").open("wb") as said:
+                for line in peer.lines(sized=size.swept):
+                    command = [*as_user(peer, work), *command_of(line, words)]
+                    processes.append(started(command, work, said.fileno()))
+            places = {page: path for page, path in peer.places.items() if page in asked}
+            wait_until_right(places, port, processes, work)
+            urls = {page: f"http://127.0.0.1:{port}{path}" for page, path in places.items()}
+            yield Server(urls, frozenset(process.pid for process in processes))
+        finally:
+            for process in reversed(processes):
+                stop(process)
+
+
+def start_words(work: Path, port: int, size: Size) -> dict[str, object]:
+    """What stands for the words in braces that every peer has."""
+    return {
+        **SYSTEM,
+        "port": port,
+        "work": work,
+        "files": work / "files",
+        "app": work / "app",
+        "processes": size.processes,
+        "threads": size.threads,
+        "workers": size.workers,
+    }
+
+
+def write(peer: Peer, work: Path, words: Mapping[str, object]) -> None:
+    """Writes the pages, the configurations that peers share, and the peer's own files."""
+    pages.write_pages(HERE / "served", work)
+    shared = {file.name: file.read_text("utf-8") for file in (HERE / "shared").iterdir()}
+    for name, text in (shared | dict(peer.files)).items():
+        (work / name).write_text(replaced(text.lstrip("\n"), words), "utf-8")
+
+
+def as_user(peer: Peer, work: Path) -> list[str]:
+    """Returns what stands before the command of a peer that is not started by root."""
+    if not peer.user or os.geteuid():
+        return []
+    shutil.chown(work, peer.user)
+    reads = ["--inh-caps", "+dac_read_search", "--ambient-caps", "+dac_read_search"]
+    return ["setpriv", "--reuid", peer.user, "--regid", peer.user, "--clear-groups", *reads]
+
+
+def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes]:
+    """Starts a program in a session of its own."""
+    # Nothing that the user has set for a server of his own.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ADYTON_")}
+    return subprocess.Popen(  # noqa: S603 - from our own files
+        command, cwd=work, env=environment, stdout=said, stderr=said, start_new_session=True
+    )
+
+
+def free_port() -> int:
+    """Returns a port that nobody listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def wait_until_right(
+    places: Mapping[str, str], port: int, processes: list[subprocess.Popen[bytes]], work: Path
+) -> None:
+    """Waits until the answer to every page is right."""
+    deadline = time.monotonic() + START_S
+    for page, path in places.items():
+        while not is_right(port, path, pages.body(page)):
+            ended = any(process.poll() is not None for process in processes)
+            if ended or time.monotonic() > deadline:
+                why = "ended at once" if ended else f"no right answer to {path} within {START_S:.0f} s"
+                raise PeerError(f"{why}: {last_words(work)}")
+            time.sleep(LOOK_S)
+
+
+def last_words(work: Path) -> str:
+    """Returns what a peer has said last, on its output or in its logs."""
+    logs = [work / "said", *work.glob("*.log")]
+    said = "\n".join(log.read_text("utf-8", "replace") for log in logs).strip().splitlines()
+    return " / ".join(said[-3:]) or "it says nothing"
+
+
+def is_right(port: int, path: str, body: bytes, timeout_s: float = 5.0) -> bool:
+    """Tells whether the server answers as it has to, over a new connection."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return (answer.status, answer.read()) == (http.HTTPStatus.OK, body)
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a program, and all that it has started."""
+    members = of_sessions({process.pid})
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_S)
+    for member in members:
+        now = stat_of(member.pid)
+        if now and now.session == member.session:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member.pid, signal.SIGKILL)
+    process.wait()

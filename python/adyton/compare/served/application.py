@@ -1,0 +1,128 @@
+"""The same pages from WSGI, ASGI, a plain handler and mod_python: quick ones, slow ones, and files."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+    from wsgiref.types import StartResponse, WSGIEnvironment
+
+    from adyton import Response
+
+HERE = Path(__file__).resolve().parent
+FILES = HERE.parent / "files" / "static"
+BODY = b"Hello World!"
+QUERY = "SELECT number, name, price, text FROM articles ORDER BY number"
+WAIT_S = 0.1
+"""How long the page takes that waits, as for a database or another server."""
+COMPUTE_TURNS = 60_000
+"""Turns of the loop in the page that computes: some milliseconds."""
+COMPUTED = sum(number * number % 7 for number in range(COMPUTE_TURNS))
+PART_BYTES = 65536
+"""A file is sent in parts of this size where the server has no wrapper for files."""
+
+own = threading.local()
+
+
+def connection() -> sqlite3.Connection:
+    """Returns the thread's connection to the database, which stays open from one request to the next."""
+    if not hasattr(own, "connection"):
+        own.connection = sqlite3.connect(f"file:{HERE / 'articles.db'}?mode=ro", uri=True)
+    kept: sqlite3.Connection = own.connection
+    return kept
+
+
+def rendered(articles: Iterable[tuple[int, str, int, str]]) -> bytes:
+    """Returns the page of these articles; page.php makes the same."""
+    rows = "".join(
+        f"<tr><td>{number}</td><td>{escape(name)}</td><td>{price}</td><td>{escape(text)}</td></tr>\n"
+        for number, name, price, text in articles
+    )
+    return f"<!DOCTYPE html>\n<title>Articles</title>\n<table>\n{rows}</table>\n".encode()
+
+
+def computed() -> bytes:
+    """Returns what took some milliseconds to compute."""
+    return b"%d\n" % sum(number * number % 7 for number in range(COMPUTE_TURNS))
+
+
+def body_of(path: str) -> bytes:
+    """Returns the body of a page that is made at once."""
+    if path == "/page":
+        return rendered(connection().execute(QUERY))
+    if path == "/compute":
+        return computed()
+    return BODY
+
+
+def file_of(path: str) -> Path | None:
+    """Returns the file that is sent through Python, if it is one."""
+    return FILES / path.rpartition("/")[2] if path.startswith("/files/") else None
+
+
+def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Answers for WSGI."""
+    path = environ["PATH_INFO"]
+    file = file_of(path)
+    if file:
+        start_response(
+            "200 OK", [("Content-Type", "image/jpeg"), ("Content-Length", str(file.stat().st_size))]
+        )
+        opened = file.open("rb")
+        if "wsgi.file_wrapper" in environ:
+            wrapped: Iterable[bytes] = environ["wsgi.file_wrapper"](opened, PART_BYTES)
+            return wrapped
+        return iter(lambda: opened.read(PART_BYTES), b"")
+    if path == "/wait":
+        time.sleep(WAIT_S)
+    body = body_of(path)
+    start_response("200 OK", [("Content-Type", "text/html"), ("Content-Length", str(len(body)))])
+    return [body]
+
+
+def page(request: Any) -> bytes | Response:  # noqa: ANN401 - Adyton need not be installed for the others
+    """Answers for a plain handler of Adyton's."""
+    file = file_of(request.path)
+    if file:
+        from adyton import Response  # noqa: PLC0415 - the same
+
+        return Response.file(file)
+    if request.path == "/wait":
+        time.sleep(WAIT_S)
+    return body_of(request.path)
+
+
+def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no types
+    """Answers for mod_python."""
+    file = file_of(request.uri)
+    if file:
+        request.content_type = "image/jpeg"
+        request.set_content_length(file.stat().st_size)
+        request.sendfile(str(file))
+        return 0
+    if request.uri == "/wait":
+        time.sleep(WAIT_S)
+    body = body_of(request.uri)
+    request.content_type = "text/html"
+    request.set_content_length(len(body))
+    request.write(body)
+    return 0
+
+
+async def asgi(scope: dict[str, Any], _receive: object, send: Callable[[Any], Awaitable[None]]) -> None:
+    """Answers for ASGI, where what waits gives its thread to others."""
+    path = scope["path"]
+    if path == "/wait":
+        import asyncio  # noqa: PLC0415 - only where there is a loop already
+
+        await asyncio.sleep(WAIT_S)
+    body = body_of(path)
+    headers = [(b"content-type", b"text/html"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,4 @@
+<?php
+// Twelve bytes.
+header('Content-Length: 12');
+echo 'Hello World!';

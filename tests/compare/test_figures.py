@@ -1,0 +1,132 @@
+"""What is made of rounds: ratios, noise, goodput, errors, and what the processes of a server took."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from adyton.compare import processes
+from adyton.compare.figures import interval, noise, ratios, verdict
+from adyton.compare.report import finite, number
+from adyton.compare.rows import Shot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FAMILY = """
+import os, subprocess, sys, time
+burn = "import time; end = time.process_time() + 0.2\\nwhile time.process_time() < end: pass"
+subprocess.run([sys.executable, "-c", burn], check=True)
+wait = "print('ready', flush=True); import time; time.sleep(60)"
+subprocess.Popen([sys.executable, "-c", wait], start_new_session=True)
+time.sleep(60)
+"""
+
+
+def test_ratios_are_those_of_rounds() -> None:
+    """Rounds that only one of two has do not count."""
+    assert [2.0, 1.5] == ratios({0: 10.0, 1: 7.0, 2: 9.0}, {0: 5.0, 2: 6.0, 3: 1.0})
+    assert noise({0: 100.0, 1: 100.0}, {0: 104.0, 1: 100.0}) == pytest.approx(0.04)
+    assert noise({}, {0: 1.0}) is None
+
+
+def test_what_is_a_difference() -> None:
+    """A ratio within the noise of the same thing twice is none."""
+    same, other = [0.99, 1.02, 1.0, 0.98, 1.01, 1.0], [1.2, 1.22, 1.19, 1.21, 1.2, 1.23]
+    low, high = interval(other)
+
+    assert 1.19 <= low < high <= 1.23
+    assert (0.9, 1.1) == interval([1.0, 0.9, 1.1])
+    assert ["no difference", "more", "no difference", "less"] == [
+        verdict(same, 0.02),
+        verdict(other, 0.02),
+        verdict(other, 0.25),
+        verdict([1 / ratio for ratio in other], 0.02),
+    ]
+
+
+def report(**more: Any) -> dict[str, Any]:
+    """Make the parts of a report of `adyton bench` that are looked at."""
+    counts = {
+        "sent": 100,
+        "right": 80,
+        "wrong_status": 5,
+        "wrong_body": 0,
+        "connection_error": 3,
+        "timeout": 2,
+    }
+    service = {"count": 80, "p50_us": 2_000.0, "p99_us": 9_000.0}
+    curve = [[50.0, 2_000.0], [90.0, 900_000.0], [100.0, 1_800_000.0]]
+    return {
+        "rate": 80.0,
+        "seconds": 1.0,
+        "counts": counts,
+        "never_sent": 20,
+        "body_bytes": 4_000_000,
+        "curve": curve,
+        "service": service,
+        "response": None,
+    } | more
+
+
+def test_shot() -> None:
+    """Pages that are loaded at the same time add up; what is late, wrong or never sent is no answer."""
+    shot = Shot([report(), report()], cpu_s=0.17, memory_bytes=2**21)
+
+    assert 160.0 == shot.rate
+    assert 60 == shot.errors
+    assert 144.0 == pytest.approx(shot.goodput)
+    assert 8.0 == pytest.approx(shot.megabytes)
+    assert 100 * 160 / 240 == pytest.approx(shot.answered_percent)
+    assert 1000.0 == pytest.approx(shot.cpu_us)
+    assert (2.0, 9.0) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
+    assert 2.0 == shot.memory_mib
+
+
+def test_times_are_those_at_half_load() -> None:
+    """Where half of the load was offered, times are from when its requests were due."""
+    half = report(response={"count": 80, "p50_us": 4_000.0, "p99_us": 8_000.0})
+    shot = Shot([report()], cpu_s=0.0, memory_bytes=None, half=[half])
+
+    assert (4.0, 8.0) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
+    assert shot.memory_mib is None
+    assert 60 == shot.errors
+
+
+def test_no_answer_has_no_time() -> None:
+    """Where no answer came, its time has no end: it is not 0, and JSON has a word for it."""
+    none = {"count": 0, "p50_us": 0.0, "p99_us": 0.0}
+    shot = Shot([report(), report(service=none)], cpu_s=0.0, memory_bytes=None)
+
+    assert math.inf == shot.percentile_ms("p50_us")
+    assert "never" == number(math.inf, ".2f")
+    assert {"p50_ms": "never", "rate": 1.0} == finite({"p50_ms": math.inf, "rate": 1.0})
+
+
+@pytest.fixture
+def family() -> Iterator[int]:
+    """Start a process that has waited for a child, and has another in a session of its own."""
+    with subprocess.Popen(
+        [sys.executable, "-c", FAMILY], stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as leader:
+        assert leader.stdout
+        assert "ready\n" == leader.stdout.readline()
+        yield leader.pid
+        for stat in processes.of_sessions({leader.pid}):
+            os.kill(stat.pid, signal.SIGKILL)
+
+
+def test_processes_of_a_server(family: int) -> None:
+    """All that a server has started counts, with the children that have ended; memory is shared out once."""
+    memory = processes.memory_bytes({family})
+
+    assert 2 == len(processes.of_sessions({family}))
+    assert processes.cpu_s({family}) > 0.2
+    assert memory is not None
+    assert memory > 2**20
+    assert [] == processes.of_sessions({2**22 + 1})
