@@ -155,9 +155,11 @@ def test_end_from_outside() -> None:
     """When the comparison is ended, the peer that it has started ends, too."""
     command = [sys.executable, "-m", "adyton", "compare", "--peers", "adyton-wsgi"]
     with subprocess.Popen(command, start_new_session=True) as comparison:
+        members = of_sessions({comparison.pid})
         # A peer has a session of its own.
-        while {comparison.pid} == {each.session for each in (members := of_sessions({comparison.pid}))}:
+        while all(each.session == comparison.pid for each in members):
             assert comparison.poll() is None
+            members = of_sessions({comparison.pid})
         comparison.terminate()
 
         assert 130 == comparison.wait(60)
