@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from adyton.compare.pages import BODIES, PLACES
 from adyton.compare.peers import Peer, read_peers, replaced
+from adyton.compare.processes import of_sessions, stat_of
 from adyton.compare.report import FIGURES, Page, markdown, text
 from adyton.compare.rounds import Pace, compare, rows_of, sizes_of
 from adyton.compare.rows import Row
@@ -148,6 +149,21 @@ def test_does_not_start(peer: Peer, why: str, monkeypatch: pytest.MonkeyPatch) -
 def page_of(scenario: Scenario, rows: list[Row]) -> Page:
     """Make the page of these rows."""
     return Page.of(scenario, rows, PACE, SEATS, {row.peer.key: "1.0" for row in rows})
+
+
+def test_end_from_outside() -> None:
+    """When the comparison is ended, the peer that it has started ends, too."""
+    command = [sys.executable, "-m", "adyton", "compare", "--peers", "adyton-wsgi"]
+    with subprocess.Popen(command, start_new_session=True) as comparison:
+        members = of_sessions({comparison.pid})
+        # A peer has a session of its own.
+        while all(each.session == comparison.pid for each in members):
+            assert comparison.poll() is None
+            members = of_sessions({comparison.pid})
+        comparison.terminate()
+
+        assert 130 == comparison.wait(60)
+    assert [] == [each for each in members if (now := stat_of(each.pid)) and now.session == each.session]
 
 
 def test_pace() -> None:

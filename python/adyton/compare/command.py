@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,16 +22,20 @@ if TYPE_CHECKING:
 TWICE = "adyton-wsgi"
 """This peer takes part twice: how far the two differ is the noise of the page."""
 
-GOOD, BAD, USAGE = 0, 1, 2
+GOOD, BAD, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(words: Sequence[str]) -> int:
     """Runs ``adyton compare`` and returns its exit status.
 
-    0: every row has figures; 1: some row has none; 2: a wrong command line.
+    0: every row has figures; 1: some row has none; 2: a wrong command line; 130: it was interrupted.
     """
+    # An end from outside ends the peer that runs, too, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         return run(words)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # A reader that has gone away, as `| head`, has seen enough; nothing more must be tried at the exit.
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as we live
