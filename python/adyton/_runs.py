@@ -1,15 +1,16 @@
-"""Runs of our own commands from Python: a load and its report, and a port for a server."""
+"""Runs of our own commands from Python: loads and their reports, and what a server that is started needs."""
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 ADYTON = (sys.executable, "-m", "adyton")
 """Our command line, whatever is on the path."""
@@ -24,12 +25,23 @@ def bench(url: str, options: Sequence[str]) -> dict[str, Any]:
 
     Raises :class:`BenchError` when the server does not answer.
     """
-    command = [*ADYTON, "bench", url, *options, "--json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
-    if not done.stdout:
-        raise BenchError(done.stderr.strip())
-    report: dict[str, Any] = json.loads(done.stdout)
-    return report
+    return bench_together([(url, options)])[0]
+
+
+def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[dict[str, Any]]:
+    """Runs several at the same time, each with its URL and its options; as :func:`bench`."""
+    pipe = subprocess.PIPE
+    started = [
+        subprocess.Popen(  # noqa: S603 - our own program
+            [*ADYTON, "bench", url, *options, "--json"], stdout=pipe, stderr=pipe, text=True
+        )
+        for url, options in runs
+    ]
+    said = [process.communicate() for process in started]
+    for out, error in said:
+        if not out:
+            raise BenchError(error.strip())
+    return [json.loads(out) for out, _ in said]
 
 
 def free_port() -> int:
@@ -37,3 +49,9 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
+
+
+def environment() -> dict[str, str]:
+    """Returns the variables for a server: nothing that the user has set for one of his own."""
+    own = ("ADYTON_", "WEB_CONCURRENCY")
+    return {name: value for name, value in os.environ.items() if not name.startswith(own)}

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -13,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adyton._runs import BenchError, bench_together
 from adyton.compare import pages, processes
 from adyton.compare.rows import Row, Shot
 from adyton.compare.running import PeerError, Seats, Size, is_right, running, seated
@@ -205,18 +204,15 @@ def are_good(scenario: Scenario, row: Row, load: Load, reports: list[dict[str, A
 def bench(runs: Sequence[tuple[str, bytes, tuple[str, ...]]], seats: Seats) -> list[dict[str, Any]]:
     """Runs ``adyton bench`` on the CPUs of the load, several at the same time, and returns their reports."""
     with tempfile.TemporaryDirectory(prefix="adyton-compare-") as name, seated(seats.load):
-        started = []
+        checked = []
         for number, (url, body, options) in enumerate(runs):
             expected = Path(name) / str(number)
             expected.write_bytes(body)
-            command = [*BENCH, url, *options, "--expect-body", str(expected)]
-            pipe = subprocess.PIPE
-            started.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))  # noqa: S603 - our own
-        said = [process.communicate() for process in started]
-    for out, error in said:
-        if not out:
-            raise PeerError(error.strip())
-    return [json.loads(out) for out, _ in said]
+            checked.append((url, (*options, "--expect-body", str(expected))))
+        try:
+            return bench_together(checked)
+        except BenchError as error:
+            raise PeerError(str(error)) from error
 
 
 def recovery_s(load: Load, server: Server) -> float:

@@ -7,7 +7,6 @@ import http.client
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adyton._runs import environment, free_port
 from adyton.compare import pages
 from adyton.compare.peers import HERE, SYSTEM, command_of, replaced, words_of
 from adyton.compare.processes import of_sessions, stat_of
@@ -152,18 +152,9 @@ def as_user(peer: Peer, work: Path) -> list[str]:
 
 def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes]:
     """Starts a program in a session of its own."""
-    # Nothing that the user has set for a server of his own.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ADYTON_")}
     return subprocess.Popen(  # noqa: S603 - from our own files
-        command, cwd=work, env=environment, stdout=said, stderr=said, start_new_session=True
+        command, cwd=work, env=environment(), stdout=said, stderr=said, start_new_session=True
     )
-
-
-def free_port() -> int:
-    """Returns a port that nobody listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def wait_until_right(

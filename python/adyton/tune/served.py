@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adyton._runs import ADYTON, free_port
+from adyton._runs import ADYTON, environment, free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,16 +68,13 @@ def served(target: str, choice: Choice, settings: Sequence[str]) -> Iterator[Ser
 
     Raises :class:`ServeError` when it does not serve, with the end of what it says.
     """
-    # Nothing that the user has set for a server of his own.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("ADYTON_")}
-    environment.pop("WEB_CONCURRENCY", None)
     with tempfile.TemporaryDirectory(prefix="adyton-tune-") as name:
         port, control, log = free_port(), Path(name) / "control.sock", Path(name) / "log"
         own = (f"--bind=127.0.0.1:{port}", f"--control={control}", *choice.flags)
         with log.open("wb") as said:
             process = subprocess.Popen(  # noqa: S603 - our own program
                 [*ADYTON, "serve", target, *settings, *own],
-                env=environment,
+                env=environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
