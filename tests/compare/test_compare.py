@@ -169,12 +169,16 @@ def test_end_from_outside() -> None:
 def test_pace() -> None:
     """The more peers there are, the shorter and fewer are the measurements of a quick comparison."""
     row = Row(PEERS["adyton-wsgi"], SIZE)
-    few, many = Pace.quick(CONCURRENCY, [row] * 3), Pace.quick(CONCURRENCY, [row] * 26)
+    few, many, long = (
+        Pace.within(total_s, CONCURRENCY, [row] * count) for total_s, count in ((90, 3), (90, 26), (3600, 26))
+    )
 
     assert 3 == few.rounds
     assert many.rounds < few.rounds
     assert many.seconds < few.seconds
-    assert FAILURE.seconds_min <= Pace.quick(FAILURE, [row] * 26).seconds
+    assert 5 <= long.rounds == long.halves
+    assert long.seconds > few.seconds
+    assert FAILURE.seconds_min <= Pace.within(90, FAILURE, [row] * 26).seconds
     assert Pace.publish().rounds >= 5
 
 

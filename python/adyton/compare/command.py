@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adyton._command import progress, seconds
 from adyton.compare.peers import PROGRAMS, Peer, read_peers, version_of
 from adyton.compare.report import Page, markdown, text
 from adyton.compare.rounds import Pace, compare, rows_of
@@ -58,14 +59,8 @@ def run(words: Sequence[str]) -> int:
     if not rows:
         sys.stderr.write(f"adyton compare: none of these peers has what {scenario.name} asks for\n")
         return USAGE
-    pace = Pace.publish() if options.publish else Pace.quick(scenario, rows)
-    shows = sys.stderr.isatty()
-
-    def tell(text: str) -> None:
-        if shows:
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
-
+    pace = Pace.publish() if options.publish else Pace.within(options.time, scenario, rows)
+    tell = progress()
     compare(scenario, rows, pace, seats, tell)
     tell("")
     page = Page.of(scenario, rows, pace, seats, {row.peer.key: version_of(row.peer) for row in rows})
@@ -87,7 +82,14 @@ def parser() -> argparse.ArgumentParser:
     grammar.add_argument(
         "--publish",
         action="store_true",
-        help="ten rounds of ten seconds, instead of a minute and a half in all",
+        help="ten rounds of ten seconds, however long that takes",
+    )
+    grammar.add_argument(
+        "--time",
+        type=seconds,
+        default="90s",
+        metavar="TIME",
+        help="about how long all of it may take (default: 90s)",
     )
     grammar.add_argument(
         "--program",

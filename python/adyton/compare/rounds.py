@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 BENCH = (sys.executable, "-m", "adyton", "bench", "--json")
 START_S, BENCH_S = 0.7, 0.8
 """What a start takes, and a run of ``adyton bench`` besides its measurement, on a quiet machine."""
-QUICK_S = 90.0
-"""How long a quick comparison is meant to take."""
-QUICK_ROUNDS = (3, 2, 1)
-"""As many rounds as fit."""
-QUICK_DURATIONS_S = (0.2, 1.0)
-"""The shortest and the longest measurement of a quick comparison."""
+ROUNDS = ((10, 5.0), (7, 2.0), (5, 1.0), (3, 0.2), (2, 0.2), (1, 0.2))
+"""The first number of rounds is taken that leaves measurements of so many seconds."""
+HALVED_ROUNDS = 5
+"""With fewer rounds than that, half of the load is offered in the first only."""
+LONGEST_S = 10.0
+"""A longer measurement says nothing more."""
 LEAD_S = 0.3
 """Load before each measurement, while connections are made and the first answers come."""
 STEADY = 0.05
@@ -63,20 +63,19 @@ class Pace:
     """What the order of the peers in each round is made of."""
 
     @classmethod
-    def quick(cls, scenario: Scenario, rows: Sequence[Row]) -> Pace:
-        """Fits as many rounds as possible into a minute and a half, or one."""
+    def within(cls, total_s: float, scenario: Scenario, rows: Sequence[Row]) -> Pace:
+        """Fits as many rounds as possible into a time, or one."""
         runs = len(scenario.loads) + len({load.pages for load in scenario.loads})
-        halves = sum(bool(load.half) for load in scenario.loads)
-        shortest, longest = QUICK_DURATIONS_S
-        shortest = max(shortest, scenario.seconds_min)
-        for rounds in QUICK_ROUNDS:
-            benches = len(rows) * (rounds * runs + halves)
-            left = QUICK_S - rounds * len(rows) * START_S - benches * BENCH_S
-            seconds = left / benches
-            if seconds >= shortest:
+        halved = sum(bool(load.half) for load in scenario.loads)
+        for rounds, shortest in ROUNDS:
+            halves = rounds if rounds >= HALVED_ROUNDS else 1
+            benches = len(rows) * (rounds * runs + halves * halved)
+            left = total_s - rounds * len(rows) * START_S - benches * BENCH_S
+            seconds, least = left / benches, max(shortest, scenario.seconds_min)
+            if seconds >= least:
                 break
-        seconds = max(shortest, min(longest, round(seconds, 1)))
-        return cls(rounds, seconds, warm_up_s=seconds, tries=2, halves=1)
+        seconds = max(least, min(LONGEST_S, round(seconds, 1)))
+        return cls(rounds, seconds, warm_up_s=min(seconds, 3.0), tries=2, halves=halves)
 
     @classmethod
     def publish(cls) -> Pace:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adyton._command import progress, seconds
 from adyton._core import granted
 from adyton._runs import BenchError
 from adyton.tune import report
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from adyton.tune.search import Found
 
 GOOD, BAD = 0, 1
-SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 TOTAL_S_MIN = 10.0
 MEMORY_PART = 0.8
@@ -37,13 +37,7 @@ def main(words: Sequence[str]) -> int:
     words = list(words)
     end = words.index("--") if "--" in words else len(words)
     options = parser().parse_args(words[:end])
-    shows = sys.stderr.isatty()
-
-    def tell(text: str) -> None:
-        if shows:
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
-
+    tell = progress()
     try:
         found = Search(task_of(options, words[end + 1 :]), tell).run()
     except (ServeError, BenchError) as error:
@@ -122,14 +116,6 @@ def task_of(options: argparse.Namespace, settings: Sequence[str]) -> Task:
     )
     page = options.page if options.page.startswith("/") else f"/{options.page}"
     return Task(options.target, page, tuple(settings), options.check, limits, options.goal, options.time)
-
-
-def seconds(text: str) -> float:
-    """Reads a time: ``100ms``, ``2s``, ``3m``."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m)", text)
-    if found is None or float(found[1]) <= 0:
-        raise argparse.ArgumentTypeError(f"{text} is no time such as 100ms, 2s or 3m")
-    return float(found[1]) * SECONDS[found[2]]
 
 
 def total(text: str) -> float:
