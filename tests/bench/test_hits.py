@@ -62,6 +62,29 @@ def test_liars(kind: str, sentence: str) -> None:
     assert "hits" not in gates(unasked)
 
 
+@pytest.mark.parametrize("words", [(), ("--rate", "500"), ("-k=off",)])
+def test_our_own_server(serve: Servers, tmp_path: Path, words: tuple[str, ...]) -> None:
+    """A supervisor of ours says how often the application was called; it needs nothing around it."""
+    server = serve(APPLICATION, "--processes", "2", "--control", str(tmp_path / "control.sock"))
+    report = bench(f"http://127.0.0.1:{server.port}/", *QUICK, "--count-hits", *words)
+    hits = report["hits"]
+
+    assert "hits" not in gates(report)
+    assert 0 < report["counts"]["right"] < hits["right"] <= hits["seen"] <= hits["sent"]
+    assert 2 == hits["processes"]
+
+
+def test_files_are_no_hits(serve: Servers, tmp_path: Path) -> None:
+    """What the server has answered without the application is told from what the application has answered."""
+    (tmp_path / "page.txt").write_text("page", encoding="ascii")
+    flags = ("--processes", "1", "--static", f"/files={tmp_path}")
+    server = serve(APPLICATION, *flags, "--control", str(tmp_path / "control.sock"))
+    report = bench(f"http://127.0.0.1:{server.port}/files/page.txt", *QUICK, "--count-hits")
+
+    assert "hits" in gates(report)
+    assert 0 == report["hits"]["seen"]
+
+
 def test_nobody_counts(serve: Servers) -> None:
     """Without the middleware nothing is measured, and it is said what is missing."""
     server = serve(APPLICATION)

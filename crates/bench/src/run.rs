@@ -9,7 +9,7 @@ use adyton_sys::{clock, process};
 
 use crate::calibrate::{NullResponder, mean};
 use crate::generator::{Counted, Generator, Shared};
-use crate::hits;
+use crate::hits::Counter;
 use crate::machine::Machine;
 use crate::plan::{Body, Check, Load, Plan, Slow, Until};
 use crate::probe::{Learnt, learn};
@@ -77,7 +77,9 @@ pub fn run(plan: &Plan, stop: Stop<'_>, on_second: &mut dyn FnMut(Progress)) -> 
     let learnt = learn(plan).map_err(Failure::Refused)?;
     let server = Server::find(&plan.url.address);
     let ceiling = calibrate(plan, &learnt).map_err(refused)?;
-    let ask_hits = || plan.count_hits.then(|| hits::Told::now(plan)).transpose().map_err(Failure::Refused);
+    let counter = plan.count_hits.then(|| Counter::find(plan, &server)).transpose();
+    let counter = counter.map_err(Failure::Refused)?;
+    let ask_hits = || counter.as_ref().map(|counter| counter.ask(plan)).transpose().map_err(Failure::Refused);
     let hits_before = ask_hits()?;
     let loaded = load(plan, &learnt, &server, (stop, on_second)).map_err(refused)?;
     let hits_seen = hits_before.zip(ask_hits()?);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::machine::TICK_US;
 use crate::url::Address;
@@ -45,6 +45,15 @@ impl Server {
     /// Whether it was found.
     pub(crate) fn is_known(&self) -> bool {
         !self.listeners.is_empty()
+    }
+
+    /// The unix sockets at which its processes listen, too.
+    pub(crate) fn unix_paths(&self) -> Vec<PathBuf> {
+        let held: HashSet<String> = self.listeners.iter().flat_map(|pid| sockets_of(*pid)).collect();
+        unix_sockets(&fs::read_to_string("/proc/net/unix").unwrap_or_default())
+            .filter(|(inode, _)| held.contains(*inode))
+            .map(|(_, path)| path.into())
+            .collect()
     }
 
     /// What its processes have used until now.
@@ -115,21 +124,29 @@ fn tcp_listeners(text: &str, port: u16) -> Vec<String> {
 /// The inodes of sockets bound to `path`.
 fn unix_listeners(text: &str, path: &Path) -> HashSet<String> {
     let path = path.to_string_lossy();
-    let is_ours = |line: &&str| line.split_whitespace().nth(7) == Some(path.as_ref());
-    text.lines()
-        .filter(is_ours)
-        .filter_map(|line| line.split_whitespace().nth(6).map(str::to_owned))
-        .collect()
+    unix_sockets(text).filter(|(_, other)| *other == path).map(|(inode, _)| inode.to_owned()).collect()
+}
+
+/// Unix sockets that listen (the flag `SO_ACCEPTCON`) and have a path, with their inodes.
+fn unix_sockets(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let listens = *fields.get(3)? == "00010000";
+        listens.then_some((*fields.get(6)?, *fields.get(7)?))
+    })
 }
 
 /// Whether a process has one of the sockets open.
 fn holds(pid: u32, sockets: &HashSet<String>) -> bool {
+    sockets_of(pid).any(|inode| sockets.contains(&inode))
+}
+
+/// The inodes of the sockets that a process has open.
+fn sockets_of(pid: u32) -> impl Iterator<Item = String> {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|link| {
-        let name = link.to_string_lossy();
-        name.strip_prefix("socket:[")
-            .and_then(|rest| rest.strip_suffix(']'))
-            .is_some_and(|inode| sockets.contains(inode))
+    entries.filter_map(|entry| {
+        let link = fs::read_link(entry.path()).ok()?;
+        Some(link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned())
     })
 }
 

@@ -298,8 +298,10 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "off",
         example: "on",
         help: "compare the answers with the requests that the application has seen",
-        detail: "The application has the middleware adyton.counting around it, which is asked before and after the load. \
-                 The run is invalid when answers came out of a cache, or requests were made twice.",
+        detail: "The application has the middleware adyton.counting around it, which is asked before and after the \
+                 load; without it, a server of ours on this machine that has a supervisor is asked how often it has \
+                 called the application. The run is invalid when answers came out of a cache, or requests were made \
+                 twice.",
         ..CHECKS
     },
     Row {
