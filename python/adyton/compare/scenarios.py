@@ -67,23 +67,25 @@ class Scenario:
 ERRORS = frozenset({"answers", "listen-queue", "steady", "late", "little"})
 """What an overloaded server is expected to show; the table tells how many."""
 PICTURES = tuple(f"picture-{number}.jpg" for number in range(1, 7))
+FIGURES = (
+    "requests/s",
+    "between",
+    "of 1000",
+    "CPU us",
+    "x floor",
+    "p50 ms",
+    "p99 ms",
+    "errors",
+    "MiB",
+    "beside ours",
+)
+"""The columns of a page with one load."""
 
 MECHANISMS = Scenario(
     name="mechanisms",
     question="What does each way of running Python cost over static files, one request at a time?",
     loads=(Load(("-c", "1", "-k=off"), half=("-c", "64", "-k=off")),),
-    figures=(
-        "requests/s",
-        "between",
-        "of 1000",
-        "CPU us",
-        "x floor",
-        "p50 ms",
-        "p99 ms",
-        "errors",
-        "MiB",
-        "beside ours",
-    ),
+    figures=FIGURES,
     classic=(
         "The classic table (CGI 10, mod_python 400, mod_wsgi daemon 700, .htaccess 850, embedded 900, "
         "static files 1000) is requests a second of one client that waits for each answer, with a new "
@@ -94,18 +96,7 @@ CONCURRENCY = Scenario(
     name="concurrency",
     question="What do 120 connections get that are kept alive, after a warm-up?",
     loads=(Load(("-c", "120"), half=("-c", "120")),),
-    figures=(
-        "requests/s",
-        "between",
-        "of 1000",
-        "CPU us",
-        "x floor",
-        "p50 ms",
-        "p99 ms",
-        "errors",
-        "MiB",
-        "beside ours",
-    ),
+    figures=FIGURES,
     classic=(
         "The classic column is a percentage of httpd's static files. Answers that were errors counted as "
         "requests in it, a third of one server's. Here only right answers count. It is a closed loop: a "
