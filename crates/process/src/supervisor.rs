@@ -300,7 +300,10 @@ impl Supervisor {
     pub(crate) fn note(&mut self, at: usize, of: usize, message: FromWorker, now_ms: u64) {
         match message {
             FromWorker::Sources(files) => self.watch.add_sources(&files),
-            FromWorker::Hello { pid } => self.slots[at].workers[of].pid = pid,
+            FromWorker::Hello { pid } => {
+                usage::end_before_us(pid);
+                self.slots[at].workers[of].pid = pid;
+            }
             FromWorker::Ready { serves } => self.note_ready(at, of, serves, now_ms),
             FromWorker::Answer(number, value) => {
                 let slot = &self.slots[at];
@@ -451,7 +454,9 @@ impl Supervisor {
             0
         } else {
             let arguments = self.plan.arguments_of("worker", place.written());
-            self.plan.program.spawn(&arguments, &kept)?
+            let pid = self.plan.program.spawn(&arguments, &kept)?;
+            usage::end_before_us(pid);
+            pid
         };
         let limits = &self.plan.limits;
         let (requests_max, lifetime_max_ms) = (limits.requests_max, limits.lifetime_max_ms);

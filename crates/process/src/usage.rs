@@ -5,6 +5,7 @@ use std::fs;
 use adyton_sys::child::Exit;
 
 use crate::cause::SIGKILL;
+use crate::grant::Grant;
 
 /// Ticks of the CPU times in `/proc`: `USER_HZ`, which is 100 on every architecture of Linux.
 const TICK_MS: u64 = 10;
@@ -32,6 +33,17 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+/// Has the kernel end this process rather than ours when memory is short (`oom_score_adj`, proc(5)): without the
+/// supervisor nobody would replace it. What counts is memory, so it is said to have ours besides its own.
+pub(crate) fn end_before_us(pid: u32) {
+    let ours = fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
+    let ours: i64 = ours.trim().parse().unwrap_or(0);
+    let thousandths = 1000 * rss_bytes(std::process::id()) / Grant::ask().memory_bytes.max(1);
+    let theirs = (ours + i64::try_from(thousandths).unwrap_or(0) + 1).min(1000);
+    // Where it is refused, whoever has most is ended, which is a worker as a rule.
+    let _ = fs::write(format!("/proc/{pid}/oom_score_adj"), theirs.to_string());
 }
 
 /// How often the kernel has ended a process of this one's control group because memory was short, and which group that is;
@@ -113,7 +125,7 @@ fn number_of(name: &str, text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cpu_ms, number_of, oom_kills, pss_bytes, rss_bytes};
+    use super::{cpu_ms, end_before_us, number_of, oom_kills, pss_bytes, rss_bytes};
 
     /// This process has some of everything, and one that is not there has nothing.
     #[test]
@@ -123,6 +135,23 @@ mod tests {
         assert!(rss_bytes(pid) > 100_000);
         assert!(pss_bytes(pid).is_some_and(|bytes| bytes > 100_000));
         assert_eq!((0, 0, None), (rss_bytes(u32::MAX), cpu_ms(u32::MAX), pss_bytes(u32::MAX)));
+    }
+
+    /// A child is preferred to this process, by a little.
+    #[test]
+    fn who_is_ended() -> std::io::Result<()> {
+        let score = |pid: u32| -> i64 {
+            let text = std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap_or_default();
+            text.trim().parse().unwrap_or(-1001)
+        };
+        let mut child = std::process::Command::new("sleep").arg("60").spawn()?;
+        end_before_us(child.id());
+        let (ours, theirs) = (score(std::process::id()), score(child.id()));
+        child.kill()?;
+        child.wait()?;
+
+        assert!(ours < theirs && theirs <= ours + 100, "{ours} {theirs}");
+        Ok(())
     }
 
     #[test]
