@@ -25,7 +25,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-FLOOR = Path(__file__).resolve().parent.parent / "python/adyton/compare/served/floor.c"
+HERE = Path(__file__).resolve().parent
+FLOOR = HERE.parent / "python/adyton/compare/served/floor.c"
 TICK_US = 1e6 / os.sysconf("SC_CLK_TCK")
 SERVER_CPU, LOAD_CPU = 0, 1
 SETTLE_S = 0.1

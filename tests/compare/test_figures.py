@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from adyton.compare import processes
 from adyton.compare.figures import interval, noise, ratios, verdict
-from adyton.compare.report import finite, number
-from adyton.compare.rows import Shot
+from adyton.compare.peers import read_peers
+from adyton.compare.report import Page, finite, number, text
+from adyton.compare.rounds import Pace
+from adyton.compare.rows import Row, Shot
+from adyton.compare.running import Seats, Size
+from adyton.compare.scenarios import CONCURRENCY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,6 +67,7 @@ def report(**more: Any) -> dict[str, Any]:
     service = {"count": 80, "p50_us": 2_000.0, "p99_us": 9_000.0}
     curve = [[50.0, 2_000.0], [90.0, 900_000.0], [100.0, 1_800_000.0]]
     return {
+        "invalid": [],
         "rate": 80.0,
         "seconds": 1.0,
         "counts": counts,
@@ -86,6 +91,22 @@ def test_shot() -> None:
     assert 1000.0 == pytest.approx(shot.cpu_us)
     assert (2.0, 9.0) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
     assert 2.0 == shot.memory_mib
+
+
+def test_at_least() -> None:
+    """A rate at which the load was at its own limit is told as the least, and compared with none."""
+    peer = next(peer for peer in read_peers() if peer.key == "adyton-wsgi")
+    limited = report(invalid=[{"gate": "generator", "why": "the generator was 95 % busy"}])
+    rows = [Row(peer, Size.usual(1), again=again) for again in (False, True)]
+    for row, each in zip(rows, (report(), limited), strict=True):
+        row.shots[""] = {0: Shot([each], cpu_s=0.1, memory_bytes=1)}
+    page = Page.of(CONCURRENCY, rows, Pace.publish(), Seats.of_this_machine(), {peer.key: "1.0"})
+    first, again = sorted(page.lines, key=lambda line: line.name)
+
+    assert (False, True) == (first.is_least, again.is_least)
+    assert again.to_ours is None
+    assert "> 80" in text(page)
+    assert "the load was at its own limit" in text(page)
 
 
 def test_times_are_those_at_half_load() -> None:

@@ -39,6 +39,8 @@ class Line:
     rounds: int = 0
     """Rounds that count."""
     rate: float = 0.0
+    is_least: bool = False
+    """Whether the load was at its own limit in some round: the rate is at least that."""
     rate_interval: tuple[float, float] = (0.0, 0.0)
     """With 95 % confidence; of few rounds the slowest and the fastest."""
     of_thousand: float | None = None
@@ -157,6 +159,7 @@ class Beside:
             *bare,
             rounds=len(shots),
             rate=rate,
+            is_least=any(shot.is_least for shot in shots),
             rate_interval=interval(list(row.rates(load).values())),
             of_thousand=1000 * of_thousand if of_thousand is not None else None,
             to_ours=to_ours,
@@ -180,7 +183,8 @@ class Beside:
         if self.ours is None or self.ours is row or self.noise is None:
             return None, ""
         values = ratios(row.rates(self.load), self.ours.rates(self.load))
-        if not values:
+        shots = [*row.shots[self.load.name].values(), *self.ours.shots[self.load.name].values()]
+        if not values or any(shot.is_least for shot in shots):
             return None, ""
         return (median(values), *interval(values)), verdict(values, self.noise)
 
@@ -207,7 +211,7 @@ def number(value: float | None, form: str) -> str:
 
 
 FIGURES: dict[str, Callable[[Line], str]] = {
-    "requests/s": lambda each: f"{each.rate:,.0f}",
+    "requests/s": lambda each: f"{'> ' if each.is_least else ''}{each.rate:,.0f}",
     "between": lambda each: f"{each.rate_interval[0]:,.0f}..{each.rate_interval[1]:,.0f}",
     "of 1000": lambda each: number(each.of_thousand, ".0f"),
     "CPU us": lambda each: f"{each.cpu_us:.1f}",
@@ -291,6 +295,8 @@ def notes(page: Page) -> list[str]:
         out.append(
             "There is nothing in `x floor`: the floor took no part, or has no figures. It needs a C compiler."
         )
+    if any(each.is_least for each in page.lines):
+        out.append("A rate with > is at least that: the load was at its own limit, and the peer was not.")
     unsteady = dict.fromkeys(each.name for each in page.lines if each.unsteady)
     if unsteady:
         out.append(f"Measured although not yet as fast as just before, within 5 %: {'; '.join(unsteady)}.")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton._runs import BenchError, bench_together
 from adyton.compare import pages, processes
-from adyton.compare.rows import Row, Shot
+from adyton.compare.rows import GENERATOR, Row, Shot
 from adyton.compare.running import PeerError, Seats, Size, is_right, running, seated
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ STEADY = 0.05
 """Two measurements that differ by less, one after the other: the peer is warm."""
 HALVED_MIN = 2
 """A rate below this has no half that could be offered."""
-KNOWN = {"foreign-load"}
-"""What works behind the server that listens, such as the uWSGI behind nginx, is no stranger here."""
+KNOWN = {"foreign-load", GENERATOR}
+"""What works behind the listener is no stranger here; a rate that is the load's own is told as such."""
 SPOILS = {"steal"}
 """Of a round in which the machine was given to others nothing can be said."""
 RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0

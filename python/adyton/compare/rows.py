@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from adyton.compare.running import Size
     from adyton.compare.scenarios import Load
 
+GENERATOR = "generator"
+"""The gate of ``adyton bench`` that says that it measures itself."""
 AGAIN = " (again)"
 """Behind the name of the peer that takes part twice."""
 
@@ -41,6 +43,11 @@ class Shot:
     def rate(self) -> float:
         """Right answers a second."""
         return float(sum(report["rate"] for report in self.reports))
+
+    @property
+    def is_least(self) -> bool:
+        """Whether the load was at its own limit, so that the peer could have done more."""
+        return any(reason["gate"] == GENERATOR for report in self.reports for reason in report["invalid"])
 
     @property
     def cpu_us(self) -> float:

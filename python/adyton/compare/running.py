@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from adyton._runs import environment, free_port
 from adyton.compare import pages
-from adyton.compare.peers import HERE, SYSTEM, command_of, replaced, words_of
+from adyton.compare.peers import HERE, SCRIPTS, SYSTEM, command_of, replaced, words_of
 from adyton.compare.processes import of_sessions, stat_of
 
 if TYPE_CHECKING:
@@ -151,9 +151,16 @@ def as_user(peer: Peer, work: Path) -> list[str]:
 
 
 def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes]:
-    """Starts a program in a session of its own."""
+    """Starts a program in a session of its own, and outside the virtual environment.
+
+    The Python inside a server of Debian would take that for its home.
+    """
+    variables = environment()
+    variables.pop("VIRTUAL_ENV", None)
+    folders = variables.get("PATH", os.defpath).split(os.pathsep)
+    variables["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder) != SCRIPTS)
     return subprocess.Popen(  # noqa: S603 - from our own files
-        command, cwd=work, env=environment(), stdout=said, stderr=said, start_new_session=True
+        command, cwd=work, env=variables, stdout=said, stderr=said, start_new_session=True
     )
 
 

@@ -1,0 +1,22 @@
+"""The benchmarks, which take too long to be run by tests, can at least be begun."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tidy.sources import ROOT
+
+SCRIPTS = ("run.py", "cost.py", "generators/run.py", "processes/run.py", "threads/run.py")
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_begins(script: str) -> None:
+    """Everything that it imports is there, and it says what it does."""
+    command = (sys.executable, ROOT / "benchmarks" / script, "--help")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "usage:" in done.stdout
