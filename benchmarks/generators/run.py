@@ -88,7 +88,7 @@ def of_wrk(text: str, cpu_s: float) -> Figures:
     wrong = sum(int(number) for number in re.findall(r"Non-2xx or 3xx responses: (\d+)", text))
     failed = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
     errors = wrong + (sum(map(int, failed.groups())) if failed else 0)
-    p50, p99 = (microseconds(first(rf"{percent}%\s+(\S+)", text)) for percent in (50, 99))
+    p50, p99 = (microseconds(first(rf"(?m)^\s+{percent}%\s+(\S+)", text)) for percent in (50, 99))
     return Figures(
         float(first(r"Requests/sec:\s+([\d.]+)", text)), MILLION * cpu_s / answers, p50, p99, errors
     )
