@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import subprocess
 import tempfile
 import time
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton._runs import ADYTON, environment, free_port
+from adyton.compare.running import stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 START_S = 60.0
 """Until all workers serve; applications of some size take seconds."""
-STOP_S = 10.0
-"""From SIGTERM to the end; then SIGKILL."""
 LOOK_S = 0.05
 SAID_LINES = 20
 
@@ -99,14 +96,3 @@ def wait_for(server: Served, process: subprocess.Popen[bytes], choice: Choice, l
             said = log.read_text("utf-8", "replace").splitlines()[-SAID_LINES:]
             raise ServeError("\n".join([f"{choice}: {why}", *said]))
         time.sleep(LOOK_S)
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a server, and what it has started."""
-    if process.poll() is None:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_S)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
