@@ -2,6 +2,7 @@
 
 Behind the number it prints what these steps come to. They are counted once, and then stand in the path of
 every request: so every server does the same work, however busy the machine is when it starts.
+`threads_work.py STEPS SECONDS` prints how often it does so many steps in so much time.
 """
 
 import statistics
@@ -38,6 +39,18 @@ def seconds_of(steps: int) -> float:
     return time.thread_time() - begin
 
 
+def times_of(steps: int, seconds: float) -> int:
+    """Returns how often the steps are done in so much time by the clock."""
+    times, end = 0, time.monotonic() + seconds
+    while time.monotonic() < end:
+        work(steps)
+        times += 1
+    return times
+
+
 if __name__ == "__main__":
-    count = steps_of(float(sys.argv[1]))
-    print(count, work(count))
+    if len(sys.argv) > 2:
+        print(times_of(int(sys.argv[1]), float(sys.argv[2])))
+    else:
+        count = steps_of(float(sys.argv[1]))
+        print(count, work(count))

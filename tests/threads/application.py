@@ -286,6 +286,51 @@ def late_items(body: bytes, query: Query) -> Iterator[bytes]:
         yield body[start : start + third]
 
 
+@add("endless")
+def endless(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Yield as fast as can be, until the flag is there."""
+    del environ
+    start_response("200 OK", [BYTES])
+    return items_until(query["flag"], b"x" * int(query["size"]))
+
+
+def items_until(flag: str, item: bytes) -> Iterator[bytes]:
+    """Yield the item again and again."""
+    Path(flag + "..started").touch()
+    end = time.monotonic() + HOLD_S_MAX
+    while not os.path.exists(flag) and time.monotonic() < end:  # noqa: PTH110 - ten times as fast
+        yield item
+    Path(flag + ".done").touch()
+
+
+@add("burst")
+def burst(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Yield as fast as can be for a while, then hold, again and again."""
+    del environ
+    start_response("200 OK", [BYTES])
+    return bursts(query)
+
+
+def bursts(query: Query) -> Iterator[bytes]:
+    """Yield dots, and the number of each burst at its end."""
+    for number in range(int(query["n"])):
+        end = time.perf_counter() + float(query["ms"]) / 1000
+        while time.perf_counter() < end:
+            yield b"."
+        yield b"<%d>" % number
+        hold(f"{query['flag']}.{number}")
+
+
+@add("fresh")
+def fresh(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Yield items that are new objects each, or return them as a list."""
+    del environ
+    start_response("200 OK", [BYTES])
+    size = int(query["size"])
+    items = (bytes([number % 256]) * size for number in range(int(query["items"])))
+    return list(items) if query["as"] == "list" else items
+
+
 @add("steps")
 def steps(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
     """Yield, and hold before each next item until its own flag is there."""

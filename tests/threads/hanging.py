@@ -97,6 +97,31 @@ def hangs_midway(environ: WSGIEnvironment, start_response: StartResponse, query:
     return items()
 
 
+@add("hang-at-the-end")
+def hangs_at_the_end(
+    environ: WSGIEnvironment, start_response: StartResponse, query: Query
+) -> Iterable[bytes]:
+    """Hang while what is left of an answer is closed."""
+    del environ
+    start_response("200 OK", [PLAIN])
+
+    def items() -> Iterator[bytes]:
+        try:
+            while True:
+                yield bytes(1 << 16)
+        finally:
+            note(query["name"], "closed")
+            try:
+                if query["by"] == "c":
+                    hang_in_c(query["fifo"])
+                hang()
+            except BaseException as error:
+                note(query["name"], type(error).__qualname__)
+                raise
+
+    return items()
+
+
 @add("hang-started")
 def hangs_started(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
     """Hang after `start_response`, when nothing can have been sent."""

@@ -26,10 +26,15 @@ def ticking(serve: Servers, tmp_path: Path, request: pytest.FixtureRequest) -> t
     return site, ticks
 
 
+def counted(ticks: Path) -> int:
+    """Return how often the thread has run."""
+    return ticks.stat().st_size if ticks.exists() else 0
+
+
 def grows(ticks: Path) -> bool:
     """Tell whether the thread has run some more, and then some more."""
-    before = ticks.stat().st_size if ticks.exists() else 0
-    return until(lambda: ticks.exists() and ticks.stat().st_size >= before + TICKS, PATIENCE_S)
+    before = counted(ticks)
+    return until(lambda: counted(ticks) >= before + TICKS, PATIENCE_S)
 
 
 def test_while_idle(ticking: tuple[Site, Path]) -> None:
@@ -55,12 +60,12 @@ def test_while_busy(ticking: tuple[Site, Path], flag: Flag, by: str) -> None:
 def test_while_many_ask(ticking: tuple[Site, Path]) -> None:
     """The loop has something to do all the time."""
     site, ticks = ticking
-    before = ticks.stat().st_size
+    before = counted(ticks)
     for turn in range(1000):
         targets = [target("/hello", id=turn)] * 32
         with under_way(site.server, *targets) as connections:
             assert {b"hello%d" % turn} == {response.body for response in receive_all(connections)}
-        if ticks.stat().st_size >= before + TICKS:
+        if counted(ticks) >= before + TICKS:
             return
     raise AssertionError("the thread has hardly run during 32,000 requests")
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import socket
+from contextlib import ExitStack, contextmanager, suppress
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.client import request
-from threads.scenes import holding, receive_all, receive_held, start, target, under_way
+from support.server import until
+from threads.scenes import (
+    APPLICATION,
+    PATIENCE_S,
+    holding,
+    receive_all,
+    receive_held,
+    start,
+    target,
+    under_way,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from support.client import Connection
     from support.server import Server, Servers
     from threads.scenes import Flag, Site
 
@@ -43,6 +56,69 @@ def test_hello_goes_on(threaded: Site, flag: Flag, by: str) -> None:
         assert all(connection.is_silent(0.001) for connection in slow)
         flag.lift()
         receive_held(slow)
+
+
+@contextmanager
+def taking_all(connection: Connection) -> Iterator[list[int]]:
+    """Take what comes as fast as can be, to the end; give a list of how many bytes that were."""
+    taken: list[int] = []
+
+    def take() -> None:
+        with suppress(OSError):
+            while received := connection.socket.recv(1 << 20):
+                taken.append(len(received))
+
+    reader = Thread(target=take)
+    reader.start()
+    yield taken
+    reader.join()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+@pytest.mark.parametrize("size", [0, 10, 20_000])
+def test_others_go_on_beside_a_stream_of_quick_items(
+    serve: Servers, tmp_path: Path, flag: Flag, threads: int, size: int
+) -> None:
+    """A stream holds nobody up though each of its items is quick, and its client takes them all.
+
+    No other thread of Python makes it wait for the interpreter, which would look like an item that is slow.
+    """
+    (tmp_path / "file.txt").write_bytes(b"static")
+    flags = (f"--threads={threads}", f"--static=/static={tmp_path}")
+    server = serve(f"{APPLICATION}:application", *flags, env={"PYTHONPATH": str(APPLICATION.parent)})
+    asked = request(target("/endless", flag=flag, size=size), version="1.0")
+    with server.connect() as stream, taking_all(stream):
+        stream.send(asked)
+        flag.wait_started()
+        goes_on(server, "/static/file.txt", b"static")
+        if size or threads > 1:
+            goes_on(server, "/hello", b"hello")
+        assert not flag.is_done()
+        flag.lift()
+
+
+@pytest.mark.parametrize("path", ["/hello", "/static/file.txt"])
+def test_others_go_on_beside_a_flood_of_requests(site: Site, path: str) -> None:
+    """A client that always has the next requests under way has its turn as others have."""
+    many = request(path) * 5_000
+    with ExitStack() as stack:
+        flood = stack.enter_context(site.server.connect())
+        taken = stack.enter_context(taking_all(flood))
+        ended = Event()
+
+        def send() -> None:
+            with suppress(OSError):
+                while not ended.is_set():
+                    flood.socket.sendall(many)
+                flood.socket.shutdown(socket.SHUT_RDWR)
+
+        sender = Thread(target=send)
+        sender.start()
+        stack.callback(sender.join)
+        stack.callback(ended.set)
+        assert until(lambda: sum(taken) > len(many), PATIENCE_S)
+        goes_on(site.server, "/static/file.txt", b"static")
+        goes_on(site.server, "/hello", b"hello")
 
 
 @BY

@@ -188,18 +188,56 @@ def test_departed(serve: Servers, tmp_path: Path, flag: Flag, threads: int, how:
     assert "error:" not in site.server.log()
 
 
-def test_departed_make_room(serve: Servers, tmp_path: Path, flag: Flag) -> None:
-    """Who leaves frees his descriptor, though all threads are busy."""
-    site = start(serve, tmp_path, 2)
-    with holding(site, flag, 2) as held:
-        before = site.server.resting_fds()
-        with under_way(site.server, *["/hello"] * 50) as waiting:
-            site.wait_queued(50)
-            for connection in waiting:
-                connection.abort()
+@pytest.mark.parametrize("gone", [1, 6])
+def test_impatient(serve: Servers, tmp_path: Path, flag: Flag, gone: int) -> None:
+    """When clients leave, the newest of the others are served first; one that leaves changes nothing."""
+    site = start(serve, tmp_path, 1)
+    pages = [target("/linger", note="ran", id=number) for number in range(20)]
+    with holding(site, flag, 1) as held, ExitStack() as stack:
+        waiting = []
+        for number, page in enumerate(pages, 1):
+            waiting += stack.enter_context(under_way(site.server, page))
+            site.wait_queued(number)
+        time.sleep(0.15)  # who has waited a tenth of a second is taken for gone
+        for connection in waiting[:gone]:
+            connection.socket.close()
+        site.wait_for(lambda counters: counters["departed"] == gone)
         flag.lift()
         receive_held(held)
-        site.wait_settled()
+        assert {200} == {response.status for response in receive_all(waiting[gone:])}
+    left = [str(number) for number in range(gone, 20)]
+
+    assert (left if gone == 1 else left[::-1]) == site.notes("ran")
+
+
+@pytest.mark.parametrize("how", ["reset", "close", "close soon"])
+@pytest.mark.parametrize("connections", ["new", "kept"])
+def test_departed_make_room(serve: Servers, tmp_path: Path, flag: Flag, connections: str, how: str) -> None:
+    """Who leaves frees his descriptor and his place in the queue, though all threads are busy."""
+    site = start(serve, tmp_path, 2, "--queue-limit=50")
+    with ExitStack() as stack:
+        waiting = [stack.enter_context(site.server.connect()) for _ in range(50)]
+        if connections == "kept":
+            assert {b"hello"} == {connection.get("/hello").body for connection in waiting}
+        held = stack.enter_context(holding(site, flag, 2))
+        for connection in waiting:
+            connection.send(request("/hello"))
+        if how != "close soon":
+            site.wait_queued(50)
+            time.sleep(0.15)  # who has waited a tenth of a second is taken for gone
+        for connection in waiting:
+            if how == "reset":
+                connection.abort()
+            else:
+                connection.socket.close()
+        site.wait_queued(0)
+        assert 50 == site.counters()["departed"]
+        before = site.server.resting_fds()
+        with under_way(site.server, *["/hello"] * 50) as others:
+            site.wait_queued(50)
+            flag.lift()
+            receive_held(held)
+            assert [b"hello"] * 50 == [response.body for response in receive_all(others)]
         assert site.server.settles_at_fds(before)
 
 

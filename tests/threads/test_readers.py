@@ -140,7 +140,9 @@ def test_gone_while_the_application_works(
         if how == "reset":
             connection.abort()
 
-    assert 2000 > threaded.wait_noted(name, "close").count("item")
+    # Of slow items the kernel takes many before it is full: a client that is gone shows before that.
+    most = 2000 if ms == 1 else 30
+    assert most > threaded.wait_noted(name, "close").count("item")
     threaded.wait_settled()
     assert "Traceback" not in threaded.server.log()[mark:]
 
@@ -223,3 +225,27 @@ def test_memory(serve: Servers, tmp_path: Path, path: str, bound: str, growth_ma
 
         assert growth_max > site.server.rss() - before
     site.wait_settled()
+
+
+@pytest.mark.parametrize("kind", ["generator", "list"])
+@pytest.mark.parametrize("size", [ITEM_BYTES, 4 * MIB])
+def test_what_is_sent_is_given_back(serve: Servers, tmp_path: Path, kind: str, size: int) -> None:
+    """Large items that are sent, or that nobody wants any more, are gone without another request.
+
+    Without the interpreter's lock only the thread that made an object frees it: each may have its last one.
+    """
+    bound = (400 if sysconfig.get_config_var("Py_GIL_DISABLED") else 48) * MIB
+    site = start(serve, tmp_path, 2)
+    items = 512 * MIB // size if kind == "generator" else 64 * MIB // size
+    before = site.server.rss()
+    for _ in range(4 if kind == "generator" else 12):
+        with site.server.connect(lint_answers=False) as connection:
+            asked = target("/fresh", items=items, size=size, **{"as": kind})
+            connection.send(request(asked, version="1.0"))
+            taken = sum(iter(lambda: len(connection.socket.recv(MIB)), 0)) if kind == "generator" else 0
+            peak = site.server.rss()
+            connection.abort()
+        if kind == "generator":
+            assert taken > items * size
+            assert bound > peak - before
+    assert until(lambda: bound > site.server.rss() - before, PATIENCE_S), site.server.rss() - before

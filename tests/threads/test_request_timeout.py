@@ -137,6 +137,46 @@ def test_midway(impatient: Callable[[int], Site], threads: int) -> None:
     site.server.wait_for_log(r"\bin hang$")
 
 
+def leave_midway(site: Site, asked: str) -> None:
+    """Ask for an answer without an end, and go away when the server waits for its reader."""
+    with site.server.connect() as connection:
+        connection.send(request(asked))
+        assert connection.socket.recv(1)
+        time.sleep(0.2)
+
+
+@THREADS
+def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
+    """What is left of an answer when its client has gone may take no longer to close than a request."""
+    site = impatient(threads)
+    leave_midway(site, target("/hang-at-the-end", by="sleeping", name="end"))
+    assert b"hello" == site.server.fetch("/hello").body, "others wait for it"
+    site.wait_noted("end", "RequestTimeout")
+
+    assert ["closed", "RequestTimeout"] == site.notes("end")
+    text = site.server.wait_for_log(r"\bin items$")
+    # With one thread the loop itself waits for the reader; with more a thread does, in its request.
+    assert ("the rest of an answer takes" if threads == 1 else "/hang-at-the-end?") in text
+    site.wait_for(lambda counters: counters["timed_out"] == 1)
+    site.wait_settled()
+    for number in range(3):
+        assert f"busy44850{number}".encode() == site.server.fetch(target("/busy", id=number)).body
+
+
+@THREADS
+def test_does_not_react_at_the_end(impatient: Callable[[int], Site], tmp_path: Path, threads: int) -> None:
+    """A thread that does not come back from closing an answer is reported, and ends when it does."""
+    site = impatient(threads)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    leave_midway(site, target("/hang-at-the-end", by="c", name="end", fifo=fifo))
+    site.server.wait_for_log("does not react", timeout_s=PATIENCE_S)
+    site.wait_for(lambda counters: counters["stuck"] == 1)
+    fifo.open("wb").close()
+    site.wait_noted("end", "RequestTimeout")
+    site.wait_settled()
+
+
 @THREADS
 def test_does_not_react(impatient: Callable[[int], Site], tmp_path: Path, threads: int) -> None:
     """A thread that sits in a call outside Python is reported; it ends when it comes back."""

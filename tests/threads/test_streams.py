@@ -43,6 +43,17 @@ def test_prompt(site: Site, flag: Flag, path: str, version: str, by: str, ms: in
         assert b"<0><1><2><3>" == connection.receive().body
 
 
+@pytest.mark.parametrize("ms", [1, 50])
+def test_prompt_after_quick_items(site: Site, flag: Flag, ms: int) -> None:
+    """Items that come too quickly to be sent one by one are with the client when the next one is slow."""
+    with under_way(site.server, target("/burst", flag=flag, n=STEPS, ms=ms)) as (connection,):
+        for number in range(STEPS):
+            wait_until_here(connection, b"<%d>" % number)
+            flag.child(number).lift()
+
+        assert b"<0><1><2><3>" == connection.receive().body.replace(b".", b"")
+
+
 @pytest.mark.parametrize("path", ["/steps", "/write-steps"])
 def test_many_at_once(threaded: Site, flag: Flag, path: str) -> None:
     """As many streams as threads go on side by side, each at its own pace."""

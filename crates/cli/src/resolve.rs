@@ -7,7 +7,7 @@ use crate::bind::{Bind, EVERY_ADDRESS};
 use crate::nearest::nearest;
 use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
-use crate::settings::Settings;
+use crate::settings::{Processes, Settings};
 use crate::target::{Target, did_you_mean};
 
 /// Why the server does not start.
@@ -96,14 +96,46 @@ pub(crate) fn resolve(
         settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
     }
     if settings.reload
-        && let Some(open) = settings.bind.iter().find(|bind| !bind.is_local())
+        && let Some(why) = is_production(&settings, environment)
     {
-        let message = format!("reload: it is for development, and {open} can be reached from elsewhere");
-        return Err(Failure::usage(message));
+        return Err(Failure::usage(format!("reload: it is for development, and {why}")));
+    }
+    if settings.processes == Processes::None {
+        refuse_for_workers(&chosen)?;
     }
     settings.target = target.map(str::to_owned);
     look_at_disk(&mut settings)?;
     Ok(settings)
+}
+
+/// What says that this is no developer's own machine, if anything does.
+fn is_production(settings: &Settings, environment: &[(String, String)]) -> Option<String> {
+    if let Some(open) = settings.bind.iter().find(|bind| !bind.is_local()) {
+        return Some(format!("{open} can be reached from elsewhere"));
+    }
+    if lookup(environment, "NOTIFY_SOCKET").is_some_and(|name| !name.is_empty()) {
+        return Some("a service manager has started this ($NOTIFY_SOCKET)".to_owned());
+    }
+    settings.user.as_ref().map(|_| "--user is for services".to_owned())
+}
+
+/// Without workers nobody would do what is asked of them, or of their supervisor.
+fn refuse_for_workers(chosen: &[Chosen<'_>]) -> Result<(), Failure> {
+    // What a process does to itself, and a user, of whom it says more when it serves.
+    const OTHERS: [&str; 3] = ["processes", "umask", "user"];
+    let is_asked = |chosen: &&Chosen<'_>| {
+        let means_nothing = |value: &&str| ["0", "off", chosen.row.default].contains(value);
+        chosen.source > Source::Default && !chosen.values.iter().all(means_nothing)
+    };
+    let mut ours =
+        chosen.iter().filter(|one| one.row.group == "Processes" && !OTHERS.contains(&one.row.name));
+    match ours.find(is_asked) {
+        Some(wrong) => Err(Failure::usage(format!(
+            "{}: it is for workers and their supervisor, and with --processes 0 there are none",
+            spelled(wrong)
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The first descriptor of `sd_listen_fds(3)`.

@@ -38,7 +38,8 @@
 //!
 //! A thread that has *worked* from the queue may run at a lower priority from then on, if what it ran computes, so that
 //! this leaves the CPU to the loop; and a process that is not root cannot take that back. So some threads stay
-//! *fresh*: a reserve that takes loops only, and the loops go to them first.
+//! *fresh*: a reserve that takes loops only, and the loops go to them first. A crew that is *short*, because a thread that
+//! it lacks could not be started, has no reserve: its last threads would leave the queue alone with free slots.
 //!
 //! The roster's lock is taken when somebody changes his place, never by a call that is quick.
 
@@ -91,13 +92,15 @@ const STARVED: usize = 2;
 pub struct Post<D: Duties> {
     /// The loop, while its driver is in a call.
     seat: CachePadded<Place<D::Loop>>,
-    /// Odd during a call; counts calls by two.
-    calls: AtomicUsize,
+    /// Counts errands by two; odd while the loop is out of this thread's hands, which it may be many times in one errand.
+    errands: AtomicUsize,
     attaching: AtomicUsize,
     assignment: Place<Duty<D>>,
     thread: Thread,
     /// Whether it has run a request from the queue.
     worked: AtomicBool,
+    /// Whether it is done with its request, and comes for the next one.
+    is_done: AtomicBool,
     /// Whether it may enter the application.
     pub enters: bool,
     /// What it has besides.
@@ -105,16 +108,21 @@ pub struct Post<D: Duties> {
 }
 
 impl<D: Duties> Post<D> {
+    /// Begins an errand. One that goes back and forth between the application and the loop, as a stream does, is still
+    /// one: however quick its items are, others have waited since it began.
+    pub fn begin_errand(&self) {
+        self.errands.store(self.errands.load(Ordering::Relaxed).wrapping_add(2) & !1, Ordering::Release);
+    }
+
     /// Leaves the loop in the seat for the time of a call.
     pub fn publish(&self, driven: Box<D::Loop>) {
         self.seat.put(driven);
-        self.calls.store(self.calls.load(Ordering::Relaxed) | 1, Ordering::Release);
+        self.errands.store(self.errands.load(Ordering::Relaxed) | 1, Ordering::Release);
     }
 
     /// Takes the loop back; `None` if somebody else drives it now.
     pub fn reclaim(&self) -> Option<Box<D::Loop>> {
-        let calls = self.calls.load(Ordering::Relaxed);
-        self.calls.store(calls.wrapping_add(calls & 1), Ordering::Release);
+        self.errands.store(self.errands.load(Ordering::Relaxed) & !1, Ordering::Release);
         self.seat.take()
     }
 
@@ -198,6 +206,8 @@ struct Roster<D: Duties> {
     resuming: VecDeque<Arc<Post<D>>>,
     posts: Vec<Arc<Post<D>>>,
     parked: usize,
+    /// Whether threads are missing that could not be started.
+    is_short: bool,
     loops_left: usize,
     /// Threads that have not worked.
     fresh: usize,
@@ -218,10 +228,16 @@ pub struct Crew<D: Duties> {
     entering_idle: AtomicUsize,
     /// Those of them that are fresh.
     fresh_idle: AtomicUsize,
+    /// Threads that are done with their requests and have not come for the next ones yet.
+    coming: AtomicUsize,
     /// Length of the queue, for those who only want to know whether there is one.
     waiting: AtomicUsize,
     /// Threads that have waited long for the interpreter and still do.
     starved: AtomicUsize,
+    /// Threads that wait for the interpreter with a request from the queue.
+    attaching: AtomicUsize,
+    /// Whether one that has it at last takes along what has queued meanwhile.
+    taken_along: AtomicBool,
     /// Whether the watch sleeps.
     watch_sleeps: AtomicBool,
 }
@@ -241,6 +257,7 @@ impl<D: Duties> Crew<D> {
             resuming: VecDeque::new(),
             posts: Vec::new(),
             parked: 0,
+            is_short: false,
             loops_left: loops,
             fresh: 0,
             reserve,
@@ -253,8 +270,11 @@ impl<D: Duties> Crew<D> {
             reserve,
             entering_idle: AtomicUsize::new(0),
             fresh_idle: AtomicUsize::new(0),
+            coming: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             starved: AtomicUsize::new(0),
+            attaching: AtomicUsize::new(0),
+            taken_along: AtomicBool::new(false),
             watch_sleeps: AtomicBool::new(false),
         }
     }
@@ -277,17 +297,19 @@ impl<D: Duties> Crew<D> {
     pub fn join(&self, enters: bool, own: D::Own) -> Arc<Post<D>> {
         let post = Arc::new(Post {
             seat: CachePadded::new(Place::empty()),
-            calls: AtomicUsize::new(0),
+            errands: AtomicUsize::new(0),
             attaching: AtomicUsize::new(CALM),
             assignment: Place::empty(),
             thread: thread::current(),
             worked: AtomicBool::new(false),
+            is_done: AtomicBool::new(false),
             enters,
             own,
         });
         let mut roster = self.lock();
         roster.fresh += 1;
         roster.posts.push(Arc::clone(&post));
+        roster.is_short = false;
         drop(roster);
         post
     }
@@ -297,7 +319,7 @@ impl<D: Duties> Crew<D> {
         *lock(&self.drivers[home]) = Some(Arc::clone(post));
     }
 
-    /// The watch's look at a loop: takes it out of the seat if its driver is in the same call as at the last look, and
+    /// The watch's look at a loop: takes it out of the seat if its driver is on the same errand as at the last look, and
     /// `is_slow` finds no other reason for that.
     pub fn look(
         &self,
@@ -307,11 +329,11 @@ impl<D: Duties> Crew<D> {
     ) -> Option<Taken<D>> {
         let who = lock(&self.drivers[home]);
         let post = who.as_ref()?;
-        let look =
-            Look { post: Arc::as_ptr(post).addr(), calls: post.calls.load(Ordering::Acquire), moved: false };
+        let errands = post.errands.load(Ordering::Acquire);
+        let look = Look { post: Arc::as_ptr(post).addr(), errand: errands | 1, moved: false };
         let former = std::mem::replace(last, look);
-        last.moved = former.post != look.post || former.calls != look.calls;
-        if last.moved || look.calls.is_multiple_of(2) || !is_slow(&post.own) {
+        last.moved = former.post != look.post || former.errand != look.errand;
+        if last.moved || errands.is_multiple_of(2) || !is_slow(&post.own) {
             return None;
         }
         let driven = post.seat.take()?;
@@ -385,11 +407,27 @@ impl<D: Duties> Crew<D> {
             || (post.worked.load(Ordering::Relaxed) && self.fresh_idle.load(Ordering::Relaxed) > 0)
     }
 
+    /// To be said before a client can have its whole answer: the thread that gives it is as good as free, and a request
+    /// that comes then has a place in the queue, however full that is.
+    pub fn note_done(&self, post: &Post<D>) {
+        if !post.is_done.swap(true, Ordering::Relaxed) {
+            self.coming.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// It has taken one more request, or comes for the next one.
+    pub fn note_back(&self, post: &Post<D>) {
+        if post.is_done.swap(false, Ordering::Relaxed) {
+            self.coming.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// Waits for the next duty. `slot` says whether the thread has one, before and after; `rest` is called before it
     /// sleeps.
     pub fn next(&self, post: &Arc<Post<D>>, slot: &mut bool, now_ms: u64, rest: impl FnOnce()) -> Duty<D> {
         let mut called = Called::nobody();
         let mut roster = self.lock();
+        self.note_back(post);
         // What only this thread can do comes before what others can do, too.
         let is_needed = post.enters && self.slots == 1 && !roster.queue.is_empty();
         if !is_needed && let Some(driven) = roster.offered.pop_front() {
@@ -403,6 +441,7 @@ impl<D: Duties> Crew<D> {
                 *slot = roster.take_slot();
             }
             if *slot
+                && !self.is_crowded()
                 && roster.slots_free >= roster.wanted
                 && roster.may_work(post)
                 && let Some(job) = roster.queue.pop(now_ms)
@@ -448,11 +487,8 @@ impl<D: Duties> Crew<D> {
             roster.slots_free = 1;
         }
         // The queue is for those for whom nobody is free: its limit does not count for the others.
-        let is_free = roster.queue.is_empty()
-            && roster.slots_free > roster.wanted
-            && !self.is_starved()
-            && roster.worker().is_some();
-        roster.queue.push(job, since_ms, now_ms, is_free)?;
+        let extra = roster.free_workers() + self.coming.load(Ordering::SeqCst);
+        roster.queue.push(job, since_ms, now_ms, extra)?;
         self.call_up(&mut roster, now_ms, called);
         Ok(())
     }
@@ -465,9 +501,20 @@ impl<D: Duties> Crew<D> {
             roster.slots_free -= 1;
             called.give(post, Duty::Resume);
         }
-        // A starved thread takes the queue along as soon as it has the interpreter; others would only wait beside it.
-        let starved = self.starved.load(Ordering::Relaxed) > 0;
-        while !starved
+        self.call_workers(roster, now_ms, called);
+        self.waiting.store(roster.queue.len(), Ordering::Relaxed);
+        if !roster.queue.is_empty() {
+            // Who has just got the interpreter looks at the length, and may not have seen these; then nobody is crowded now.
+            fence(Ordering::SeqCst);
+            self.call_workers(roster, now_ms, called);
+            self.waiting.store(roster.queue.len(), Ordering::Relaxed);
+        }
+    }
+
+    /// Gives free slots to requests in the queue.
+    fn call_workers(&self, roster: &mut Roster<D>, now_ms: u64, called: &mut Called<D>) {
+        // A starved thread takes the queue along when it has the interpreter; others would only wait beside it.
+        while !self.is_crowded()
             && roster.slots_free > roster.wanted
             && !roster.queue.is_empty()
             && let Some(at) = roster.worker()
@@ -478,12 +525,17 @@ impl<D: Duties> Crew<D> {
             roster.note_work(&post);
             called.give(post, Duty::Work(job));
         }
-        self.waiting.store(roster.queue.len(), Ordering::Relaxed);
     }
 
     /// Requests in the queue.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// Whether requests wait that were held back for the calling thread, which has the interpreter now.
+    fn holds_back(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.waiting() > 0
     }
 
     /// Takes out of the queue what has waited too long, as far as it is `mine`.
@@ -492,6 +544,19 @@ impl<D: Duties> Crew<D> {
         let expired = std::iter::from_fn(|| roster.queue.expire(now_ms, &mine)).collect();
         self.call_up_now(roster, now_ms);
         expired
+    }
+
+    /// Takes out of the queue the request that fits, if it is still there.
+    pub fn withdraw(&self, fits: impl Fn(&D::Job) -> bool) -> Option<D::Job> {
+        let mut roster = self.lock();
+        let job = roster.queue.withdraw(fits);
+        self.waiting.store(roster.queue.len(), Ordering::Relaxed);
+        job
+    }
+
+    /// A request has left the queue because its client had gone: those that are left may be as impatient.
+    pub fn note_departed(&self) {
+        self.lock().queue.note_left(true);
     }
 
     /// Lets go of the roster, and wakes those that it has something for.
@@ -520,6 +585,16 @@ impl<D: Duties> Crew<D> {
         claim.held
     }
 
+    /// The loop has the slot that its new driver brings.
+    pub fn bring_slot(&self, claim: &mut Claim, now_ms: u64) {
+        claim.held = true;
+        if std::mem::take(&mut claim.wanted) {
+            let mut roster = self.lock();
+            roster.wanted -= 1;
+            self.call_up_now(roster, now_ms);
+        }
+    }
+
     /// A loop has no use for the slot that it has, or wants.
     pub fn give_slot(&self, claim: &mut Claim, now_ms: u64) {
         let Claim { held, wanted } = std::mem::take(claim);
@@ -542,6 +617,17 @@ impl<D: Duties> Crew<D> {
         lacks
     }
 
+    /// The thread that the crew lacks since the caller has parked cannot be had: those that are left do everything, and
+    /// none is kept for the loops. `false` when the caller has to go on, or there would be nobody for the queue, or for a
+    /// loop.
+    pub fn manages_without(&self, now_ms: u64) -> bool {
+        let mut roster = self.lock();
+        roster.is_short = true;
+        let left = roster.posts.len() - roster.parked;
+        self.call_up_now(roster, now_ms);
+        left > self.drivers.len()
+    }
+
     /// Threads that wait for their clients.
     pub fn parked(&self) -> usize {
         self.lock().parked
@@ -551,6 +637,7 @@ impl<D: Duties> Crew<D> {
     pub fn unpark(&self, post: &Arc<Post<D>>) {
         let mut roster = self.lock();
         roster.parked -= 1;
+        roster.is_short &= roster.posts.len() - roster.parked < self.threads_wanted();
         if roster.take_slot() {
             return;
         }
@@ -560,15 +647,46 @@ impl<D: Duties> Crew<D> {
         debug_assert!(matches!(duty, Duty::Resume), "nothing else is assigned to a parked thread");
     }
 
-    /// Takes the interpreter, and says meanwhile that this thread waits for it.
-    pub fn attach(&self, post: &Post<D>, now_ms: u64, attach: impl FnOnce()) {
+    /// A driver takes the interpreter, and says meanwhile that it waits for it. `true` when that took long and requests
+    /// have queued: it had better [withdraw](Self::withdraw) the quick ones, before or after its own, while it has the
+    /// interpreter, and then [call up](Self::call_up_rest) others for the rest. Each of these would wait as long again.
+    pub fn attach_driver(&self, post: &Post<D>, attach: impl FnOnce()) -> bool {
         post.attaching.store(ATTACHING, Ordering::SeqCst);
         attach();
-        if post.attaching.swap(CALM, Ordering::SeqCst) == STARVED {
-            self.starved.fetch_sub(1, Ordering::SeqCst);
-            if self.waiting() > 0 {
-                self.call_up_now(self.lock(), now_ms);
-            }
+        if post.attaching.swap(CALM, Ordering::SeqCst) != STARVED {
+            return false;
+        }
+        self.starved.fetch_sub(1, Ordering::SeqCst);
+        let takes = self.holds_back();
+        if takes {
+            self.taken_along.store(true, Ordering::SeqCst);
+        }
+        takes
+    }
+
+    /// A thread with a request from the queue takes the interpreter; the next of them is called up afterwards. Threads that
+    /// wait for the interpreter get it in no order, so that one among many may wait for ever; the queue has an order.
+    pub fn attach_worker(&self, now_ms: u64, attach: impl FnOnce()) {
+        self.attaching.fetch_add(1, Ordering::SeqCst);
+        attach();
+        self.attaching.fetch_sub(1, Ordering::SeqCst);
+        self.call_up_rest(now_ms);
+    }
+
+    /// Whether one more thread would only wait for the interpreter beside another.
+    fn is_crowded(&self) -> bool {
+        self.starved.load(Ordering::Relaxed) > 0 || self.attaching.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether requests were left to a thread since this was asked last.
+    pub fn left_some(&self) -> bool {
+        self.taken_along.swap(false, Ordering::SeqCst)
+    }
+
+    /// Gives free slots to requests that were left to a thread, and which it has not taken.
+    pub fn call_up_rest(&self, now_ms: u64) {
+        if self.holds_back() {
+            self.call_up_now(self.lock(), now_ms);
         }
     }
 
@@ -590,6 +708,12 @@ impl<D: Duties> Crew<D> {
         }
     }
 
+    /// The threads of which `fits` says something, and what.
+    pub fn posts<T>(&self, fits: impl Fn(&D::Own) -> Option<T>) -> Vec<(Arc<Post<D>>, T)> {
+        let roster = self.lock();
+        roster.posts.iter().filter_map(|post| Some((Arc::clone(post), fits(&post.own)?))).collect()
+    }
+
     /// A thread of the crew that fits.
     pub fn find(&self, fits: impl Fn(&Post<D>) -> bool) -> Option<Arc<Post<D>>> {
         self.lock().posts.iter().find(|post| fits(post)).map(Arc::clone)
@@ -599,7 +723,7 @@ impl<D: Duties> Crew<D> {
     /// not parked.
     pub fn threads(&self, busy: impl Fn(&D::Own) -> bool) -> (usize, usize) {
         let roster = self.lock();
-        let inside = |post: &&Arc<Post<D>>| post.calls.load(Ordering::Relaxed) % 2 == 1 || busy(&post.own);
+        let inside = |post: &&Arc<Post<D>>| post.errands.load(Ordering::Relaxed) % 2 == 1 || busy(&post.own);
         let inside = roster.posts.iter().filter(inside).count();
         (roster.posts.len(), inside.saturating_sub(roster.parked))
     }
@@ -617,15 +741,15 @@ impl<D: Duties> Crew<D> {
         let (idle, entering) =
             (roster.idle.len(), roster.idle.iter().filter(|post| roster.may_work(post)).count());
         let (offered, waiting, free) = (roster.offered.len(), roster.queue.len(), roster.slots_free);
-        let starved = self.starved.load(Ordering::Relaxed);
+        let crowded = self.is_crowded();
         let wrong = (offered > 0 && idle > 0)
             || (free > 0 && !roster.resuming.is_empty())
-            || (waiting > 0 && free > roster.wanted && entering > 0 && starved == 0)
+            || (waiting > 0 && free > roster.wanted && entering > 0 && !crowded)
             || free > self.slots;
         wrong.then(|| {
             format!(
                 "{idle} threads idle, {entering} may work; {offered} loops offered, {waiting} requests waiting, \
-                 {free} of {} slots free, {} resuming, {starved} starved",
+                 {free} of {} slots free, {} resuming, crowded: {crowded}",
                 self.slots,
                 roster.resuming.len()
             )
@@ -641,7 +765,7 @@ impl<D: Duties> Roster<D> {
 
     /// Whether a thread may take a request from the queue.
     fn may_work(&self, post: &Post<D>) -> bool {
-        post.enters && (post.worked.load(Ordering::Relaxed) || self.fresh > self.reserve)
+        post.enters && (post.worked.load(Ordering::Relaxed) || self.fresh > self.reserve || self.is_short)
     }
 
     /// The idle thread that takes the next request: one that has worked, if there is one.
@@ -649,6 +773,12 @@ impl<D: Duties> Roster<D> {
         let worked = |post: &Arc<Post<D>>| post.enters && post.worked.load(Ordering::Relaxed);
         let at = self.idle.iter().rposition(worked);
         at.or_else(|| self.idle.iter().rposition(|post| self.may_work(post)))
+    }
+
+    /// How many idle threads could take a request, given the slots that there are.
+    fn free_workers(&self) -> usize {
+        let idle = self.idle.iter().filter(|post| self.may_work(post)).count();
+        idle.min(self.slots_free.saturating_sub(self.wanted))
     }
 
     fn note_work(&mut self, post: &Post<D>) {
@@ -669,7 +799,7 @@ pub type Taken<D> = (Box<<D as Duties>::Loop>, Arc<Post<D>>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     post: usize,
-    calls: usize,
+    errand: usize,
     /// Whether anything had changed.
     pub moved: bool,
 }
@@ -720,5 +850,85 @@ mod tests {
         let mut slot = false;
         assert!(matches!(crew.next(&post, &mut slot, 0, || ()), Duty::Work(7)));
         assert_eq!((true, 0), (slot, crew.slots_free()));
+    }
+
+    /// Where threads are missing, nobody is kept for the loops alone: the queue would have no one.
+    #[test]
+    fn a_short_crew_has_no_reserve() {
+        let crew = Crew::<Plain>::new((1, 2, 2), (10, 1_000));
+        let posts: Vec<_> = (0..4).map(|_| crew.join(true, ())).collect();
+        let mut slots = [false; 2];
+        for (post, slot) in posts.iter().zip(&mut slots) {
+            assert_eq!(Ok(()), crew.submit(1, (0, 0), None, &mut Called::nobody()));
+            assert!(matches!(crew.next(post, slot, 0, || ()), Duty::Work(_)));
+            assert!(crew.park(0), "one is missing");
+        }
+        assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::nobody()));
+        assert!(!crew.lock().may_work(&posts[2]), "both that are left are the reserve");
+
+        assert!(crew.manages_without(0));
+        assert!(matches!(crew.next(&posts[2], &mut false, 0, || ()), Duty::Work(7)));
+        assert!(crew.park(0) && !crew.manages_without(0), "the last one is for the loop");
+        crew.unpark(&posts[0]);
+        crew.unpark(&posts[1]);
+        assert!(crew.lock().is_short, "one is missing still");
+        crew.give_slot(&mut Claim { held: true, wanted: false }, 0);
+        crew.unpark(&posts[2]);
+        assert!(!crew.lock().is_short);
+    }
+
+    /// A thread that is done has room for one request more than the queue, until it has taken one or comes for it.
+    #[test]
+    fn who_is_done_makes_room() {
+        let crew = Crew::<Plain>::new((1, 4, 0), (1, 1_000));
+        let busy = crew.join(true, ());
+        let submit = |job| crew.submit(job, (0, 0), None, &mut Called::nobody());
+        assert_eq!((Ok(()), Err(2)), (submit(1), submit(2)));
+
+        crew.note_done(&busy);
+        crew.note_done(&busy);
+        assert_eq!((Ok(()), Err(3)), (submit(2), submit(3)), "it is done once");
+
+        assert_eq!(Some(1), crew.withdraw(|&job| job == 1));
+        crew.note_back(&busy);
+        assert_eq!(Err(3), submit(3), "it is busy again");
+    }
+
+    /// While one thread waits for the interpreter, others do not wait beside it; and nothing is forgotten.
+    #[test]
+    fn one_waits_for_the_interpreter() {
+        let crew = Crew::<Plain>::new((1, 4, 0), (10, 1_000));
+        let idle = crew.join(true, ());
+        crew.lock().idle.push(Arc::clone(&idle));
+        crew.attach_worker(0, || {
+            assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::nobody()));
+            assert_eq!(1, crew.waiting(), "it waits although a thread is idle");
+        });
+        assert_eq!(0, crew.waiting());
+        assert!(idle.assignment.take().is_some_and(|duty| matches!(*duty, Duty::Work(7))));
+    }
+
+    /// A driver that has lost its loop while it waited for the interpreter takes along what has queued since.
+    #[test]
+    fn a_starved_driver_takes_the_queue_along() {
+        let crew = Crew::<Plain>::new((1, 4, 0), (10, 1_000));
+        let (driver, idle) = (crew.join(true, ()), crew.join(true, ()));
+        crew.begin_driving(0, &driver);
+        driver.begin_errand();
+        driver.publish(Box::new(()));
+        crew.lock().idle.push(Arc::clone(&idle));
+        let takes = crew.attach_driver(&driver, || {
+            let mut look = Look::default();
+            assert!(crew.look(0, &mut look, |()| true).is_none());
+            assert!(crew.look(0, &mut look, |()| true).is_some(), "it loses the loop");
+            for job in [1, 2] {
+                assert_eq!(Ok(()), crew.submit(job, (0, 0), None, &mut Called::nobody()));
+            }
+        });
+
+        assert!(takes && crew.left_some() && !crew.left_some());
+        assert_eq!((Some(2), 1), (crew.withdraw(|&job| job == 2), crew.waiting()));
+        crew.call_up_rest(0);
+        assert!(idle.assignment.take().is_some_and(|duty| matches!(*duty, Duty::Work(1))));
     }
 }

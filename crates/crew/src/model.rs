@@ -110,6 +110,7 @@ impl Scene {
                 continue;
             }
             driven.release();
+            post.begin_errand();
             post.publish(driven);
             self.enter();
             match post.reclaim() {
@@ -191,4 +192,38 @@ fn all_threads_enter() {
 fn three_threads() {
     run(2, &[true, true, true], (2, 1, 1), false);
     run(2, &[true, true, true], (2, 1, 1), true);
+}
+
+/// Some workers wait for the interpreter while a request is queued and a thread comes for it or is idle already. It gets the
+/// request, whatever comes first.
+fn wait_for_the_interpreter(workers: usize, switches: usize) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(switches);
+    model.check(move || {
+        let scene = Scene::new(3, 0, true);
+        let start = |run: fn(&Scene)| {
+            let scene = Arc::clone(&scene);
+            loom::thread::spawn(move || run(&scene))
+        };
+        let mut threads = vec![start(|scene| {
+            let post = scene.crew.join(true, ());
+            assert!(matches!(scene.crew.next(&post, &mut false, 0, || ()), Duty::Work(1)));
+        })];
+        threads.extend((0..workers).map(|_| start(|scene| scene.crew.attach_worker(0, || ()))));
+        assert_eq!(Ok(()), scene.crew.submit(1, (0, 0), None, &mut Called::nobody()));
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert_eq!(0, scene.crew.waiting());
+    });
+}
+
+#[test]
+fn a_worker_waits_for_the_interpreter() {
+    wait_for_the_interpreter(1, 3);
+}
+
+#[test]
+fn two_workers_wait_for_the_interpreter() {
+    wait_for_the_interpreter(2, 1);
 }

@@ -5,6 +5,10 @@
 //! interval was above the target, the queue is *pressed*. Then the newest request is served first, because
 //! it is the one whose client is still there, and what has waited longer than the target is turned away at
 //! once. The pressure ends when the queue has run empty.
+//!
+//! Clients may have less patience than the longest wait allows. They show it: when many of those that leave the queue
+//! do so because their clients have gone, it is pressed, too. In the order of their arrival all would be served just
+//! before, or after, their clients give up.
 
 use std::collections::VecDeque;
 
@@ -14,6 +18,10 @@ const INTERVAL_MS: u64 = 100;
 /// The target is this part of the longest wait: far enough below it that what is served has not waited in vain, and
 /// far enough above what a crowd waits that merely takes turns.
 const TARGET_PART: u64 = 2;
+
+/// When so many of so many requests have left the queue because their clients had gone, the queue is pressed.
+const GONE_MAX: u32 = 4;
+const LEFT_MAX: u32 = 16;
 
 pub(crate) struct Queue<J> {
     /// The oldest first, each with the time since when it waits.
@@ -25,7 +33,16 @@ pub(crate) struct Queue<J> {
     length_max: usize,
     timeout_ms: u64,
     interval: Interval,
+    left: Left,
     pressed: bool,
+}
+
+/// Requests that have left the queue lately.
+#[derive(Clone, Copy, Default)]
+struct Left {
+    all: u32,
+    /// Those of them whose clients had gone.
+    gone: u32,
 }
 
 /// The waits of the interval that runs.
@@ -40,7 +57,8 @@ impl<J> Queue<J> {
     pub(crate) fn new(length_max: usize, timeout_ms: u64) -> Self {
         let interval = Interval { since_ms: 0, shortest_ms: u64::MAX };
         let (waiting, begun) = (VecDeque::new(), VecDeque::new());
-        Self { waiting, begun, was_begun: false, length_max, timeout_ms, interval, pressed: false }
+        let left = Left::default();
+        Self { waiting, begun, was_begun: false, length_max, timeout_ms, interval, left, pressed: false }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -57,15 +75,15 @@ impl<J> Queue<J> {
     }
 
     /// Adds a request that waits since `since_ms`; it comes back when there is no place, or it has waited too long.
-    /// One that waits since the end of time has begun, and has a place for as long as it takes; one that is `taken` at
-    /// once needs none.
-    pub(crate) fn push(&mut self, job: J, since_ms: u64, now_ms: u64, taken: bool) -> Result<(), J> {
+    /// One that waits since the end of time has begun, and has a place for as long as it takes. So many `extra` places
+    /// are there besides, for those that are taken out at once or soon.
+    pub(crate) fn push(&mut self, job: J, since_ms: u64, now_ms: u64, extra: usize) -> Result<(), J> {
         if since_ms == u64::MAX {
             self.begun.push_back(job);
             return Ok(());
         }
         let waited_ms = now_ms.saturating_sub(since_ms);
-        let full = self.waiting.len() >= self.length_max && !taken;
+        let full = self.waiting.len() >= self.length_max.saturating_add(extra);
         if full || waited_ms > self.timeout_ms {
             return Err(job);
         }
@@ -77,6 +95,7 @@ impl<J> Queue<J> {
     pub(crate) fn pop(&mut self, now_ms: u64) -> Option<J> {
         let Some(&(since_ms, _)) = self.waiting.front() else {
             self.pressed = false;
+            self.left = Left::default();
             self.interval = Interval { since_ms: now_ms, shortest_ms: 0 };
             return self.begun.pop_front();
         };
@@ -85,6 +104,7 @@ impl<J> Queue<J> {
             return self.begun.pop_front();
         }
         self.note(now_ms.saturating_sub(since_ms), now_ms);
+        self.note_left(false);
         let next = if self.pressed { self.waiting.pop_back() } else { self.waiting.pop_front() };
         next.map(|(_, job)| job)
     }
@@ -96,6 +116,22 @@ impl<J> Queue<J> {
             self.pressed |= self.interval.shortest_ms > self.timeout_ms / TARGET_PART;
             self.interval = Interval { since_ms: now_ms, shortest_ms: waited_ms };
         }
+    }
+
+    /// Takes into account that a request has left the queue, or why it need not have.
+    pub(crate) fn note_left(&mut self, is_gone: bool) {
+        self.left.all += 1;
+        self.left.gone += u32::from(is_gone);
+        self.pressed |= self.left.gone >= GONE_MAX;
+        if self.left.all >= LEFT_MAX {
+            self.left = Left::default();
+        }
+    }
+
+    /// Takes out the request that fits.
+    pub(crate) fn withdraw(&mut self, fits: impl Fn(&J) -> bool) -> Option<J> {
+        let at = self.waiting.iter().position(|(_, job)| fits(job))?;
+        self.waiting.remove(at).map(|(_, job)| job)
     }
 
     /// Takes out the oldest request if it has waited too long and is `mine`.
@@ -115,12 +151,40 @@ impl<J> Queue<J> {
 mod tests {
     use super::*;
 
+    /// When clients give up, the newest are served first; one that gives up among many says nothing.
+    #[test]
+    fn clients_show_their_patience() {
+        let mut queue = Queue::new(100, 60_000);
+        for job in 0..60 {
+            assert_eq!(Ok(()), queue.push(job, 0, 0, 0));
+        }
+        for job in 0..30 {
+            if job % 8 == 0 {
+                assert_eq!(Some(job), queue.withdraw(|&other| other == job));
+                queue.note_left(true);
+            } else {
+                assert_eq!(Some(job), queue.pop(10));
+            }
+        }
+        for job in 30..34 {
+            assert_eq!(Some(job), queue.withdraw(|&other| other == job));
+            queue.note_left(true);
+        }
+        assert_eq!([Some(59), Some(58)], [0; 2].map(|_| queue.pop(20)));
+
+        while queue.pop(20).is_some() {}
+        for job in 0..2 {
+            assert_eq!(Ok(()), queue.push(job, 30, 30, 0));
+        }
+        assert_eq!([Some(0), Some(1)], [0; 2].map(|_| queue.pop(40)), "it is calm when it has run empty");
+    }
+
     /// Of several loops each takes out its own.
     #[test]
     fn expires_what_is_mine() {
         let mut queue = Queue::new(3, 10);
         for job in 0..2 {
-            assert_eq!(Ok(()), queue.push(job, 0, 0, false));
+            assert_eq!(Ok(()), queue.push(job, 0, 0, 0));
         }
         assert_eq!(None, queue.expire(20, |&job| job == 1));
         assert_eq!(Some(0), queue.expire(20, |&job| job == 0));
@@ -132,20 +196,21 @@ mod tests {
     fn first_come_first_served() {
         let mut queue = Queue::new(3, 1_000);
         for job in 0..3 {
-            assert_eq!(Ok(()), queue.push(job, job, job, false));
+            assert_eq!(Ok(()), queue.push(job, job, job, 0));
         }
-        assert_eq!(Err(3), queue.push(3, 3, 3, false));
+        assert_eq!(Err(3), queue.push(3, 3, 3, 0));
+        assert_eq!((Ok(()), Err(4)), (queue.push(3, 3, 3, 1), queue.push(4, 3, 3, 1)));
 
-        assert_eq!([Some(0), Some(1), Some(2), None], [0; 4].map(|_| queue.pop(10)));
+        assert_eq!([Some(0), Some(1), Some(2), Some(3), None], [0; 5].map(|_| queue.pop(10)));
     }
 
     /// What has waited too long is taken out, and what comes too late is not let in.
     #[test]
     fn nothing_waits_too_long() {
         let mut queue = Queue::new(10, 1_000);
-        assert_eq!(Ok(()), queue.push(1, 0, 0, false));
-        assert_eq!(Ok(()), queue.push(2, 500, 500, false));
-        assert_eq!(Err(3), queue.push(3, 0, 1_001, false));
+        assert_eq!(Ok(()), queue.push(1, 0, 0, 0));
+        assert_eq!(Ok(()), queue.push(2, 500, 500, 0));
+        assert_eq!(Err(3), queue.push(3, 0, 1_001, 0));
 
         assert_eq!(None, queue.expire(1_000, |_| true));
         assert_eq!(Some(1), queue.expire(1_001, |_| true));
@@ -158,19 +223,19 @@ mod tests {
     fn pressed_while_all_wait() {
         let mut queue = Queue::new(1_000, 1_000);
         for job in 0..100 {
-            assert_eq!(Ok(()), queue.push(job, 0, 0, false));
+            assert_eq!(Ok(()), queue.push(job, 0, 0, 0));
         }
         for (job, now_ms) in (0..20).zip((450..).step_by(10)) {
             assert_eq!(Some(job), queue.pop(now_ms), "one interval of long waits has to pass");
         }
-        assert_eq!(Ok(()), queue.push(200, 650, 650, false));
+        assert_eq!(Ok(()), queue.push(200, 650, 650, 0));
 
         assert_eq!(Some(200), queue.pop(651));
         assert_eq!(Some(20), queue.expire(651, |_| true));
         while queue.expire(651, |_| true).is_some() {}
         assert_eq!(None, queue.pop(651));
-        assert_eq!(Ok(()), queue.push(300, 732, 732, false));
-        assert_eq!(Ok(()), queue.push(301, 733, 733, false));
+        assert_eq!(Ok(()), queue.push(300, 732, 732, 0));
+        assert_eq!(Ok(()), queue.push(301, 733, 733, 0));
         assert_eq!(Some(300), queue.pop(734));
     }
 
@@ -179,16 +244,16 @@ mod tests {
     fn answers_go_on_under_pressure() {
         let mut queue = Queue::new(1_000, 1_000);
         for job in 0..100 {
-            assert_eq!(Ok(()), queue.push(job, 0, 0, false));
+            assert_eq!(Ok(()), queue.push(job, 0, 0, 0));
         }
         for now_ms in (450..650).step_by(10) {
             assert!(queue.pop(now_ms).is_some_and(|job| job < 100));
         }
         for job in 200..203 {
-            assert_eq!(Ok(()), queue.push(job, u64::MAX, 650, false));
+            assert_eq!(Ok(()), queue.push(job, u64::MAX, 650, 0));
         }
-        assert_eq!(Ok(()), queue.push(300, 650, 650, false));
-        assert_eq!(Ok(()), queue.push(301, 650, 650, false));
+        assert_eq!(Ok(()), queue.push(300, 650, 650, 0));
+        assert_eq!(Ok(()), queue.push(301, 650, 650, 0));
 
         assert_eq!([200, 301, 201, 300].map(Some), [651; 4].map(|now_ms| queue.pop(now_ms)));
         assert_eq!(Some(20), queue.expire(652, |_| true));
@@ -201,7 +266,7 @@ mod tests {
     fn calm_below_the_target() {
         let mut queue = Queue::new(1_000, 1_000);
         for step in 0..1_000 {
-            assert_eq!(Ok(()), queue.push(step, step, step, false));
+            assert_eq!(Ok(()), queue.push(step, step, step, 0));
             if step >= 90 {
                 assert_eq!(Some(step - 90), queue.pop(step));
                 assert_eq!(None, queue.expire(step, |_| true));

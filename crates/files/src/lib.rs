@@ -48,7 +48,7 @@ pub use conditions::{Outcome, Validators, etag, evaluate};
 pub use listing::NAMES_MAX;
 pub use negotiate::{CODINGS, Coding, accepts_html, choose_coding};
 pub use options::Options;
-pub use pages::{error_page, escape_html};
+pub use pages::{ErrorPage, error_page, escape_html};
 pub use send::answer_file;
 pub use site::Site;
 pub use types::mime_type;

@@ -11,12 +11,46 @@ pub(crate) const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\">\n<head>
 /// Type of every page.
 const HTML: &[u8] = b"text/html; charset=utf-8";
 
-/// Writes a whole answer with a small HTML page: the status and one sentence.
-///
-/// `detail` is escaped here and may hold what the client sent; empty, it is left out.
-/// `fields` come from the server (`Allow`, `Location`, `Retry-After`); one that cannot be sent is
-/// left out rather than failing the answer to a failure. A status that allows no body, or is
-/// none, becomes 500.
+/// A small HTML page with a status and one sentence, made once and sent often.
+#[derive(Debug)]
+pub struct ErrorPage {
+    status: u16,
+    text: String,
+}
+
+impl ErrorPage {
+    /// `detail` is escaped here and may hold what the client sent; empty, it is left out. A status that allows no body,
+    /// or is none, becomes 500.
+    pub fn new(status: u16, detail: &str) -> Self {
+        let status = if matches!(status, 200..=203 | 300..=303 | 305..=999) { status } else { 500 };
+        Self { status, text: page(status, detail) }
+    }
+
+    /// Writes a whole answer with the page.
+    ///
+    /// `fields` come from the server (`Allow`, `Location`, `Retry-After`); one that cannot be sent is left out rather
+    /// than failing the answer to a failure.
+    pub fn write(
+        &self,
+        out: &mut Vec<u8>,
+        asked: Asked,
+        identity: &Identity<'_>,
+        fields: &[(&[u8], &[u8])],
+    ) -> Answer {
+        let (status, start) = (self.status, out.len());
+        let head = Head { status, fields, body_bytes: self.text.len() };
+        let Ok(framed) = write_head(out, asked, identity, &head) else {
+            // A status of three digits and our own phrase are always accepted: never reached.
+            out.truncate(start);
+            return Answer::Whole { status, body_bytes: 0, keep_alive: false };
+        };
+        let body_bytes = if asked.is_head { 0 } else { self.text.len() };
+        out.extend_from_slice(&self.text.as_bytes()[..body_bytes]);
+        Answer::Whole { status, body_bytes: body_bytes as u64, keep_alive: framed.keep_alive }
+    }
+}
+
+/// Writes a whole answer with an [`ErrorPage`] that is made for it.
 pub fn error_page(
     out: &mut Vec<u8>,
     asked: Asked,
@@ -25,18 +59,7 @@ pub fn error_page(
     detail: &str,
     fields: &[(&[u8], &[u8])],
 ) -> Answer {
-    let status = if matches!(status, 200..=203 | 300..=303 | 305..=999) { status } else { 500 };
-    let page = page(status, detail);
-    let start = out.len();
-    let head = Head { status, fields, body_bytes: page.len() };
-    let Ok(framed) = write_head(out, asked, identity, &head) else {
-        // A status of three digits and our own phrase are always accepted: never reached.
-        out.truncate(start);
-        return Answer::Whole { status, body_bytes: 0, keep_alive: false };
-    };
-    let body_bytes = if asked.is_head { 0 } else { page.len() };
-    out.extend_from_slice(&page.as_bytes()[..body_bytes]);
-    Answer::Whole { status, body_bytes: body_bytes as u64, keep_alive: framed.keep_alive }
+    ErrorPage::new(status, detail).write(out, asked, identity, fields)
 }
 
 /// The text with `&`, `<`, `>` and both quotes as entities, for HTML text and quoted attributes.

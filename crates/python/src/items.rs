@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
 
 use crate::failure;
-use crate::payload::Borrowed;
+use crate::payload::{self, Borrowed};
 use crate::text::{exact_bytes, type_name};
 use crate::wsgi::FileWrapper;
 
@@ -155,6 +155,8 @@ impl Items {
             if reply.has_begun() && !reply.wants_body() {
                 return Ok(Pull::End);
             }
+            // Nobody else may be attached until this answer is over.
+            payload::give_back(py);
             let Some(item) = self.next(py, door, reply)? else {
                 if !reply.has_begun() {
                     door.begin(py, reply, BodySize::Known(0))?;
@@ -236,6 +238,12 @@ impl Items {
             Some(context) => context.bind(py).call_method1(intern!(py, "run"), (function,)),
             None => function.call0(),
         }
+    }
+
+    /// Calls the body's `close`, which may take as long as anything else of the application.
+    pub(crate) fn end(&mut self, py: Python<'_>, reply: &mut Reply<'_>) {
+        reply.before_wait();
+        self.close(py);
     }
 
     /// Calls the body's `close`, once (PEP 3333).

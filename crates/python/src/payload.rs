@@ -1,19 +1,23 @@
 //! `bytes` objects sent from where they are, without a copy.
 //!
 //! The loop drops a payload when the client has taken it, at a moment when its thread is not
-//! attached to the interpreter: the reference is put aside and given back at the next call.
+//! attached to the interpreter: the reference is put aside, and given back when somebody is attached
+//! anyway, or when there is so much of it that the loop sends somebody.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use adyton_server::Payload;
+use adyton_server::{Payload, Pull, Reply, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-static DONE: Mutex<Vec<Py<PyBytes>>> = Mutex::new(Vec::new());
+/// From so many bytes on that were sent it is worth to attach for nothing else.
+const REMAINS_BYTES: usize = 1 << 20;
 
-/// Whether `DONE` has anything: a look at it costs the path of a request no lock.
-static ANY_DONE: AtomicBool = AtomicBool::new(false);
+static SENT: Mutex<Vec<Py<PyBytes>>> = Mutex::new(Vec::new());
+
+/// The bytes of `SENT`: a look at it costs the path of a request no lock.
+static SENT_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// A reference to a `bytes` object, which is immutable.
 pub(crate) struct Borrowed {
@@ -43,17 +47,36 @@ impl Payload for Borrowed {
 impl Drop for Borrowed {
     fn drop(&mut self) {
         if let Some(object) = self.object.take() {
-            DONE.lock().unwrap_or_else(PoisonError::into_inner).push(object);
-            ANY_DONE.store(true, Ordering::Release);
+            let mut sent = SENT.lock().unwrap_or_else(PoisonError::into_inner);
+            sent.push(object);
+            SENT_BYTES.fetch_add(self.length, Ordering::Relaxed);
         }
     }
 }
 
+fn take() -> Vec<Py<PyBytes>> {
+    let mut sent = SENT.lock().unwrap_or_else(PoisonError::into_inner);
+    SENT_BYTES.store(0, Ordering::Relaxed);
+    std::mem::take(&mut *sent)
+}
+
 /// Gives back what was sent since the last time. The token proves that this thread may.
 pub(crate) fn give_back(_py: Python<'_>) {
-    if !ANY_DONE.load(Ordering::Relaxed) || !ANY_DONE.swap(false, Ordering::Acquire) {
-        return;
+    if SENT_BYTES.load(Ordering::Relaxed) > 0 {
+        drop(take());
     }
-    let done = std::mem::take(&mut *DONE.lock().unwrap_or_else(PoisonError::into_inner));
-    drop(done);
+}
+
+/// What was sent, when it is so much that somebody should attach to give it back.
+pub(crate) fn remains() -> Option<Box<dyn Stream>> {
+    (SENT_BYTES.load(Ordering::Relaxed) >= REMAINS_BYTES).then(|| Box::new(Remains(take())) as _)
+}
+
+/// References, which are given back when this is dropped.
+struct Remains(#[expect(dead_code, reason = "it is there to be dropped")] Vec<Py<PyBytes>>);
+
+impl Stream for Remains {
+    fn pull(&mut self, _reply: &mut Reply<'_>) -> Pull {
+        Pull::End
+    }
 }

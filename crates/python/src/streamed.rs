@@ -5,7 +5,6 @@ use pyo3::prelude::*;
 
 use crate::failure;
 use crate::items::{Door, Items};
-use crate::payload;
 
 /// What belongs to the request of an answer that goes on.
 pub(crate) trait Request: Send {
@@ -51,12 +50,12 @@ impl<R: Request> Stream for Streamed<R> {
     fn pull(&mut self, reply: &mut Reply<'_>) -> Pull {
         // SAFETY: the loop pulls between `attach` and `detach`.
         let py = unsafe { Python::assume_attached() };
-        payload::give_back(py);
         let pulled = self.items.advance(py, self.request.door(), reply).unwrap_or_else(|error| {
             failure::log(py, &error, "an answer that had begun");
             Pull::Failed
         });
         if pulled != Pull::More {
+            reply.before_wait();
             self.finish(py);
         }
         pulled

@@ -196,12 +196,13 @@ fn start(py: Python<'_>, server: &Arc<Server>, all: Option<&Arc<Barrier>>) -> Py
     Ok(())
 }
 
-/// Starts another thread for the server that runs. On a thread that is detached.
-pub(crate) fn spawn() {
+/// Starts another thread for the server that runs; `false` if there can be none. On a thread that is detached.
+pub(crate) fn spawn() -> bool {
     let started = running().map(|server| Python::attach(|py| start(py, &server, None)));
-    if let Some(Err(error)) = started {
+    if let Some(Err(error)) = &started {
         log::write(&messages::THREAD_NOT_STARTED, format_args!("another thread cannot be started: {error}"));
     }
+    matches!(started, Some(Ok(())))
 }
 
 fn timeout(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {

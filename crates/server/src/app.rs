@@ -18,9 +18,14 @@ pub trait App: Send + Sync + 'static {
     /// Answers one request, or says how it will be answered. Only between `attach` and `detach`.
     fn call(&self, call: &mut Call<'_>) -> Outcome;
 
+    /// What is left of answers that were sent, to be dropped like any stream; `None` while it is too little to go for.
+    fn remains(&self) -> Option<Box<dyn Stream>> {
+        None
+    }
+
     /// Starts another thread that calls [`crate::Server::work`]: one of those that there are waits for its client.
-    /// Called while detached.
-    fn spawn(&self);
+    /// `false` when there can be no other, and the log says why. Called while detached.
+    fn spawn(&self) -> bool;
 
     /// Ends the call that thread `thread` is in, as far as that can be done from outside, and says where it was.
     /// `if_still` runs what it is given if that thread is in that call, which does not end meanwhile: to be called while

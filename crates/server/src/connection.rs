@@ -13,6 +13,9 @@ use crate::config::Config;
 use crate::output::{Flushed, Output};
 use crate::reply::Answer;
 
+/// Pipelined requests of one connection before the others get their turn.
+const REQUESTS_PER_TURN: u32 = 256;
+
 /// A connection. The loop holds it, or the thread that answers one of its requests: never both.
 ///
 /// An idle one costs this struct (some 160 bytes), its place in the loop's table, and an entry in
@@ -36,6 +39,8 @@ pub(crate) struct Connection {
     pub(crate) disowned: bool,
     /// Requests so far.
     pub(crate) requests: u32,
+    /// How many of them there were when the others last had their turn.
+    pub(crate) requests_before: u32,
     pub(crate) peer: Option<SocketAddr>,
     pub(crate) phase: Phase,
     /// Received bytes that no request has used: the beginning of a head, or pipelined requests.
@@ -57,6 +62,7 @@ impl Connection {
             broken: false,
             disowned: false,
             requests: 0,
+            requests_before: 0,
             peer,
             phase: Phase::Head,
             carry: Vec::new(),
@@ -72,6 +78,11 @@ impl Connection {
     /// Those of [`Output::flush`].
     pub(crate) fn flush(&mut self) -> io::Result<Flushed> {
         self.output.flush(self.socket.as_fd())
+    }
+
+    /// The same while the application goes on: who has it finds out later that the client is gone.
+    pub(crate) fn send(&mut self) {
+        self.broken |= self.flush().is_err();
     }
 
     /// Keeps received bytes for later; `unparsed` says that they may hold a whole request.
@@ -124,7 +135,13 @@ impl Connection {
 
     /// Whether it is between two requests, with nothing begun: what a stopping server may close.
     pub(crate) fn is_idle(&self) -> bool {
-        matches!(self.phase, Phase::Head) && self.carry.is_empty() && self.output.is_empty()
+        matches!(self.phase, Phase::Head) && self.carry.is_empty() && self.output.is_empty() && !self.more
+    }
+
+    /// Whether it has had so many requests answered in a row that the others come first: a client that always has the
+    /// next ones under way would keep the loop for ever.
+    pub(crate) fn has_had_its_turn(&self) -> bool {
+        self.requests.wrapping_sub(self.requests_before) >= REQUESTS_PER_TURN
     }
 }
 

@@ -1,17 +1,21 @@
 //! Who runs a request: the driver at once, a thread of the queue later, or nobody.
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock};
+
 use adyton_crew::Post;
-use adyton_files::error_page;
+use adyton_files::ErrorPage;
 use adyton_http1::{Head, Known, Refusal};
 use adyton_sys::{clock, socket};
 
 use crate::answer::Verdict;
 use crate::connection::Connection;
-use crate::driver::{Desk, interrupt};
+use crate::driver::{Desk, LOOK_FOR_CLIENT_MS, interrupt};
 use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::Loop;
 use crate::reply::Reply;
-use crate::server::{Http, Job, Stage, Task, lock, log_stuck};
+use crate::server::{Http, Job, NO_KEY, Stage, Task, lock, log_stuck};
 use crate::tally::Cell;
 use crate::turn::{Next, Step, Worked};
 use adyton_log::{self as log, messages};
@@ -30,6 +34,10 @@ const LOOK_AGAIN_MS: u64 = 1_000;
 
 /// Ages above this are clocks that differ, not requests that have waited.
 const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
+
+/// What is answered when there is no time for more.
+static BUSY: LazyLock<ErrorPage> =
+    LazyLock::new(|| ErrorPage::new(503, "The server has too much to do just now."));
 
 const TIMED_OUT: Refusal =
     Refusal { status: 504, reason: "the application takes too long, and does not react" };
@@ -62,7 +70,7 @@ impl Loop {
             self.note_rest(key, errand.request_id().cloned());
             return Some(errand);
         }
-        let job = Job { errand, home: self.home, since_ms: self.now_ms };
+        let job = Job { errand, home: self.home, is_quick: false, since_ms: self.now_ms };
         // A request that has begun is not turned away.
         let _ = self.submit(job, ALWAYS_MS, self.now_ms);
         self.expect(key, self.now_ms);
@@ -77,18 +85,27 @@ impl Loop {
             return Step::Away(Some(Errand::Ask(ask)));
         }
         let now_ms = clock::monotonic_ms();
-        let since_ms = waiting_since_ms(&desk.head, ask.place.head_bytes(&desk.buffer), now_ms);
+        let since_ms = if is_near(ask.connection.peer) {
+            waiting_since_ms(&desk.head, ask.place.head_bytes(&desk.buffer), now_ms)
+        } else {
+            now_ms
+        };
         let mut ask = ask.leave_desk(&desk.buffer);
         // The answers to earlier requests do not wait for this one. An error shows again when more is sent.
         if matches!(ask.connection.flush(), Ok(crate::output::Flushed::All)) {
             ask.connection.output.give_back(&mut desk.spare);
         }
         let key = ask.key;
-        let job = Job { errand: Errand::Ask(ask), home: self.home, since_ms: now_ms };
+        // To hear of a client that goes away while its request waits. If it cannot be, it is looked at later.
+        let _ = self.watch(key, &mut ask.connection);
+        let job = Job { errand: Errand::Ask(ask), home: self.home, is_quick: !slow, since_ms: now_ms };
         match self.submit(job, since_ms, now_ms) {
             Ok(()) => {
                 self.shared.tally.count(Cell::Queued);
                 self.expect(key, now_ms);
+                if self.has_ended(key) {
+                    self.expect_departed(key);
+                }
                 Step::Away(None)
             }
             // Better here and now than not at all.
@@ -99,6 +116,24 @@ impl Loop {
             Err(Job { errand: Errand::Ask(ask), .. }) => self.turn_away(ask, desk),
             Err(_) => unreachable!("what comes back is what was put in"),
         }
+    }
+
+    /// The client of a connection that is away has ended its side: if it has gone, and its request is in the queue, both
+    /// are forgotten.
+    pub(crate) fn look_for_departed(&mut self, key: usize) -> bool {
+        let (home, now_ms) = (self.home, clock::monotonic_ms());
+        let is_gone = |job: &Job| {
+            let Errand::Ask(ask) = &job.errand else { return false };
+            let far = now_ms.saturating_sub(job.since_ms) >= LOOK_FOR_CLIENT_MS;
+            job.home == home && ask.key == key && ask.connection.is_abandoned(far)
+        };
+        let departed = self.shared.crew.withdraw(is_gone).is_some();
+        if departed {
+            self.shared.note_departed();
+            self.away -= 1;
+            self.forget(key);
+        }
+        departed
     }
 
     /// A request has waited too long in the queue.
@@ -123,10 +158,8 @@ impl Loop {
         let mut reply = Reply::new(connection, ask.answer, &self.shared, &self.date, live);
         // Clients that were turned away together shall not come back together.
         let seconds = [b'1' + u8::try_from(clock::monotonic_us() % 3).unwrap_or(0)];
-        let page = reply.render(|out, asked, identity| {
-            let fields: &[(&[u8], &[u8])] = &[(b"Retry-After", &seconds)];
-            error_page(out, asked, &identity, 503, "The server has too much to do just now.", fields)
-        });
+        let page = reply
+            .render(|out, asked, identity| BUSY.write(out, asked, &identity, &[(b"Retry-After", &seconds)]));
         reply.take(page);
         let parts = reply.into_parts();
         let (connection, after) = self.conclude_answer(parts, &desk.head, &owned.head, ask.started_us);
@@ -135,46 +168,78 @@ impl Loop {
 
     /// The request of a connection that is away takes longer than `--request-timeout` allows.
     pub(crate) fn overdue(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
-        let (home, timeout_ms) = (self.home, self.shared.config.request_timeout_ms);
+        let home = self.home;
         let is_its = |task: &Task| task.home == home && task.key == key && !task.lost;
-        let note = |post: &Post<Http>, note: fn(&mut Task)| {
-            if let Some(task) = lock(&post.own.task).as_mut().filter(|task| is_its(task)) {
-                note(task);
-            }
-        };
         let post = self.shared.crew.find(|post| lock(&post.own.task).as_ref().is_some_and(is_its));
         let task = post.as_ref().and_then(|post| lock(&post.own.task).clone());
         let (Some(post), Some(task)) = (post, task) else {
             self.timers.set(key, self.now_ms + LOOK_AGAIN_MS);
+            if self.has_ended(key) {
+                self.look_for_departed(key);
+            }
             return None;
         };
-        let waited_ms = self.now_ms.saturating_sub(task.since_ms);
-        if task.stage == Stage::Parked {
-            self.timers.set(key, self.now_ms + timeout_ms);
-        } else if waited_ms < timeout_ms {
-            self.timers.set(key, task.since_ms + timeout_ms);
-        } else if task.stage == Stage::Runs {
-            self.shared.tally.count(Cell::TimedOut);
-            note(&post, Task::expire);
-            let id = task.id.clone();
-            if let Err(error) = interrupt(&self.shared, &post, task) {
-                let text = format_args!("a call cannot be interrupted: {error}");
-                log::write_about(id.as_ref(), &messages::NOT_INTERRUPTED, text);
-            }
-            self.timers.set(key, self.now_ms + REACTION_MS);
-        } else {
-            if let Some(lent) = post.own.lent.take() {
-                note(&post, |task| task.lost = true);
-                self.shared.tally.count(Cell::Stuck);
-                log_stuck(&task, waited_ms);
-                let (connection, left) = lent.disown(self.now_ms);
-                post.own.lent.put(left);
-                self.away -= 1;
-                return self.guarded(key, desk, |this, desk| this.answer_in_place(connection, desk, &task));
-            }
-            self.timers.set(key, self.now_ms + REACTION_MS);
+        if let Some(again_ms) = self.press(&post, &task) {
+            self.timers.set(key, again_ms);
+            return None;
         }
-        None
+        let Some(connection) = post.own.lent.take() else {
+            self.timers.set(key, self.now_ms + REACTION_MS);
+            return None;
+        };
+        self.lose(&post, &task);
+        let (connection, left) = connection.disown(self.now_ms);
+        post.own.lent.put(left);
+        self.away -= 1;
+        self.guarded(key, desk, |this, desk| this.answer_in_place(connection, desk, &task))
+    }
+
+    /// Answers whose clients have gone are closed for longer than `--request-timeout` allows, by some thread or other.
+    pub(crate) fn look_at_discards(&mut self) {
+        let home = self.home;
+        let discards = self.shared.crew.posts(|own| {
+            lock(&own.task).clone().filter(|task| task.home == home && task.key == NO_KEY && !task.lost)
+        });
+        let are_left = self.shared.inboxes[home].discards.load(Ordering::SeqCst) > 0;
+        self.discards_due_ms = are_left.then_some(self.now_ms + LOOK_AGAIN_MS);
+        for (post, task) in discards {
+            match self.press(&post, &task) {
+                Some(again_ms) => self.look_at_discards_by(again_ms),
+                None => self.lose(&post, &task),
+            }
+        }
+    }
+
+    /// The ends of answers are looked at by then.
+    pub(crate) fn look_at_discards_by(&mut self, due_ms: u64) {
+        self.discards_due_ms = Some(self.discards_due_ms.map_or(due_ms, |before_ms| before_ms.min(due_ms)));
+    }
+
+    /// Sees to it that a call ends whose time is over, and returns when to look again; `None` if it does not react.
+    fn press(&self, post: &Arc<Post<Http>>, task: &Task) -> Option<u64> {
+        let timeout_ms = self.shared.config.request_timeout_ms;
+        let waited_ms = self.now_ms.saturating_sub(task.since_ms);
+        match task.stage {
+            Stage::Parked => Some(self.now_ms + timeout_ms),
+            _ if waited_ms < timeout_ms => Some(task.since_ms + timeout_ms),
+            Stage::Runs => {
+                self.shared.tally.count(Cell::TimedOut);
+                note(post, task, Task::expire);
+                if let Err(error) = interrupt(&self.shared, post, task.clone()) {
+                    let text = format_args!("a call cannot be interrupted: {error}");
+                    log::write_about(task.id.as_ref(), &messages::NOT_INTERRUPTED, text);
+                }
+                Some(self.now_ms + REACTION_MS)
+            }
+            Stage::Overdue | Stage::Interrupted => None,
+        }
+    }
+
+    /// The thread of a call that does not react is given up.
+    fn lose(&self, post: &Post<Http>, task: &Task) {
+        note(post, task, |task| task.lost = true);
+        self.shared.tally.count(Cell::Stuck);
+        log_stuck(task, self.now_ms.saturating_sub(task.since_ms));
     }
 
     /// Answers for a thread that is lost.
@@ -193,6 +258,25 @@ impl Loop {
         let id = task.id.clone().unwrap_or_else(|| self.ids.next(None, None));
         let step = self.refuse_as(id, key, connection, desk, TIMED_OUT, task.what.to_string().as_bytes());
         self.work_on(key, step, desk)
+    }
+}
+
+/// Changes a task that is still the same.
+fn note(post: &Post<Http>, task: &Task, change: fn(&mut Task)) {
+    if let Some(same) = lock(&post.own.task).as_mut().filter(|now| now.place() == task.place() && !now.lost) {
+        change(same);
+    }
+}
+
+/// Whether this may be a proxy of our own: others could say of their requests what they like.
+fn is_near(peer: Option<SocketAddr>) -> bool {
+    let is_near_v4 = |ip: Ipv4Addr| ip.is_loopback() || ip.is_private();
+    match peer.map(|peer| peer.ip()) {
+        None => true,
+        Some(IpAddr::V4(ip)) => is_near_v4(ip),
+        Some(IpAddr::V6(ip)) => {
+            ip.is_loopback() || ip.is_unique_local() || ip.to_ipv4_mapped().is_some_and(is_near_v4)
+        }
     }
 }
 
@@ -234,7 +318,26 @@ fn unix_ms(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::unix_ms;
+    use super::{is_near, unix_ms};
+
+    /// Loopback, private addresses and unix sockets; nobody else.
+    #[test]
+    fn proxies_are_near() {
+        for near in [
+            "127.0.0.1:80",
+            "10.1.2.3:80",
+            "192.168.0.1:80",
+            "[::1]:80",
+            "[fd00::1]:80",
+            "[::ffff:10.0.0.1]:80",
+        ] {
+            assert!(is_near(near.parse().ok()), "{near}");
+        }
+        assert!(is_near(None));
+        for far in ["203.0.113.5:80", "172.15.0.1:80", "[2001:db8::1]:80", "[::ffff:8.8.8.8]:80"] {
+            assert!(!is_near(far.parse().ok()), "{far}");
+        }
+    }
 
     /// All three units that proxies use, and nonsense.
     #[test]

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use adyton_http1::Head;
@@ -18,8 +18,8 @@ use crate::endpoints::Endpoint;
 use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::{Advance, Loop};
 use crate::reply::{Answer, Reply};
-use crate::server::{Http, Job, Own, Return, Shared, Stage, Task, What, lock};
-use crate::tally::{Cell, Histogram};
+use crate::server::{Http, Job, NO_KEY, Own, Return, Shared, Stage, Task, What, lock};
+use crate::tally::Histogram;
 use adyton_crew::{Crew, Duty, Place as Spot, Post};
 use adyton_log::{self as log, messages, request};
 
@@ -29,6 +29,9 @@ const PARKED_MAX: usize = 1024;
 /// Late answers up to this size are left to the loop.
 const LOOP_SENDS_BYTES_MAX: u64 = 16 << 10;
 
+/// Items of a stream that come faster than this, one after the other, are sent together.
+const QUICK_ITEM_US: u64 = 100;
+
 /// A request that has used the CPU for so long computes.
 const COMPUTES_US: u64 = 10_000;
 
@@ -36,7 +39,7 @@ const COMPUTES_US: u64 = 10_000;
 const LOOK_AT_CLIENT_MS: u64 = 5;
 
 /// And so long, at whether it still listens: one that has ended its own side is taken for gone.
-const LOOK_FOR_CLIENT_MS: u64 = 100;
+pub(crate) const LOOK_FOR_CLIENT_MS: u64 = 100;
 
 /// A server, and a thread's place there.
 type Employment = (Arc<Shared>, Arc<Post<Http>>);
@@ -98,6 +101,7 @@ impl Done {
 }
 
 /// A thread's hold on its loop, or on nothing but a connection.
+#[expect(clippy::struct_excessive_bools, reason = "each says something else, and all combinations occur")]
 pub(crate) struct Hand {
     shared: Arc<Shared>,
     post: Arc<Post<Http>>,
@@ -108,6 +112,12 @@ pub(crate) struct Hand {
     /// Whether this thread has a slot of its own.
     slot: bool,
     attached: bool,
+    /// When it last lent a connection while it was late.
+    lent_us: u64,
+    /// How often something unsent was in it.
+    lent_times: usize,
+    /// Whether it has waited so long for the interpreter that requests have queued, which it takes along.
+    takes_along: bool,
     /// How long it has waited for the interpreter: that says nothing of what it is taken for.
     waited_us: u64,
 }
@@ -118,9 +128,22 @@ impl Hand {
         if let Some(mut driven) = self.driven.take() {
             driven.lent = connection;
             self.shared.publish(&self.post, driven);
-        } else if let Some(mut connection) = connection.take() {
-            // What is written so far must not wait. An error shows again later.
-            let _ = connection.flush();
+        } else if let Some(connection) = connection.take() {
+            self.lend_late(connection);
+        }
+    }
+
+    /// What is written so far must not wait for the application. But items that come one right after the other are sent
+    /// together: a system call for each would take ten times as long as the items.
+    fn lend_late(&mut self, mut connection: Box<Connection>) {
+        let now_us = clock::monotonic_us();
+        let since_us = now_us.saturating_sub(std::mem::replace(&mut self.lent_us, now_us));
+        let is_watched = self.shared.watch.get().is_some();
+        if is_watched && since_us < QUICK_ITEM_US && !connection.output.is_empty() {
+            self.lent_times += 1;
+            self.shared.lend_unsent(&self.post, connection, self.lent_times);
+        } else {
+            connection.send();
             self.post.own.lent.put(connection);
         }
     }
@@ -179,7 +202,11 @@ impl Hand {
     }
 
     /// Waits for the client, while others have the loop and the slot. Detached.
-    pub(crate) fn park<R>(&mut self, wait: impl FnOnce() -> R) -> R {
+    ///
+    /// # Errors
+    ///
+    /// Those of `wait`; or there is nobody left to go on meanwhile.
+    pub(crate) fn park<R>(&mut self, wait: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
         self.give_up();
         park(&self.shared, &self.post, wait)
     }
@@ -190,8 +217,17 @@ impl Hand {
             && let Some(app) = &self.shared.app
         {
             let since_us = clock::monotonic_us();
-            self.shared.crew.attach(&self.post, since_us / 1000, || app.attach());
-            let waited_us = clock::monotonic_us() - since_us;
+            let mut waited_us = 0;
+            let attach = || {
+                app.attach();
+                waited_us = clock::monotonic_us() - since_us;
+            };
+            if self.late {
+                self.shared.crew.attach_worker(since_us / 1000, attach);
+            } else if self.shared.crew.attach_driver(&self.post, attach) {
+                self.takes_along = true;
+                self.shared.wake_watch();
+            }
             self.shared.tally.observe(Histogram::InterpreterWait, waited_us);
             self.waited_us += waited_us;
             self.attached = true;
@@ -212,20 +248,22 @@ fn give_up(shared: &Shared, post: &Post<Http>, mut driven: Box<Loop>) {
     shared.crew.offer(driven);
 }
 
-fn park<R>(shared: &Shared, post: &Arc<Post<Http>>, wait: impl FnOnce() -> R) -> R {
+fn park<R>(shared: &Shared, post: &Arc<Post<Http>>, wait: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
     let crew = &shared.crew;
     let since_ms = clock::monotonic_ms();
     if let Some(task) = &mut *lock(&post.own.task) {
         task.park();
     }
     let gives_slot = crew.slots() > 1 && crew.parked() < PARKED_MAX;
-    if gives_slot
-        && crew.park(since_ms)
-        && let Some(app) = &shared.app
-    {
-        app.spawn();
-    }
-    let waited = wait();
+    let lacks = gives_slot && crew.park(since_ms);
+    let spawned = lacks && shared.app.as_ref().is_some_and(|app| app.spawn());
+    let waited = if !lacks || spawned || crew.manages_without(since_ms) {
+        wait()
+    } else {
+        Err(io::Error::other(
+            "no other thread can be started, and those that do not wait for a client are needed",
+        ))
+    };
     if gives_slot {
         crew.unpark(post);
     }
@@ -236,7 +274,11 @@ fn park<R>(shared: &Shared, post: &Arc<Post<Http>>, wait: impl FnOnce() -> R) ->
 }
 
 /// Waits for a client inside a call of the application, detached: others have the loop and the slot meanwhile.
-pub(crate) fn wait_for_client<R>(wait: impl FnOnce() -> R) -> R {
+///
+/// # Errors
+///
+/// Those of `wait`; or there is nobody left to go on meanwhile.
+pub(crate) fn wait_for_client<R>(wait: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
     let duty = DUTY.with_borrow(Clone::clone);
     let Some((shared, post)) = duty else { return wait() };
     if let Some(driven) = post.reclaim() {
@@ -258,7 +300,13 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) fn new(shared: &Arc<Shared>, enters: bool, thread: u64) -> Self {
-        let own = Own { lent: Spot::empty(), task: Mutex::new(None), thread, tid: Tid::own() };
+        let own = Own {
+            lent: Spot::empty(),
+            unsent: AtomicUsize::new(0),
+            task: Mutex::new(None),
+            thread,
+            tid: Tid::own(),
+        };
         let post = shared.crew.join(enters, own);
         DUTY.set(Some((Arc::clone(shared), Arc::clone(&post))));
         let hand = Hand {
@@ -268,6 +316,9 @@ impl Driver {
             late: false,
             slot: false,
             attached: false,
+            lent_us: 0,
+            lent_times: 0,
+            takes_along: false,
             waited_us: 0,
         };
         // With one slot this thread is the loop's driver, too.
@@ -282,6 +333,7 @@ impl Driver {
     /// Works until the crew needs this thread no more.
     pub(crate) fn work(mut self) {
         loop {
+            self.take_along();
             let Self { shared, hand, .. } = &mut self;
             let (post, mut slot) = (Arc::clone(&hand.post), hand.slot);
             let duty = shared.crew.next(&post, &mut slot, clock::monotonic_ms(), || hand.detach());
@@ -297,12 +349,28 @@ impl Driver {
         DUTY.set(None);
     }
 
+    /// Runs the quick requests that have queued while this thread waited for the interpreter, and lets go of it then.
+    fn take_along(&mut self) {
+        if !self.hand.takes_along {
+            return;
+        }
+        while let Some(job) = self.crew().withdraw(|job| job.is_quick) {
+            self.crew().note_back(&self.hand.post);
+            self.run_job(job);
+        }
+        self.hand.takes_along = false;
+        self.hand.detach();
+        self.crew().call_up_rest(clock::monotonic_ms());
+    }
+
     /// Drives a loop until it ends, or goes on without this thread.
     fn drive(&mut self, mut driven: Box<Loop>) {
         let post = Arc::clone(&self.hand.post);
         self.crew().begin_driving(driven.home, &post);
         driven.driver = Some(Arc::clone(&post));
-        driven.slot.held |= std::mem::take(&mut self.hand.slot);
+        if std::mem::take(&mut self.hand.slot) {
+            self.crew().bring_slot(&mut driven.slot, clock::monotonic_ms());
+        }
         self.hand.late = false;
         self.home = driven.home;
         loop {
@@ -354,6 +422,7 @@ impl Driver {
 
     /// Goes on an errand; comes back with the loop and its next errand, or not at all.
     fn run_errand(&mut self, mut driven: Box<Loop>, errand: Errand) -> Option<(Box<Loop>, Option<Errand>)> {
+        self.hand.post.begin_errand();
         let date = driven.date;
         let started_us = driven.closely.then(clock::monotonic_us);
         self.hand.waited_us = 0;
@@ -404,19 +473,18 @@ impl Driver {
     }
 
     fn run_job(&mut self, job: Job) {
-        let Job { errand, home, since_ms } = job;
+        let Job { errand, home, since_ms, is_quick: _ } = job;
         self.hand.late = true;
         self.home = home;
         self.hand.waited_us = 0;
         let begun_us = clock::monotonic_us();
-        let what = match &errand {
-            Errand::Ask(ask) => Some((ask.key, What::of(ask.place.head_bytes(&self.desk.buffer)))),
-            Errand::Pull { key, .. } => Some((*key, What::of(b"the rest of an answer"))),
-            Errand::Discard(_) => None,
+        let (key, what) = match &errand {
+            Errand::Ask(ask) => (ask.key, What::of(ask.place.head_bytes(&self.desk.buffer))),
+            Errand::Pull { key, .. } => (*key, What::REST),
+            Errand::Discard(_) => (NO_KEY, What::REST),
         };
         let id = errand.request_id().cloned();
-        let task = what.map(|(key, what)| Task::new(home, key, begun_us / 1000, what, id));
-        *lock(&self.hand.post.own.task) = task;
+        *lock(&self.hand.post.own.task) = Some(Task::new(home, key, begun_us / 1000, what, id));
         let date = crate::event_loop::date_now();
         match errand {
             Errand::Ask(mut ask) => {
@@ -424,7 +492,7 @@ impl Driver {
                 self.shared.tally.observe(Histogram::QueueWait, waited_ms * 1000);
                 let looks = waited_ms >= LOOK_AT_CLIENT_MS;
                 if looks && ask.connection.is_abandoned(waited_ms >= LOOK_FOR_CLIENT_MS) {
-                    self.shared.tally.count(Cell::Departed);
+                    self.shared.note_departed();
                     ask.connection.leave();
                     self.put_into_inbox(ask.key, ask.connection, (Endpoint::NONE, None));
                     return;
@@ -539,6 +607,11 @@ impl Driver {
             let nothing = self.hand.reclaim_loop();
             debug_assert!(nothing.is_none(), "no connection was lent");
         }
+        if self.hand.late {
+            // It is over, if it was handed over: no connection comes home to say so.
+            self.end_task();
+            self.shared.inboxes[self.home].discards.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 
     /// Brings an answer home to a loop that has gone on: sends what the client takes, and leaves the rest to the loop.
@@ -565,7 +638,10 @@ impl Driver {
         respond: Box<Respond>,
         learned: (Endpoint, Option<u64>),
     ) {
-        self.hand.detach();
+        self.crew().note_done(&self.hand.post);
+        if !self.hand.takes_along {
+            self.hand.detach();
+        }
         // Small answers are sent by the loop, many in a row: each wakes a client, and while one is awake to take the
         // first the next cost less. For large ones the loop has no time; an error shows again when it sends the rest.
         if connection.output.pending_bytes() > LOOP_SENDS_BYTES_MAX
@@ -577,6 +653,17 @@ impl Driver {
         self.put_into_inbox(key, connection, learned);
     }
 
+    /// What the thread was in is over: if its time was, too, whatever is left of the interruption ends with it.
+    fn end_task(&mut self) {
+        let task = lock(&self.hand.post.own.task).take();
+        if task.is_some_and(|task| task.is_interrupted())
+            && let Some(app) = &self.shared.app
+        {
+            self.hand.attach();
+            app.absolve(self.hand.post.own.thread);
+        }
+    }
+
     /// The request is over for this thread.
     fn put_into_inbox(
         &mut self,
@@ -584,15 +671,11 @@ impl Driver {
         connection: Box<Connection>,
         (endpoint, took_us): (Endpoint, Option<u64>),
     ) {
-        let task = lock(&self.hand.post.own.task).take();
-        let interrupted = task.is_some_and(|task| task.is_interrupted());
-        if interrupted || connection.disowned {
-            // What is left of a stream is dropped while attached, too.
+        if connection.disowned {
+            // What is left of a stream is dropped while attached.
             self.hand.attach();
         }
-        if interrupted && let Some(app) = &self.shared.app {
-            app.absolve(self.hand.post.own.thread);
-        }
+        self.end_task();
         if !connection.disowned {
             let stopping = (self.shared.stop)().is_some();
             self.shared.inboxes[self.home].put(Return { key, connection, endpoint, took_us }, stopping);
@@ -658,11 +741,4 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
         }
     };
     std::thread::Builder::new().name("adyton-interrupt".into()).spawn(run).map(|_| ())
-}
-
-impl Task {
-    /// Where it is: there is one there at a time.
-    fn place(&self) -> (usize, usize, u64) {
-        (self.home, self.key, self.since_ms)
-    }
 }

@@ -20,7 +20,7 @@ pub(crate) enum Errand {
     Ask(Ask),
     /// Go on with an answer; the connection is in phase `Respond`, whose contents are beside it.
     Pull { key: usize, connection: Box<Connection>, respond: Box<Respond> },
-    /// Close what is left of an answer whose client has gone.
+    /// Drop what is left of an answer whose client has gone, or of those that were sent.
     Discard(Box<dyn Stream>),
 }
 

@@ -25,10 +25,10 @@ use slab::Slab;
 use crate::addresses::Addresses;
 use crate::config::HandOver;
 use crate::connection::{Connection, Phase};
-use crate::driver::Desk;
+use crate::driver::{Desk, LOOK_FOR_CLIENT_MS};
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::{Ask, Errand};
-use crate::server::{Ending, Http, Job, Return, Shared, Task, What, lock};
+use crate::server::{Ending, Http, Job, NO_KEY, Return, Shared, Task, What, lock};
 use crate::share::Share;
 use crate::tally::Cell;
 use crate::timer::Wheel;
@@ -162,6 +162,8 @@ pub(crate) struct Loop {
     pub(crate) stopping_ms: Option<u64>,
     /// Until when connections that idle are kept although a stop was asked for.
     idle_until_ms: Option<u64>,
+    /// When the ends of answers whose clients have gone are looked at: they may take too long.
+    pub(crate) discards_due_ms: Option<u64>,
     /// Who drives.
     pub(crate) driver: Option<Arc<Post<Http>>>,
     /// The slot of its inline calls.
@@ -235,15 +237,16 @@ impl Loop {
             receives: 0,
             stopping_ms: None,
             idle_until_ms: None,
+            discards_due_ms: None,
             driver: None,
             slot: Claim::default(),
             quick_ms: 0,
             called: Called::nobody(),
             lent: None,
             calling: Calling {
-                key: usize::MAX,
+                key: NO_KEY,
                 endpoint: Endpoint::NONE,
-                what: What::of(b""),
+                what: What::REST,
                 id: None,
                 counts: false,
             },
@@ -340,7 +343,8 @@ impl Loop {
             self.again_left -= 1;
             return Some(self.again.pop_front().and_then(|key| self.turn(key, false, desk)));
         }
-        None
+        let remains = self.shared.app.as_ref().and_then(|app| app.remains())?;
+        Some(self.send(NO_KEY, Errand::Discard(remains)))
     }
 
     /// Nothing is left to do but to wait for the kernel.
@@ -396,6 +400,9 @@ impl Loop {
         }
         if self.idle_until_ms.is_some_and(|until_ms| until_ms <= self.now_ms) {
             self.close_idle();
+        }
+        if self.discards_due_ms.is_some_and(|due_ms| due_ms <= self.now_ms) {
+            self.look_at_discards();
         }
         self.timers.take_due(self.now_ms, &mut self.due);
         self.again_left = self.again.len();
@@ -487,6 +494,7 @@ impl Loop {
             self.accept_paused_ms.map(until),
             self.stopping_ms.map(until),
             self.idle_until_ms.map(until),
+            self.discards_due_ms.map(until),
             self.standing_due_ms.map(until),
             self.shared.access_log.as_ref().and_then(|log| lock(log).tick(now_ms)).map(u64::from),
             (self.shared.crew.waiting() > 0).then_some(QUEUE_LOOK_MS),
@@ -521,6 +529,9 @@ impl Loop {
         let Some(connection) = slot.connection.take() else {
             let first = !std::mem::replace(&mut slot.missed, true);
             self.shared.inboxes[self.home].missed.fetch_add(usize::from(first), Ordering::SeqCst);
+            if ending && !self.look_for_departed(key) {
+                self.expect_departed(key);
+            }
             return None;
         };
         self.guarded(key, desk, |this, desk| this.work(key, connection, desk))
@@ -593,24 +604,34 @@ impl Loop {
         self.connections.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.ending))
     }
 
+    /// Whether it was announced, and nobody has looked yet.
+    pub(crate) fn has_ended(&self, key: usize) -> bool {
+        self.connections.get(key).is_some_and(|slot| slot.ending)
+    }
+
     fn put_back(&mut self, key: usize, mut connection: Box<Connection>) {
         if self.stopping_ms.is_some() && self.idle_until_ms.is_none() && connection.is_idle() {
             self.forget(key);
             return;
         }
-        if !connection.watched {
-            // What comes from here on makes an event; what has come since the turn makes one at once.
-            if let Err(error) = self.epoll.add(&*connection, key as u64, Interest::Edge) {
-                self.forget(key);
-                self.pause_accepting(&error);
-                return;
-            }
-            connection.watched = true;
+        if let Err(error) = self.watch(key, &mut connection) {
+            self.forget(key);
+            self.pause_accepting(&error);
+            return;
         }
         self.connections[key].connection = Some(connection);
     }
 
-    fn forget(&mut self, key: usize) {
+    /// What comes from here on makes an event; what has come since the turn makes one at once.
+    pub(crate) fn watch(&mut self, key: usize, connection: &mut Connection) -> io::Result<()> {
+        if !connection.watched {
+            self.epoll.add(&*connection, key as u64, Interest::Edge)?;
+            connection.watched = true;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn forget(&mut self, key: usize) {
         let slot = self.connections.remove(key);
         if let Some(share) = &self.share {
             share.leave(1);
@@ -637,20 +658,33 @@ impl Loop {
         *lock(&post.own.task) = Some(Task::new(self.home, key, now_ms, what, id));
         self.expect(key, now_ms);
         if let Some(mut connection) = self.lent.take() {
-            // What is written so far must not wait. An error shows again later.
-            let _ = connection.flush();
+            // What is written so far must not wait.
+            connection.send();
             post.own.lent.put(connection);
         }
     }
 
-    /// Looks after a connection that is away.
+    /// Looks after a connection that is away, or the end of an answer whose client has gone.
     pub(crate) fn expect(&mut self, key: usize, now_ms: u64) {
-        if self.connections.contains(key) {
-            self.away += 1;
-            match self.shared.config.request_timeout_ms {
-                0 => self.timers.clear(key),
-                timeout_ms => self.timers.set(key, now_ms + timeout_ms),
+        let timeout_ms = self.shared.config.request_timeout_ms;
+        if key == NO_KEY {
+            self.shared.inboxes[self.home].discards.fetch_add(1, Ordering::SeqCst);
+            if timeout_ms > 0 {
+                self.look_at_discards_by(now_ms + timeout_ms);
             }
+        } else if self.connections.contains(key) {
+            self.away += 1;
+            match timeout_ms {
+                0 => self.timers.clear(key),
+                _ => self.timers.set(key, now_ms + timeout_ms),
+            }
+        }
+    }
+
+    /// The client of a connection that is away has ended its side. For so long it may still listen.
+    pub(crate) fn expect_departed(&mut self, key: usize) {
+        if self.shared.config.request_timeout_ms > 0 {
+            self.timers.set(key, self.now_ms + LOOK_FOR_CLIENT_MS);
         }
     }
 
@@ -665,8 +699,7 @@ impl Loop {
 
     /// A call goes on with an answer, or ends it.
     pub(crate) fn note_rest(&mut self, key: usize, id: Option<RequestId>) {
-        let what = What::of(b"the rest of an answer");
-        self.calling = Calling { key, endpoint: Endpoint::NONE, what, id, counts: false };
+        self.calling = Calling { key, endpoint: Endpoint::NONE, what: What::REST, id, counts: false };
     }
 
     /// Whether requests are timed and learned from.
@@ -739,9 +772,8 @@ impl Loop {
     /// Makes room: closes the eighth of the idle connections that has idled longest, as their clients must expect
     /// (RFC 9112 section 9.5). `false` when none is idle.
     fn shed(&mut self) -> bool {
-        let is_idle = |slot: &Slot| {
-            slot.connection.as_ref().is_some_and(|held| held.requests > 0 && held.is_idle() && !held.more)
-        };
+        let is_idle =
+            |slot: &Slot| slot.connection.as_ref().is_some_and(|held| held.requests > 0 && held.is_idle());
         let idle = self.connections.iter().filter(|(_, slot)| is_idle(slot));
         let mut keys: Vec<(u64, usize)> = idle.map(|(key, _)| (self.timers.deadline_ms(key), key)).collect();
         if keys.is_empty() {

@@ -98,6 +98,8 @@ pub struct Reply<'c> {
     /// `None` while the application has the thread: others may reach it then.
     connection: Option<Box<Connection>>,
     answer: Answer,
+    /// Bytes of the body that were written before this call.
+    bytes_before: u64,
     shared: &'c Shared,
     /// What the `Date` field says.
     date: [u8; 29],
@@ -114,7 +116,8 @@ impl<'c> Reply<'c> {
         date: &[u8; 29],
         live: Option<Arc<Mutex<Live>>>,
     ) -> Self {
-        Self { connection: Some(connection), answer, shared, date: *date, live, hand: None }
+        let bytes_before = answer.body_bytes;
+        Self { connection: Some(connection), answer, bytes_before, shared, date: *date, live, hand: None }
     }
 
     /// Lets the application have the thread while it answers.
@@ -399,13 +402,14 @@ impl<'c> Reply<'c> {
 
     /// Whether the client should take something before more is made. Sends what it takes first.
     pub fn is_backed_up(&mut self) -> bool {
+        if !self.may_wait() {
+            // Others get their turn on this thread, whether the client has taken it all or not.
+            return self.answer.body_bytes - self.bytes_before >= PENDING_BYTES_MAX;
+        }
         if self.output().memory_bytes() < PENDING_BYTES_MAX {
             return false;
         }
-        if !self.may_wait() {
-            return true;
-        }
-        self.send_some();
+        self.connection().send();
         let waiting = self.shared.output_bytes.load(Ordering::Relaxed);
         let config = &self.shared.config;
         let most = if waiting < config.output_bytes_max { WAITING_BYTES_MAX } else { PENDING_BYTES_MAX };
@@ -420,11 +424,6 @@ impl<'c> Reply<'c> {
     /// Whether the client has gone: nobody wants more of the answer.
     pub fn is_abandoned(&mut self) -> bool {
         self.connection().broken
-    }
-
-    fn send_some(&mut self) {
-        let connection = self.connection();
-        connection.broken |= connection.flush().is_err();
     }
 
     /// To be said before a call that may take long: what is written so far is sent if it does, and others go on with

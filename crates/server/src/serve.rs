@@ -33,6 +33,7 @@ impl Loop {
         desk.buffer[..carried].copy_from_slice(&connection.carry);
         let mut filled = carried;
         if !std::mem::take(&mut connection.unparsed) {
+            connection.more = false;
             match socket::recv(&*connection, &mut desk.buffer[carried..]) {
                 Ok(None) => return Step::On(connection, Next::Wait),
                 Ok(Some(bytes)) if bytes > 0 => filled += bytes,
@@ -62,7 +63,9 @@ impl Loop {
         std::ops::Range { start: mut at, end: filled }: std::ops::Range<usize>,
     ) -> Step {
         while at < filled {
-            if at > 0 && connection.output.pending_bytes() > PENDING_BYTES_MAX {
+            let pauses =
+                connection.output.pending_bytes() > PENDING_BYTES_MAX || connection.has_had_its_turn();
+            if at > 0 && pauses {
                 connection.keep(&desk.buffer[at..filled], true);
                 break;
             }

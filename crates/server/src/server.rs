@@ -38,6 +38,8 @@ pub(crate) struct Job {
     pub(crate) errand: Errand,
     /// The loop that it came from.
     pub(crate) home: usize,
+    /// Whether its endpoint is not known to be slow.
+    pub(crate) is_quick: bool,
     /// Since when it waits, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
 }
@@ -46,6 +48,8 @@ pub(crate) struct Job {
 pub(crate) struct Own {
     /// The connection whose request a late thread or a worker is in, while the application has the thread.
     pub(crate) lent: adyton_crew::Place<Connection>,
+    /// Which time it was lent with something that the watch sends if that time lasts; 0: with nothing.
+    pub(crate) unsent: AtomicUsize,
     /// The request that a late thread or a worker is in.
     pub(crate) task: Mutex<Option<Task>>,
     /// The thread, as the application knows it.
@@ -53,6 +57,9 @@ pub(crate) struct Own {
     /// The same, as the kernel does.
     pub(crate) tid: Tid,
 }
+
+/// Instead of a connection's key, for what is done when its client has gone.
+pub(crate) const NO_KEY: usize = usize::MAX;
 
 /// A request that some thread is in for long.
 #[derive(Clone, Debug)]
@@ -85,6 +92,11 @@ impl Task {
         Self { home, key, since_ms, what, id, stage: Stage::Runs, lost: false }
     }
 
+    /// Where it is: there is one there at a time.
+    pub(crate) fn place(&self) -> (usize, usize, u64) {
+        (self.home, self.key, self.since_ms)
+    }
+
     pub(crate) fn is_interrupted(&self) -> bool {
         self.stage == Stage::Interrupted
     }
@@ -112,28 +124,36 @@ impl Task {
     }
 }
 
-/// How a request begins: enough to know it again in the log, and so short that every call can note it.
+/// What a thread is in: enough to know it again in the log, and so short that every call can note it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct What {
-    bytes: [u8; 96],
-    length: u8,
+pub(crate) enum What {
+    /// The beginning of a request's head.
+    Head { bytes: [u8; 96], length: u8 },
+    /// Something that has none, in words.
+    Named(&'static str),
 }
 
 impl What {
+    /// What follows in an answer that has begun, or its end.
+    pub(crate) const REST: Self = Self::Named("the rest of an answer");
+
     /// Notes the beginning of a head.
     pub(crate) fn of(head: &[u8]) -> Self {
-        let mut what = Self { bytes: [0; 96], length: 0 };
-        let length = head.len().min(what.bytes.len());
-        what.bytes[..length].copy_from_slice(&head[..length]);
-        what.length = u8::try_from(length).unwrap_or(0);
-        what
+        let mut bytes = [0; 96];
+        let length = head.len().min(bytes.len());
+        bytes[..length].copy_from_slice(&head[..length]);
+        Self::Head { bytes, length: u8::try_from(length).unwrap_or(0) }
     }
 }
 
 impl fmt::Display for What {
     /// Method and target, as far as they were noted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let start = self.bytes[..usize::from(self.length)].trim_ascii_start();
+        let (bytes, length) = match self {
+            Self::Named(words) => return f.write_str(words),
+            Self::Head { bytes, length } => (bytes, length),
+        };
+        let start = bytes[..usize::from(*length)].trim_ascii_start();
         let line = &start[..memchr::memchr(b'\r', start).unwrap_or(start.len())];
         let mut words = line.splitn(3, |&byte| byte == b' ');
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -176,6 +196,8 @@ pub(crate) struct Inbox {
     pub(crate) asleep: AtomicBool,
     /// Connections that are away while something has come for them.
     pub(crate) missed: AtomicUsize,
+    /// Ends of answers whose clients have gone that wait in the queue, or are in the hands of threads without the loop.
+    pub(crate) discards: AtomicUsize,
     pub(crate) wake: Arc<Wake>,
 }
 
@@ -187,6 +209,7 @@ impl Inbox {
             filled: flag(),
             asleep: flag(),
             missed: AtomicUsize::new(0),
+            discards: AtomicUsize::new(0),
             wake,
         }
     }
@@ -255,6 +278,8 @@ pub(crate) struct Shared {
     pub(crate) interrupters: AtomicUsize,
     /// Whether each loop is to change hands at its next wait.
     pub(crate) change: AtomicBool,
+    /// Whether some thread has lent a connection with something unsent since the watch looked.
+    pub(crate) unsent: AtomicBool,
     /// The watch's thread.
     pub(crate) watch: OnceLock<Thread>,
     /// Loops that have ended.
@@ -282,9 +307,27 @@ impl Shared {
         self.tally.set(Cell::QueueLength, self.crew.waiting() as u64);
     }
 
+    /// A request's client has gone while it waited.
+    pub(crate) fn note_departed(&self) {
+        self.tally.count(Cell::Departed);
+        self.crew.note_departed();
+    }
+
     /// Publishes a driver's loop for the time of a call.
     pub(crate) fn publish(&self, post: &Post<Http>, driven: Box<Loop>) {
         post.publish(driven);
+        self.wake_watch();
+    }
+
+    /// Lends a late thread's connection for the time of a call: what is unsent leaves if the call lasts.
+    pub(crate) fn lend_unsent(&self, post: &Post<Http>, connection: Box<Connection>, number: usize) {
+        post.own.lent.put(connection);
+        post.own.unsent.store(number, Ordering::Release);
+        self.unsent.store(true, Ordering::Relaxed);
+        self.wake_watch();
+    }
+
+    pub(crate) fn wake_watch(&self) {
         if let Some(watch) = self.watch.get() {
             self.crew.wake_watch(watch);
         }
@@ -329,6 +372,7 @@ impl Server {
             stop,
             interrupters: AtomicUsize::new(0),
             change: AtomicBool::new(false),
+            unsent: AtomicBool::new(false),
             watch: OnceLock::new(),
             ended: Mutex::new(Vec::new()),
             has_ended: Condvar::new(),

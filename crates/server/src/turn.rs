@@ -11,6 +11,7 @@ use crate::errand::Errand;
 use crate::event_loop::Loop;
 use crate::output::Flushed;
 use crate::serve::{TOO_SLOW, start_of};
+use crate::server::NO_KEY;
 use crate::tally::Cell;
 use adyton_log::{self as log, messages};
 
@@ -92,7 +93,7 @@ impl Loop {
         };
         self.log_streamed(connection.peer, &respond);
         let stream = respond.stream.take()?;
-        self.send(usize::MAX, Errand::Discard(stream))
+        self.send(NO_KEY, Errand::Discard(stream))
     }
 
     /// Sends what the answers have so far, and decides what follows them.
@@ -148,8 +149,16 @@ impl Loop {
                 };
                 self.timers.set(key, deadline_ms);
                 // What is in the buffer comes first; the socket is looked at after it.
-                let more = connection.unparsed || std::mem::take(&mut connection.more);
-                Step::On(connection, if more { Next::Continue } else { Next::Wait })
+                let goes_on = connection.unparsed || connection.more;
+                let next = match goes_on {
+                    true if !connection.has_had_its_turn() => Next::Continue,
+                    true => Next::Again,
+                    false => Next::Wait,
+                };
+                if next != Next::Continue {
+                    connection.requests_before = connection.requests;
+                }
+                Step::On(connection, next)
             }
         }
     }

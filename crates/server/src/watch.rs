@@ -1,12 +1,17 @@
 //! The watch: takes a loop from a driver whose call of the application takes too long.
 //!
-//! It looks from time to time, and only while some loop calls: a call that it sees twice in a row loses its
-//! thread the loop. A look costs a switch of threads on the driver's CPU, up to 25 µs. So it is rare while all calls
+//! It looks from time to time, and only while some loop calls: a driver that it sees twice in a row on the same errand
+//! loses the loop. A look costs a switch of threads on the driver's CPU, up to 25 µs. So it is rare while all calls
 //! are quick, and frequent for a second after one was slow: then a slow call holds the others up for one to two
 //! milliseconds, and that only until its endpoint is known to be slow.
 //!
 //! A call may last because its thread gets no CPU: other processes have it. Another thread would get none either, and
 //! to hand over costs, so such a call is excused for a while.
+//!
+//! A thread that gets the interpreter after a long wait takes along what has queued meanwhile; if its own request takes long,
+//! the watch calls up others for that.
+//!
+//! It also sends what streams that have lost the loop have written, when an item is slow after others that were quick.
 
 use std::io;
 use std::sync::Arc;
@@ -14,10 +19,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use adyton_crew::Look;
+use adyton_crew::{Look, Post};
 use adyton_sys::clock;
 
-use crate::server::{Own, Shared};
+use crate::server::{Http, Own, Shared};
 
 /// How often the watch looks after a slow call.
 const TICK: Duration = Duration::from_millis(1);
@@ -36,6 +41,32 @@ const EXCUSES_MAX: u32 = 20;
 
 /// A call that gets a quarter of a CPU computes.
 const COMPUTES_SHARE: u64 = 4;
+
+/// Connections that late threads have lent with something unsent, because items came quickly until then.
+#[derive(Default)]
+struct Unsent(Vec<(Arc<Post<Http>>, usize)>);
+
+impl Unsent {
+    /// Sends for those whose next item has not come since the last look; says whether there are any others.
+    fn send(&mut self, shared: &Shared) -> bool {
+        for (post, number) in self.0.drain(..) {
+            let lasts = post.own.unsent.compare_exchange(number, 0, Ordering::AcqRel, Ordering::Relaxed);
+            if lasts.is_ok()
+                && let Some(mut connection) = post.own.lent.take()
+            {
+                connection.send();
+                post.own.lent.put(connection);
+            }
+        }
+        if shared.unsent.swap(false, Ordering::Relaxed) {
+            self.0 = shared.crew.posts(|own| {
+                let number = own.unsent.load(Ordering::Acquire);
+                (number > 0).then_some(number)
+            });
+        }
+        !self.0.is_empty()
+    }
+}
 
 /// Why a call is not taken for slow although it lasts.
 #[derive(Default)]
@@ -81,11 +112,17 @@ pub(crate) fn start(shared: &Arc<Shared>, loops: usize) -> io::Result<(JoinHandl
 fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
     let mut seen: Vec<(Look, Excuse)> = (0..loops).map(|_| Default::default()).collect();
     let (mut idle_ticks, mut alert) = (0, 0_u32);
+    let (mut unsent, mut left) = (Unsent::default(), false);
     #[cfg(debug_assertions)]
     let mut alarm = Alarm::default();
     while !stop.load(Ordering::SeqCst) {
         shared.crew.watch_sleeps(idle_ticks > TICKS_AWAKE);
-        let (mut moved, mut in_doubt) = (false, false);
+        let (mut moved, mut in_doubt) = (false, unsent.send(shared));
+        if std::mem::replace(&mut left, shared.crew.left_some()) {
+            // The thread to which they were left is not done with its own request.
+            shared.crew.call_up_rest(clock::monotonic_ms());
+        }
+        in_doubt |= left;
         for (home, (look, excuse)) in seen.iter_mut().enumerate() {
             if let Some((mut driven, post)) = shared.crew.look(home, look, |own| excuse.is_slow(own)) {
                 driven.relieve(&post);
@@ -99,7 +136,10 @@ fn run(shared: &Shared, stop: &AtomicBool, loops: usize) {
             in_doubt |= excuse.given.is_some();
         }
         #[cfg(debug_assertions)]
-        alarm.check(shared);
+        {
+            // In a deadlock nothing moves, and the watch must not sleep over it.
+            in_doubt |= alarm.is_worried(shared);
+        }
         if moved || in_doubt || idle_ticks <= TICKS_AWAKE {
             idle_ticks = if moved { 0 } else { idle_ticks + 1 };
             std::thread::park_timeout(if alert > 0 || in_doubt { TICK } else { CALM_TICK });
@@ -121,18 +161,19 @@ struct Alarm {
 
 #[cfg(debug_assertions)]
 impl Alarm {
-    /// Ends the process when a complaint lasts: a test that hangs would not say why.
-    fn check(&mut self, shared: &Shared) {
+    /// Whether there is a complaint. Ends the process when it lasts: a test that hangs would not say why.
+    fn is_worried(&mut self, shared: &Shared) -> bool {
         const TICKS_MAX: u32 = 2_000;
 
         let Some(complaint) = shared.crew.complaint() else {
             self.complaints = 0;
-            return;
+            return false;
         };
         self.complaints += 1;
         if self.complaints >= TICKS_MAX {
             eprintln!("adyton: the threads are stuck: {complaint}");
             std::process::abort();
         }
+        true
     }
 }

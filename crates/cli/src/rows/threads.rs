@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
         default: "auto",
         example: "never",
         help: "when a request loses its thread the event loop",
-        detail: "`auto`: when it takes longer than a millisecond or two; endpoints that mostly do are run by threads \
+        detail: "`auto`: when it takes longer than a few milliseconds; endpoints that mostly do are run by threads \
                  of their own straight away. `always`: before it begins, which costs every request two thread \
                  switches. `never`: a slow request holds all others up, as in servers without threads. The last two \
                  are there for tests and comparisons.",
@@ -90,7 +90,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "As long as a client has patience: less than the timeout of the proxy in front. When even the shortest wait of a tenth of a second is above half \
                  of this, there is more work than can be done: then the newest request is served first, and those \
                  older than that half are answered 503, until the queue is empty (CoDel, RFC 8289). An \
-                 `X-Request-Start` field of a proxy says when the wait began.",
+                 `X-Request-Start` field of a proxy at a private address says when the wait began.",
         ..GROUP
     },
     Row {

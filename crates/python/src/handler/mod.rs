@@ -3,7 +3,7 @@
 mod request;
 mod response;
 
-use adyton_server::{App, Call, IfStill, Outcome};
+use adyton_server::{App, Call, IfStill, Outcome, Stream};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -71,8 +71,12 @@ impl App for Handler {
         interpreter::detach();
     }
 
-    fn spawn(&self) {
-        threads::spawn();
+    fn remains(&self) -> Option<Box<dyn Stream>> {
+        payload::remains()
+    }
+
+    fn spawn(&self) -> bool {
+        threads::spawn()
     }
 
     fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String> {

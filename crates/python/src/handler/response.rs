@@ -166,11 +166,11 @@ fn stream(py: Python<'_>, body: Bound<'_, PyAny>, door: Door, reply: &mut Reply<
     match items.advance(py, &door, reply) {
         Ok(Pull::More) => Ok(Answered::Partly(items, door)),
         Ok(_) => {
-            items.close(py);
+            items.end(py, reply);
             Ok(Answered::Whole)
         }
         Err(error) => {
-            items.close(py);
+            items.end(py, reply);
             Err(error)
         }
     }

@@ -41,6 +41,7 @@ fn try_bench(bench: &Bench, live: bool) -> Result<u8, Wrong> {
     let plan = plan::of(bench).map_err(usage)?;
     let fail_if = plan::conditions("--fail-if", &bench.fail_if).map_err(usage)?;
     let find_rate = plan::conditions("--find-rate", bench.find_rate.as_slice()).map_err(usage)?;
+    plan::check_search(bench).map_err(usage)?;
     let forms = bench.output.iter().map(|path| Ok((path.as_path(), files::Form::of(path)?)));
     let forms = forms.collect::<Result<Vec<_>, String>>().map_err(usage)?;
     let baseline = bench.baseline.as_deref().map(files::kept).transpose().map_err(usage)?;

@@ -10,6 +10,22 @@ pub(super) fn conditions(flag: &str, texts: &[String]) -> Result<Vec<Condition>,
     texts.iter().map(|text| text.parse().map_err(|why| format!("{flag} {text}: {why}"))).collect()
 }
 
+/// A search is many runs, and has no report: what would be done with one is refused.
+pub(super) fn check_search(bench: &Bench) -> Result<(), String> {
+    let given = [
+        ("--output", !bench.output.is_empty()),
+        ("--save", bench.save.is_some()),
+        ("--baseline", bench.baseline.is_some()),
+        ("--fail-if", !bench.fail_if.is_empty()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) if bench.find_rate.is_some() => Err(format!(
+            "{flag} is for the report of one run, and --find-rate makes many: leave one of them out"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// What the command line says, as the generator wants it.
 pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     let url = bench.url.parse().map_err(|why| format!("{}: {why}", bench.url))?;
@@ -49,6 +65,7 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
         requests => Until::Requests(requests),
     };
     (plan.warm_up_ms, plan.timeout_ms) = (bench.warm_up_ms, bench.timeout_ms);
+    plan.deadline_ms = bench.deadline_ms;
     if !bench.expect_status.is_empty() {
         plan.statuses = Statuses::Of(bench.expect_status.clone());
     }
@@ -88,7 +105,10 @@ fn bytes(flag: &str, data: &Data) -> Result<Vec<u8>, String> {
             Data::File(path) => path.file_name().map(|name| name.to_string_lossy().replace('"', "%22")),
             _ => None,
         };
-        let file = file.map_or(String::new(), |name| format!("; filename=\"{name}\""));
+        // What a browser says of a file whose type it does not know (RFC 7578 section 4.4).
+        let file = file.map_or(String::new(), |name| {
+            format!("; filename=\"{name}\"\r\nContent-Type: application/octet-stream")
+        });
         let head =
             format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"{file}\r\n\r\n", part.name);
         out.extend_from_slice(head.as_bytes());

@@ -39,6 +39,9 @@ pub(crate) fn print(
     if crowd.processes > 0 {
         let _ = writeln!(text, "  workers  {}: {}", workers(crowd.processes), crowd.why);
     }
+    if settings.reload {
+        text.push_str("  reload   when a file changes: for development only\n");
+    }
     for (prefix, folder) in folder_list(settings) {
         let _ = writeln!(text, "  static   {prefix} -> {folder}");
     }

@@ -22,7 +22,7 @@ use adyton_log::sink::Target as LogTarget;
 use adyton_process::{Line, Parts as WorkerParts, Place, PrototypeOrders, Worker};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
-use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
+use adyton_server::{AccessLog, App, Config, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::process;
 use adyton_sys::signal_handlers::Handlers;
 use adyton_sys::user::{self, Identity};
@@ -34,7 +34,7 @@ use self::listen::{Listening, OwnFiles};
 pub(crate) use self::load::{Application, Kind, examine};
 use self::reopen::Reopener;
 pub(crate) use self::supervise::supervise;
-use self::work::{Ordered, Reach};
+use self::work::{HeldStacks, Ordered, Reach};
 use crate::handler::Handler;
 use crate::threads;
 use crate::wsgi::{Listener, Wsgi};
@@ -310,12 +310,13 @@ fn serve_at(
     };
     let threads = if app.is_some() { config.threads } else { 1 };
     let ordered = Arc::new(Ordered::default());
-    let told = Arc::clone(&ordered);
-    let asked = Box::new(move || if handlers.stop_asked() { Some(Ending::PROMPT) } else { told.ending() });
+    let leaver = line.as_ref().map(Line::leaver).transpose().map_err(Failure::system)?;
+    let asked = ordered.asked(handlers, leaver);
     let server = Server::new(config, parts, access_log, asked, app, tally).map_err(Failure::system)?;
     let server = Arc::new(server);
     if let Some(line) = line {
-        let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
+        let held_stacks = HeldStacks::new(py)?;
+        let reach = Arc::new(Reach { held_stacks, server: Arc::clone(&server), ordered, wake });
         line.listen(&description, reach).map_err(Failure::system)?;
     }
     let reopener = renamed.map(|renamed| Reopener::start(renamed, &server)).transpose();

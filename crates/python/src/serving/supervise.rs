@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use adyton_cli::{Control, Pace, Processes, Settings};
 use adyton_log::sink::Target;
 use adyton_process::grant::Grant;
-use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, Taken, control_folder};
+use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
 use adyton_sys::child::Program;
 use adyton_sys::user::Identity;
 use adyton_sys::{process, socket, user};
@@ -24,7 +24,8 @@ const ADMIN_BACKLOG: u32 = 64;
 
 /// Serves with workers until a signal stops it; says with which status.
 ///
-/// `arguments` are what the user has typed; `note` is what another program has left whose place this one takes.
+/// `arguments` are what the user has typed; `note` is what another program has left whose place this one takes. In a trial
+/// it comes back when all has been done that the settings can be wrong for.
 pub(crate) fn supervise(
     py: Python<'_>,
     settings: &Settings,
@@ -40,7 +41,8 @@ pub(crate) fn supervise(
     if let Some(folder) = &settings.chdir {
         std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
     }
-    open_logs(settings, identity, note.is_none())?;
+    let is_trial = note == Some(TRIAL);
+    open_logs(settings, identity, is_trial || note.is_none())?;
     // One thread cannot wait for requests in two places.
     let loops = match (settings.threads, settings.processes) {
         (1, _) => 1,
@@ -48,6 +50,9 @@ pub(crate) fn supervise(
         (_, Processes::Number(number)) => (loops(py)? / number).max(1),
         _ => loops(py)?,
     };
+    if is_trial {
+        return Ok(0);
+    }
     let note = note.map(Note::read).transpose().map_err(Failure::system)?;
     let Open { slots, first, control, admin, why } = match &note {
         Some(note) => Open::taken(note)?,
@@ -66,7 +71,7 @@ pub(crate) fn supervise(
         arguments: arguments.iter().map(OsString::from).collect(),
         preload: settings.preload,
         processes: slots.len(),
-        bounds: bounds(settings, slots.len())?,
+        bounds: note.as_ref().and_then(Note::bounds).map_or_else(|| bounds(settings, slots.len()), Ok)?,
         pace: match settings.reload_pace {
             Pace::All => adyton_process::Pace::All,
             Pace::One => adyton_process::Pace::One,

@@ -1,5 +1,8 @@
 //! A worker's half: what the supervisor orders is done here.
 
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,8 +10,10 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use adyton_log::{self as log, messages};
-use adyton_process::Orders;
-use adyton_server::{Ending, Server};
+use adyton_process::{Leaver, Orders};
+use adyton_server::{Asked, Ending, Server};
+use adyton_sys::signal_handlers::{self, Handlers};
+use adyton_sys::temp;
 use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -18,8 +23,37 @@ use super::reopen::reopen;
 /// How long a thread may keep the interpreter before the others' stacks are given up.
 const PATIENCE: Duration = Duration::from_millis(2_500);
 
+/// What says where all threads are when none of ours gets the interpreter.
+pub(crate) struct HeldStacks {
+    file: File,
+    signal: i32,
+}
+
+impl HeldStacks {
+    pub(crate) fn new(py: Python<'_>) -> PyResult<Self> {
+        let file = temp::in_memory()?;
+        let module = py.import("adyton._load")?;
+        let signal = module.call_method1("write_stacks_at_signal", (file.as_raw_fd(),))?.extract()?;
+        Ok(Self { file, signal })
+    }
+
+    /// The stacks, read without the interpreter; empty when the application has taken the signal for itself.
+    fn read(&self) -> std::io::Result<String> {
+        let mut file = &self.file;
+        file.set_len(0)?;
+        file.rewind()?;
+        // To this thread alone: another one could be in a call that a signal ends.
+        signal_handlers::raise(self.signal)?;
+        file.rewind()?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
 /// What the supervisor can reach of a worker.
 pub(crate) struct Reach {
+    pub(crate) held_stacks: HeldStacks,
     pub(crate) server: Arc<Server>,
     pub(crate) ordered: Arc<Ordered>,
     pub(crate) wake: Arc<Wake>,
@@ -39,6 +73,20 @@ impl Ordered {
         let is = |flag: &AtomicBool| flag.load(Ordering::SeqCst);
         is(&self.drain)
             .then(|| Ending { is_patient: !is(&self.in_a_hurry), takes_queue: is(&self.takes_queue) })
+    }
+
+    /// What tells a server to end: the supervisor, or a signal, of which the supervisor is told.
+    pub(crate) fn asked(self: &Arc<Self>, handlers: Handlers, leaver: Option<Leaver>) -> Asked {
+        let ordered = Arc::clone(self);
+        Box::new(move || {
+            if !handlers.stop_asked() {
+                return ordered.ending();
+            }
+            if let Some(leaver) = &leaver {
+                leaver.say();
+            }
+            Some(Ending::PROMPT)
+        })
     }
 }
 
@@ -63,7 +111,15 @@ impl Orders for Reach {
         match std::thread::Builder::new().name("adyton-dump".into()).spawn(dump) {
             Ok(_) => match receiver.recv_timeout(PATIENCE) {
                 Ok(stacks) => Value::from(stacks),
-                Err(_) => Value::from("a thread keeps the interpreter to itself: no stack can be read"),
+                Err(_) => match self.held_stacks.read() {
+                    Ok(stacks) if !stacks.is_empty() => {
+                        Value::from(format!("a thread keeps the interpreter to itself:\n{stacks}"))
+                    }
+                    Ok(_) => Value::from("a thread keeps the interpreter to itself: no stack can be read"),
+                    Err(error) => Value::from(format!(
+                        "a thread keeps the interpreter to itself, and no stack can be read: {error}"
+                    )),
+                },
             },
             Err(error) => Value::from(format!("there can be no thread that reads the stacks: {error}")),
         }

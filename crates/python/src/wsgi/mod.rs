@@ -8,7 +8,7 @@ mod input;
 
 use adyton_cli::Settings;
 use adyton_log::{self as log, messages};
-use adyton_server::{App, Body, Call, IfStill, Outcome, Pull, Reply};
+use adyton_server::{App, Body, Call, IfStill, Outcome, Pull, Reply, Stream};
 use crossbeam_utils::atomic::AtomicCell;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -137,8 +137,12 @@ impl App for Wsgi {
         interpreter::detach();
     }
 
-    fn spawn(&self) {
-        threads::spawn();
+    fn remains(&self) -> Option<Box<dyn Stream>> {
+        payload::remains()
+    }
+
+    fn spawn(&self) -> bool {
+        threads::spawn()
     }
 
     fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String> {
@@ -189,11 +193,11 @@ fn ask(
     {
         Ok(Pull::More) => Ok(Some(items)),
         Ok(_) => {
-            items.close(py);
+            items.end(py, reply);
             Ok(None)
         }
         Err(error) => {
-            items.close(py);
+            items.end(py, reply);
             Err(error)
         }
     }

@@ -9,7 +9,9 @@ use std::time::Instant;
 use adyton_http1::BodySize;
 use adyton_server::{Body, Call, Config, HandOver};
 
-use crate::support::{Gate, PATIENCE, SHORT_MS, Server, assert_timed, begin, config, get, piece, text};
+use crate::support::{
+    Gate, PATIENCE, SHORT_MS, SPAWN, Server, assert_timed, begin, config, get, piece, text,
+};
 
 fn echo(call: &mut Call<'_>) -> adyton_server::Outcome {
     let path = String::from_utf8(call.head.path().of(call.bytes).to_vec()).unwrap();
@@ -192,6 +194,34 @@ fn readers_hold_nobody_up() {
     for mut reader in readers {
         assert!(reader.answer().body == whole);
     }
+    server.stop();
+}
+
+/// Where no thread can be added, readers that do not read cannot take all that there are: one is left for the others.
+#[test]
+fn readers_do_not_take_the_last_thread() {
+    let server = Server::start(Config { threads: 2, ..config() }, move |call| {
+        if call.head.path().of(call.bytes) != b"/large" {
+            return echo(call);
+        }
+        SPAWN.set(None);
+        begin(&mut call.reply, BodySize::Unknown);
+        loop {
+            call.reply.write(&piece(0, 64 << 10));
+            if call.reply.is_backed_up() && call.reply.wait_for_reader().is_err() {
+                return adyton_server::Outcome::Failed;
+            }
+        }
+    });
+    let mut readers: Vec<_> = (0..6).map(|_| server.client()).collect();
+    for reader in &mut readers {
+        reader.send(get("/large"));
+    }
+
+    for _ in 0..10 {
+        assert_eq!("/fast", server.client().get("/fast").text());
+    }
+    drop(readers);
     server.stop();
 }
 

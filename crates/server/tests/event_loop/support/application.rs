@@ -7,7 +7,7 @@ use adyton_http1::{BadResponse, BodySize};
 use adyton_server::{App, Call, IfStill, Outcome, Pull, Reply, Stream};
 
 thread_local! {
-    /// Starts another thread of this thread's server.
+    /// Starts another thread of this thread's server; none when there can be no other.
     pub(crate) static SPAWN: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) };
 
 
@@ -55,12 +55,8 @@ impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F>
         (self.answer)(call)
     }
 
-    fn spawn(&self) {
-        SPAWN.with_borrow(|spawn| {
-            if let Some(spawn) = spawn {
-                spawn();
-            }
-        });
+    fn spawn(&self) -> bool {
+        SPAWN.with_borrow(|spawn| spawn.as_ref().map(|spawn| spawn()).is_some())
     }
 
     /// There is no way into a closure.
