@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -76,10 +77,18 @@ def spin() -> str:
     return "spun"
 
 
+def terminate() -> str:
+    """Start a program and end it; return by which signal it ended."""
+    with subprocess.Popen(["sleep", "10"]) as program:  # noqa: S607
+        program.terminate()
+        return str(program.wait())
+
+
 kept: list[bytearray] = []
 
 PAGES: dict[str, Callable[[], str]] = {
-    page.__name__: page for page in (who, segfault, leave, hold, deadlock, allocate, grow, wait, spin)
+    page.__name__: page
+    for page in (who, segfault, leave, hold, deadlock, allocate, grow, wait, spin, terminate)
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import math
 import os
@@ -10,8 +11,12 @@ import signal
 import socket
 import stat
 import subprocess
+import time
 from typing import TYPE_CHECKING
 
+import pytest
+
+from processes.conftest import APPLICATION
 from real.browser import Browser
 from support import client
 from support.client import request
@@ -50,20 +55,23 @@ def test_status(crowd: Callable[..., Crowd]) -> None:
     assert 50 == servers.status()["total"]["requests"]
     assert {"killed": 1, "told": 2} == servers.status()["deaths"]
 
+    assert all(1 << 20 < worker["pss_bytes"] <= worker["rss_bytes"] for worker in servers.status()["workers"])
+
     table = servers.order("status")
 
     assert "serving, generation 2" in table
     assert "workers that have ended: 1 killed, 2 told" in table
 
 
-def test_dump(crowd: Callable[..., Crowd]) -> None:
-    """The stacks of all threads of all workers, with what hangs in them."""
+@pytest.mark.parametrize("page", ["deadlock", "hold"])
+def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
+    """The stacks of all threads of all workers, with what hangs in them, even if it keeps the interpreter."""
     servers = crowd("--processes", "2")
     assert servers.settles(2)
     with servers.server.connect() as connection:
-        connection.send(request("/deadlock"))
+        connection.send(request(f"/{page}"))
 
-        assert until(lambda: "in deadlock\n" in servers.order("dump"))
+        assert until(lambda: f"in {page}\n" in servers.order("dump"))
         assert {"== worker 1", "== worker 2"} == set(re.findall(r"== worker \d", servers.order("dump")))
     servers.order("stop", "fast")
 
@@ -80,6 +88,26 @@ def test_stop_and_level(crowd: Callable[..., Crowd]) -> None:
     assert "stopping" in servers.order("stop")
     assert 0 == servers.server.wait()
     assert "does not answer" in servers.refused("status")
+
+
+def test_level_stays(crowd: Callable[..., Crowd]) -> None:
+    """Workers that come later log from the same level on, and so does another program of the supervisor."""
+    servers = crowd("--processes", "1")
+    servers.order("log-level", "debug")
+
+    def is_logged(count: int) -> None:
+        with servers.server.connect(lint_answers=False) as connection:
+            connection.send(b"GET / HTTP/1.1\r\nNo: host\r\n\r\n")
+            assert 400 == connection.receive().status
+        servers.server.wait_for_log("ADY108 debug", count=count)
+
+    servers.order("reload")
+    is_logged(1)
+    servers.server.signal(signal.SIGUSR2)
+    servers.server.wait_for_log("the supervisor is version")
+    servers.order("reload")
+    is_logged(2)
+    assert re.search(r"debug: worker 1 \(process \d+\) has ended", servers.server.log())
 
 
 def test_found_by_itself(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
@@ -175,6 +203,74 @@ def test_admin(crowd: Callable[..., Crowd]) -> None:
     assert 200 == client.fetch(address, "/livez").status
     assert 200 == servers.server.fetch("/who").status
     assert 0 == servers.server.wait()
+
+
+def test_drains(crowd: Callable[..., Crowd]) -> None:
+    """Not ready any more, and yet served for a while; then nobody new comes in, and what runs ends."""
+    flags = ["--admin", "127.0.0.1:0", "--drain-delay", "3s", "--graceful-timeout", "3s"]
+    servers = crowd("--processes", "1", *flags)
+    admin = admin_of(servers.server)
+    assert servers.settles(1)
+    servers.server.may_crash = True
+    with servers.server.connect(lint_answers=False) as connection:
+        connection.send(request("/deadlock"))
+        assert until(lambda: 1 == servers.status()["total"]["in_flight"])
+        servers.server.signal(signal.SIGTERM)
+        assert until(lambda: 503 == client.fetch(admin, "/readyz").status)
+        assert 200 == servers.server.fetch("/who").status
+
+        def refused() -> bool:
+            try:
+                with servers.server.connect():
+                    return False
+            except ConnectionResetError:
+                # It came in the moment in which the kernel closed the listener: look again.
+                return False
+            except ConnectionRefusedError:
+                return True
+
+        assert until(refused)
+        assert servers.server.process.poll() is None, "what runs is waited for"
+    servers.server.wait()
+
+
+def test_silent_clients(crowd: Callable[..., Crowd]) -> None:
+    """Whoever fills the admin listener with connections keeps nobody from giving orders."""
+    servers = crowd("--processes", "1", "--admin", "127.0.0.1:0")
+    address = admin_of(servers.server)
+    with contextlib.ExitStack() as stack:
+        for _ in range(80):
+            stack.enter_context(socket.create_connection(address))
+        begin = time.monotonic()
+        servers.order("stop")
+
+        # The silent ones are closed after ten seconds.
+        assert time.monotonic() - begin < 5
+        assert 0 == servers.server.wait()
+
+
+def test_reloads_that_last(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """While many wait for a reload, all else is answered; those who are too many are told so."""
+    target = tmp_path / "application.py"
+    text = APPLICATION.read_text(encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
+    servers = crowd("--processes", "1", "--admin", "127.0.0.1:0", target=target)
+    address = admin_of(servers.server)
+    target.write_text(text + "\ntime.sleep(4)\n", encoding="utf-8")
+    control = str(servers.control)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        done = [pool.submit(client.fetch, control, "/reload", method="POST", body=b"") for _ in range(8)]
+
+        def refused() -> list[bytes]:
+            return [one.result().body for one in done if one.done() and one.result().status == 429]
+
+        assert until(lambda: 6 == len(refused()))
+        assert b"two others wait for a reload already" in refused()[0]
+        begin = time.monotonic()
+        assert b"live\n" == client.fetch(address, "/livez").body
+        assert 200 == client.fetch(control, "/status").status
+        assert time.monotonic() - begin < 3
+    assert 2 == [one.result().status for one in done].count(200)
 
 
 LINE = re.compile(

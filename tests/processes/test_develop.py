@@ -192,3 +192,14 @@ def test_not_in_production() -> None:
 
     assert 2 == done.returncode
     assert "reload: it is for development, and 0.0.0.0:0 can be reached from elsewhere" in done.stderr
+
+
+def test_not_as_a_service() -> None:
+    """A unit file that was copied with its flags is refused, too."""
+    words = ("serve", str(APPLICATION), "--reload", "--bind", "127.0.0.1:0")
+    managed = run(*words, env={"NOTIFY_SOCKET": "/run/systemd/notify"})
+    dropped = run(*words, "--user", "nobody")
+
+    assert (2, 2) == (managed.returncode, dropped.returncode)
+    assert "reload: it is for development, and a service manager has started this" in managed.stderr
+    assert "reload: it is for development, and --user is for services" in dropped.stderr

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 import socket
 import stat
+import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from processes.conftest import APPLICATION
+from processes.conftest import APPLICATION, Crowd
 from support import client
-from support.server import run
+from support.server import adyton, environment, run, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from processes.conftest import Crowd
     from support.server import Servers
 
 NOBODY = 65534
@@ -106,6 +108,44 @@ def test_sockets_from_outside(serve: Servers, processes: str) -> None:
     assert b"waited" == client.fetch(("127.0.0.1", port), "/wait").body
 
 
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_socket_activation(serve: Servers, processes: str) -> None:
+    """What systemd itself opens is listened at, and the connection that has started the server is served."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    activate = ["/usr/bin/systemd-socket-activate", f"--listen=127.0.0.1:{port}"]
+    # It passes only what it is told to of its own environment.
+    kept = [f"--setenv={name}" for name in ("PATH", "HOME", "ADYTON_PROCESSES") if name in os.environ]
+    answers: list[bytes] = []
+
+    def ask() -> None:
+        def connected() -> bool:
+            with contextlib.suppress(OSError):
+                answers.append(client.fetch(("127.0.0.1", port), "/wait").body)
+            return bool(answers)
+
+        assert until(connected)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    command = [*activate, *kept, *adyton("serve"), str(APPLICATION), "--processes", processes]
+    server = serve.start([*command, "--control", "off"])
+    asking.join()
+
+    assert (port, [b"waited"]) == (server.port, answers)
+
+
+def test_unit() -> None:
+    """The example unit is right, as far as systemd can tell: the program that it names is not here."""
+    unit = Path(__file__).parents[2] / "deploy" / "adyton.service"
+    command = ["/usr/bin/systemd-analyze", "verify", "--recursive-errors=no", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    complaints = [line for line in done.stderr.splitlines() if "adyton" in line]
+
+    assert complaints
+    assert all("/srv/mysite/venv/bin/adyton is not executable" in line for line in complaints), complaints
+
+
 def test_logs_of_another_user(tmp_path: Path) -> None:
     """Logs are made for the user that workers become, who may open them again; nobody else may read them."""
     if os.geteuid() != 0:
@@ -129,19 +169,54 @@ def test_logs_of_another_user(tmp_path: Path) -> None:
         assert (0, "precious") == (precious.stat().st_uid, precious.read_text(encoding="ascii"))
 
 
-def test_other_user(crowd: Callable[..., Crowd]) -> None:
+REMOUNT = """
+set -e
+mode=$1
+shift
+while [ "$1" != -- ]; do
+    kept=$(mktemp -d)
+    mount --rbind "$1" "$kept"
+    mount -t tmpfs -o "mode=$mode" none "$1"
+    for entry in "$kept"/* "$kept"/.[!.]*; do
+        name=$1/${entry##*/}
+        if [ -L "$entry" ]; then cp -P "$entry" "$name"
+        elif [ -d "$entry" ]; then mkdir "$name"; mount --rbind "$entry" "$name"
+        elif [ -f "$entry" ]; then : > "$name"; mount --bind "$entry" "$name"
+        fi
+    done
+    umount -l "$kept"
+    rmdir "$kept"
+    shift
+done
+shift
+exec "$@"
+"""
+"""Runs a command where folders have another mode, with what is in them as it was."""
+
+
+def where(mode: str, folders: list[Path], command: list[str]) -> list[str]:
+    """Return the command that runs in a mount namespace of its own, in which these folders have that mode."""
+    private = ["unshare", "--mount", "--propagation", "private", "sh", "-c", REMOUNT, "remount", mode]
+    return [*private, *map(str, folders), "--", *command]
+
+
+def closed_folders() -> list[Path]:
+    """Return the folders that only root may enter, of those that lead to the server; the outermost first."""
+    needed = [Path(os.__file__).resolve(), Path(sys.prefix).resolve() / "bin", APPLICATION.resolve()]
+    folders = {folder for path in needed for folder in path.parents}
+    return sorted(folder for folder in folders if not folder.stat().st_mode & stat.S_IXOTH)
+
+
+def test_other_user(serve: Servers, tmp_path: Path) -> None:
     """Workers are another user for good, and the supervisor is not."""
     if os.geteuid() != 0:
         assert "only root can" in run(*ALONE, "--user", "nobody").stderr
         return
-    library = Path(os.__file__)
-    closed = [folder for folder in library.parents if not folder.stat().st_mode & stat.S_IXOTH]
-    if closed:
-        # A Python in root's own folder is nobody's.
-        message = run(*ALONE, "--user", "nobody").stderr
-        assert f"nobody may not read this Python, which is in {library.parent}" in message
-        return
-    servers = crowd("--processes", "1", "--user", "nobody", "--umask", "027")
+    control = tmp_path / "control.sock"
+    flags = ["--control", str(control), "--user", "nobody", "--umask", "027"]
+    servers = Crowd(
+        serve.start(where("755", closed_folders(), adyton(*ALONE, *flags)), cwd=Path("/")), control
+    )
     status = Path(f"/proc/{servers.pids()[0]}/status").read_text(encoding="ascii")
 
     assert re.search(rf"^Uid:(\t{NOBODY}){{4}}$", status, re.MULTILINE), status
@@ -154,11 +229,25 @@ def test_other_user(crowd: Callable[..., Crowd]) -> None:
     assert servers.settles(1)
 
 
+def test_python_that_is_not_for_others() -> None:
+    """A Python that the other user may not read is named, before anything is started."""
+    if os.geteuid() != 0:
+        return  # only root can make a namespace
+    library = Path(os.__file__).resolve().parent
+    command = where("700", [library.parent], adyton(*ALONE, "--user", "nobody"))
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment())
+
+    assert 0 != done.returncode
+    assert f"nobody may not read this Python, which is in {library}" in done.stderr
+
+
 WRONG = [
     (["--user", "nobody-at-all"], 2, "user: there is no user nobody-at-all"),
     (["--user", "nobody", "--group", "no-such-group"], 2, "user: there is no group no-such-group"),
     (["--group", "daemon"], 2, "group: it goes with --user"),
     (["--user", "nobody", "--processes", "0"], 2, "user: only workers become another user"),
+    (["--admin", "127.0.0.1:0", "--processes", "0"], 2, "--admin: it is for workers and their supervisor"),
+    (["--preload", "--processes", "0"], 2, "with --processes 0 there are none"),
     (["--umask", "9"], 2, "write three octal digits"),
     (["--control", "/nowhere/at/all.sock"], 1, "cannot listen for orders at /nowhere/at/all.sock"),
     (["--admin", "192.0.2.1:80"], 1, "cannot listen at 192.0.2.1:80"),
@@ -175,6 +264,16 @@ def test_wrong(flags: list[str], status: int, sentence: str) -> None:
     assert status == done.returncode
     assert sentence in done.stderr
     assert 1 == len(done.stderr.splitlines()), done.stderr
+
+
+@pytest.mark.parametrize("name", ["MAX_REQUESTS", "TOUCH_RELOAD", "NICE", "MEMORY_LIMIT"])
+def test_without_workers(name: str) -> None:
+    """With 0 processes, what only workers have is refused, unless it means nothing."""
+    flags = ["serve", str(APPLICATION), "--processes", "0", "--bind", "127.0.0.1:0", "--control", "off"]
+    done = run(*flags, env={f"ADYTON_{name}": "7m" if name == "MEMORY_LIMIT" else "7"})
+
+    assert 2 == done.returncode
+    assert f"ADYTON_{name}: it is for workers and their supervisor, and with --processes 0" in done.stderr
 
 
 def test_first_process(serve: Servers, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from support.server import Servers
 
 HOOKS = """
+import gc
 import os
 import adyton
 
@@ -42,6 +44,9 @@ def stopped(worker):
 
 def handler(request):
     return f"{imported_by != os.getpid()}; " + ", ".join(events)
+
+def frozen(request):
+    return str(gc.get_freeze_count())
 """
 
 
@@ -65,6 +70,19 @@ def test_imported_once(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     assert {"True; fork 1, reload 2, start 1 of 2", "True; fork 2, reload 2, start 2 of 2"} == answers
     servers.server.stop()
     assert servers.server.log().count("stopped 1") == 2
+
+
+def test_heap_is_frozen(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """What was imported is not looked at by the collector of each worker, which would copy its pages."""
+    target = tmp_path / "hooked.py"
+    target.write_text(HOOKS, encoding="utf-8")
+    frozen = []
+    for flags in [], ["--preload"]:
+        servers = crowd("--processes", "1", *flags, target=f"{target}:frozen")
+        frozen.append(int(servers.server.fetch("/").body))
+        servers.server.stop()
+
+    assert frozen[1] > frozen[0] + 1_000, frozen
 
 
 def test_hooks_without_preload(crowd: Callable[..., Crowd], serve: Servers, tmp_path: Path) -> None:
@@ -134,6 +152,88 @@ def test_broken_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     assert until(lambda: bool(servers.pids()) and servers.pids() != before)
     assert "1" == servers.who()[3]
     servers.server.stop()
+
+
+HANGS = """
+import signal
+import time
+from pathlib import Path
+
+signal.signal(signal.SIGABRT, signal.SIG_IGN)
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+Path(__file__).with_suffix(".pid").write_text(str(os.getpid()))
+time.sleep(60)
+"""
+
+
+def imports(target: Path) -> int:
+    """Return the process that hangs in the import, once there is one."""
+    noted = target.with_suffix(".pid")
+    assert until(lambda: noted.exists() and bool(noted.read_text(encoding="ascii")))
+    pid = int(noted.read_text(encoding="ascii"))
+    noted.unlink()
+    return pid
+
+
+def is_there(pid: int) -> bool:
+    """Tell whether there is such a process."""
+    return Path(f"/proc/{pid}").exists()
+
+
+def test_hung_import(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """An import that never ends does not outlive what wants it: the next version, or the server."""
+    target = tmp_path / "application.py"
+    text = APPLICATION.read_text(encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
+    servers = crowd("--processes", "1", "--preload", target=target)
+    target.write_text(text + HANGS, encoding="utf-8")
+    servers.server.signal(signal.SIGHUP)
+    first = imports(target)
+    servers.server.signal(signal.SIGHUP)
+    second = imports(target)
+
+    assert until(lambda: not is_there(first))
+
+    servers.server.signal(signal.SIGTERM)
+
+    assert 0 == servers.server.wait(10)
+    assert not is_there(second)
+
+
+def test_hung_import_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """One that ignores the order to say where it is gets no second one, but its end."""
+    target = tmp_path / "application.py"
+    text = APPLICATION.read_text(encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
+    servers = crowd("--processes", "1", "--preload", "--startup-timeout", "3s", target=target)
+    target.write_text(text + HANGS, encoding="utf-8")
+
+    assert "does not start" in servers.refused("reload")
+    assert not is_there(imports(target))
+    assert re.search(r"the prototype \(process \d+\) was killed: it was not ready", servers.server.log())
+    assert 1 == servers.server.log().count("is not ready; this is where it is")
+    assert servers.settles(1)
+
+
+def test_threads_of_an_import(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A prototype whose threads do not end is ended when it is no longer needed."""
+    target = tmp_path / "application.py"
+    text = APPLICATION.read_text(encoding="utf-8")
+    text += "imported_by = os.getpid()\nthreading.Thread(target=time.sleep, args=(600,)).start()\n"
+    target.write_text(text.replace('f"{os.getpid()} ', 'f"{imported_by} '), encoding="utf-8")
+    servers = crowd("--processes", "1", "--preload", target=target)
+    prototype = int(servers.who()[0])
+
+    assert is_there(prototype)
+
+    servers.order("reload")
+
+    assert until(lambda: not is_there(prototype))
+
+    prototype = int(servers.who()[0])
+    servers.server.stop()
+
+    assert not is_there(prototype)
 
 
 def test_not_started(tmp_path: Path) -> None:

@@ -49,6 +49,24 @@ def test_under_load(crowd: Callable[..., Crowd], pace: str) -> None:
     assert servers.settles(2)
 
 
+@pytest.mark.parametrize(("pace", "most"), [("all", 2), ("one", 1)])
+def test_pace(crowd: Callable[..., Crowd], tmp_path: Path, pace: str, most: int) -> None:
+    """When the first new worker serves, both others start at once, or one after the other."""
+    target = tmp_path / "application.py"
+    target.write_text(f"{TEXT}\ntime.sleep(1)\n", encoding="utf-8")
+    servers = crowd("--processes", "3", "--reload-pace", pace, target=target)
+    assert servers.settles(3)
+    counts = set()
+    servers.server.signal(signal.SIGHUP)
+
+    def reloaded() -> bool:
+        counts.add([worker["state"] for worker in servers.status()["workers"]].count("starting"))
+        return "generation 2 serves" in servers.server.log()
+
+    assert until(reloaded)
+    assert most == max(counts)
+
+
 def test_new_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     """SIGHUP serves what is in the file now; both workers have it when `adyton reload` comes back."""
     target = tmp_path / "application.py"
@@ -141,6 +159,109 @@ def test_own_program(crowd: Callable[..., Crowd]) -> None:
 def process_start(pid: int) -> str:
     """Return when a process began, in ticks since the machine did: `exec` leaves that as it is."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+
+
+def test_own_program_keeps_bounds(crowd: Callable[..., Crowd]) -> None:
+    """However many workers there are when the program is replaced: they stay, and so do the bounds."""
+    servers = crowd("--processes", "2", "--min-processes", "2")
+    assert servers.settles(2)
+    servers.server.signal(signal.SIGTTOU)
+    servers.server.signal(signal.SIGUSR2)
+    servers.server.wait_for_log("the supervisor is version")
+
+    assert servers.settles(1)
+
+    servers.server.signal(signal.SIGTTIN)
+
+    assert servers.settles(2)
+
+
+def test_own_program_may_grow_again(crowd: Callable[..., Crowd]) -> None:
+    """A number that was low when the program was replaced is not the most that there may be."""
+    servers = crowd("--processes", "2", "--min-processes", "1", "--threads", "2")
+    servers.server.signal(signal.SIGTTOU)
+    assert servers.settles(1)
+    servers.server.signal(signal.SIGUSR2)
+    servers.server.wait_for_log("the supervisor is version")
+    with Load(servers.server.port, "/wait", keeping=16, opening=0):
+        servers.server.wait_for_log("one worker more: 2")
+
+        assert until(lambda: 2 == len(servers.pids()))
+
+
+def test_own_program_refuses(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """What the new program would end for is found out before: the old one serves on."""
+    folder, log = tmp_path / "site", tmp_path / "error.log"
+    folder.mkdir()
+    target = folder / "application.py"
+    target.write_text(TEXT, encoding="utf-8")
+    servers = crowd("--processes", "1", "--error-log", str(log), target=target, log=log)
+    folder.rename(tmp_path / "elsewhere")
+    servers.server.signal(signal.SIGUSR2)
+    servers.server.wait_for_log(
+        "cannot take this one's place, which goes on: it ends with status 2; the reason stands above"
+    )
+
+    assert f"there is no {target} in the current folder" in servers.server.log()
+    assert servers.settles(1)
+
+
+#: Python runs it first of all: the process that tries the program out waits while a file is there.
+HESITATE = """
+import os, sys, time
+from pathlib import Path
+
+if "succeed" in sys.orig_argv and "trial" in sys.orig_argv:
+    Path("{0}.seen").touch()
+    while os.path.exists("{0}"):
+        time.sleep(0.01)
+"""
+
+
+def hesitating(folder: Path) -> tuple[Path, dict[str, str]]:
+    """Return the file that a trial waits for the end of, and the environment in which it does."""
+    hold = folder / "hold"
+    hold.touch()
+    (folder / "sitecustomize.py").write_text(HESITATE.format(hold), encoding="utf-8")
+    return hold, {"PYTHONPATH": str(folder)}
+
+
+@pytest.mark.parametrize("event", ["reload", "crash"])
+def test_own_program_waits(crowd: Callable[..., Crowd], tmp_path: Path, event: str) -> None:
+    """What begins while the new program is tried out is done before it takes the old one's place."""
+    hold, environment = hesitating(tmp_path)
+    slow = tmp_path / "slow.py"
+    slow.write_text(TEXT + "\ntime.sleep(1)\n", encoding="utf-8")
+    servers = crowd("--processes", "1", target=slow, env=environment)
+    servers.server.signal(signal.SIGUSR2)
+    assert until(hold.with_suffix(".seen").exists)
+    if event == "reload":
+        servers.server.signal(signal.SIGHUP)
+        servers.server.wait_for_log("reloading: generation 2")
+    else:
+        os.kill(servers.pids()[0], signal.SIGKILL)
+        servers.server.wait_for_log("was killed by SIGKILL from outside")
+    hold.unlink()
+    log = servers.server.wait_for_log("the supervisor is version")
+
+    done = "generation 2 serves in all 1 workers" if event == "reload" else r"worker 1 .* serves, after"
+    assert re.search(done, log)
+    assert servers.settles(1)
+    assert 1 == len({answer.split()[0] for answer in servers.answers("/who", 1)})
+
+
+@pytest.mark.long
+def test_own_program_hangs(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A new program that is never ready is given up, and the next one is tried."""
+    hold, environment = hesitating(tmp_path)
+    servers = crowd("--processes", "1", env=environment)
+    servers.server.signal(signal.SIGUSR2)
+    servers.server.wait_for_log("which goes on: it is not ready after 30 s", timeout_s=60)
+    hold.unlink()
+    servers.server.signal(signal.SIGUSR2)
+    servers.server.wait_for_log("the supervisor is version")
+
+    assert servers.settles(1)
 
 
 def test_signals_of_the_application(crowd: Callable[..., Crowd], tmp_path: Path) -> None:

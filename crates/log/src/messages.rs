@@ -121,6 +121,8 @@ messages! {
             "The message says why."
         WAITS_FOR_CHANGE = 327 Error "With `--reload`: the first version does not start, and there is none to serve on."
             "Read the traceback above, and mend it: the next change is tried."
+        WORKER_LEAVES = 328 Warning "SIGTERM or SIGINT has told a worker to end, from outside; another one takes its place."
+            "Send signals to the supervisor."
     }
     "Logs" {
         ACCESS_LOG_LOST = 401 Error "The access log cannot be written, and lines are lost. Told once a minute."

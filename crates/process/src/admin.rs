@@ -6,6 +6,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use adyton_http1::{BadResponse, BodySize, Limits, Method, reason_phrase};
@@ -23,8 +24,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long a reload may take before whoever asked for it is told to look at the log.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// Questions that are answered at the same time.
+/// Questions that are answered at the same time, at each of the two.
 const THREADS: usize = 4;
+
+/// Who may wait for a reload at the same time: it keeps a thread, and others have to be answered meanwhile.
+const RELOADS_MAX: usize = 2;
 
 const PAGE: &str = include_str!("dashboard.html");
 
@@ -32,16 +36,20 @@ const PAGE: &str = include_str!("dashboard.html");
 const POLICY: &[u8] =
     b"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
-/// Serves both sockets until the process ends.
+/// Serves both sockets until the process ends, each by itself: who fills one with connections leaves the other free.
 pub(crate) fn start(desk: &Arc<Desk>, control: Option<OwnedFd>, admin: Option<OwnedFd>) -> io::Result<()> {
-    let control_at = control.as_ref().map(|_| 0);
-    let listeners: Vec<OwnedFd> = [control, admin].into_iter().flatten().collect();
-    if listeners.is_empty() {
-        return Ok(());
+    for (listener, takes_orders) in [(control, true), (admin, false)] {
+        if let Some(listener) = listener {
+            serve(listener, Admin { desk: Arc::clone(desk), takes_orders, reloads: AtomicUsize::new(0) })?;
+        }
     }
-    let (addresses, wake) = (listeners.len(), Arc::new(Wake::new()?));
-    let parts = Parts { listeners, addresses, share: None, mounts: Vec::new(), wake };
-    let app: Arc<dyn App> = Arc::new(Admin { desk: Arc::clone(desk), control_at });
+    Ok(())
+}
+
+fn serve(listener: OwnedFd, admin: Admin) -> io::Result<()> {
+    let wake = Arc::new(Wake::new()?);
+    let parts = Parts { listeners: vec![listener], addresses: 1, share: None, mounts: Vec::new(), wake };
+    let app: Arc<dyn App> = Arc::new(admin);
     let never = Box::new(|| None);
     let server = Arc::new(Server::new(config(), vec![parts], None, never, Some(app), Tally::new()?)?);
     for _ in 0..server.threads() {
@@ -80,7 +88,8 @@ fn config() -> Config {
         linger_timeout_ms: wait_ms,
         graceful_timeout_ms: wait_ms,
         threads: THREADS,
-        hand_over: HandOver::Auto,
+        // Every call waits for the supervisor.
+        hand_over: HandOver::Always,
         nice: 0,
         queue_max: connections_max,
         queue_timeout_ms: wait_ms,
@@ -93,8 +102,10 @@ fn config() -> Config {
 
 struct Admin {
     desk: Arc<Desk>,
-    /// Which listener is the control socket.
-    control_at: Option<usize>,
+    /// Whether this is the control socket.
+    takes_orders: bool,
+    /// Who waits for a reload.
+    reloads: AtomicUsize,
 }
 
 /// What is sent back.
@@ -129,8 +140,17 @@ impl Page {
 
 impl Admin {
     fn ask(&self, ask: Ask) -> Answer {
-        let patience = if ask == Ask::Reload { RELOAD_PATIENCE } else { PATIENCE };
-        self.desk.ask(ask, patience)
+        self.desk.ask(ask, PATIENCE)
+    }
+
+    fn reload(&self) -> Answer {
+        if self.reloads.fetch_add(1, Ordering::SeqCst) >= RELOADS_MAX {
+            self.reloads.fetch_sub(1, Ordering::SeqCst);
+            return (429, json!("two others wait for a reload already; SIGHUP reloads without waiting"));
+        }
+        let answer = self.desk.ask(Ask::Reload, RELOAD_PATIENCE);
+        self.reloads.fetch_sub(1, Ordering::SeqCst);
+        answer
     }
 
     /// What a monitor may ask.
@@ -152,7 +172,7 @@ impl Admin {
             (Method::Get, b"/dump") => Ask::Dump,
             (Method::Get, b"/running") => Ask::Running,
             (Method::Get, _) => return self.watch(path),
-            (Method::Post, b"/reload") => Ask::Reload,
+            (Method::Post, b"/reload") => return Page::json(self.reload()),
             (Method::Post, b"/stop") => Ask::Stop(query == b"fast"),
             (Method::Post, b"/more") => Ask::Scale(1),
             (Method::Post, b"/fewer") => Ask::Scale(-1),
@@ -164,7 +184,7 @@ impl Admin {
 
     fn page(&self, call: &mut Call<'_>) -> Page {
         let (path, query) = (call.head.path().of(call.bytes), call.head.query().of(call.bytes));
-        if Some(call.listener) != self.control_at {
+        if !self.takes_orders {
             return match call.head.method() {
                 Method::Get | Method::Head => self.watch(path),
                 _ => Page::json((405, json!("this listener takes no orders; the control socket does"))),
@@ -200,7 +220,9 @@ impl App for Admin {
         Outcome::Done
     }
 
-    fn spawn(&self) {}
+    fn spawn(&self) -> bool {
+        false
+    }
 
     fn interrupt(&self, _: u64, _: IfStill<'_>) -> Option<String> {
         None

@@ -16,7 +16,7 @@ const STRANGERS_MAX: usize = 64;
 impl Supervisor {
     /// A child has ended.
     pub(crate) fn bury(&mut self, pid: u32, exit: Exit, now_ms: u64) {
-        if self.trial == Some(pid) {
+        if self.succession.trial() == Some(pid) {
             return self.note_trial(exit);
         }
         let found = self.slots.iter().enumerate().find_map(|(at, slot)| {
@@ -24,14 +24,14 @@ impl Supervisor {
         });
         let Some((at, of)) = found else { return self.bury_other(pid, exit, now_ms) };
         let memory_was_short = self.oom_kills.explain(exit);
-        let slot = &mut self.slots[at];
-        let mut worker = slot.workers.remove(of);
+        let mut worker = self.slots[at].workers.remove(of);
         for message in worker.channel.receive() {
             // One that could not load its application says which files are to blame.
             if let FromWorker::Sources(files) = message {
-                self.watch.add_sources(&files);
+                self.watch_sources(&files);
             }
         }
+        let slot = &mut self.slots[at];
         let known = Known {
             served: worker.serving_ms.is_some(),
             told: worker.told.as_deref(),
@@ -62,15 +62,19 @@ impl Supervisor {
 
     /// A child has ended that is no worker, or was not known as one yet.
     fn bury_other(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        if let Some(at) = self.dismissed.iter().position(|dismissed| dismissed.pid == pid) {
+            self.dismissed.swap_remove(at);
+            return;
+        }
         if let Some(at) = self.prototypes.iter().position(|prototype| prototype.pid == pid) {
             let mut prototype = self.prototypes.remove(at);
-            self.watch.add_sources(&prototype.listen());
+            self.watch_sources(&prototype.listen());
             self.prototype_not_before_ms = now_ms + if prototype.is_ready { 0 } else { PROTOTYPE_PAUSE_MS };
             let known = Known {
                 served: prototype.is_ready,
                 told: (prototype.generation != self.generation).then_some("it is no longer needed"),
                 hurried: true,
-                doomed: None,
+                doomed: prototype.is_doomed.then_some("was not ready in time"),
                 memory_was_short: self.oom_kills.explain(exit),
                 rss_bytes: 0,
             };
@@ -127,7 +131,7 @@ impl Supervisor {
                 format_args!("the application does not start; waiting until one of its files changes"),
             );
             // What has been imported is of no use: the next version has a prototype of its own.
-            self.prototypes.clear();
+            self.dismiss_prototypes(|_| true, now_ms);
             for slot in &mut self.slots {
                 slot.not_before_ms = u64::MAX;
             }

@@ -3,8 +3,10 @@
 //!
 //! It grows within seconds and shrinks within a minute, and not again at once: a worker that starts uses the CPU itself.
 
+use serde::{Deserialize, Serialize};
+
 /// The bounds; equal ones leave the number as it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bounds {
     /// So many at least.
     pub least: usize,

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use adyton_sys::process;
+
 /// Memory that a worker is expected to need when nothing else is known.
 const WORKER_BYTES: u64 = 128 << 20;
 
@@ -20,17 +22,20 @@ pub struct Grant {
 impl Grant {
     /// Asks the kernel.
     pub fn ask() -> Self {
-        let allowed = std::thread::available_parallelism().map_or(1, usize::from);
-        // A process may have more CPUs than this can count, and then has some to spare.
-        let allowed = f64::from(u32::try_from(allowed).unwrap_or(u32::MAX));
+        // The standard library's number has the quota in it already, rounded down.
+        let allowed = f64::from(process::cpus_allowed());
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let root = Path::new("/sys/fs/cgroup");
         let quota = cpu_quota(root, &groups);
         let machine = memory_total(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
         let limit = memory_limit(root, &groups);
+        Self::of(allowed, quota, [machine, limit].into_iter().flatten().min())
+    }
+
+    fn of(allowed: f64, quota: Option<f64>, memory_bytes: Option<u64>) -> Self {
         Self {
             cpus: quota.map_or(allowed, |quota| quota.min(allowed)),
-            memory_bytes: [machine, limit].into_iter().flatten().min().unwrap_or(u64::MAX),
+            memory_bytes: memory_bytes.unwrap_or(u64::MAX),
             limits_cpus: quota.is_some_and(|quota| quota < allowed),
         }
     }
@@ -171,13 +176,14 @@ mod tests {
     /// A part of a CPU is a worker, and memory counts as well.
     #[test]
     fn workers() {
-        let grant = |cpus, memory_bytes, limits_cpus| Grant { cpus, memory_bytes, limits_cpus }.workers();
+        let grant = |quota, memory_bytes| Grant::of(8.0, quota, memory_bytes).workers();
 
-        assert_eq!((2, "the control group grants 1.5 CPUs".to_owned()), grant(1.5, u64::MAX, true));
-        assert_eq!((1, "the control group grants 0.5 CPU".to_owned()), grant(0.5, u64::MAX, true));
-        assert_eq!((8, "the machine has 8 CPUs".to_owned()), grant(8.0, 64 << 30, false));
-        assert_eq!((4, "512 MiB of memory allow no more".to_owned()), grant(8.0, 512 << 20, false));
-        assert_eq!(1, grant(8.0, 1 << 20, false).0);
+        assert_eq!((2, "the control group grants 1.5 CPUs".to_owned()), grant(Some(1.5), None));
+        assert_eq!((2, "the control group grants 2 CPUs".to_owned()), grant(Some(2.0), None));
+        assert_eq!((1, "the control group grants 0.5 CPU".to_owned()), grant(Some(0.5), None));
+        assert_eq!((8, "the machine has 8 CPUs".to_owned()), grant(Some(16.0), Some(64 << 30)));
+        assert_eq!((4, "512 MiB of memory allow no more".to_owned()), grant(None, Some(512 << 20)));
+        assert_eq!(1, grant(None, Some(1 << 20)).0);
     }
 
     #[test]

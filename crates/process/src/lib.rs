@@ -44,6 +44,6 @@ pub use demand::Bounds;
 pub use message::{Channel, FromWorker, ToWorker};
 pub use plan::{Limits, Pace, Plan, Sockets};
 pub use prototype::Orders as PrototypeOrders;
-pub use succession::{Note, Taken};
+pub use succession::{Note, TRIAL, Taken};
 pub use supervisor::{End, run};
-pub use worker::{Line, Orders, Parts, Place, Worker};
+pub use worker::{Leaver, Line, Orders, Parts, Place, Worker};

@@ -44,6 +44,8 @@ pub enum FromWorker {
         /// The application, such as `mysite.wsgi:application (WSGI)`; empty when there are only folders.
         serves: String,
     },
+    /// A signal from outside has told it to end, which it does.
+    Leaving,
     /// The files that the application was imported from.
     Sources(Vec<std::path::PathBuf>),
     /// The answer to the question with this number.

@@ -22,18 +22,27 @@ pub(crate) const PROTOTYPE_PAUSE_MS: u64 = 1_000;
 /// What a prototype says when it has imported the application.
 const READY: &[u8] = b"ready";
 
-/// A prototype, as the supervisor has it. Dropped, it ends.
+/// A prototype, as the supervisor has it.
 pub(crate) struct Prototype {
     pub(crate) pid: u32,
     pub(crate) generation: u32,
     pub(crate) is_ready: bool,
     pub(crate) due_ms: Option<u64>,
+    /// It was not ready in time, and made to say where it is.
+    pub(crate) is_doomed: bool,
     line: OwnedFd,
+}
+
+/// One that nobody needs any more.
+pub(crate) struct Dismissed {
+    pub(crate) pid: u32,
+    /// When it is killed.
+    due_ms: Option<u64>,
 }
 
 impl Prototype {
     pub(crate) fn new(pid: u32, generation: u32, line: OwnedFd, due_ms: Option<u64>) -> Self {
-        Self { pid, generation, is_ready: false, due_ms, line }
+        Self { pid, generation, is_ready: false, due_ms, is_doomed: false, line }
     }
 
     /// Takes note of what it says: that it is ready, or else which files are to blame, which are returned.
@@ -72,10 +81,16 @@ impl Supervisor {
             return;
         }
         let (generation, proven) = (self.generation, self.proven);
-        self.prototypes.retain(|prototype| prototype.generation == generation || generation > proven);
+        // The newest that has served is what is left if this one does not.
+        self.dismiss_prototypes(|prototype| ![generation, proven].contains(&prototype.generation), now_ms);
         for prototype in &mut self.prototypes {
             if prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
                 let pid = prototype.pid;
+                if std::mem::replace(&mut prototype.is_doomed, true) {
+                    child::kick(pid, Kick::Kill);
+                    prototype.due_ms = None;
+                    continue;
+                }
                 log::write(
                     &messages::PROTOTYPE_STUCK,
                     format_args!("the prototype (process {pid}) is not ready; this is where it is:"),
@@ -95,6 +110,21 @@ impl Supervisor {
                 format_args!("the prototype cannot be started: {error}"),
             );
             self.prototype_not_before_ms = now_ms + PROTOTYPE_PAUSE_MS;
+        }
+    }
+
+    /// Lets prototypes go. One that imports has nothing to finish; the others end by themselves, unless threads that the
+    /// application has started keep them.
+    pub(crate) fn dismiss_prototypes(&mut self, which: impl Fn(&Prototype) -> bool, now_ms: u64) {
+        for prototype in self.prototypes.extract_if(.., |prototype| which(prototype)) {
+            let grace_ms = if prototype.is_ready { LAST_WORDS_MS } else { 0 };
+            self.dismissed.push(Dismissed { pid: prototype.pid, due_ms: Some(now_ms + grace_ms) });
+        }
+        for dismissed in &mut self.dismissed {
+            if dismissed.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+                child::kick(dismissed.pid, Kick::Kill);
+                dismissed.due_ms = None;
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use adyton_sys::wake::Wake;
 use serde_json::{Value, json};
 
 use crate::message::ToWorker;
+use crate::staffing::WORKERS_MAX;
 use crate::supervisor::Supervisor;
 
 /// An order, or a question.
@@ -109,6 +110,9 @@ impl Supervisor {
                 self.leave(fast, now_ms);
                 (202, json!("stopping"))
             }
+            Ask::Scale(by) if by > 0 && !self.may_grow() => {
+                (409, json!(format!("there can be no worker more: {WORKERS_MAX} are the most")))
+            }
             Ask::Scale(by) => {
                 self.scale(by, now_ms);
                 (202, json!({"processes": self.wanted()}))
@@ -118,6 +122,7 @@ impl Supervisor {
             Ask::LogLevel(level) => match Level::named(&level) {
                 Some(known) => {
                     log::set_level(known);
+                    self.log_level = Some(known);
                     self.tell_all(&ToWorker::LogLevel(level.clone()));
                     (200, json!({"log_level": level}))
                 }

@@ -17,6 +17,9 @@ use crate::usage;
 /// How long a slot that is given up still accepts: handshakes that had begun are over by then.
 const RETIRING_MS: u64 = 500;
 
+/// Workers that are wanted at most, as many as the settings allow: with all that drain they have to find a seat.
+pub(crate) const WORKERS_MAX: usize = 1_024;
+
 /// Sockets of others that a worker gets at most: a message carries so many.
 const OTHERS_MAX: usize = 128;
 
@@ -46,7 +49,19 @@ impl Supervisor {
         self.slots.iter().filter(|slot| slot.retires_ms.is_none()).count()
     }
 
+    /// Whether there may be one worker more.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.wanted() < WORKERS_MAX
+    }
+
     pub(crate) fn scale(&mut self, by: i8, now_ms: u64) {
+        if by > 0 && !self.may_grow() {
+            log::write(
+                &messages::WORKER_NOT_ADDED,
+                format_args!("there can be no worker more: {WORKERS_MAX} are the most"),
+            );
+            return;
+        }
         if by > 0 {
             match self.add_slot() {
                 Ok(()) => {

@@ -3,27 +3,63 @@
 //! They stay open, and the workers are the children of the same process before and after.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-use adyton_log::{self as log, messages};
+use adyton_log::{self as log, Level, messages};
 use adyton_server::prefixes::Asked;
 use adyton_server::share;
 use adyton_server::tally::{Sample, Tally};
 use adyton_sys::board::Board;
-use adyton_sys::child::{self, Exit};
+use adyton_sys::child::{self, Exit, Kick};
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
+use crate::demand::Bounds;
 use crate::message::Channel;
 use crate::plan::Sockets;
 use crate::slot::{Slot, Staff, State};
 use crate::supervisor::Supervisor;
 
+/// Stands where the number of a note would: the program shall only look whether it could go on here, with what the user
+/// typed.
+pub const TRIAL: &str = "trial";
+
+/// How long the trial may take: an interpreter has to start, and to read settings.
+const TRIAL_MS: u64 = 30_000;
+
+/// How far another program has come on its way into this one's place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Succession {
+    /// Nobody has asked for it.
+    #[default]
+    Unasked,
+    /// It is to be tried out.
+    Wanted,
+    /// A process shows whether it can be started, with these settings.
+    Tried {
+        pid: u32,
+        /// Until when it has to be done; `None`: it was not, and has been killed.
+        due_ms: Option<u64>,
+    },
+    /// It can be: its time comes when workers are not between two states.
+    Proven,
+}
+
+impl Succession {
+    /// The process of the trial.
+    pub(crate) fn trial(self) -> Option<u32> {
+        if let Self::Tried { pid, .. } = self { Some(pid) } else { None }
+    }
+}
+
 /// Everything that a supervisor knows.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Note {
     slots: Vec<NotedSlot>,
+    /// Between which numbers the workers change by themselves, however many they are now.
+    bounds: Option<Bounds>,
     pub(crate) generation: u32,
     pub(crate) proven: u32,
     pub(crate) starts: u64,
@@ -34,6 +70,8 @@ pub struct Note {
     #[serde(default)]
     prefixes: BTreeMap<String, [u64; 3]>,
     pub(crate) deaths: BTreeMap<String, u64>,
+    /// From where on is logged, if somebody has changed that.
+    log_level: Option<String>,
     control: Option<RawFd>,
     admin: Option<RawFd>,
     shares: RawFd,
@@ -55,6 +93,7 @@ pub struct Taken {
 struct NotedSlot {
     sockets: Vec<Vec<RawFd>>,
     workers: Vec<NotedWorker>,
+    retires_ms: Option<u64>,
 }
 
 /// A worker that serves, or drains; others are not there when a note is written.
@@ -101,6 +140,12 @@ impl Note {
         })
     }
 
+    /// The bounds of the number of workers, which that number may have left since they were set; a program that is older
+    /// than they are says nothing of them.
+    pub fn bounds(&self) -> Option<Bounds> {
+        self.bounds
+    }
+
     /// Takes over where workers count their connections.
     fn take_shares(&self) -> io::Result<Board> {
         Board::open(child::inherit(self.shares)?, share::CELLS)
@@ -115,6 +160,7 @@ impl Note {
     fn take_workers(&self, slots: &mut [Slot]) -> io::Result<Sample> {
         let is_readable = self.past.len() == Sample::default().cells().len();
         for (slot, noted) in slots.iter_mut().zip(&self.slots) {
+            slot.retires_ms = noted.retires_ms;
             for worker in &noted.workers {
                 slot.workers.push(worker.take(is_readable)?);
             }
@@ -201,9 +247,11 @@ impl Supervisor {
         let slots = self.slots.iter().map(|slot| NotedSlot {
             sockets: slot.sockets.iter().map(numbers).collect(),
             workers: slot.workers.iter().map(NotedWorker::of).collect(),
+            retires_ms: slot.retires_ms,
         });
         let note = Note {
             slots: slots.collect(),
+            bounds: Some(self.plan.bounds),
             generation: self.generation,
             proven: self.proven,
             starts: self.starts,
@@ -217,6 +265,7 @@ impl Supervisor {
                 .map(|(name, asked)| (name.clone(), [asked.requests, asked.errors, asked.duration_us]))
                 .collect(),
             deaths: self.deaths.iter().map(|(cause, count)| (cause.word().to_owned(), *count)).collect(),
+            log_level: self.log_level.map(|level| level.name().to_owned()),
             shares: self.shares.as_fd().as_raw_fd(),
             spare: self.spare.iter().map(|slot| slot.iter().map(numbers).collect()).collect(),
             control: self.control.as_ref().map(AsRawFd::as_raw_fd),
@@ -234,6 +283,10 @@ impl Supervisor {
         let known =
             note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
         self.deaths = known.collect();
+        if let Some(level) = note.log_level.as_deref().and_then(Level::named) {
+            log::set_level(level);
+            self.log_level = Some(level);
+        }
         log::write(
             &messages::PROGRAM_REPLACED,
             format_args!("the supervisor is version {} now", env!("CARGO_PKG_VERSION")),
@@ -243,29 +296,69 @@ impl Supervisor {
 
     /// Has the program that is on the disk now take the place of this one, if it can be started: not while workers
     /// are between two states.
-    pub(crate) fn make_way(&mut self) {
-        let is_calm = self.workers().all(|worker| worker.serving_ms.is_some());
-        if !self.succession || !is_calm || self.trial.is_some() || self.stop.is_some() {
-            return;
+    pub(crate) fn make_way(&mut self, now_ms: u64) {
+        match self.succession {
+            Succession::Wanted if self.is_calm(now_ms) => self.try_out(now_ms),
+            Succession::Tried { pid, due_ms: Some(due_ms) } if due_ms <= now_ms => {
+                child::kick(pid, Kick::Kill);
+                self.succession = Succession::Tried { pid, due_ms: None };
+            }
+            // What has begun while it was tried out is done first.
+            Succession::Proven if self.is_calm(now_ms) => {
+                // The next supervisor would not know them.
+                self.dismiss_prototypes(|_| true, now_ms);
+                if !self.dismissed.is_empty() {
+                    return;
+                }
+                let error = self.succeed();
+                self.stay(&error);
+            }
+            _ => {}
         }
-        self.succession = false;
-        match self.plan.program.spawn(&["succeed".into()], &[]) {
-            Ok(pid) => self.trial = Some(pid),
-            Err(error) => log::write(
-                &messages::PROGRAM_NOT_STARTED,
-                format_args!("the program cannot be started: {error}"),
-            ),
+    }
+
+    /// Whether what is to be there is there, and nothing has begun that a note does not tell of.
+    fn is_calm(&self, now_ms: u64) -> bool {
+        self.stop.is_none()
+            && self.proven > 0
+            && self.announced == self.generation
+            && self.rounds.is_empty()
+            && self.prototypes.iter().all(|prototype| prototype.is_ready)
+            && self.workers().all(|worker| worker.serving_ms.is_some())
+            && !self.slots.iter().any(|slot| slot.wants_worker(self.generation, now_ms))
+    }
+
+    fn try_out(&mut self, now_ms: u64) {
+        match self.plan.program.spawn(&self.plan.arguments_of("succeed", TRIAL.to_owned()), &[]) {
+            Ok(pid) => self.succession = Succession::Tried { pid, due_ms: Some(now_ms + TRIAL_MS) },
+            Err(error) => {
+                self.succession = Succession::Unasked;
+                log::write(
+                    &messages::PROGRAM_NOT_STARTED,
+                    format_args!("the program cannot be started: {error}"),
+                );
+            }
         }
     }
 
     /// The trial is over.
     pub(crate) fn note_trial(&mut self, exit: Exit) {
-        self.trial = None;
-        let why = match exit {
-            Exit::Status(0) if self.stop.is_none() => self.succeed().to_string(),
-            Exit::Status(status) => format!("it ends with status {status}"),
-            Exit::Signal(number) => format!("it ends by {}", child::signal_name(number)),
-        };
+        match (self.succession, exit) {
+            (Succession::Tried { due_ms: None, .. }, _) => {
+                self.stay(&format_args!("it is not ready after {} s", TRIAL_MS / 1000));
+            }
+            (_, Exit::Status(0)) => self.succession = Succession::Proven,
+            (_, Exit::Status(status)) => {
+                self.stay(&format_args!("it ends with status {status}; the reason stands above"));
+            }
+            (_, Exit::Signal(number)) => {
+                self.stay(&format_args!("it ends by {}", child::signal_name(number)));
+            }
+        }
+    }
+
+    fn stay(&mut self, why: &dyn fmt::Display) {
+        self.succession = Succession::Unasked;
         log::write(
             &messages::PROGRAM_NOT_REPLACED,
             format_args!("the program cannot take this one's place, which goes on: {why}"),

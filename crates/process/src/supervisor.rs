@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use adyton_log::{self as log, messages};
+use adyton_log::{self as log, Level, messages};
 use adyton_server::Ending;
 use adyton_server::share;
 use adyton_server::tally::{Cell, Sample, Tally};
@@ -22,9 +23,10 @@ use crate::demand::Demand;
 use crate::message::{Channel, FromWorker, ToWorker};
 use crate::notify::Manager;
 use crate::plan::{Pace, Plan, Sockets};
-use crate::prototype::Prototype;
+use crate::prototype::{Dismissed, Prototype};
 use crate::question::{Answer, Desk, Question, Round};
 use crate::slot::{STUCK, Slot, Staff, State, UNHURRIED};
+use crate::succession::Succession;
 use crate::usage::{self, OomKills};
 use crate::watch::Watch;
 use crate::worker::Place;
@@ -91,6 +93,8 @@ pub(crate) struct Supervisor {
     pub(crate) stop: Option<Stop>,
     pub(crate) signals: Signals,
     pub(crate) manager: Manager,
+    /// From where on is logged, if somebody has changed that.
+    pub(crate) log_level: Option<Level>,
     pub(crate) desk: Arc<Desk>,
     /// Where workers count their connections, for each other to see.
     pub(crate) shares: Board,
@@ -98,12 +102,12 @@ pub(crate) struct Supervisor {
     pub(crate) spare: Vec<Sockets>,
     pub(crate) control: Option<OwnedFd>,
     pub(crate) admin: Option<OwnedFd>,
-    /// The process that shows whether the program can be started at all.
-    pub(crate) trial: Option<u32>,
-    /// Another program is to take the place of this one.
-    pub(crate) succession: bool,
+    /// Whether another program is to take the place of this one.
+    pub(crate) succession: Succession,
     /// The processes that workers are forked from: of this generation, and of the one before while it is needed.
     pub(crate) prototypes: Vec<Prototype>,
+    /// Those that are about to end.
+    pub(crate) dismissed: Vec<Dismissed>,
     pub(crate) prototype_not_before_ms: u64,
     /// Children that have ended before they could say who they are.
     pub(crate) strangers: Vec<(u32, Exit)>,
@@ -142,14 +146,15 @@ impl Supervisor {
             stop: None,
             signals,
             manager: Manager::find(),
+            log_level: None,
             desk,
             shares: Board::new(share::CELLS)?,
             spare: Vec::new(),
             control,
             admin,
-            trial: None,
-            succession: false,
+            succession: Succession::default(),
             prototypes: Vec::new(),
+            dismissed: Vec::new(),
             prototype_not_before_ms: 0,
             strangers: Vec::new(),
             reloads: Vec::new(),
@@ -192,7 +197,11 @@ impl Supervisor {
     }
 
     fn is_done(&self) -> bool {
-        self.stop.is_some() && self.workers().next().is_none()
+        let helpers = self.prototypes.len() + self.dismissed.len();
+        self.stop.is_some()
+            && self.workers().next().is_none()
+            && helpers == 0
+            && self.succession.trial().is_none()
     }
 
     /// What all workers have done, those that are gone included.
@@ -216,6 +225,7 @@ impl Supervisor {
     pub(crate) fn wait(&self) -> io::Result<()> {
         let between = self.stop.is_some()
             || !self.rounds.is_empty()
+            || !self.dismissed.is_empty()
             || self.slots.iter().any(|slot| {
                 slot.retires_ms.is_some()
                     || slot.serving().is_none()
@@ -246,9 +256,8 @@ impl Supervisor {
                 }
             }
         }
-        for prototype in &mut self.prototypes {
-            self.watch.add_sources(&prototype.listen());
-        }
+        let blamed: Vec<PathBuf> = self.prototypes.iter_mut().flat_map(Prototype::listen).collect();
+        self.watch_sources(&blamed);
         while let Some((pid, exit)) = child::reap() {
             self.bury(pid, exit, now_ms);
         }
@@ -269,19 +278,30 @@ impl Supervisor {
             }
             Signal::More => self.scale(1, now_ms),
             Signal::Fewer => self.scale(-1, now_ms),
-            Signal::User2 => self.succession = true,
+            // One that is tried out already is the one that is meant.
+            Signal::User2 if self.succession.trial().is_some() => {}
+            Signal::User2 => self.succession = Succession::Wanted,
             Signal::Child | Signal::Other => {}
         }
     }
 
     /// Begins to stop, or stops faster.
     pub(crate) fn leave(&mut self, fast: bool, now_ms: u64) {
-        let delay_ms = if fast { 0 } else { self.plan.drain_delay_ms };
-        let how = if fast { "at once" } else { "when what runs is done" };
-        log::write(&messages::STOPPING, format_args!("stopping {how}"));
-        self.manager.stopping();
-        let failed = self.stop.and_then(|stop| stop.failed);
-        self.stop = Some(Stop { at_ms: now_ms + delay_ms, fast, failed });
+        let mut stop = Stop { at_ms: now_ms, fast, failed: None };
+        if !fast {
+            stop.at_ms += self.plan.drain_delay_ms;
+        }
+        if let Some(begun) = self.stop {
+            // Once workers were told, the sockets are gone: there is no way back.
+            let at_ms = stop.at_ms.min(begun.at_ms);
+            stop = Stop { at_ms, fast: fast || begun.fast, failed: begun.failed };
+        }
+        if self.stop.is_none_or(|begun| stop.fast && !begun.fast) {
+            let how = if stop.fast { "at once" } else { "when what runs is done" };
+            log::write(&messages::STOPPING, format_args!("stopping {how}"));
+            self.manager.stopping();
+        }
+        self.stop = Some(stop);
     }
 
     pub(crate) fn reload(&mut self, now_ms: u64) {
@@ -299,11 +319,9 @@ impl Supervisor {
     /// A worker has said something.
     pub(crate) fn note(&mut self, at: usize, of: usize, message: FromWorker, now_ms: u64) {
         match message {
-            FromWorker::Sources(files) => self.watch.add_sources(&files),
-            FromWorker::Hello { pid } => {
-                usage::end_before_us(pid);
-                self.slots[at].workers[of].pid = pid;
-            }
+            FromWorker::Sources(files) => self.watch_sources(&files),
+            FromWorker::Hello { pid } => self.note_hello(at, of, pid),
+            FromWorker::Leaving => self.note_leaving(at, of, now_ms),
             FromWorker::Ready { serves } => self.note_ready(at, of, serves, now_ms),
             FromWorker::Answer(number, value) => {
                 let slot = &self.slots[at];
@@ -316,11 +334,61 @@ impl Supervisor {
         }
     }
 
+    /// A forked worker says who it is. What it says is looked at: this process sends signals to whoever it names, mostly
+    /// with more rights than it has itself.
+    fn note_hello(&mut self, at: usize, of: usize, pid: u32) {
+        let is_taken = self.succession.trial() == Some(pid)
+            || self.workers().any(|worker| worker.pid == pid)
+            || self.prototypes.iter().any(|prototype| prototype.pid == pid)
+            || self.dismissed.iter().any(|dismissed| dismissed.pid == pid);
+        let worker = &mut self.slots[at].workers[of];
+        // One that has ended already is buried at once, and not sent anything.
+        let has_ended =
+            worker.channel.has_ended() && self.strangers.iter().any(|(stranger, _)| *stranger == pid);
+        if worker.pid != 0 || is_taken || !(has_ended || usage::is_our_child(pid)) {
+            return;
+        }
+        worker.pid = pid;
+        if !has_ended {
+            usage::end_before_us(pid);
+        }
+    }
+
+    /// Watches the files of the application, in development only: workers may say what they like.
+    pub(crate) fn watch_sources(&mut self, files: &[PathBuf]) {
+        if self.plan.develops {
+            self.watch.add_sources(files);
+        }
+    }
+
+    /// Somebody else has told a worker to end. Another one takes its place, as if we had.
+    fn note_leaving(&mut self, at: usize, of: usize, now_ms: u64) {
+        let slot = &mut self.slots[at];
+        let (number, worker) = (slot.number, &mut slot.workers[of]);
+        if worker.state != State::Serving {
+            return;
+        }
+        if self.stop.is_none() {
+            log::write(
+                &messages::WORKER_LEAVES,
+                format_args!(
+                    "worker {number} (process {}) was told to end by a signal from outside",
+                    worker.pid
+                ),
+            );
+        }
+        worker.drain("a signal told it to", UNHURRIED, self.plan.limits.graceful_timeout_ms, now_ms);
+    }
+
     fn note_ready(&mut self, at: usize, of: usize, serves: String, now_ms: u64) {
         let slot = &mut self.slots[at];
         let worker = &mut slot.workers[of];
         if worker.state != State::Starting {
             return;
+        }
+        if let Some(level) = self.log_level {
+            // One that is gone is noticed by its end.
+            let _ = worker.channel.send(&ToWorker::LogLevel(level.name().to_owned()));
         }
         let (number, generation, took_ms) = (slot.number, worker.generation, now_ms - worker.started_ms);
         (worker.state, worker.serving_ms, worker.due_ms) = (State::Serving, Some(now_ms), None);
@@ -405,7 +473,7 @@ impl Supervisor {
             return;
         }
         self.retire(now_ms);
-        self.make_way();
+        self.make_way(now_ms);
         self.keep_prototypes(now_ms);
         for at in 0..self.slots.len() {
             if self.may_start(at, now_ms)
@@ -524,7 +592,10 @@ impl Supervisor {
 
     /// Tells all workers to end.
     fn send_home(&mut self, fast: bool, now_ms: u64) {
-        self.prototypes.clear();
+        self.dismiss_prototypes(|_| true, now_ms);
+        if let Some(trial) = self.succession.trial() {
+            child::kick(trial, Kick::Kill);
+        }
         let graceful_ms = self.plan.limits.graceful_timeout_ms;
         self.spare.clear();
         for slot in &mut self.slots {

@@ -3,14 +3,13 @@
 use std::fs;
 
 use adyton_sys::child::Exit;
+use adyton_sys::process;
 
 use crate::cause::SIGKILL;
 use crate::grant::Grant;
 
 /// Ticks of the CPU times in `/proc`: `USER_HZ`, which is 100 on every architecture of Linux.
 const TICK_MS: u64 = 10;
-
-const PAGE_BYTES: u64 = 4096;
 
 /// CPU time of a process in milliseconds; 0 when it is gone.
 pub(crate) fn cpu_ms(pid: u32) -> u64 {
@@ -22,10 +21,17 @@ pub(crate) fn cpu_ms(pid: u32) -> u64 {
     (ticks(11) + ticks(12)) * TICK_MS
 }
 
+/// Whether a process is a child of this one.
+pub(crate) fn is_our_child(pid: u32) -> bool {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let parent = text.lines().find_map(|line| line.strip_prefix("PPid:"));
+    parent.is_some_and(|parent| parent.trim().parse() == Ok(std::process::id()))
+}
+
 /// Resident memory of a process in bytes; 0 when it is gone.
 pub(crate) fn rss_bytes(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * PAGE_BYTES
+    text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * process::page_bytes()
 }
 
 /// Memory of a process in bytes, of which shared pages count in part (PSS): slow, it walks the page tables.
@@ -125,7 +131,7 @@ fn number_of(name: &str, text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{cpu_ms, end_before_us, number_of, oom_kills, pss_bytes, rss_bytes};
+    use super::{cpu_ms, end_before_us, is_our_child, number_of, oom_kills, pss_bytes, rss_bytes};
 
     /// This process has some of everything, and one that is not there has nothing.
     #[test]
@@ -147,10 +153,12 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn()?;
         end_before_us(child.id());
         let (ours, theirs) = (score(std::process::id()), score(child.id()));
+        let is_child = is_our_child(child.id());
         child.kill()?;
         child.wait()?;
 
         assert!(ours < theirs && theirs <= ours + 100, "{ours} {theirs}");
+        assert!(is_child && !is_our_child(child.id()) && !is_our_child(std::process::id()));
         Ok(())
     }
 

@@ -9,6 +9,9 @@ use std::time::SystemTime;
 /// Neighbours that are looked at, at most: a folder of data may hold any number of files.
 const NEIGHBOURS_MAX: usize = 2_000;
 
+/// Files that are looked at, at most, at each look: an application with all that it imports has some thousand.
+const FILES_MAX: usize = 20_000;
+
 /// What is looked at, and when it was changed last.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
@@ -21,7 +24,7 @@ pub(crate) struct Watch {
 impl Watch {
     /// Looks at one more file from now on.
     pub(crate) fn add(&mut self, file: &Path) {
-        if !self.changed.contains_key(file) {
+        if self.changed.len() < FILES_MAX && !self.changed.contains_key(file) {
             self.changed.insert(file.to_owned(), modified(file));
         }
     }
@@ -35,7 +38,8 @@ impl Watch {
     pub(crate) fn add_sources(&mut self, files: &[PathBuf]) {
         for file in files {
             self.add(file);
-            if let Some(folder) = file.parent()
+            if self.changed.len() < FILES_MAX
+                && let Some(folder) = file.parent()
                 && !self.folders.iter().any(|known| known == folder)
             {
                 self.folders.push(folder.to_owned());
@@ -50,7 +54,7 @@ impl Watch {
         for path in entries.map(|entry| entry.path()) {
             if path.extension().is_some_and(|end| end == "py") && !self.changed.contains_key(&path) {
                 self.add(&path);
-                found = Some(path);
+                found = self.changed.contains_key(&path).then_some(path).or(found);
             }
         }
         found
@@ -84,7 +88,18 @@ mod tests {
     use std::io;
     use std::time::{Duration, SystemTime};
 
-    use super::Watch;
+    use super::{FILES_MAX, Watch};
+
+    /// Whoever names files without end does not have all of them looked at.
+    #[test]
+    fn not_without_end() {
+        let mut watch = Watch::default();
+        for number in 0..=FILES_MAX {
+            watch.add(&std::path::PathBuf::from(format!("/nowhere/at/all/{number}.py")));
+        }
+
+        assert_eq!(FILES_MAX, watch.changed.len());
+    }
 
     /// A change, an addition and a removal are each noticed once.
     #[test]

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use adyton_log::{self as log, messages};
 use adyton_server::Ending;
@@ -173,6 +174,16 @@ impl Line {
         let _ = self.channel.send(&FromWorker::Sources(files));
     }
 
+    /// What says that this worker ends although nobody here has told it to.
+    ///
+    /// # Errors
+    ///
+    /// The process is out of descriptors.
+    pub fn leaver(&self) -> io::Result<Leaver> {
+        let again = self.channel.as_fd().try_clone_to_owned()?;
+        Ok(Leaver { channel: Channel::new(again), has_said: AtomicBool::new(false) })
+    }
+
     /// Says that this worker serves, and does from then on what it is told, on a thread of its own. When the supervisor
     /// is gone, the worker drains.
     ///
@@ -187,6 +198,22 @@ impl Line {
             std::mem::forget(channel);
         };
         std::thread::Builder::new().name("adyton-orders".into()).spawn(run).map(|_| ())
+    }
+}
+
+/// Says once that a signal has told this worker to end.
+pub struct Leaver {
+    channel: Channel,
+    has_said: AtomicBool,
+}
+
+impl Leaver {
+    /// Says it, unless it was said already.
+    pub fn say(&self) {
+        if !self.has_said.swap(true, Ordering::SeqCst) {
+            // A supervisor that is gone needs to know nothing.
+            let _ = self.channel.send(&FromWorker::Leaving);
+        }
     }
 }
 

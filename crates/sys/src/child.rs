@@ -8,8 +8,9 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
+
+use crate::temp;
 
 /// A program with its first arguments, as it is to be started from a folder.
 #[derive(Clone, Debug)]
@@ -41,8 +42,13 @@ impl Program {
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).args(arguments).current_dir(&self.folder);
         let kept: Vec<RawFd> = kept.iter().map(AsRawFd::as_raw_fd).collect();
-        // SAFETY: between fork and exec only `fcntl` is called, which is async-signal-safe; nothing is allocated.
-        unsafe { command.pre_exec(move || kept.iter().try_for_each(|&fd| keep(fd))) };
+        let prepare = move || {
+            unblock_terminate()?;
+            kept.iter().try_for_each(|&fd| set_flags(fd, 0))
+        };
+        // SAFETY: between fork and exec only `fcntl` and `sigprocmask` are called, which are async-signal-safe; nothing is
+        // allocated.
+        unsafe { command.pre_exec(prepare) };
         // The `Child` has nothing to drop: it is waited for by number.
         Ok(command.spawn()?.id())
     }
@@ -67,21 +73,47 @@ impl Program {
         words.insert(0, path.clone());
         let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
         pointers.push(std::ptr::null());
-        kept.iter().try_for_each(|fd| keep(fd.as_raw_fd()))?;
-        let before = std::env::current_dir();
+        let before = std::env::current_dir()?;
         std::env::set_current_dir(&self.folder)?;
-        // SAFETY: strings that end in NUL, and a list of them that ends in a null pointer; all live during the call.
-        unsafe { libc::execv(path.as_ptr(), pointers.as_ptr()) };
-        let error = io::Error::last_os_error();
-        std::env::set_current_dir(before?)?;
+        let kept_all = kept.iter().try_for_each(|fd| set_flags(fd.as_raw_fd(), 0));
+        let error = kept_all.err().unwrap_or_else(|| {
+            // SAFETY: strings that end in NUL, and a list of them that ends in a null pointer; all live during the call.
+            unsafe { libc::execv(path.as_ptr(), pointers.as_ptr()) };
+            io::Error::last_os_error()
+        });
+        // Programs that this one starts later shall not have them.
+        kept.iter().try_for_each(|fd| set_flags(fd.as_raw_fd(), libc::FD_CLOEXEC))?;
+        std::env::set_current_dir(before)?;
         Err(error)
     }
 }
 
-/// Lets a descriptor live through `exec`.
-fn keep(fd: RawFd) -> io::Result<()> {
+/// Lets SIGTERM and SIGCHLD come to this process, which may have inherited a mask that blocks them, and so to all that it
+/// starts. What a terminal sends to all is left as it is: the supervisor alone follows it.
+fn unblock_terminate() -> io::Result<()> {
+    // SAFETY: an all-zero `sigset_t` may be given to `sigemptyset`, which makes it a set.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is a whole `sigset_t`.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    for number in [libc::SIGTERM, libc::SIGCHLD] {
+        // SAFETY: as above, and the number is a signal's.
+        unsafe { libc::sigaddset(&raw mut set, number) };
+    }
+    // SAFETY: `set` is only read, and the former mask is not asked for.
+    if unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut()) } == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Lets a descriptor live through `exec` (0), or not (`FD_CLOEXEC`).
+fn set_flags(fd: RawFd, flags: libc::c_int) -> io::Result<()> {
     // SAFETY: asks the kernel to change a flag of a descriptor that the caller borrows.
-    if unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if unsafe { libc::fcntl(fd, libc::F_SETFD, flags) } == -1 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 /// A child that has ended since it was last asked: any, which matters to process 1.
@@ -183,8 +215,33 @@ pub fn inherit_all(numbers: &[RawFd]) -> io::Result<Vec<OwnedFd>> {
 ///
 /// The process is out of memory or descriptors.
 pub fn note(bytes: &[u8]) -> io::Result<OwnedFd> {
-    let mut file = std::fs::File::from(memfd_create("adyton-note", MemfdFlags::CLOEXEC)?);
+    let mut file = temp::in_memory()?;
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::os::fd::{AsFd, AsRawFd};
+
+    use super::Program;
+
+    /// After an exec that fails all is as it was: what was to be kept does not go to children.
+    #[test]
+    fn not_replaced() -> io::Result<()> {
+        let (file, folder) = (std::fs::File::open("/dev/null")?, std::env::current_dir()?);
+        let nowhere = Program { path: "/nowhere/at/all".into(), arguments: Vec::new(), folder: "/".into() };
+
+        assert_eq!(io::ErrorKind::NotFound, nowhere.replace_this(&[], &[file.as_fd()]).kind());
+        assert_eq!(folder, std::env::current_dir()?);
+
+        let flags = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd()))?;
+        let flags = flags.lines().find_map(|line| line.strip_prefix("flags:")).unwrap_or_default();
+
+        // In octal; `O_CLOEXEC` stands for the descriptor's own flag there.
+        assert!(u32::from_str_radix(flags.trim(), 8).is_ok_and(|flags| flags & 0o2_000_000 != 0), "{flags}");
+        Ok(())
+    }
 }

@@ -104,6 +104,22 @@ pub fn write_stderr(mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// On how many CPUs the calling thread may run (`sched_getaffinity(2)`), whatever time its control group grants it there.
+pub fn cpus_allowed() -> u32 {
+    match rustix::thread::sched_getaffinity(None) {
+        Ok(cpus) => cpus.count().max(1),
+        // A machine with more than 1024 has some to spare.
+        Err(_) => std::thread::available_parallelism()
+            .map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX)),
+    }
+}
+
+/// The size of a page of memory: 4 KiB mostly, up to 64 KiB on some machines.
+pub fn page_bytes() -> u64 {
+    // SAFETY: asks for a number, and changes nothing.
+    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
 /// The number of this process.
 pub fn id() -> u32 {
     std::process::id()
@@ -144,7 +160,18 @@ pub fn set_name(name: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::wake_on_time;
+    use super::{cpus_allowed, wake_on_time};
+
+    /// As many as the kernel says to all: its control group, of which the standard library's number knows, is nobody's
+    /// business here.
+    #[test]
+    fn cpus() {
+        let text = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
+        let mask = text.lines().find_map(|line| line.strip_prefix("Cpus_allowed:")).unwrap_or_default();
+        let ones = mask.chars().filter_map(|letter| letter.to_digit(16)).map(u32::count_ones).sum();
+
+        assert_eq!(cpus_allowed(), ones);
+    }
 
     /// The kernel has it for this thread, and not for others.
     #[test]

@@ -22,6 +22,19 @@ static USER1_WAKE: AtomicI32 = AtomicI32::new(-1);
 
 const SIGNALS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1];
 
+/// Sends the calling thread, and no other, a signal (raise(3)): its handler has run when this returns.
+///
+/// # Errors
+///
+/// There is no such signal.
+pub fn raise(signal: i32) -> io::Result<()> {
+    // SAFETY: nothing is read or written.
+    match unsafe { libc::raise(signal) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// The handlers in place; dropping it puts the former ones back.
 pub struct Handlers {
     former: [libc::sigaction; SIGNALS.len()],

@@ -4,8 +4,17 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
 use rustix::io::Errno;
+
+/// A file in memory, without a name (memfd).
+///
+/// # Errors
+///
+/// The process is out of memory or descriptors.
+pub fn in_memory() -> io::Result<File> {
+    Ok(memfd_create("adyton", MemfdFlags::CLOEXEC)?.into())
+}
 
 /// Makes a file in `folder` that has no name (`O_TMPFILE`, open(2)); on a file system that cannot,
 /// one whose name is removed at once.
