@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 import socket
 import sys
 import threading
@@ -44,9 +45,22 @@ def stalls() -> bytes:
     return RIGHT
 
 
+def hangs() -> bytes:
+    """Answer nobody any more from some time on."""
+    if age() > STALL_FROM_S:
+        time.sleep(600)
+    return RIGHT
+
+
 def gets_slower() -> bytes:
     """Take longer from second to second."""
     time.sleep(0.002 + age() * 0.002)
+    return RIGHT
+
+
+def slow() -> bytes:
+    """Answer right, but take 300 ms on average."""
+    time.sleep(random.uniform(0.2, 0.4))
     return RIGHT
 
 
@@ -73,7 +87,9 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "malformed": lambda: every_tenth(b"HTTP/1.1 200 OK\r\nContent-Length: twelve\r\n\r\nHello World!"),
     "twice": lambda: every_tenth(RIGHT * 2),
     "stalls": stalls,
+    "hangs": hangs,
     "gets-slower": gets_slower,
+    "slow": slow,
     "never": never,
     "differs": lambda: RIGHT.replace(b"Hello", b"%05d" % next(_numbers)),
     "small-queue": lambda: RIGHT,

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench.schema import faults
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -40,10 +42,11 @@ def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str
 
 
 def bench(*words: str) -> dict[str, Any]:
-    """Return the report, whose counts add up."""
+    """Return the report, which is as its schema says, and whose counts add up."""
     done = run(*words, "--json")
     assert "" == done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
+    assert [] == faults(report, "bench")
     counts = report["counts"]
     assert counts["sent"] == sum(number for name, number in counts.items() if name != "sent")
     assert done.returncode == (1 if report["invalid"] else 0)

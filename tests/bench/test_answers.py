@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,12 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from adyton.compare.running import seated
 
 from bench.runs import APPLICATION, LIARS, NOISE, QUICK, bench, gates, liar, run, wrong
+from bench.schema import faults
 from support.server import until
 
 if TYPE_CHECKING:
     from support.server import Servers
+
+
+CPUS = os.sched_getaffinity(0)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +60,8 @@ def test_honest(serve: Servers, words: tuple[str, ...]) -> None:
         assert 300 <= report["counts"]["sent"] <= 600
         assert report["response"]["count"] == report["counts"]["right"]
     if not report["asked"]["keep_alive"]:
-        assert report["connect"]["count"] >= report["counts"]["right"]
+        # The connections of what was under way at the start were made before.
+        assert report["connect"]["count"] >= report["counts"]["right"] - report["asked"]["connections"]
 
 
 def test_figures_of_an_honest_server(serve: Servers) -> None:
@@ -68,6 +76,37 @@ def test_figures_of_an_honest_server(serve: Servers) -> None:
     assert 1 == report["server"]["processes"]
     assert server.rss() * 0.3 < report["server"]["pss_bytes"] < server.rss() * 1.1
     assert report["fairness"]["min"] > 0
+
+
+@pytest.mark.parametrize("words", [(), ("--rate", "200")])
+def test_slow_server(words: tuple[str, ...]) -> None:
+    """What was begun in the warm-up counts when its answer comes later: slow servers get their rate."""
+    with liar("slow") as url:
+        report = bench(url, "-c", "64", "-d", "1s", "--warm-up", "1s", *words)
+    counts, times = report["counts"], report["response"] or report["service"]
+    expected = 200 if words else 64 / 0.3
+
+    assert 0.85 < report["rate"] / expected < 1.15
+    assert counts["right"] < counts["sent"] <= counts["right"] + 64
+    assert 0.9 < (report["rate"] * times["mean_us"] / 1e6) / (expected * 0.3) < 1.1
+    assert "little" not in gates(report)
+
+
+def test_open_loop_without_keep_alive() -> None:
+    """Each request has a connection of its own, and none is made for no request."""
+    with liar("honest") as url:
+        report = bench(url, "-c", "64", "-d", "1s", "--warm-up", "0", "--rate", "50", "-k=off")
+
+    assert report["counts"]["right"] <= report["connect"]["count"] <= report["counts"]["sent"] <= 51
+
+
+def test_slow_server_by_number() -> None:
+    """A number of requests is that of those that were begun within the measurement."""
+    with liar("slow") as url:
+        report = bench(url, "-c", "64", "-n", "256", "--warm-up", "500ms")
+
+    assert (256, 256) == (report["counts"]["sent"], report["counts"]["right"])
+    assert "little" not in gates(report)
 
 
 def test_unix_socket(serve: Servers, tmp_path: Path) -> None:
@@ -121,12 +160,42 @@ def test_stall() -> None:
     assert opened["response"]["p90_us"] > 2 * opened["service"]["p90_us"]
 
 
+@pytest.mark.parametrize("words", [(), ("--rate", "100")])
+def test_hangs(words: tuple[str, ...]) -> None:
+    """A stall that lasts until the end is seen, although nothing has happened any more."""
+    with liar("hangs") as url:
+        report = bench(url, "-c", "4", "-d", "6s", "--warm-up", "100ms", *words)
+
+    assert "steady" in gates(report)
+    assert 6 == len(report["series"])
+    assert report["oldest_in_flight_ms"] > 3_000
+
+
 def test_gets_slower() -> None:
     """A server that gets slower has no steady state."""
     with liar("gets-slower") as url:
         report = bench(url, "-c", "4", "-d", "6s", "--warm-up", "100ms")
 
     assert "steady" in gates(report)
+
+
+def test_generator_that_waits_for_its_cpu() -> None:
+    """A generator whose CPU others use is busy, but where the server may use it, too."""
+    server, load = (frozenset({end(CPUS)}) for end in (min, max))
+    burn = (sys.executable, "-c", "while True: pass")
+    with contextlib.ExitStack() as stack:
+        with seated(server):
+            apart = stack.enter_context(liar("honest"))
+        shared = stack.enter_context(liar("honest"))
+        with seated(load):
+            for _ in range(8):
+                burner = stack.enter_context(subprocess.Popen(burn))
+                stack.callback(burner.kill)
+            starved, sharing = (bench(url, *QUICK)["generator"] for url in (apart, shared))
+
+    if server != load:
+        assert starved["busy"] > starved["waiting"] > 0.3
+    assert sharing["waiting"] > 0.3 > sharing["busy"]
 
 
 def test_small_queue() -> None:
@@ -136,6 +205,23 @@ def test_small_queue() -> None:
 
     assert "listen-queue" in gates(report)
     assert report["machine"]["listen_overflows"] > 0
+
+
+@pytest.mark.parametrize(("words", "kind"), [((), "service"), (("--rate", "100"), "response")])
+def test_deadline(serve: Servers, words: tuple[str, ...], kind: str) -> None:
+    """Answers in time are counted one by one, wherever in the curve the deadline lies."""
+    url = f"http://127.0.0.1:{serve(APPLICATION).port}/uneven"
+    none, some, all_of_them = (
+        bench(url, *QUICK, *words, *("--deadline", deadline)) for deadline in ("1ms", "28ms", "1m")
+    )
+
+    assert 0 == none["in_time"]
+    assert all_of_them["counts"]["right"] == all_of_them["in_time"]
+    assert 28 == some["asked"]["deadline_ms"]
+    assert some[kind]["count"] == some["counts"]["right"] > some["in_time"]
+    assert bench(url, *QUICK)["in_time"] is None
+    part = 100 * some["in_time"] / some["counts"]["right"]
+    assert next(time_us for percent, time_us in some["curve"] if percent > part) > 0.99 * 28_000
 
 
 def test_does_not_keep_up(serve: Servers) -> None:
@@ -209,6 +295,7 @@ def test_find_rate(serve: Servers) -> None:
     done = run(url, *QUICK, "--find-rate", "p90<100ms", "--json")
     found_rate = json.loads(done.stdout)
 
+    assert [] == faults(found_rate, "bench-find")
     assert 0 < len(found_rate["steps"]) <= 16
     assert found_rate["steps"][-1]["held"] or found_rate["rate"] is None
     assert found_rate["rate"] is None or 50 < found_rate["rate"] < 420

@@ -10,11 +10,26 @@ import subprocess
 from typing import TYPE_CHECKING
 
 from bench.runs import APPLICATION, QUICK, bench, liar, run
+from bench.schema import faults
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from support.server import Servers
+
+
+def test_schema(serve: Servers) -> None:
+    """A report that is another than its schema says is noticed."""
+    report = bench(f"http://127.0.0.1:{serve(APPLICATION).port}/", *QUICK)
+    seconds = {**report["series"][0], "right": -1}
+
+    assert ["$: rate is missing"] == faults({k: v for k, v in report.items() if k != "rate"}, "bench")
+    assert ["$: more is one too many"] == faults(report | {"more": 1}, "bench")
+    assert ["$.seconds: '1' is no number"] == faults(report | {"seconds": "1"}, "bench")
+    assert ["$.compared: True is no integer"] == faults(report | {"compared": True}, "bench")
+    assert ["$.schema: 'other' is another word"] == faults(report | {"schema": "other"}, "bench")
+    assert ["$.series[0].right: -1 is too small"] == faults(report | {"series": [seconds]}, "bench")
+    assert ["$.curve[0]: 1 items"] == faults(report | {"curve": [[1.0]]}, "bench")
 
 
 def test_conditions(serve: Servers) -> None:

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
         (["--pipeline", "2", "--no-keepalive"], "only connections that are kept alive"),
         (["--pipeline", "2", "--rate", "5"], "an open loop sends one request at a time"),
         (["--fail-if", "p98>1ms"], "p98 is not a figure"),
+        (["--find-rate", "p99<1s", "-o", "a.md"], "--output is for the report of one run"),
+        (["--find-rate", "p99<1s", "--save", "a"], "--save is for the report of one run"),
+        (["--find-rate", "p99<1s", "--baseline", "a"], "--baseline is for the report of one run"),
+        (["--find-rate", "p99<1s", "--fail-if", "rate<1"], "--fail-if is for the report of one run"),
         (["--expect-status", "20"], "a status is a number from 200 to 999"),
         (["http://127.0.0.1:2/"], "one argument too many"),
         (["--data", "@/nowhere"], "--data /nowhere: No such file or directory"),
@@ -55,7 +59,10 @@ def test_debug(serve: Servers) -> None:
         ),
         (
             ["-F", f"file=@{APPLICATION}"],
-            ['> Content-Disposition: form-data; name="file"; filename="application.py"'],
+            [
+                '> Content-Disposition: form-data; name="file"; filename="application.py"',
+                "> Content-Type: application/octet-stream",
+            ],
         ),
         (["curl", "-sXPUT", "--data", "a=b", "-H", "D: e", "URL"], ["> PUT / HTTP/1.1", "> D: e", "> a=b"]),
         (["curl", "URL", "-u", "a:b", "-I"], ["> HEAD / HTTP/1.1", "> Authorization: Basic YTpi"]),

@@ -18,6 +18,7 @@ use crate::arrivals::Schedule;
 use crate::connection::{Connection, Stage};
 use crate::draw::Draw;
 use crate::in_flight::InFlight;
+use crate::machine;
 use crate::plan::{Load, Plan, Until};
 use crate::probe::Learnt;
 use crate::tally::{Cause, DOUBLINGS, Sent, Tally};
@@ -132,7 +133,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             connecting: 0,
             in_flight: InFlight::new(shared.start_ns),
             exhausted: false,
-            tally: Tally::new(shared.start_ns, open_loop.is_some(), (count, plan.targets.len())),
+            tally: Tally::new(shared.start_ns, plan, count),
             open_loop,
             draws: [draw(1), draw(2)],
             now_ns: clock::monotonic_ns(),
@@ -151,7 +152,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         let began_ns = self.now_ns;
         let mut events = Events::new();
         let mut tick_ns = self.now_ns + TICK_NS;
-        let mut cpu_before_us = None;
+        let mut before_us = None;
         while !self.is_over() {
             self.begin_some();
             if self.open_loop.is_some() {
@@ -166,17 +167,25 @@ impl<'s, 'p> Generator<'s, 'p> {
             self.epoll.wait_ns(&mut events, wake_ns.min(self.shared.end_ns).saturating_sub(self.now_ns))?;
             self.now_ns = clock::monotonic_ns();
             for event in (0..events.len()).filter_map(|index| events.at(index)) {
+                if self.now_ns >= self.shared.end_ns {
+                    // What comes from now on is not within the measurement.
+                    break;
+                }
                 self.ready(usize::try_from(event.token).unwrap_or(usize::MAX), event.ending);
             }
-            if self.now_ns >= tick_ns {
+            if (tick_ns..self.shared.end_ns).contains(&self.now_ns) {
                 tick_ns = self.now_ns + TICK_NS;
                 self.tick();
             }
-            if cpu_before_us.is_none() && self.now_ns >= self.shared.start_ns {
-                cpu_before_us = Some(clock::thread_us());
+            if before_us.is_none() && self.now_ns >= self.shared.start_ns {
+                before_us = Some((clock::thread_us(), machine::thread_waited_us()));
             }
         }
-        self.tally.cpu_us = cpu_before_us.map_or(0, |before| clock::thread_us() - before);
+        if let Some((cpu_us, waited_us)) = before_us {
+            self.tally.cpu_us = clock::thread_us() - cpu_us;
+            self.tally.waited_us = machine::thread_waited_us().saturating_sub(waited_us);
+            self.tally.busy_us = self.tally.cpu_us + self.tally.waited_us;
+        }
         Ok(self.finish())
     }
 
@@ -186,14 +195,17 @@ impl<'s, 'p> Generator<'s, 'p> {
             || (self.exhausted && self.in_flight.is_none())
     }
 
-    /// Opens connections for the first time, a few at once.
+    /// Opens connections for the first time, a few at once. Those of an open loop wait for what is due, but where each
+    /// request has a connection of its own: there it is the request's to open it, and its time to make it counts.
     fn begin_some(&mut self) {
         while self.not_begun < self.connections.len() && self.connecting < CONNECTING_MAX {
             let index = self.not_begun;
             self.not_begun += 1;
             match self.open_loop {
                 None => self.refill(index),
-                Some(_) if self.connections[index].socket.is_none() => drop(self.open(index)),
+                Some(_) if self.shared.plan.keep_alive && self.connections[index].socket.is_none() => {
+                    self.open(index);
+                }
                 Some(_) => {}
             }
         }
@@ -455,18 +467,16 @@ impl<'s, 'p> Generator<'s, 'p> {
 
     /// Counts what has no outcome.
     fn finish(mut self) -> Tally {
-        for sent in
-            self.connections.iter().flat_map(|connection| &connection.waiting).filter(|sent| sent.counted)
-        {
-            self.tally.counts.in_flight += 1;
-            self.tally.oldest_ns = self.tally.oldest_ns.max(self.now_ns.saturating_sub(sent.begun_ns));
+        let end_ns = self.now_ns.min(self.shared.end_ns);
+        for sent in self.connections.iter().flat_map(|connection| &connection.waiting) {
+            self.tally.unfinished(*sent, end_ns);
         }
         if let Some(open) = &self.open_loop {
             self.tally.never_sent =
                 open.late.iter().filter(|due_ns| **due_ns >= self.shared.start_ns).count() as u64;
         }
-        self.tally.in_flight_mean = self.in_flight.mean(self.now_ns);
-        self.tally.ended_ns = self.now_ns.min(self.shared.end_ns);
+        self.tally.in_flight_mean = self.in_flight.mean(end_ns);
+        self.tally.ended_ns = end_ns;
         self.tally.end_run();
         self.tally
     }

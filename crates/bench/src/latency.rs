@@ -50,6 +50,11 @@ impl Times {
         &self.0
     }
 
+    /// The longest, in nanoseconds; 0 without any.
+    pub(crate) fn max_ns(&self) -> u64 {
+        self.0.max()
+    }
+
     pub(crate) fn count(&self) -> u64 {
         self.0.len()
     }

@@ -1,6 +1,6 @@
 //! What the machine did meanwhile: time that others took, and connections that the kernel dropped (proc(5)).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 
 /// The kernel's counters at one moment; those that cannot be read are zero.
@@ -54,6 +54,27 @@ impl Machine {
     }
 }
 
+/// For how long this thread was ready and waited for a CPU, in microseconds: the second number of `schedstat`. 0 where
+/// the kernel does not count it.
+pub(crate) fn thread_waited_us() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().nth(1).and_then(|ns| ns.parse().ok()).unwrap_or(0_u64) / 1000
+}
+
+/// The CPUs on which a process may run, as `Cpus_allowed_list` of proc(5) has them: `0-3,8`.
+pub(crate) fn cpus_of(pid: u32) -> HashSet<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    cpu_list(text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or_default())
+}
+
+fn cpu_list(text: &str) -> HashSet<u32> {
+    let ranges = text.trim().split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    });
+    ranges.flatten().collect()
+}
+
 /// The pairs of lines of /proc/net/netstat: names, and below them the numbers.
 fn counters(text: &str) -> HashMap<&str, u64> {
     let lines: Vec<&str> = text.lines().collect();
@@ -74,5 +95,12 @@ mod tests {
 
         assert_eq!(Some(&7), counters(text).get("ListenOverflows"));
         assert_eq!(Some(&4), counters(text).get("C"));
+    }
+
+    #[test]
+    fn lists_of_cpus() {
+        assert_eq!(HashSet::from([0, 1, 2, 8]), cpu_list("\t0-2,8\n"));
+        assert!(cpu_list("").is_empty());
+        assert!(!cpus_of(std::process::id()).is_empty());
     }
 }

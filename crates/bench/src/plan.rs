@@ -33,10 +33,12 @@ pub struct Plan {
     pub slow: Slow,
     /// When the measurement ends.
     pub until: Until,
-    /// Seconds before the measurement begins, whose requests count nowhere; in milliseconds.
+    /// Seconds before the measurement begins, in milliseconds: what has its answer then counts nowhere.
     pub warm_up_ms: u64,
     /// An answer that takes longer is given up, with its connection; in milliseconds.
     pub timeout_ms: u64,
+    /// Right answers that come later are told apart; in milliseconds.
+    pub deadline_ms: Option<u64>,
     /// The application counts its requests, and is asked how many there were.
     pub count_hits: bool,
     /// Which statuses are right.
@@ -166,6 +168,7 @@ impl Plan {
             until: Until::Duration(10_000),
             warm_up_ms: 1_000,
             timeout_ms: 5_000,
+            deadline_ms: None,
             count_hits: false,
             statuses: Statuses::Successful,
             check: Check::Body,

@@ -31,6 +31,8 @@ pub(crate) struct Observed {
     pub(crate) server: Option<Used>,
     pub(crate) own_cpu_us: u64,
     pub(crate) machine: Machine,
+    /// The server may use the CPUs of this program; or it is here, and not ours to see.
+    pub(crate) shares_cpus: bool,
 }
 
 /// The result of one run. Times of requests are in microseconds, sizes in bytes.
@@ -50,6 +52,8 @@ pub struct Report {
     pub rate: f64,
     /// Every request, by what became of it.
     pub counts: Counts,
+    /// Right answers within the deadline, if there is one: from when they were due with an open loop, else from sending.
+    pub in_time: Option<u64>,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
     /// Why requests have no answer.
@@ -84,6 +88,10 @@ pub struct Report {
     pub fairness: Fairness,
     /// Requests under way on average.
     pub in_flight_mean: f64,
+    /// What of that is in no time of this report, or in one that began before: what was under way at either end.
+    pub in_flight_edges: f64,
+    /// The age of the oldest request that was under way at the end, in milliseconds.
+    pub oldest_in_flight_ms: u64,
     /// The age of the oldest request that has no answer, in milliseconds.
     pub oldest_ms: u64,
     /// Requests of an open loop that were due and found no connection.
@@ -119,6 +127,7 @@ pub struct Asked {
     pub seed: Option<u64>,
     pub warm_up_ms: u64,
     pub timeout_ms: u64,
+    pub deadline_ms: Option<u64>,
     /// The right answer; with a list of URLs, that of the first.
     pub status: u16,
     pub answer_head_bytes: u64,
@@ -165,8 +174,11 @@ pub struct Fairness {
 /// This program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct GeneratorSide {
-    /// CPU time of the busiest thread over the length of the measurement, from 0 to 1.
+    /// CPU time of the busiest thread over the length of the measurement, from 0 to 1; with the time that it waited for a
+    /// CPU, unless the server may use the same CPUs.
     pub busy: f64,
+    /// For which part of the measurement the thread that waited most was ready and had no CPU.
+    pub waiting: f64,
     /// Requests a second that it could send and check, given the CPU.
     pub ceiling_rate: f64,
 }
@@ -200,6 +212,7 @@ pub struct MachineSide {
 impl Report {
     pub(crate) fn new(plan: &Plan, learnt: &[Learnt], tally: Tally, observed: &Observed) -> Self {
         let seconds = float(observed.elapsed_ns.max(1)) / 1e9;
+        let generator = GeneratorSide::new(&tally, observed, seconds);
         let times = if tally.response.count() > 0 { &tally.response } else { &tally.service };
         Self {
             schema: SCHEMA,
@@ -209,6 +222,7 @@ impl Report {
             seconds,
             rate: float(tally.counts.right) / seconds,
             counts: tally.counts,
+            in_time: plan.deadline_ms.map(|_| tally.in_time),
             own_limits: tally.own,
             response: matches!(plan.load, Load::Open { .. }).then(|| tally.response.summary()),
             service: tally.service.summary(),
@@ -223,15 +237,14 @@ impl Report {
             connections_made: tally.connections_made,
             fairness: Fairness::of(tally.by_connection),
             in_flight_mean: tally.in_flight_mean,
+            in_flight_edges: edges(tally.edges_ns) / float(observed.elapsed_ns.max(1)),
+            oldest_in_flight_ms: tally.oldest_pending_ns / 1_000_000,
             oldest_ms: tally.oldest_ns / 1_000_000,
             never_sent: tally.never_sent,
             series: tally.series,
             hits: None,
             slow: Vec::new(),
-            generator: GeneratorSide {
-                busy: float(tally.cpu_us) / 1e6 / seconds,
-                ceiling_rate: observed.ceiling_rate,
-            },
+            generator,
             server: observed.server.map(|used| ServerSide::new(used, observed, &tally.counts)),
             machine: MachineSide::new(plan, observed),
             statuses: tally.statuses,
@@ -279,6 +292,7 @@ impl Asked {
             seed: is_random.then_some(plan.seed),
             warm_up_ms: plan.warm_up_ms,
             timeout_ms: plan.timeout_ms,
+            deadline_ms: plan.deadline_ms,
             status: learnt.answer.status,
             answer_head_bytes: learnt.answer.head_bytes,
             answer_body_bytes: learnt.answer.body_bytes,
@@ -318,6 +332,18 @@ impl Fairness {
     }
 }
 
+impl GeneratorSide {
+    /// Who shares his CPUs with the server waits for it, as it does for him: then it is the server that keeps him busy.
+    fn new(tally: &Tally, observed: &Observed, seconds: f64) -> Self {
+        let busy_us = if observed.shares_cpus { tally.cpu_us } else { tally.busy_us };
+        Self {
+            busy: float(busy_us) / 1e6 / seconds,
+            waiting: float(tally.waited_us) / 1e6 / seconds,
+            ceiling_rate: observed.ceiling_rate,
+        }
+    }
+}
+
 impl ServerSide {
     fn new(used: Used, observed: &Observed, counts: &Counts) -> Self {
         let cpu_us = float(observed.server_cpu_us);
@@ -344,6 +370,11 @@ impl MachineSide {
             listen_drops: machine.listen_drops,
         }
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a mean for five percent")]
+fn edges(ns: i64) -> f64 {
+    ns as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts and times far below 2⁵³")]

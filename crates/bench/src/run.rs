@@ -187,12 +187,13 @@ fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told
         ended.store(true, Ordering::Relaxed);
         let slow = slow.map_or(Ok(Vec::new()), thread::ScopedJoinHandle::join);
         let panicked = |_| io::Error::other("a thread of the load panicked");
-        let mut tally = Tally::new(start_ns, matches!(plan.load, Load::Open { .. }), (0, plan.targets.len()));
+        let mut tally = Tally::new(start_ns, plan, 0);
         for thread in tallies {
             tally.merge(thread.map_err(panicked)??);
         }
         // The look at the server comes a moment later.
         let elapsed_ns = tally.ended_ns.saturating_sub(start_ns);
+        tally.fill_series(elapsed_ns);
         let observed = Observed { elapsed_ns, ..observed };
         Ok(Loaded { tally, observed, slow: slow.map_err(panicked)? })
     })
@@ -252,6 +253,7 @@ fn watch(
         server: server.is_known().then_some(after.used),
         own_cpu_us: after.own_us.saturating_sub(before.own_us),
         machine: after.machine.since(&before.machine),
+        shares_cpus: server.shares_cpus() || (shared.plan.url.is_local() && !server.is_known()),
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
-use crate::machine::TICK_US;
+use crate::machine::{TICK_US, cpus_of};
 use crate::url::Address;
 
 /// Processes of one server.
@@ -29,9 +30,10 @@ impl Server {
     /// Finds who listens at `address`; nobody if that is another machine, or we may not see it.
     pub(crate) fn find(address: &Address) -> Self {
         let sockets = match address {
+            Address::Tcp(address) if !is_here(*address) => HashSet::new(),
             Address::Tcp(address) => ["/proc/net/tcp", "/proc/net/tcp6"]
                 .iter()
-                .flat_map(|path| tcp_listeners(&fs::read_to_string(path).unwrap_or_default(), address.port()))
+                .flat_map(|path| tcp_listeners(&fs::read_to_string(path).unwrap_or_default(), *address))
                 .collect::<HashSet<_>>(),
             Address::Unix(path) => {
                 unix_listeners(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path)
@@ -45,6 +47,12 @@ impl Server {
     /// Whether it was found.
     pub(crate) fn is_known(&self) -> bool {
         !self.listeners.is_empty()
+    }
+
+    /// Whether its listeners may run on CPUs on which this program may.
+    pub(crate) fn shares_cpus(&self) -> bool {
+        let own = cpus_of(std::process::id());
+        self.listeners.iter().any(|pid| !cpus_of(*pid).is_disjoint(&own))
     }
 
     /// The unix sockets at which its processes listen, too.
@@ -108,17 +116,43 @@ fn pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The inodes of sockets that listen (state 0A) at `port` at any address.
-fn tcp_listeners(text: &str, port: u16) -> Vec<String> {
-    let suffix = format!(":{port:04X}");
-    text.lines()
-        .skip(1)
-        .filter_map(|line| {
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            let listens = fields.get(1)?.ends_with(&suffix) && *fields.get(3)? == "0A";
-            listens.then(|| fields.get(9).map(|inode| (*inode).to_owned()))?
-        })
-        .collect()
+/// The inodes of sockets that listen (state 0A) at `address`, or at its port of every address of this machine.
+fn tcp_listeners(text: &str, address: SocketAddr) -> Vec<String> {
+    let listeners = text.lines().skip(1).filter_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let listener = listener_of(fields.get(1)?)?;
+        (*fields.get(3)? == "0A" && takes(listener, address))
+            .then(|| fields.get(9).map(|inode| (*inode).to_owned()))?
+    });
+    listeners.collect()
+}
+
+/// Whether who listens there gets the connections to `address`.
+fn takes(listener: SocketAddr, address: SocketAddr) -> bool {
+    let (bound, asked) = (listener.ip().to_canonical(), address.ip().to_canonical());
+    // One socket of IPv6 takes IPv4, too, unless it is told not to, which is not shown.
+    let is_wildcard = bound.is_unspecified() && (listener.is_ipv6() || asked.is_ipv4());
+    listener.port() == address.port() && (bound == asked || is_wildcard)
+}
+
+/// An address as /proc/net/tcp has it: words of four bytes in the order of this machine, and the port.
+fn listener_of(text: &str) -> Option<SocketAddr> {
+    let (words, port) = text.split_once(':')?;
+    let port = u16::from_str_radix(port, 16).ok()?;
+    let word = |at: usize| Some(u32::from_str_radix(words.get(at..at + 8)?, 16).ok()?.to_ne_bytes());
+    let ip = if words.len() == 8 {
+        IpAddr::from(word(0)?)
+    } else {
+        let bytes: Vec<u8> = [word(0)?, word(8)?, word(16)?, word(24)?].concat();
+        IpAddr::from(<[u8; 16]>::try_from(bytes).ok()?)
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+/// Whether an address is one of this machine's: a socket can be bound to it.
+fn is_here(mut address: SocketAddr) -> bool {
+    address.set_port(0);
+    UdpSocket::bind(address).is_ok()
 }
 
 /// The inodes of sockets bound to `path`.
@@ -166,6 +200,41 @@ mod tests {
         let text = "42 (a) b (c) S 7 42 42 0 -1 4194560 1 2 3 4 10 20 3 4 20 0 1 0 5 6 7";
 
         assert_eq!(Some(Stat { parent: 7, cpu_us: 370_000 }), Stat::parse(text));
+    }
+
+    /// Lines are as the kernel writes them on a machine whose words begin with their lowest byte.
+    #[cfg(target_endian = "little")]
+    #[test]
+    fn who_listens_where() {
+        let text = "  sl  local_address rem_address st\n\
+            0: 0100007F:1F90 00000000:0000 0A 0:0 00:0 0 0 0 11\n\
+            1: 00000000:1F90 00000000:0000 0A 0:0 00:0 0 0 0 12\n\
+            2: 0200007F:1F90 00000000:0000 0A 0:0 00:0 0 0 0 13\n\
+            3: 0100007F:1F91 00000000:0000 0A 0:0 00:0 0 0 0 14\n\
+            4: 0100007F:1F90 0100007F:9999 01 0:0 00:0 0 0 0 15\n\
+            5: 00000000000000000000000000000000:1F90 0:0 0A 0:0 00:0 0 0 0 16\n\
+            6: 00000000000000000000000001000000:1F90 0:0 0A 0:0 00:0 0 0 0 17\n\
+            7: 0000000000000000FFFF00000100007F:1F90 0:0 0A 0:0 00:0 0 0 0 18\n";
+        #[expect(clippy::unwrap_used, reason = "an error here is a failed test")]
+        let inodes = |address: &str| tcp_listeners(text, address.parse().unwrap()).join(" ");
+
+        assert_eq!("11 12 16 18", inodes("127.0.0.1:8080"));
+        assert_eq!("12 16", inodes("10.0.0.1:8080"));
+        assert_eq!("16 17", inodes("[::1]:8080"));
+        assert_eq!("14", inodes("127.0.0.1:8081"));
+    }
+
+    /// What listens at the same port of this machine is another server.
+    #[test]
+    fn a_remote_server_is_not_here() {
+        #[expect(clippy::unwrap_used, reason = "an error here is a failed test")]
+        let listener = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+        #[expect(clippy::unwrap_used, reason = "as above")]
+        let port = listener.local_addr().unwrap().port();
+
+        // An address for documents (RFC 5737), which nobody has.
+        assert!(!Server::find(&Address::Tcp(([192, 0, 2, 1], port).into())).is_known());
+        assert!(Server::find(&Address::Tcp(([127, 0, 0, 1], port).into())).is_known());
     }
 
     /// This test listens itself.

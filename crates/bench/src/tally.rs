@@ -8,11 +8,14 @@ use serde::Serialize;
 
 use crate::answer::{Answer, Judgement};
 use crate::latency::Times;
+use crate::plan::{Load, Plan, Until};
 
 /// Requests by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Requests that were sent, or that could not be because nobody took the connection.
+    /// Requests that were under way at any time of the measurement: those that were sent within it, or that could not
+    /// be because nobody took the connection, and those that were under way when it began. With a number of requests
+    /// only these count.
     pub sent: u64,
     /// Answers that are right in all that is checked.
     pub right: u64,
@@ -148,10 +151,17 @@ pub type Doublings = [u64; DOUBLINGS];
 /// The last one is for everything above 2²³ µs, which is eight seconds.
 pub(crate) const DOUBLINGS: usize = 24;
 
+const SECOND_NS: u64 = 1_000_000_000;
+
 fn doubling(ns: u64) -> usize {
     // At most 64.
     let bits = u64::BITS - (ns / 1000).leading_zeros();
     (bits as usize).min(DOUBLINGS - 1)
+}
+
+/// A time that is far below 2⁶³ ns, which is three centuries.
+fn signed(ns: u64) -> i64 {
+    ns.cast_signed()
 }
 
 /// All that one thread has counted.
@@ -160,7 +170,13 @@ pub(crate) struct Tally {
     start_ns: u64,
     /// Requests are due at times of their own.
     is_open: bool,
+    /// Only requests that were begun within the measurement count, because there is a number of them.
+    is_numbered: bool,
+    /// What takes longer is late.
+    deadline_ns: u64,
     pub(crate) counts: Counts,
+    /// Right answers that were not late.
+    pub(crate) in_time: u64,
     pub(crate) causes: BTreeMap<Cause, u64>,
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// The last status, and how often it came in a row: the map is looked at when it changes.
@@ -189,6 +205,11 @@ pub(crate) struct Tally {
     pub(crate) by_connection: Vec<u64>,
     /// How many requests were under way on average.
     pub(crate) in_flight_mean: f64,
+    /// How much longer requests were under way within the measurement than its answers took: what was under way at its
+    /// start had begun before, and what is under way at its end has no time yet. In nanoseconds.
+    pub(crate) edges_ns: i64,
+    /// The age of the oldest request that was under way at the end, in nanoseconds.
+    pub(crate) oldest_pending_ns: u64,
     /// The age of the oldest request that was given up, or was under way at the end, in nanoseconds.
     pub(crate) oldest_ns: u64,
     /// Requests that were due within the measurement and found no connection free until its end.
@@ -199,14 +220,22 @@ pub(crate) struct Tally {
     pub(crate) ended_ns: u64,
     /// CPU time within the measurement of the thread that used most, in microseconds.
     pub(crate) cpu_us: u64,
+    /// Time for which the thread that waited most was ready and had no CPU, in microseconds.
+    pub(crate) waited_us: u64,
+    /// Both together, of the thread that has most of them.
+    pub(crate) busy_us: u64,
 }
 
 impl Tally {
-    pub(crate) fn new(start_ns: u64, is_open: bool, (connections, targets): (usize, usize)) -> Self {
+    /// Nothing yet, of a measurement that begins at `start_ns`, over so many connections.
+    pub(crate) fn new(start_ns: u64, plan: &Plan, connections: usize) -> Self {
         Self {
             start_ns,
-            is_open,
+            is_open: matches!(plan.load, Load::Open { .. }),
+            is_numbered: matches!(plan.until, Until::Requests(_)),
+            deadline_ns: plan.deadline_ms.unwrap_or(u64::MAX).saturating_mul(1_000_000),
             counts: Counts::default(),
+            in_time: 0,
             causes: BTreeMap::new(),
             statuses: BTreeMap::new(),
             run_of: (0, 0),
@@ -222,14 +251,18 @@ impl Tally {
             compared: 0,
             all_sent: 0,
             all_right: 0,
-            by_target: (0..targets).map(|_| OfTarget::new()).collect(),
+            by_target: plan.targets.iter().map(|_| OfTarget::new()).collect(),
             by_connection: vec![0; connections],
             in_flight_mean: 0.0,
+            edges_ns: 0,
+            oldest_pending_ns: 0,
             oldest_ns: 0,
             never_sent: 0,
             ended_ns: 0,
             doublings: [0; DOUBLINGS],
             cpu_us: 0,
+            waited_us: 0,
+            busy_us: 0,
         }
     }
 
@@ -237,10 +270,32 @@ impl Tally {
     #[inline]
     pub(crate) fn sent(&mut self, sent: &Sent) {
         self.all_sent += 1;
-        self.counts.sent += u64::from(sent.counted);
-        if let Some(of) = self.by_target.get_mut(sent.target as usize) {
-            of.sent += u64::from(sent.counted);
+        if sent.counted {
+            self.count_sent(sent.target);
         }
+    }
+
+    fn count_sent(&mut self, target: u32) {
+        self.counts.sent += 1;
+        if let Some(of) = self.by_target.get_mut(target as usize) {
+            of.sent += 1;
+        }
+    }
+
+    /// Whether a request counts that has its outcome now; one that was under way when the measurement began counts as
+    /// sent from now on.
+    #[inline]
+    fn counts(&mut self, sent: &Sent, now_ns: u64) -> bool {
+        if sent.counted || now_ns < self.start_ns {
+            return sent.counted;
+        }
+        if self.is_numbered {
+            self.edges_ns += signed(now_ns - self.start_ns);
+            return false;
+        }
+        self.edges_ns -= signed(self.start_ns - sent.begun_ns);
+        self.count_sent(sent.target);
+        true
     }
 
     /// An answer has come whole.
@@ -253,7 +308,7 @@ impl Tally {
         answer: &Answer,
     ) {
         self.all_right += u64::from(answer.judgement == Judgement::Right);
-        if !sent.counted {
+        if !self.counts(&sent, now_ns) {
             return;
         }
         if self.run_of.0 != answer.status {
@@ -286,9 +341,11 @@ impl Tally {
         if self.is_open {
             self.response.add(response_ns);
         }
+        let told_ns = if self.is_open { response_ns } else { service_ns };
+        self.in_time += u64::from(told_ns <= self.deadline_ns);
         if let Some(of) = self.by_target.get_mut(sent.target as usize) {
             of.right += 1;
-            of.times.add(if self.is_open { response_ns } else { service_ns });
+            of.times.add(told_ns);
         }
     }
 
@@ -300,7 +357,7 @@ impl Tally {
 
     /// There will be no answer.
     pub(crate) fn failed(&mut self, sent: Sent, now_ns: u64, cause: Cause) {
-        if !sent.counted {
+        if !self.counts(&sent, now_ns) {
             return;
         }
         self.oldest_ns = self.oldest_ns.max(now_ns.saturating_sub(sent.begun_ns));
@@ -313,6 +370,19 @@ impl Tally {
         }
     }
 
+    /// There is no outcome until the end of the measurement.
+    pub(crate) fn unfinished(&mut self, sent: Sent, end_ns: u64) {
+        if end_ns < self.start_ns || !self.counts(&sent, end_ns) {
+            return;
+        }
+        let age_ns = end_ns.saturating_sub(sent.begun_ns);
+        self.counts.in_flight += 1;
+        self.oldest_ns = self.oldest_ns.max(age_ns);
+        self.oldest_pending_ns = self.oldest_pending_ns.max(age_ns);
+        // What is under way for longer than any answer took is none that the times could know.
+        self.edges_ns += signed(age_ns.min(self.service.max_ns()));
+    }
+
     /// The measurement is over.
     pub(crate) fn end_run(&mut self) {
         let (status, count) = std::mem::take(&mut self.run_of);
@@ -321,18 +391,30 @@ impl Tally {
         }
     }
 
+    /// Gives the seconds in which nothing had an outcome their place, up to the end of the measurement.
+    pub(crate) fn fill_series(&mut self, elapsed_ns: u64) {
+        self.series_up_to(elapsed_ns.div_ceil(SECOND_NS));
+    }
+
     fn second(&mut self, now_ns: u64) -> &mut Second {
-        let index =
-            usize::try_from(now_ns.saturating_sub(self.start_ns) / 1_000_000_000).unwrap_or(usize::MAX);
-        if index >= self.series.len() {
-            self.series.resize(index + 1, Second::default());
+        let index = now_ns.saturating_sub(self.start_ns) / SECOND_NS;
+        let length = self.series_up_to(index + 1);
+        &mut self.series[length - 1]
+    }
+
+    /// Makes the series at least so long, and returns the length that was asked for.
+    fn series_up_to(&mut self, seconds: u64) -> usize {
+        let length = usize::try_from(seconds).unwrap_or(usize::MAX);
+        if length > self.series.len() {
+            self.series.resize(length, Second::default());
         }
-        &mut self.series[index]
+        length
     }
 
     /// Adds what another thread has counted.
     pub(crate) fn merge(&mut self, other: Self) {
         self.counts.add(&other.counts);
+        self.in_time += other.in_time;
         other.causes.iter().for_each(|(cause, count)| *self.causes.entry(*cause).or_default() += count);
         other.statuses.iter().for_each(|(status, count)| *self.statuses.entry(*status).or_default() += count);
         self.own.descriptors += other.own.descriptors;
@@ -361,9 +443,13 @@ impl Tally {
         }
         self.by_connection.extend(other.by_connection);
         self.in_flight_mean += other.in_flight_mean;
+        self.edges_ns += other.edges_ns;
         self.oldest_ns = self.oldest_ns.max(other.oldest_ns);
+        self.oldest_pending_ns = self.oldest_pending_ns.max(other.oldest_pending_ns);
         self.never_sent += other.never_sent;
         self.ended_ns = self.ended_ns.max(other.ended_ns);
         self.cpu_us = self.cpu_us.max(other.cpu_us);
+        self.waited_us = self.waited_us.max(other.waited_us);
+        self.busy_us = self.busy_us.max(other.busy_us);
     }
 }

@@ -16,7 +16,8 @@ pub struct Reason {
     pub why: String,
 }
 
-/// Little's law: the requests under way must be rate times time, or some are not in the figures.
+/// Little's law: the requests under way must be rate times time, or some are not in the figures. What is under way at
+/// either end of the measurement is only partly in it, which matters where requests take long; that part is known.
 const LITTLE_OFF_MAX: f64 = 0.05;
 
 /// Below this many answers or seconds Little's law and steadiness say nothing.
@@ -38,6 +39,10 @@ const STALL_SHARE: f64 = 0.5;
 
 /// Seconds below which nothing is said of steadiness.
 const STEADY_SECONDS_MIN: usize = 5;
+
+/// What is under way at the end for longer than this is a stall, if it is so many times older than any answer.
+const HUNG_MS_MIN: u64 = 500;
+const HUNG_TIMES: f64 = 2.0;
 
 type Gate = (&'static str, fn(&Report) -> Option<String>);
 
@@ -111,7 +116,7 @@ fn little(report: &Report) -> Option<String> {
     if report.counts.right < ANSWERS_MIN || report.seconds < SECONDS_MIN || report.counts.wrong() > 0 {
         return None;
     }
-    let expected = report.rate * report.service.mean_us / 1e6;
+    let expected = report.rate * report.service.mean_us / 1e6 + report.in_flight_edges;
     let off = expected / report.in_flight_mean - 1.0;
     (off.abs() > LITTLE_OFF_MAX).then(|| {
         format!(
@@ -125,9 +130,10 @@ fn little(report: &Report) -> Option<String> {
 fn generator(report: &Report) -> Option<String> {
     let side = report.generator;
     if side.busy > BUSY_MAX {
-        let busy = 100.0 * side.busy;
+        let (busy, waiting) = (100.0 * side.busy, 100.0 * side.waiting);
         return Some(format!(
-            "the generator was {busy:.0} % busy, and measures itself; give it more threads (-t)"
+            "the generator was {busy:.0} % busy, and measures itself; give it more threads (-t), or CPUs of its own: for \
+             {waiting:.0} % of the time it waited for one"
         ));
     }
     (side.ceiling_rate > 0.0 && report.rate > BUSY_MAX * side.ceiling_rate).then(|| {
@@ -159,8 +165,15 @@ fn foreign_load(report: &Report) -> Option<String> {
 }
 
 fn steady(report: &Report) -> Option<String> {
-    // The last second is not a whole one.
-    let whole = report.series.len().saturating_sub(1);
+    let (oldest_ms, slowest_ms) = (report.oldest_in_flight_ms, report.service.max_us / 1e3);
+    if oldest_ms > HUNG_MS_MIN && float(oldest_ms) > HUNG_TIMES * slowest_ms {
+        return Some(format!(
+            "at the end a request had waited for {oldest_ms} ms, and the slowest answer took {slowest_ms:.0} ms"
+        ));
+    }
+    // The last second need not be a whole one.
+    let whole =
+        (1..=report.series.len()).take_while(|second| float(*second as u64) <= report.seconds).count();
     let rates: Vec<f64> = report.series[..whole].iter().map(|second| float(second.right)).collect();
     if rates.len() < STEADY_SECONDS_MIN {
         return None;
@@ -192,4 +205,196 @@ fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::hits::Hits;
+    use crate::latency::{Latency, Times};
+    use crate::report::{Asked, Fairness, GeneratorSide, MachineSide};
+    use crate::slow::{SlowCounts, SlowSide};
+    use crate::tally::{Counts, OwnLimits, Second};
+
+    /// What a report is changed into, and the gates that then fail.
+    type Case = (&'static str, fn(&mut Report), &'static [&'static str]);
+
+    /// A case for each way to fail, and one for what is just good enough.
+    const CASES: &[Case] = &[
+        ("good", |_| {}, &[]),
+        ("one lost", |report| report.counts.sent += 1, &["count"]),
+        ("one wrong status", |report| add_wrong(report, |counts| &mut counts.wrong_status), &["answers"]),
+        ("one wrong body", |report| add_wrong(report, |counts| &mut counts.wrong_body), &["answers"]),
+        ("one cut", |report| add_wrong(report, |counts| &mut counts.connection_error), &["answers"]),
+        ("one given up", |report| add_wrong(report, |counts| &mut counts.timeout), &["answers"]),
+        ("none right", |report| report.counts = Counts::default(), &["answers"]),
+        ("slow clients", |report| report.slow = vec![slow(1, 0)], &["answers"]),
+        ("slow clients cut off", |report| report.slow = vec![slow(0, 1)], &[]),
+        ("all hits", |report| report.hits = hits(6_000), &[]),
+        ("hits under way", |report| report.hits = hits(6_064), &[]),
+        ("too few hits", |report| report.hits = hits(5_999), &["hits"]),
+        ("too many hits", |report| report.hits = hits(6_065), &["hits"]),
+        ("descriptors", |report| report.own_limits.descriptors = 1, &["own-limits"]),
+        ("ports", |report| report.own_limits.ports = 1, &["own-limits"]),
+        ("times too short", |report| report.service.mean_us = 60_000.0, &["little"]),
+        ("times too long", |report| report.service.mean_us = 68_000.0, &["little"]),
+        ("times within a twentieth", |report| report.service.mean_us = 62_000.0, &[]),
+        ("edges", |report| (report.in_flight_mean, report.in_flight_edges) = (72.0, 8.0), &[]),
+        ("no edges", |report| report.in_flight_mean = 72.0, &["little"]),
+        ("few answers", |report| few_answers(report, 999), &[]),
+        ("enough answers", |report| few_answers(report, 1_000), &["little"]),
+        ("busy", |report| report.generator.busy = 0.91, &["generator"]),
+        ("half busy", |report| report.generator.busy = 0.89, &[]),
+        ("at its ceiling", |report| report.generator.ceiling_rate = 1_100.0, &["generator"]),
+        ("below its ceiling", |report| report.generator.ceiling_rate = 1_120.0, &[]),
+        ("no ceiling", |report| report.generator.ceiling_rate = 0.0, &[]),
+        ("overflows", |report| report.machine.listen_overflows = 1, &["listen-queue"]),
+        ("drops", |report| report.machine.listen_drops = 1, &["listen-queue"]),
+        ("steal", |report| report.machine.steal_percent = 2.1, &["steal"]),
+        ("little steal", |report| report.machine.steal_percent = 1.9, &[]),
+        ("others", |report| report.machine.foreign_cpus = Some(0.11), &["foreign-load"]),
+        ("few others", |report| report.machine.foreign_cpus = Some(0.09), &[]),
+        ("others unknown", |report| report.machine.foreign_cpus = None, &[]),
+        ("stall", |report| report.series[2].right = 499, &["steady"]),
+        ("half a stall", |report| report.series[2].right = 501, &[]),
+        ("stall at the end", |report| report.series[5].right = 0, &["steady"]),
+        ("part of a second", |report| report.series.push(Second::default()), &[]),
+        ("drift", |report| rates(report, &[1120, 1110, 1000, 1000, 1000, 1000]), &["steady"]),
+        ("little drift", |report| rates(report, &[1080, 1080, 1000, 1000, 1000, 1000]), &[]),
+        ("few seconds", |report| (report.seconds, report.series[2].right) = (4.9, 0), &[]),
+        ("hung", |report| report.oldest_in_flight_ms = 501, &["steady"]),
+        ("soon", |report| report.oldest_in_flight_ms = 499, &[]),
+        ("slow as ever", |report| slow_answers(report, 600.0, 1_100), &[]),
+        ("slower than ever", |report| slow_answers(report, 600.0, 1_300), &["steady"]),
+        ("late", |report| report.never_sent = 65, &["late"]),
+        ("late at the end", |report| report.never_sent = 64, &[]),
+    ];
+
+    #[test]
+    fn every_gate_fires_when_it_must_and_not_else() {
+        for (name, change, expected) in CASES {
+            let mut report = good();
+            change(&mut report);
+            report.judge();
+            let failed: Vec<&str> = report.invalid.iter().map(|reason| reason.gate).collect();
+
+            assert_eq!(*expected, failed, "{name}");
+        }
+        let fired = |gate| CASES.iter().any(|(_, _, gates)| gates.contains(&gate));
+        assert!(GATES.iter().all(|(gate, _)| fired(*gate)), "a gate has no case");
+    }
+
+    /// One of the requests that were under way has a bad end.
+    fn add_wrong(report: &mut Report, count: fn(&mut Counts) -> &mut u64) {
+        report.counts.in_flight -= 1;
+        *count(&mut report.counts) += 1;
+    }
+
+    fn slow(wrong: u64, cut_off: u64) -> SlowSide {
+        SlowSide {
+            kind: "readers",
+            clients: 1,
+            bytes_per_second: 1,
+            counts: SlowCounts { begun: 1, wrong, cut_off, ..SlowCounts::default() },
+            right_times: times(0.0),
+            cut_off_times: times(0.0),
+            oldest_ms: 0,
+        }
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "as the report has it")]
+    fn hits(seen: u64) -> Option<Hits> {
+        Some(Hits { seen, right: 6_000, sent: 6_064, processes: 1 })
+    }
+
+    /// So many answers, of times that cannot be those of all.
+    fn few_answers(report: &mut Report, right: u64) {
+        (report.counts.right, report.counts.sent) = (right, right + 64);
+        report.service.mean_us = 1.0;
+    }
+
+    fn rates(report: &mut Report, rates: &[u64]) {
+        report.series = rates.iter().map(|right| second(*right)).collect();
+    }
+
+    fn slow_answers(report: &mut Report, max_ms: f64, oldest_ms: u64) {
+        (report.service.max_us, report.oldest_in_flight_ms) = (max_ms * 1e3, oldest_ms);
+    }
+
+    fn second(right: u64) -> Second {
+        Second { right, wrong: 0, max_us: 64_000 }
+    }
+
+    fn times(us: f64) -> Latency {
+        Latency { mean_us: us, p50_us: us, max_us: us, ..Times::new().summary() }
+    }
+
+    /// Six seconds of 64 connections, each of which is answered after 64 ms.
+    fn good() -> Report {
+        Report {
+            schema: crate::report::SCHEMA,
+            version: "",
+            invalid: Vec::new(),
+            asked: asked(),
+            seconds: 6.0,
+            rate: 1_000.0,
+            counts: Counts { sent: 6_064, right: 6_000, in_flight: 64, ..Counts::default() },
+            in_time: None,
+            statuses: BTreeMap::from([(200, 6_000)]),
+            errors: BTreeMap::new(),
+            own_limits: OwnLimits::default(),
+            response: None,
+            service: times(64_000.0),
+            first_byte: times(64_000.0),
+            connect: None,
+            curve: Vec::new(),
+            urls: Vec::new(),
+            times: Times::new(),
+            head_bytes: 0,
+            body_bytes: 0,
+            compared: 6_000,
+            connections_made: 0,
+            fairness: Fairness::default(),
+            in_flight_mean: 64.0,
+            in_flight_edges: 0.0,
+            oldest_in_flight_ms: 64,
+            oldest_ms: 64,
+            never_sent: 0,
+            series: vec![second(1_000); 6],
+            hits: None,
+            slow: Vec::new(),
+            generator: GeneratorSide { busy: 0.5, waiting: 0.0, ceiling_rate: 100_000.0 },
+            server: None,
+            machine: MachineSide {
+                steal_percent: 0.0,
+                foreign_cpus: Some(0.0),
+                listen_overflows: 0,
+                listen_drops: 0,
+            },
+        }
+    }
+
+    fn asked() -> Asked {
+        Asked {
+            url: String::new(),
+            method: String::new(),
+            connections: 64,
+            threads: 1,
+            keep_alive: true,
+            pipeline: 1,
+            load: "closed",
+            rate: None,
+            seed: None,
+            warm_up_ms: 0,
+            timeout_ms: 0,
+            deadline_ms: None,
+            status: 200,
+            answer_head_bytes: 0,
+            answer_body_bytes: 0,
+            checked: "",
+            sample: 1,
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub enum Command {
     Worker(String, Box<Settings>),
     /// Be the process that workers are forked from: the number of its line to the supervisor.
     Prototype(String, Box<Settings>),
-    /// Be a supervisor that goes on where another program has left off: the number of its note.
+    /// Be a supervisor that goes on where another program has left off: the number of its note, or the word for a trial.
     Succeed(String, Box<Settings>),
     /// Load a server and measure.
     Bench(Box<Bench>),
@@ -98,7 +98,6 @@ pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> 
 }
 
 /// What a supervisor starts, as a worker or in its own place: what it has to say to it, and what the user has typed.
-/// `adyton succeed` alone shows that it can be started.
 fn inner(
     command: &str,
     args: &[String],
@@ -108,7 +107,7 @@ fn inner(
     let usage =
         || Failure::usage(format!("adyton {command} is what the supervisor starts; you want adyton serve"));
     let Some((said, rest)) = args.split_first() else {
-        return if command == "succeed" { Ok(Command::Done(String::new())) } else { Err(usage()) };
+        return Err(usage());
     };
     let Some(("serve", rest)) = rest.split_first().map(|(word, rest)| (word.as_str(), rest)) else {
         return Err(usage());

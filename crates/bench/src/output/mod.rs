@@ -110,8 +110,9 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
         },
     );
     let generator = format!(
-        "{:.0} % busy; its ceiling is {} requests/s",
+        "{:.0} % busy, waited for a CPU for {:.0} % of the time; its ceiling is {} requests/s",
         100.0 * report.generator.busy,
+        100.0 * report.generator.waiting,
         grouped(report.generator.ceiling_rate)
     );
     let fair = &report.fairness;
@@ -123,6 +124,10 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
     if report.asked.sample > 1 {
         let (compared, sample) = (report.compared, report.asked.sample);
         sides.push(("compared", format!("every byte of {compared} right bodies, one in {sample}")));
+    }
+    if let (Some(in_time), Some(deadline_ms)) = (report.in_time, report.asked.deadline_ms) {
+        let text = format!("{in_time} of {} right answers within {deadline_ms} ms", report.counts.right);
+        sides.push(("in time", text));
     }
     if let Some(hits) = report.hits {
         let counted = plural(hits.processes, "process", "processes");

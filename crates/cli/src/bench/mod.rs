@@ -30,6 +30,8 @@ pub struct Bench {
     pub slow_rate_bytes_per_second: u64,
     pub warm_up_ms: u64,
     pub timeout_ms: u64,
+    /// None: no answer is late.
+    pub deadline_ms: Option<u64>,
     pub method: Option<String>,
     pub headers: Vec<(String, String)>,
     pub data: Option<Data>,

@@ -181,7 +181,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: time(0, |bench, ms| bench.warm_up_ms = ms),
         default: "1s",
         example: "5s",
-        help: "load before the measurement that counts nowhere",
+        help: "load before the measurement; what is answered in it counts nowhere",
         detail: "Connections are made, caches fill, and slow starts end.",
         ..LOAD
     },
@@ -192,6 +192,15 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "1s",
         help: "give an answer up that takes longer",
         detail: "Its connection is closed, and another takes its place; the report says how many there were.",
+        ..LOAD
+    },
+    Row {
+        name: "deadline",
+        kind: time(1, |bench, ms| bench.deadline_ms = Some(ms)),
+        example: "200ms",
+        help: "tell how many right answers came within this time",
+        detail: "From when their requests were due if there is a rate, else from when they were sent. Others are right all \
+                 the same, and in all other figures.",
         ..LOAD
     },
     Row {
