@@ -1,15 +1,20 @@
-"""What the commands that are written in Python share: times as people write them, and a line of progress."""
+"""What the commands that are written in Python share: times as people write, progress, and an early end."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
+import signal
 import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from types import FrameType
 
+ENDS = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that say that it is over: of the system, and of a terminal that is closed."""
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -22,6 +27,41 @@ def seconds(text: str) -> float:
     if found is None or float(found[1]) <= 0:
         raise argparse.ArgumentTypeError(f"{text} is no time such as 100ms, 2s or 3m")
     return float(found[1]) * _SECONDS[found[2]]
+
+
+def interrupt_when_ended() -> None:
+    """Has an end from outside interrupt this program, as Ctrl-C does, so that it ends what it has started."""
+    for number in ENDS:
+        # What `nohup` has set stays.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
+
+
+def interrupt(_number: int, _frame: FrameType | None) -> None:
+    """Interrupts once: a closed terminal sends several signals, and the second must not disturb the end."""
+    for number in ENDS:
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Has an interruption wait until the block is over, so that what is started in it is known when it comes.
+
+    Blocked signals would do, too, but those are blocked in what is started as well.
+    """
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *ENDS)}
+    held = {number: handler for number, handler in before.items() if callable(handler)}
+    for number in held:
+        signal.signal(number, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        for each in came:
+            signal.raise_signal(each)
 
 
 def progress() -> Callable[[str], None]:

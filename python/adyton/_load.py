@@ -172,6 +172,20 @@ def prepare_worker() -> None:
     faulthandler.enable(2)
 
 
+def write_stacks_at_signal(file: int) -> int:
+    """Has faulthandler write the stacks of all threads into the open `file` at a signal; returns which.
+
+    It needs the interpreter for this now, and not then.
+    """
+    import faulthandler
+    import signal
+
+    # Not the last one, which is Valgrind's.
+    number = signal.SIGRTMAX - 1
+    faulthandler.register(number, file=file)
+    return number
+
+
 def keep_signals() -> Callable[[], None]:
     """Leaves the server its signals, whatever a request on the main thread sets; returns what undoes that.
 
@@ -224,8 +238,12 @@ def fork_worker() -> bool:
     if child:
         os.waitpid(child, 0)
         return False
+    parent = os.getpid()
     if os.fork():
         os._exit(0)
+    # The supervisor only believes its own children that they are its workers.
+    while os.getppid() == parent:
+        os.sched_yield()
     gc.enable()
     return True
 

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from adyton._command import uninterrupted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -31,13 +33,20 @@ def bench(url: str, options: Sequence[str]) -> dict[str, Any]:
 def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[dict[str, Any]]:
     """Runs several at the same time, each with its URL and its options; as :func:`bench`."""
     pipe = subprocess.PIPE
-    started = [
-        subprocess.Popen(  # noqa: S603 - our own program
-            [*ADYTON, "bench", url, *options, "--json"], stdout=pipe, stderr=pipe, text=True
-        )
-        for url, options in runs
-    ]
-    said = [process.communicate() for process in started]
+    started: list[subprocess.Popen[str]] = []
+    try:
+        for url, options in runs:
+            command = [*ADYTON, "bench", url, *options, "--json"]
+            with uninterrupted():
+                started.append(
+                    subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)  # noqa: S603 - our own program
+                )
+        said = [process.communicate() for process in started]
+    finally:
+        # Of all that have ended nothing is left to do.
+        for process in started:
+            process.kill()
+            process.wait()
     for out, error in said:
         if not out:
             raise BenchError(error.strip())

@@ -10,14 +10,14 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from adyton.compare import processes
-from adyton.compare.figures import interval, noise, ratios, verdict
+from adyton import _processes
+from adyton.compare.figures import interval, is_known, noise, ratios, verdict
 from adyton.compare.peers import read_peers
 from adyton.compare.report import Page, finite, number, text
-from adyton.compare.rounds import Pace
+from adyton.compare.rounds import Pace, threads_of
 from adyton.compare.rows import Row, Shot
 from adyton.compare.running import Seats, Size
-from adyton.compare.scenarios import CONCURRENCY
+from adyton.compare.scenarios import CONCURRENCY, SCENARIOS, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,6 +52,26 @@ def test_what_is_a_difference() -> None:
         verdict(other, 0.25),
         verdict([1 / ratio for ratio in other], 0.02),
     ]
+    assert ["too few rounds", ""] == [verdict(other[:4], 0.02), verdict([], 0.02)]
+
+
+def test_what_is_known() -> None:
+    """Rounds that agree are enough once there are five; those that do not are not."""
+    agree, differ = [100.0, 102.0, 99.0, 101.0, 100.0], [100.0, 120.0, 80.0, 110.0, 95.0]
+
+    assert [True, False, False] == [is_known(rates, 0.03) for rates in (agree, agree[:4], differ)]
+    assert is_known(differ, 0.25)
+    assert is_known([0.0] * 5, 0.03)
+
+
+def test_noise_is_that_of_the_median() -> None:
+    """One odd round of many says less of the noise than one of few; the second time may be slower."""
+    again = dict.fromkeys(range(9), 100.0) | {4: 150.0}
+
+    assert 0.5 == noise(dict.fromkeys(range(4, 6), 100.0), again)
+    assert 0.0 == noise(dict.fromkeys(range(9), 100.0), again)
+    assert 0.25 == pytest.approx(noise({0: 100.0}, {0: 80.0}))
+    assert math.inf == noise({0: 100.0}, {0: 0.0})
 
 
 def report(**more: Any) -> dict[str, Any]:
@@ -65,7 +85,6 @@ def report(**more: Any) -> dict[str, Any]:
         "timeout": 2,
     }
     service = {"count": 80, "p50_us": 2_000.0, "p99_us": 9_000.0}
-    curve = [[50.0, 2_000.0], [90.0, 900_000.0], [100.0, 1_800_000.0]]
     return {
         "invalid": [],
         "rate": 80.0,
@@ -73,7 +92,7 @@ def report(**more: Any) -> dict[str, Any]:
         "counts": counts,
         "never_sent": 20,
         "body_bytes": 4_000_000,
-        "curve": curve,
+        "in_time": 72,
         "service": service,
         "response": None,
     } | more
@@ -109,6 +128,50 @@ def test_at_least() -> None:
     assert "the load was at its own limit" in text(page)
 
 
+def test_beside_others_within_a_round() -> None:
+    """What is told beside another peer is the median of the rounds that both have; few tell nothing."""
+    ours, static, floor = (
+        next(peer for peer in read_peers() if peer.key == key)
+        for key in ("adyton-wsgi", "apache-static", "floor")
+    )
+    rates = {
+        "ours": (ours, {0: 10.0, 1: 40.0, 2: 90.0}),
+        "again": (ours, {0: 10.0, 1: 40.0, 2: 90.0}),
+        "static": (static, {0: 20.0, 1: 100.0, 2: 150.0, 3: 1.0}),
+        "floor": (floor, {0: 20.0, 1: 400.0, 3: 1.0}),
+    }
+    rows = [Row(peer, Size.usual(1), again=name == "again") for name, (peer, _) in rates.items()]
+    for row, (_, by_round) in zip(rows, rates.values(), strict=True):
+        row.shots[""] = {
+            number: Shot([report(rate=rate)], cpu_s=rate, memory_bytes=1) for number, rate in by_round.items()
+        }
+    versions = {row.peer.key: "1.0" for row in rows}
+    page = Page.of(CONCURRENCY, rows, Pace.publish(), Seats.of_this_machine(), versions)
+    lines = {line.name: line for line in page.lines}
+
+    assert 500.0 == lines[ours.name].of_thousand
+    assert 0.3 == pytest.approx(lines[ours.name].of_floor)
+    assert 1000.0 == lines[static.name].of_thousand
+    assert "2.00 (too few rounds)" in text(page)
+
+
+def test_half_load_at_its_limit() -> None:
+    """The load may be at its own limit at half of the rate, too."""
+    limited = report(invalid=[{"gate": "generator", "why": "the generator was 95 % busy"}])
+    shots = [Shot([report()], cpu_s=0.0, memory_bytes=None, half=[half]) for half in (report(), limited)]
+
+    assert [False, True] == [shot.is_least for shot in shots]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
+def test_threads_of_the_load(scenario: Scenario) -> None:
+    """The load uses all of its CPUs, as far as it has connections."""
+    few, many = (Seats(frozenset({0}), frozenset(range(cpus))) for cpus in (1, 8))
+    for options in (words for load in scenario.loads for words in (load.options, load.half or load.options)):
+        assert 1 == threads_of(options, few)
+        assert min(8, int(options[options.index("-c") + 1])) == threads_of(options, many)
+
+
 def test_times_are_those_at_half_load() -> None:
     """Where half of the load was offered, times are from when its requests were due."""
     half = report(response={"count": 80, "p50_us": 4_000.0, "p99_us": 8_000.0})
@@ -138,16 +201,16 @@ def family() -> Iterator[int]:
         assert leader.stdout
         assert "ready\n" == leader.stdout.readline()
         yield leader.pid
-        for stat in processes.of_sessions({leader.pid}):
+        for stat in _processes.of_sessions({leader.pid}):
             os.kill(stat.pid, signal.SIGKILL)
 
 
 def test_processes_of_a_server(family: int) -> None:
     """All that a server has started counts, with the children that have ended; memory is shared out once."""
-    memory = processes.memory_bytes({family})
+    memory = _processes.memory_bytes({family})
 
-    assert 2 == len(processes.of_sessions({family}))
-    assert processes.cpu_s({family}) > 0.2
+    assert 2 == len(_processes.of_sessions({family}))
+    assert _processes.cpu_s({family}) > 0.2
     assert memory is not None
     assert memory > 2**20
-    assert [] == processes.of_sessions({2**22 + 1})
+    assert [] == _processes.of_sessions({2**22 + 1})

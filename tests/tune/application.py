@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,25 @@ if os.environ.get("BROKEN"):
     raise LookupError("the database is not there")
 
 
+def compute() -> None:
+    """Keep the interpreter for as long as it is given."""
+    while True:
+        sum(range(1000))
+
+
+FORGOTTEN = threading.Thread(target=compute, name="forgotten", daemon=True)
+
+
 def waits(_environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
     """Wait a while, and answer."""
     time.sleep(0.02)
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "12")])
+    return [b"Hello World!"]
+
+
+def beside_a_thread(_environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+    """Answer beside a thread that computes all the time, as one that is forgotten does."""
+    if not FORGOTTEN.is_alive():
+        FORGOTTEN.start()
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", "12")])
     return [b"Hello World!"]

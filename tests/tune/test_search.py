@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from adyton._command import uninterrupted
+from adyton._processes import Stat, of_sessions, stat_of
 from adyton.tune import search
 from adyton.tune.choice import Choice
 from adyton.tune.model import THREADS, Limits
 from adyton.tune.report import as_json, markdown, table
-from adyton.tune.search import Search, Task, Trials, better_half, same, within
+from adyton.tune.search import Search, Task, Trials, better_half, same, whole_ms
+
+from bench.schema import faults
 
 APPLICATION = Path(__file__).with_name("application.py")
-SECOND_US = 1e6
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -45,11 +50,9 @@ def test_same() -> None:
     assert [far, best, near] == same([far, best, near], noise=0.25)
 
 
-def test_within() -> None:
-    """The part of the answers in time is read off the curve."""
-    report = {"curve": [(50.0, 0.5 * SECOND_US), (90.0, 1.0 * SECOND_US), (100.0, 3.0 * SECOND_US)]}
-
-    assert (0.0, 0.9, 1.0) == tuple(within(report, goal_s) for goal_s in (0.1, 1.0, 3.0))
+def test_whole_ms() -> None:
+    """The goal is one of whole milliseconds."""
+    assert (0.05, 0.051, 0.001) == tuple(whole_ms(seconds) for seconds in (0.05, 0.0502, 0.0001))
 
 
 class Machine:
@@ -58,6 +61,7 @@ class Machine:
     def __init__(self, rates: dict[Choice, float]) -> None:
         """Begin with nobody served."""
         self.rates = rates
+        self.memory_bytes: dict[Choice, int] = {}
         self.served: list[Choice] = []
 
     def bench(self, _url: str, options: tuple[str, ...]) -> dict[str, Any]:
@@ -72,9 +76,14 @@ class Machine:
             "asked": {"rate": offered},
             "service": times,
             "response": times,
-            "curve": [(100.0, 20_000.0)],
-            "server": {"cpu_us_per_request": 10_000.0, "pss_bytes": 1},
-            "counts": {"sent": 10, "right": 10, "in_flight": 0},
+            "seconds": 1.0,
+            "in_time": min(rate, offered),
+            "oldest_in_flight_ms": 0,
+            "server": {
+                "cpu_us_per_request": 10_000.0,
+                "pss_bytes": self.memory_bytes.get(self.served[-1], 1),
+            },
+            "counts": {"sent": min(rate, offered), "right": min(rate, offered), "in_flight": 0},
             "never_sent": 0,
         }
 
@@ -100,6 +109,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
         def __exit__(self, *_: object) -> None:
             pass
+
+        def interpreter_wait_s(self) -> float:
+            return 0.0
 
         def memory(self) -> tuple[int, int]:
             return 10 << 20, 20 << 20
@@ -141,6 +153,29 @@ def test_clear_winner(machine: Machine) -> None:
     assert "more in time than" in table(found)
 
 
+def test_needs_too_much_memory(machine: Machine) -> None:
+    """A choice that turns out to need more memory than there may be does not win, however much it serves."""
+    machine.rates[Choice(8, 1)] = 700.0
+    machine.memory_bytes[Choice(8, 1)] = 2**40 + 1
+    found = Search(task(), lambda _: None).run()
+
+    assert Choice(4, 1) == found.winner.choice
+    assert found.fits
+    assert "does not fit" in table(found)
+
+
+def test_nothing_fits(machine: Machine) -> None:
+    """Where one process needs too much memory already, that is said."""
+    limits = Limits(cpus=4, memory_bytes=2**20, processes_max=8, threads_max=1)
+    machine.memory_bytes[Choice(1, 1)] = 2**24
+    found = Search(task(limits=limits), lambda _: None).run()
+
+    assert (Choice(1, 1), False) == (found.winner.choice, found.fits)
+    assert "It does NOT fit: it needs 16 MiB, and there may be 1 MiB" in table(found)
+    assert "It does NOT fit" in markdown(found)
+    assert as_json(found)["fits"] is False
+
+
 def test_not_confirmed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """A winner that does not keep its goal in an open loop is said not to."""
     honest = machine.bench
@@ -148,7 +183,7 @@ def test_not_confirmed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
     def slow(url: str, options: tuple[str, ...]) -> dict[str, Any]:
         report = honest(url, options)
         is_open = any(word.startswith("--rate") for word in options)
-        return report | ({"curve": [(90.0, 20_000.0), (100.0, 9e6)]} if is_open else {})
+        return report | ({"in_time": 0.9 * report["in_time"]} if is_open else {})
 
     monkeypatch.setattr(search, "bench", slow)
     found = Search(task(), lambda _: None).run()
@@ -157,18 +192,102 @@ def test_not_confirmed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "NOT confirmed" in table(found)
 
 
+@pytest.mark.parametrize(
+    ("more", "holds"),
+    [
+        ({"connection_error": 10}, False),
+        ({"timeout": 10}, False),
+        ({"wrong_status": 10}, False),
+        ({"never_sent": 10}, False),
+        ({"in_flight": 10, "oldest_in_flight_ms": 5_000}, False),
+        ({"in_flight": 10}, True),
+        ({"connection_error": 1}, True),
+        ({"never_sent": 1}, True),
+    ],
+)
+def test_every_request_counts(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, more: dict[str, int], *, holds: bool
+) -> None:
+    """What has no right answer is not in time, whatever the reason, but for what is only just under way."""
+    honest = machine.bench
+
+    def bench(url: str, options: tuple[str, ...]) -> dict[str, Any]:
+        report = honest(url, options)
+        if any(word.startswith("--rate") for word in options):
+            beside = {"never_sent", "oldest_in_flight_ms"}
+            others = {name: count for name, count in more.items() if name not in beside}
+            report["counts"] |= others
+            report["counts"]["sent"] += sum(others.values())
+            report |= {name: count for name, count in more.items() if name in beside}
+        return report
+
+    monkeypatch.setattr(search, "bench", bench)
+
+    assert holds == Search(task(), lambda _: None).run().holds
+
+
 def test_whole_run() -> None:
     """A real application that waits gets its threads; the status says whether they were confirmed."""
     words = ("--time", "10s", "--processes-max", "1", "--threads-max", "4", "--json")
     done = run(f"{APPLICATION}:waits", *words)
     found = json.loads(done.stdout)
 
+    assert [] == faults(found, "tune") + faults(found["confirmed"], "bench")
     assert (1, 4) == (found["processes"], found["threads"])
     assert found["cost"]["service_s"] >= 0.02
     assert found["cost"]["unique_bytes"] > 0
     assert sum(sum(each["goodputs"].values()) for each in found["trials"]) > 0
     assert (0 if found["holds"] else 1) == done.returncode
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("application", "waits"), [("waits", False), ("beside_a_thread", True)])
+def test_wait_for_the_interpreter(application: str, waits: bool) -> None:  # noqa: FBT001 - a row of a table
+    """What a thread of the application takes from its requests is seen, and nothing where there is none."""
+    cost = Search(task(target=f"{APPLICATION}:{application}"), lambda _: None).ask_alone()
+
+    assert waits == (cost.interpreter_wait_s > 0.001), cost
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_end_from_outside(number: signal.Signals) -> None:
+    """When the search is ended, the server and the load that it has started end, too."""
+    command = [sys.executable, "-m", "adyton", "tune", f"{APPLICATION}:waits"]
+    with subprocess.Popen(command, start_new_session=True) as tuning:
+        members = of_sessions({tuning.pid})
+        # The server has a session of its own, and the load has that of the search.
+        while len({each.session for each in members}) < 2 or not any(
+            "bench" in said_of(each) for each in members
+        ):
+            assert tuning.poll() is None
+            members = of_sessions({tuning.pid})
+        tuning.send_signal(number)
+
+        assert 130 == tuning.wait(60)
+    assert [] == [each for each in members if (now := stat_of(each.pid)) and now.session == each.session]
+
+
+def test_nothing_is_started_unknown() -> None:
+    """An interruption while something is started comes when it is known, so that it can be ended."""
+    started = []
+
+    @uninterrupted()
+    def start() -> None:
+        signal.raise_signal(signal.SIGINT)
+        started.append("server")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+
+    assert ["server"] == started
+    assert signal.default_int_handler == signal.getsignal(signal.SIGINT)
+
+
+def said_of(process: Stat) -> list[str]:
+    """Return the command line of a process, if it is still there."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process.pid}/cmdline").read_text().split("\0")
+    return []
 
 
 def test_wrong_words() -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton._command import progress, seconds
+from adyton._command import interrupt_when_ended, progress, seconds
 from adyton.compare.peers import PROGRAMS, Peer, read_peers, version_of
 from adyton.compare.report import Page, markdown, text
 from adyton.compare.rounds import Pace, compare, rows_of
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 TWICE = "adyton-wsgi"
 """This peer takes part twice: how far the two differ is the noise of the page."""
 
+QUICK_S = 90.0
+"""What a comparison may take that is not told otherwise."""
+
 GOOD, BAD, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -31,8 +34,7 @@ def main(words: Sequence[str]) -> int:
 
     0: every row has figures; 1: some row has none; 2: a wrong command line; 130: it was interrupted.
     """
-    # An end from outside ends the peer that runs, too, as Ctrl-C does.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupt_when_ended()
     try:
         return run(words)
     except KeyboardInterrupt:
@@ -59,9 +61,12 @@ def run(words: Sequence[str]) -> int:
     if not rows:
         sys.stderr.write(f"adyton compare: none of these peers has what {scenario.name} asks for\n")
         return USAGE
-    pace = Pace.publish() if options.publish else Pace.within(options.time, scenario, rows)
+    if options.publish:
+        pace = Pace.publish(options.time or math.inf)
+    else:
+        pace = Pace.within(options.time or QUICK_S, scenario, rows)
     tell = progress()
-    compare(scenario, rows, pace, seats, tell)
+    pace = compare(scenario, rows, pace, seats, tell)
     tell("")
     page = Page.of(scenario, rows, pace, seats, {row.peer.key: version_of(row.peer) for row in rows})
     sys.stdout.write(json.dumps(page.as_json(), indent=1) + "\n" if options.json else text(page))
@@ -82,14 +87,13 @@ def parser() -> argparse.ArgumentParser:
     grammar.add_argument(
         "--publish",
         action="store_true",
-        help="ten rounds of ten seconds, however long that takes",
+        help="rounds until rates are known within 3 %%, ten at most",
     )
     grammar.add_argument(
         "--time",
         type=seconds,
-        default="90s",
         metavar="TIME",
-        help="about how long all of it may take (default: 90s)",
+        help="about how long all of it may take (default: 90s; with --publish as long as it needs)",
     )
     grammar.add_argument(
         "--program",

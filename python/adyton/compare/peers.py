@@ -48,8 +48,6 @@ class Peer:
     """A command line that prints the version."""
     beside: str = ""
     """A second program that has to run, such as the uWSGI behind nginx."""
-    sized: str = ""
-    """What the program that runs Python is told besides when a sweep sets the number of threads."""
     base: str = ""
     """Stands before the paths of all pages."""
     user: str = ""
@@ -80,15 +78,32 @@ class Peer:
         paths = [replaced(path, SYSTEM | dict(self.words)) for path in self.paths]
         return ", ".join(programs + modules + [path for path in paths if not Path(path).exists()])
 
-    def lines(self, *, sized: bool) -> list[str]:
+    def lines(self) -> list[str]:
         """The command lines, in the order in which they are started."""
-        more = f" {self.sized}" if sized and self.sized else ""
-        return [self.beside + more, self.start] if self.beside else [self.start + more]
+        return [self.beside, self.start] if self.beside else [self.start]
 
     def shown(self) -> str:
         """The command lines as they are told: nothing of this machine in them."""
-        text = " & ".join(self.lines(sized=False))
+        text = " & ".join(self.lines())
         return text.replace("{python}", "python").replace("{app}/", "").replace("{app}", ".")
+
+    def configuration(self) -> dict[str, str]:
+        """The files that tell it what to do, by their names: its own, and the shared ones they include."""
+        found, shared = dict(self.files), shared_files()
+        texts = [*self.lines(), *found.values()]
+        while more := {
+            name: text
+            for name, text in shared.items()
+            if name not in found and any(name in each for each in texts)
+        }:
+            found |= more
+            texts += more.values()
+        return {name: text.lstrip("\n") for name, text in found.items()}
+
+
+def shared_files() -> dict[str, str]:
+    """Reads the configurations that peers share, by their names."""
+    return {file.name: file.read_text("utf-8") for file in sorted((HERE / "shared").iterdir())}
 
 
 def read_peers() -> list[Peer]:

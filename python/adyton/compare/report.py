@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from adyton.compare.figures import interval, noise, ratios, verdict
+from adyton.compare.figures import FEW, NO_DIFFERENCE, interval, noise, ratios, verdict
+from adyton.compare.rows import FLOOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 WIDTH = 110
 """Of text below the tables."""
-FLOOR = "floor"
-"""The peer that is no server: CPU times are told as multiples of its own, too."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Line:
     to_ours: tuple[float, float, float] | None = None
     """The ratio to the peer that takes part twice, and its interval."""
     verdict: str = ""
-    """More, less, or no difference beside that peer."""
+    """More, less, or no difference beside that peer; or that there are too few rounds to tell."""
     cpu_us: float = 0.0
     of_floor: float | None = None
     """The CPU time as a multiple of the floor's."""
@@ -66,6 +65,15 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Configuration:
+    """A file that tells peers what to do; words in braces are replaced at their start."""
+
+    file: str
+    text: str
+    peers: list[str]
+
+
+@dataclass(frozen=True)
 class Page:
     """All that is told."""
 
@@ -74,6 +82,7 @@ class Page:
     noise: Mapping[str, float]
     """How far two runs of the same peer differ at most, by load; empty when no peer took part twice."""
     facts: Mapping[str, str]
+    configurations: list[Configuration]
     rounds: Mapping[str, Any]
 
     @classmethod
@@ -96,7 +105,7 @@ class Page:
             "rounds": str(pace),
         }
         rounds = {row.name: {load: by_round(shots) for load, shots in row.shots.items()} for row in rows}
-        return cls(scenario, lines, noises, facts, rounds)
+        return cls(scenario, lines, noises, facts, configurations(rows), rounds)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the page for programs, every report of every round in it."""
@@ -107,8 +116,18 @@ class Page:
             "facts": self.facts,
             "noise": self.noise,
             "lines": [finite(asdict(each)) for each in self.lines],
+            "configurations": [asdict(each) for each in self.configurations],
             "rounds": self.rounds,
         }
+
+
+def configurations(rows: Sequence[Row]) -> list[Configuration]:
+    """Returns the files of all rows, each once however many peers have it."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for peer in {row.peer.key: row.peer for row in rows}.values():
+        for file in peer.configuration().items():
+            found.setdefault(file, []).append(peer.name)
+    return [Configuration(file, text, names) for (file, text), names in found.items()]
 
 
 def by_round(shots: Mapping[int, Shot]) -> dict[int, dict[str, Any]]:
@@ -150,22 +169,20 @@ class Beside:
         if not row.is_valid(load):
             return Line(*bare)
         shots = list(row.shots[load.name].values())
-        rate, cpu_us = row.middle(load, lambda shot: shot.rate), row.middle(load, lambda shot: shot.cpu_us)
-        of_thousand = rate / self.static.middle(load, lambda shot: shot.rate) if self.static else None
-        floor_us = self.floor.middle(load, lambda shot: shot.cpu_us) if self.floor else 0.0
+        of_static = self.ratio(row, self.static, lambda shot: shot.rate)
         to_ours, says = self.to_ours(row)
         timed = [shot for shot in shots if shot.half or not load.half]
         return Line(
             *bare,
             rounds=len(shots),
-            rate=rate,
+            rate=row.middle(load, lambda shot: shot.rate),
             is_least=any(shot.is_least for shot in shots),
             rate_interval=interval(list(row.rates(load).values())),
-            of_thousand=1000 * of_thousand if of_thousand is not None else None,
+            of_thousand=None if of_static is None else 1000 * of_static,
             to_ours=to_ours,
             verdict=says,
-            cpu_us=cpu_us,
-            of_floor=cpu_us / floor_us if floor_us else None,
+            cpu_us=row.middle(load, lambda shot: shot.cpu_us),
+            of_floor=self.ratio(row, self.floor, lambda shot: shot.cpu_us),
             p50_ms=middle(timed, lambda shot: shot.percentile_ms("p50_us")),
             p99_ms=middle(timed, lambda shot: shot.percentile_ms("p99_us")),
             errors=sum(shot.errors for shot in shots),
@@ -177,6 +194,11 @@ class Beside:
             recovered_s=middle(shots, lambda shot: shot.recovered_s),
             unsteady=sum(not shot.is_steady for shot in shots),
         )
+
+    def ratio(self, row: Row, to: Row | None, figure: Callable[[Shot], float]) -> float | None:
+        """Returns the median ratio to another row, within the rounds that both have; none without any."""
+        values = ratios(row.by_round(self.load, figure), to.by_round(self.load, figure)) if to else []
+        return median(values) if values else None
 
     def to_ours(self, row: Row) -> tuple[tuple[float, float, float] | None, str]:
         """Returns the ratio to our row with its interval, and what it says."""
@@ -196,12 +218,14 @@ def middle(shots: Sequence[Shot], figure: Callable[[Shot], float | None]) -> flo
 
 
 def to_ours_text(each: Line) -> str:
-    """The ratio with its interval; where it is no difference, that."""
+    """The ratio with its interval, if there is one; where it is no difference, that."""
     if each.to_ours is None:
         return ""
-    if each.verdict == "no difference":
+    if each.verdict == NO_DIFFERENCE:
         return each.verdict
     ratio, low, high = each.to_ours
+    if each.verdict == FEW:
+        return f"{ratio:.2f} ({each.verdict})"
     return f"{ratio:.2f} ({low:.2f}..{high:.2f})"
 
 
@@ -213,6 +237,7 @@ def number(value: float | None, form: str) -> str:
 FIGURES: dict[str, Callable[[Line], str]] = {
     "requests/s": lambda each: f"{'> ' if each.is_least else ''}{each.rate:,.0f}",
     "between": lambda each: f"{each.rate_interval[0]:,.0f}..{each.rate_interval[1]:,.0f}",
+    "rounds": lambda each: str(each.rounds),
     "of 1000": lambda each: number(each.of_thousand, ".0f"),
     "CPU us": lambda each: f"{each.cpu_us:.1f}",
     "x floor": lambda each: number(each.of_floor, ".2f"),
@@ -325,4 +350,7 @@ def markdown(page: Page) -> str:
     out += ["", *[f"{note}\n" for note in notes(page)], page.scenario.classic, "", "## Command lines", ""]
     commands = dict.fromkeys((each.name, each.command) for each in page.lines)
     out += [f"- {name}: `{command}`" for name, command in commands]
+    out += ["", "## Configurations"] if page.configurations else []
+    for told in page.configurations:
+        out += ["", f"`{told.file}` of {'; '.join(told.peers)}:", "", "```", told.text.rstrip("\n"), "```"]
     return "\n".join(out) + "\n"

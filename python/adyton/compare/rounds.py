@@ -11,10 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adyton import _processes
 from adyton._runs import BenchError, bench_together
-from adyton.compare import pages, processes
-from adyton.compare.rows import GENERATOR, Row, Shot
+from adyton.compare import pages
+from adyton.compare.figures import VALUES_MIN, is_known
+from adyton.compare.rows import FLOOR, GENERATOR, Row, Shot
 from adyton.compare.running import PeerError, Seats, Size, is_right, running, seated
+from adyton.compare.scenarios import DEADLINE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from adyton.compare.scenarios import Load, Scenario
 
 BENCH = (sys.executable, "-m", "adyton", "bench", "--json")
-START_S, BENCH_S = 0.7, 0.8
+START_S, BENCH_S = 1.7, 0.8
 """What a start takes, and a run of ``adyton bench`` besides its measurement, on a quiet machine."""
 ROUNDS = ((10, 5.0), (7, 2.0), (5, 1.0), (3, 0.2), (2, 0.2), (1, 0.2))
 """The first number of rounds is taken that leaves measurements of so many seconds."""
@@ -59,6 +62,10 @@ class Pace:
     """A peer is measured so often at most, until it is as fast as the time before."""
     halves: int
     """In how many rounds half of the load is offered, too."""
+    total_s: float = math.inf
+    """No round is begun that would not end within that time."""
+    known_within: float | None = None
+    """A peer is left out of further rounds when its rates are known within that part of them; or none is."""
     seed: int = 1
     """What the order of the peers in each round is made of."""
 
@@ -75,18 +82,21 @@ class Pace:
             if seconds >= least:
                 break
         seconds = max(least, min(LONGEST_S, round(seconds, 1)))
-        return cls(rounds, seconds, warm_up_s=min(seconds, 3.0), tries=2, halves=halves)
+        return cls(rounds, seconds, warm_up_s=min(seconds, 3.0), tries=2, halves=halves, total_s=total_s)
 
     @classmethod
-    def publish(cls) -> Pace:
-        """As long as honest figures need."""
-        return cls(rounds=10, seconds=10.0, warm_up_s=3.0, tries=4, halves=10)
+    def publish(cls, total_s: float = math.inf) -> Pace:
+        """As long as honest figures need, or there is time: rounds differ more than the seconds of one."""
+        return cls(10, 3.0, warm_up_s=2.0, tries=4, halves=10, total_s=total_s, known_within=0.03)
 
     def __str__(self) -> str:
         """How a page tells it."""
-        return (
-            f"{self.rounds}, each {self.seconds:g} s after {self.warm_up_s:g} s of warm-up, in random order"
-        )
+        rounds = str(self.rounds)
+        if self.known_within is not None and self.rounds > VALUES_MIN:
+            rounds = (
+                f"up to {rounds}, from {VALUES_MIN} on until rates are known within {self.known_within:.0%}"
+            )
+        return f"{rounds}, each {self.seconds:g} s after {self.warm_up_s:g} s of warm-up, in random order"
 
 
 def rows_of(peers: Sequence[Peer], scenario: Scenario, seats: Seats, twice: str) -> list[Row]:
@@ -102,7 +112,7 @@ def sizes_of(peer: Peer, scenario: Scenario, cpus: int) -> list[Size]:
     """Returns the sizes that a peer is tried with: only those that it can be told, in a sweep."""
     if not scenario.sizes:
         return [Size.usual(cpus)]
-    text = " ".join([*peer.lines(sized=True), *peer.files.values()])
+    text = " ".join([*peer.lines(), *peer.files.values()])
     many, threaded = "{processes}" in text or "{workers}" in text, "{threads}" in text
     if not many and not threaded:
         return []
@@ -112,11 +122,20 @@ def sizes_of(peer: Peer, scenario: Scenario, cpus: int) -> list[Size]:
 
 def compare(
     scenario: Scenario, rows: Sequence[Row], pace: Pace, seats: Seats, tell: Callable[[str], None]
-) -> None:
-    """Fills the rows, round by round; ``tell`` is told what is done at the moment."""
+) -> Pace:
+    """Fills the rows, round by round, and returns the pace with the rounds for which there was time.
+
+    ``tell`` is told what is done at the moment.
+    """
     order = random.Random(pace.seed)  # noqa: S311 - the same for the same seed
+    began_s = time.monotonic()
     for number in range(pace.rounds):
-        turn = list(rows)
+        spent_s = time.monotonic() - began_s
+        if number and spent_s + spent_s / number > pace.total_s:
+            return replace(pace, rounds=number)
+        turn = rows_left(scenario, rows, pace)
+        if not turn:
+            return replace(pace, rounds=number)
         order.shuffle(turn)
         for place, row in enumerate(turn):
             tell(f"round {number + 1}/{pace.rounds}, {place + 1}/{len(turn)}: {row.name}")
@@ -125,6 +144,27 @@ def compare(
             except PeerError as error:
                 for load in filter(row.takes, scenario.loads):
                     row.note(row.problems, load, [str(error)])
+    return pace
+
+
+def rows_left(scenario: Scenario, rows: Sequence[Row], pace: Pace) -> list[Row]:
+    """Returns the rows of the next round: those of which more is asked, and those they are compared with."""
+    done = [is_done(scenario, row, pace) for row in rows]
+    if all(done):
+        return []
+    compared = {scenario.of, FLOOR, *(row.peer.key for row in rows if row.again)}
+    return [row for row, is_over in zip(rows, done, strict=True) if not is_over or row.peer.key in compared]
+
+
+def is_done(scenario: Scenario, row: Row, pace: Pace) -> bool:
+    """Tells whether no round can add anything to a row: its rates are known, or something was wrong."""
+    if pace.known_within is None:
+        return False
+    return all(
+        row.problems.get(load.name) or is_known(list(row.rates(load).values()), pace.known_within)
+        for load in scenario.loads
+        if row.takes(load)
+    )
 
 
 def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats) -> None:
@@ -176,12 +216,12 @@ def once(load: Load, rate: float, server: Server, pace: Pace, seats: Seats) -> S
         page, *options = load.beside
         runs.append((page, (*options, *timing)))
     leaders = set(server.leaders)
-    before = processes.cpu_s(leaders)
+    before = _processes.cpu_s(leaders)
     reports = bench([(server.urls[page], pages.body(page), options) for page, options in runs], seats)
     # What was spent before the measurement is taken off: it was as busy then.
-    spent = (processes.cpu_s(leaders) - before) * pace.seconds / (pace.seconds + LEAD_S)
+    spent = (_processes.cpu_s(leaders) - before) * pace.seconds / (pace.seconds + LEAD_S)
     beside = reports.pop() if load.beside else None
-    return Shot(reports, spent, processes.memory_bytes(leaders), beside=beside)
+    return Shot(reports, spent, _processes.memory_bytes(leaders), beside=beside)
 
 
 def are_good(scenario: Scenario, row: Row, load: Load, reports: list[dict[str, Any]], when: str) -> bool:
@@ -207,11 +247,18 @@ def bench(runs: Sequence[tuple[str, bytes, tuple[str, ...]]], seats: Seats) -> l
         for number, (url, body, options) in enumerate(runs):
             expected = Path(name) / str(number)
             expected.write_bytes(body)
-            checked.append((url, (*options, "--expect-body", str(expected))))
+            own = ("--expect-body", str(expected), "--deadline", f"{DEADLINE_S:.0f}s")
+            checked.append((url, (*options, *own, "-t", str(threads_of(options, seats)))))
         try:
             return bench_together(checked)
         except BenchError as error:
             raise PeerError(str(error)) from error
+
+
+def threads_of(options: Sequence[str], seats: Seats) -> int:
+    """Returns how many threads a load has: one for each of its CPUs, but none without a connection."""
+    connections = int(options[options.index("-c") + 1])
+    return min(len(seats.load), connections)
 
 
 def recovery_s(load: Load, server: Server) -> float:

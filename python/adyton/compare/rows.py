@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from adyton.compare.scenarios import DEADLINE_S
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -18,6 +16,8 @@ if TYPE_CHECKING:
 
 GENERATOR = "generator"
 """The gate of ``adyton bench`` that says that it measures itself."""
+FLOOR = "floor"
+"""The peer that is no server: CPU times are told as multiples of its own, too."""
 AGAIN = " (again)"
 """Behind the name of the peer that takes part twice."""
 
@@ -46,8 +46,9 @@ class Shot:
 
     @property
     def is_least(self) -> bool:
-        """Whether the load was at its own limit, so that the peer could have done more."""
-        return any(reason["gate"] == GENERATOR for report in self.reports for reason in report["invalid"])
+        """Whether the load was at its own limit, at half of the rate, too: the peer could have done more."""
+        reports = [*self.reports, *self.half]
+        return any(reason["gate"] == GENERATOR for report in reports for reason in report["invalid"])
 
     @property
     def cpu_us(self) -> float:
@@ -83,8 +84,8 @@ class Shot:
 
     @property
     def goodput(self) -> float:
-        """Right answers a second within the deadline, from when they were due."""
-        return float(sum(report["rate"] * in_time(report) for report in self.reports))
+        """Right answers a second within ``scenarios.DEADLINE_S``, from when they were due."""
+        return float(sum(report["in_time"] / report["seconds"] for report in self.reports))
 
     def percentile_ms(self, name: str) -> float:
         """Returns a percentile: of the slowest page; at half load, if that was offered."""
@@ -103,12 +104,6 @@ def failed(report: dict[str, Any]) -> int:
     counts = report["counts"]
     wrong = counts["wrong_status"] + counts["wrong_body"] + counts["connection_error"] + counts["timeout"]
     return int(wrong + report["never_sent"])
-
-
-def in_time(report: dict[str, Any]) -> float:
-    """Returns which part of the right answers came before the deadline: 1.0 is all."""
-    below = [percent for percent, time_us in report["curve"] if time_us <= 1e6 * DEADLINE_S]
-    return max(below, default=0.0) / 100
 
 
 @dataclass
@@ -136,7 +131,11 @@ class Row:
 
     def rates(self, load: Load) -> dict[int, float]:
         """Returns the right answers a second, by round."""
-        return {number: shot.rate for number, shot in self.shots.get(load.name, {}).items()}
+        return self.by_round(load, lambda shot: shot.rate)
+
+    def by_round(self, load: Load, figure: Callable[[Shot], float]) -> dict[int, float]:
+        """Returns a figure by round."""
+        return {number: figure(shot) for number, shot in self.shots.get(load.name, {}).items()}
 
     def is_valid(self, load: Load) -> bool:
         """Tells whether there are figures, and nothing was wrong with any of them."""

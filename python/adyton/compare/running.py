@@ -6,7 +6,6 @@ import contextlib
 import http.client
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -14,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adyton._command import uninterrupted
+from adyton._processes import cpu_s, stop
 from adyton._runs import environment, free_port
 from adyton.compare import pages
-from adyton.compare.peers import HERE, SCRIPTS, SYSTEM, command_of, replaced, words_of
-from adyton.compare.processes import of_sessions, stat_of
+from adyton.compare.peers import HERE, SCRIPTS, SYSTEM, command_of, replaced, shared_files, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,10 +26,16 @@ if TYPE_CHECKING:
 
 START_S = 20.0
 """From start to right answers at the most."""
-STOP_S = 10.0
-"""From SIGTERM to the end; then SIGKILL."""
+APACHE_THREADS = 150
+"""Threads of each process of Apache's event MPM."""
+THREADS = 16
+"""Of each process, where a peer can be told and no sweep says another number: Adyton's own default."""
 LOOK_S = 0.05
 """Between two looks whether it answers."""
+CALM_S = 0.2
+"""Between two looks whether it is still busy with its start."""
+CALM_CPU_S = 0.02
+"""What it may use of a CPU between these."""
 
 
 class PeerError(Exception):
@@ -63,8 +69,8 @@ class Size:
 
     @classmethod
     def usual(cls, cpus: int) -> Size:
-        """As the documentation of most has it: a process for each CPU."""
-        return cls(cpus, 4, 2 * cpus + 1)
+        """As the documentation of most has it: a process for each CPU. All have as many threads."""
+        return cls(cpus, THREADS, 2 * cpus + 1)
 
     def __str__(self) -> str:
         """Processes and threads."""
@@ -107,13 +113,16 @@ def running(peer: Peer, asked: Iterable[str], size: Size, cpus: frozenset[int]) 
         processes: list[subprocess.Popen[bytes]] = []
         try:
             with seated(cpus), (work / "said").open("wb") as said:
-                for line in peer.lines(sized=size.swept):
+                for line in peer.lines():
                     command = [*as_user(peer, work), *command_of(line, words)]
-                    processes.append(started(command, work, said.fileno()))
+                    with uninterrupted():
+                        processes.append(started(command, work, said.fileno()))
             places = {page: path for page, path in peer.places.items() if page in asked}
             wait_until_right(places, port, processes, work)
+            leaders = frozenset(process.pid for process in processes)
+            wait_until_calm(set(leaders))
             urls = {page: f"http://127.0.0.1:{port}{path}" for page, path in places.items()}
-            yield Server(urls, frozenset(process.pid for process in processes))
+            yield Server(urls, leaders)
         finally:
             for process in reversed(processes):
                 stop(process)
@@ -130,14 +139,14 @@ def start_words(work: Path, port: int, size: Size) -> dict[str, object]:
         "processes": size.processes,
         "threads": size.threads,
         "workers": size.workers,
+        "apache_threads": APACHE_THREADS * size.processes,
     }
 
 
 def write(peer: Peer, work: Path, words: Mapping[str, object]) -> None:
     """Writes the pages, the configurations that peers share, and the peer's own files."""
     pages.write_pages(HERE / "served", work)
-    shared = {file.name: file.read_text("utf-8") for file in (HERE / "shared").iterdir()}
-    for name, text in (shared | dict(peer.files)).items():
+    for name, text in (shared_files() | dict(peer.files)).items():
         (work / name).write_text(replaced(text.lstrip("\n"), words), "utf-8")
 
 
@@ -178,6 +187,16 @@ def wait_until_right(
             time.sleep(LOOK_S)
 
 
+def wait_until_calm(leaders: set[int]) -> None:
+    """Waits until the last of its processes has started: with the first, a peer answers already."""
+    deadline, used_s = time.monotonic() + START_S, cpu_s(leaders)
+    while time.monotonic() < deadline:
+        time.sleep(CALM_S)
+        before_s, used_s = used_s, cpu_s(leaders)
+        if used_s - before_s <= CALM_CPU_S:
+            return
+
+
 def last_words(work: Path) -> str:
     """Returns what a peer has said last, on its output or in its logs."""
     logs = [work / "said", *work.glob("*.log")]
@@ -196,18 +215,3 @@ def is_right(port: int, path: str, body: bytes, timeout_s: float = 5.0) -> bool:
         return False
     finally:
         connection.close()
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    """Ends a program, and all that it has started."""
-    members = of_sessions({process.pid})
-    if process.poll() is None:
-        process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(STOP_S)
-    for member in members:
-        now = stat_of(member.pid)
-        if now and now.session == member.session:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(member.pid, signal.SIGKILL)
-    process.wait()

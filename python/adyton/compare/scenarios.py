@@ -70,6 +70,7 @@ PICTURES = tuple(f"picture-{number}.jpg" for number in range(1, 7))
 FIGURES = (
     "requests/s",
     "between",
+    "rounds",
     "of 1000",
     "CPU us",
     "x floor",

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton._command import progress, seconds
+from adyton._command import interrupt_when_ended, progress, seconds
 from adyton._core import granted
 from adyton._runs import BenchError
 from adyton.tune import report
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from adyton.tune.search import Found
 
-GOOD, BAD = 0, 1
+GOOD, BAD, INTERRUPTED = 0, 1, 130
 BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 TOTAL_S_MIN = 10.0
 MEMORY_PART = 0.8
@@ -32,12 +32,14 @@ MEMORY_PART = 0.8
 def main(words: Sequence[str]) -> int:
     """Runs ``adyton tune`` and returns its exit status.
 
-    0: a choice was found and confirmed; 1: it was not, or nothing is served; 2: a wrong command line.
+    0: a choice was found and confirmed; 1: it was not, or does not fit, or nothing is served;
+    2: a wrong command line; 130: it was interrupted.
     """
     words = list(words)
     end = words.index("--") if "--" in words else len(words)
     options = parser().parse_args(words[:end])
     tell = progress()
+    interrupt_when_ended()
     try:
         found = Search(task_of(options, words[end + 1 :]), tell).run()
     except (ServeError, BenchError) as error:
@@ -46,14 +48,14 @@ def main(words: Sequence[str]) -> int:
         return BAD
     except KeyboardInterrupt:
         tell("")
-        return BAD
+        return INTERRUPTED
     tell("")
     sys.stdout.write(
         json.dumps(report.as_json(found), indent=1) + "\n" if options.json else report.table(found)
     )
     if options.output:
         write(Path(options.output), found)
-    return GOOD if found.holds else BAD
+    return GOOD if found.holds and found.fits else BAD
 
 
 def parser() -> argparse.ArgumentParser:

@@ -34,6 +34,8 @@ class Cost:
     """Memory that does not grow with the number of workers."""
     unique_bytes: int
     """Memory of one worker alone."""
+    interpreter_wait_s: float = 0.0
+    """What one request alone waits for the interpreter: other threads of the application have it."""
 
     @property
     def waiting_s(self) -> float:
@@ -77,7 +79,10 @@ def memory(cost: Cost, choice: Choice) -> int:
 
 
 def candidates(cost: Cost, limits: Limits, count: int) -> list[Choice]:
-    """Returns the choices that are worth trying, the best predicted first, and of equal ones the smaller."""
+    """Returns the choices that are worth trying, the best predicted first, and of equal ones the smaller.
+
+    One process is tried even if it does not fit, so that it can be told what it needs.
+    """
     processes = sorted({*doubled(round(limits.cpus)), round(limits.cpus), round(limits.cpus) + 1})
     fitting = [
         number

@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from adyton.tune.search import CONFIRMED_AT, within
+from adyton.tune.search import CONFIRMED_AT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,9 @@ MIB = 2**20
 
 def cells(found: Found, trial: Trials) -> list[str]:
     """Returns the row of one choice as text."""
-    if trial is found.winner:
+    if trial.memory_bytes > found.task.limits.memory_bytes:
+        mark = "does not fit"
+    elif trial is found.winner:
         mark = "<- this one"
     elif trial in found.equal:
         mark = "cannot be told apart"
@@ -51,7 +53,8 @@ def costs(found: Found) -> list[str]:
         (
             f"One request alone: {1000 * cost.service_s:.2f} ms, of that {1000 * cost.cpu_s:.2f} ms of "
             f"CPU time ({1000 * cost.serial_s:.2f} ms of it one at a time in a process) and "
-            f"{1000 * cost.waiting_s:.2f} ms of waiting."
+            f"{1000 * cost.waiting_s:.2f} ms of waiting, "
+            f"{1000 * cost.interpreter_wait_s:.2f} ms of it for the interpreter."
         ),
         (
             f"One worker: {cost.unique_bytes / MIB:.1f} MiB of its own, beside "
@@ -91,10 +94,19 @@ def reason(found: Found) -> str:
     )
 
 
+def shortage(found: Found) -> list[str]:
+    """Says that there is not enough memory, where that is so."""
+    if found.fits:
+        return []
+    needed, limit = found.winner.memory_bytes, found.task.limits.memory_bytes
+    told = f"{needed / MIB:,.0f} MiB" if needed else "more"
+    return [f"It does NOT fit: it needs {told}, and there may be {limit / MIB:,.0f} MiB. None needs less."]
+
+
 def confirmation(found: Found) -> str:
     """Says how the winner did when requests came whether it answered or not."""
     report = found.confirmed
-    share = 100 * within(report, found.goal_s)
+    share = 100 * found.in_time
     p99_ms = report["response"]["p99_us"] / 1000
     verdict = "Confirmed" if found.holds else "NOT confirmed"
     return (
@@ -122,7 +134,7 @@ def table(found: Found) -> str:
     for first, *others, mark in rows:
         figures = [cell.rjust(width) for cell, width in zip(others, widths[1:-1], strict=True)]
         out.append("  ".join([first.ljust(widths[0]), *figures, mark]).rstrip())
-    out += ["", reason(found), confirmation(found), law(found.law), ""]
+    out += ["", reason(found), *shortage(found), confirmation(found), law(found.law), ""]
     out += plot(found.points, found.law)
     out += [f"{name:10}{line}" for name, line in found.winner.choice.written(found.task.target).items()]
     out += doubts(found)
@@ -174,7 +186,7 @@ def markdown(found: Found) -> str:
     out = ["# Processes and threads", "", *costs(found), ""]
     out += ["| choice | " + " | ".join(TITLES) + " |", "| --- |" + " ---: |" * (len(TITLES) - 1) + " --- |"]
     out += ["| " + " | ".join(cells(found, trial)) + " |" for trial in ranked(found)]
-    out += ["", reason(found), "", confirmation(found), "", law(found.law), ""]
+    out += ["", reason(found), "", *shortage(found), "", confirmation(found), "", law(found.law), ""]
     out += ["```text", *plot(found.points, found.law), "```", "", "| server | settings |", "| --- | --- |"]
     written = found.winner.choice.written(found.task.target)
     out += [f"| {name} | `{line}` |" for name, line in written.items()]
@@ -203,6 +215,7 @@ def as_json(found: Found) -> dict[str, Any]:
         "points": found.points,
         "law": None if found.law is None else asdict(found.law),
         "holds": found.holds,
+        "fits": found.fits,
         "confirmed": found.confirmed,
         "doubts": found.doubts,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton._runs import bench
 from adyton.tune.choice import Choice
-from adyton.tune.model import Cost, candidates, predicted_rate
+from adyton.tune.model import Cost, candidates, memory, predicted_rate
 from adyton.tune.scaling import Law, fit
 from adyton.tune.served import served
 
@@ -68,6 +69,7 @@ class Trials:
     """Right answers a second within the goal, by the number of the round."""
     p99s_s: list[float] = field(default_factory=list)
     memory_bytes: int = 0
+    """The most of all trials; 0 if it could not be seen."""
     errors: int = 0
 
     @property
@@ -101,11 +103,24 @@ class Found:
     confirmed: dict[str, Any]
     """The report of the open loop."""
     doubts: list[str]
+    fits: bool
+    """Whether the winner needs no more memory than there may be."""
 
     @property
     def holds(self) -> bool:
         """Whether the winner keeps its goal when requests come whether it answers or not."""
-        return not self.confirmed["never_sent"] and within(self.confirmed, self.goal_s) >= IN_TIME
+        return self.in_time >= IN_TIME
+
+    @property
+    def in_time(self) -> float:
+        """The part of the requests that were due whose right answers came within the goal.
+
+        Those that have no answer count, but what is under way at the end and may still be in time.
+        """
+        counts, never_sent = self.confirmed["counts"], self.confirmed["never_sent"]
+        is_young = self.confirmed["oldest_in_flight_ms"] <= 1000 * self.goal_s
+        due = counts["sent"] + never_sent - (counts["in_flight"] if is_young else 0)
+        return float(self.confirmed["in_time"] / due) if due else 0.0
 
 
 class Search:
@@ -122,14 +137,15 @@ class Search:
     def run(self) -> Found:
         """Does all of it."""
         cost = self.ask_alone()
-        goal_s = self.task.goal_s or max(GOAL_OF * cost.service_s, GOAL_S_MIN)
-        tried = candidates(cost, self.task.limits, CANDIDATES)
-        trials = [Trials(choice, predicted_rate(cost, choice, self.task.limits.cpus)) for choice in tried]
+        goal_s = whole_ms(self.task.goal_s or max(GOAL_OF * cost.service_s, GOAL_S_MIN))
+        tried, limits = candidates(cost, self.task.limits, CANDIDATES), self.task.limits
+        trials = [Trials(choice, predicted_rate(cost, choice, limits.cpus)) for choice in tried]
         clients = enough_clients(cost, trials[0].predicted, goal_s)
         noise = self.halve(trials, goal_s, clients)
-        equal = same(trials, noise)
+        equal = same(fitting(trials, limits.memory_bytes), noise)
         winner = min(equal, key=lambda trial: trial.choice)
-        points, confirmed = self.confirm(winner, clients)
+        needed_bytes = winner.memory_bytes or memory(cost, winner.choice)
+        points, confirmed = self.confirm(winner, goal_s, clients)
         return Found(
             self.task,
             cost,
@@ -143,6 +159,7 @@ class Search:
             fit(points),
             confirmed,
             list(self.doubts.values()),
+            fits=needed_bytes <= limits.memory_bytes,
         )
 
     def ask_alone(self) -> Cost:
@@ -152,6 +169,7 @@ class Search:
         with served(self.task.target, Choice(1, CROWD), self.task.settings) as server:
             self.tell("one request at a time")
             alone = self.load(server.url, part_s, "-c", "1")
+            interpreter_wait_s = server.interpreter_wait_s()
             self.tell(f"{CROWD} requests at once in one process")
             crowd = self.load(server.url, part_s, "-c", str(CROWD))
             shared_bytes, unique_bytes = server.memory()
@@ -159,7 +177,7 @@ class Search:
         service_s = alone["service"]["mean_us"] / MILLION
         cpu_s = min(service_s, (alone["server"] or {}).get("cpu_us_per_request", 0.0) / MILLION)
         serial_s = min(cpu_s, 1 / crowd["rate"]) if crowd["rate"] else cpu_s
-        return Cost(service_s, cpu_s, serial_s, shared_bytes, unique_bytes)
+        return Cost(service_s, cpu_s, serial_s, shared_bytes, unique_bytes, interpreter_wait_s)
 
     def halve(self, trials: Sequence[Trials], goal_s: float, clients: int) -> float:
         """Tries all, then the better half for twice as long, until two are left; these several times in turn.
@@ -171,7 +189,7 @@ class Search:
         number = 0
         while len(left) > FINALISTS:
             self.try_all(left, number, unit_s, goal_s, clients)
-            left = better_half(left)
+            left = better_half(fitting(left, self.task.limits.memory_bytes))
             unit_s, number = 2 * unit_s, number + 1
         for final in range(FINALS):
             self.try_all(left, number + final, unit_s, goal_s, clients)
@@ -193,14 +211,16 @@ class Search:
         for trial in self.order.sample(trials, len(trials)):
             self.tell(f"round {number + 1}: {trial.choice}")
             with served(self.task.target, trial.choice, self.task.settings) as server:
-                report = self.load(server.url, unit_s, "-c", str(clients))
-            trial.goodputs[number] = report["rate"] * within(report, goal_s)
+                report = self.load(server.url, unit_s, "-c", str(clients), deadline(goal_s))
+            trial.goodputs[number] = report["in_time"] / report["seconds"]
             trial.p99s_s.append(report["service"]["p99_us"] / MILLION)
-            trial.memory_bytes = (report["server"] or {}).get("pss_bytes", 0)
+            trial.memory_bytes = max(trial.memory_bytes, (report["server"] or {}).get("pss_bytes", 0))
             counts = report["counts"]
             trial.errors += counts["sent"] - counts["right"] - counts["in_flight"]
 
-    def confirm(self, winner: Trials, clients: int) -> tuple[list[tuple[int, float]], dict[str, Any]]:
+    def confirm(
+        self, winner: Trials, goal_s: float, clients: int
+    ) -> tuple[list[tuple[int, float]], dict[str, Any]]:
         """Measures how the winner's rate grows with the load, and then offers it four fifths of its rate."""
         loads = list(doublings(clients))
         part_s = SCALING_PART * self.task.total_s / len(loads)
@@ -211,7 +231,7 @@ class Search:
                 points.append((load, self.load(server.url, part_s, "-c", str(load))["rate"]))
             rate = max(1, int(CONFIRMED_AT * winner.goodput))
             self.tell(f"{winner.choice}: {rate} requests/s, whether it answers or not")
-            offered = ("-c", str(2 * clients), f"--rate={rate}", "--arrivals=poisson")
+            offered = ("-c", str(2 * clients), f"--rate={rate}", "--arrivals=poisson", deadline(goal_s))
             confirmed = self.load(server.url, CONFIRMED_PART * self.task.total_s, *offered)
         return points, confirmed
 
@@ -225,10 +245,14 @@ class Search:
         return report
 
 
-def within(report: dict[str, Any], goal_s: float) -> float:
-    """Returns the part of the right answers that came within the goal, from 0 to 1."""
-    parts = [percent / 100 for percent, us in report["curve"] if us <= goal_s * MILLION]
-    return max(parts, default=0.0)
+def whole_ms(seconds: float) -> float:
+    """Rounds a time up to milliseconds, in which ``adyton bench`` has it."""
+    return math.ceil(round(1000 * seconds, 3)) / 1000
+
+
+def deadline(goal_s: float) -> str:
+    """Returns the option of ``adyton bench`` that counts what is in time."""
+    return f"--deadline={round(1000 * goal_s)}ms"
 
 
 def enough_clients(cost: Cost, rate: float, goal_s: float) -> int:
@@ -245,6 +269,12 @@ def doublings(most: int) -> Iterator[int]:
         yield load
         load *= 2
     yield most
+
+
+def fitting(trials: Sequence[Trials], memory_bytes: int) -> list[Trials]:
+    """Returns the trials that needed no more memory than that; if all did, the one that needed least."""
+    fit = [trial for trial in trials if trial.memory_bytes <= memory_bytes]
+    return fit or [min(trials, key=lambda trial: trial.memory_bytes)]
 
 
 def better_half(trials: Sequence[Trials]) -> list[Trials]:

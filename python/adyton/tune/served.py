@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adyton._command import uninterrupted
+from adyton._processes import Memory, stop
 from adyton._runs import ADYTON, environment, free_port
-from adyton.compare.running import stop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,20 +44,17 @@ class Served:
         status: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
         return status
 
+    def interpreter_wait_s(self) -> float:
+        """Returns what requests have waited for the interpreter until now, on average."""
+        return float(self.status()["total"]["interpreter_wait_mean_us"] / 1e6)
+
     def memory(self) -> tuple[int, int]:
         """Returns the bytes that do not grow with the number of workers, and those of one worker alone."""
         status = self.status()
-        workers = [memory_of(worker["pid"]) for worker in status["workers"]]
-        unique = max(private for _, private in workers)
-        total = memory_of(status["process"])[0] + sum(whole for whole, _ in workers)
+        workers = [Memory.of(worker["pid"]) for worker in status["workers"]]
+        unique = max(worker.private for worker in workers)
+        total = Memory.of(status["process"]).proportional + sum(worker.proportional for worker in workers)
         return max(0, total - unique * len(workers)), unique
-
-
-def memory_of(pid: int) -> tuple[int, int]:
-    """Returns the proportional memory of a process and what it shares with nobody, in bytes (proc(5))."""
-    rows = Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines()[1:]
-    kib = {name: int(value.split()[0]) for name, value in (row.split(":", 1) for row in rows)}
-    return kib["Pss"] * 1024, (kib["Private_Clean"] + kib["Private_Dirty"]) * 1024
 
 
 @contextlib.contextmanager
@@ -68,21 +66,23 @@ def served(target: str, choice: Choice, settings: Sequence[str]) -> Iterator[Ser
     with tempfile.TemporaryDirectory(prefix="adyton-tune-") as name:
         port, control, log = free_port(), Path(name) / "control.sock", Path(name) / "log"
         own = (f"--bind=127.0.0.1:{port}", f"--control={control}", *choice.flags)
-        with log.open("wb") as said:
-            process = subprocess.Popen(  # noqa: S603 - our own program
-                [*ADYTON, "serve", target, *settings, *own],
-                env=environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                start_new_session=True,
-            )
+        process = None
         try:
+            with log.open("wb") as said, uninterrupted():
+                process = subprocess.Popen(  # noqa: S603 - our own program
+                    [*ADYTON, "serve", target, *settings, *own],
+                    env=environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                    start_new_session=True,
+                )
             server = Served(f"http://127.0.0.1:{port}", control)
             wait_for(server, process, choice, log)
             yield server
         finally:
-            stop(process)
+            if process:
+                stop(process)
 
 
 def wait_for(server: Served, process: subprocess.Popen[bytes], choice: Choice, log: Path) -> None:

@@ -1,10 +1,11 @@
-"""The processes of a server, wherever they stand: CPU time and memory of all that it has started."""
+"""The processes of a server, wherever they stand: CPU time, memory, and how all of it is ended."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
+import signal
+import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ PROC = Path("/proc")
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 CPU_CLOCK = 2
 """The lowest bits of the clock of a process (clock_getcpuclockid(3)); the others are its number, inverted."""
+STOP_S = 10.0
+"""From SIGTERM to the end; then SIGKILL."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +58,50 @@ def cpu_s(leaders: set[int]) -> float:
     return total
 
 
+@dataclass(frozen=True)
+class Memory:
+    """What a process has of memory, in bytes (proc_pid_smaps(5))."""
+
+    proportional: int
+    """Its PSS: what is shared counts by its part."""
+    private: int
+    """What it shares with nobody."""
+
+    @classmethod
+    def of(cls, pid: int) -> Memory:
+        """Reads it.
+
+        Raises :class:`PermissionError` when it may not be looked at, else :class:`OSError` when it has ended.
+        """
+        rows = (PROC / str(pid) / "smaps_rollup").read_text("ascii").splitlines()[1:]
+        kib = {name: int(value.split()[0]) for name, value in (row.split(":", 1) for row in rows)}
+        private = kib.get("Private_Clean", 0) + kib.get("Private_Dirty", 0)
+        return cls(1024 * kib.get("Pss", 0), 1024 * private)
+
+
 def memory_bytes(leaders: set[int]) -> int | None:
     """Returns the proportional memory (PSS) of these sessions; none when it may not be looked at."""
     total = 0
     for stat in of_sessions(leaders):
         try:
-            text = (PROC / str(stat.pid) / "smaps_rollup").read_text("utf-8")
+            total += Memory.of(stat.pid).proportional
         except PermissionError:
             return None
         except OSError:  # It has ended.
             continue
-        found = re.search(r"^Pss: +(\d+) kB", text, re.MULTILINE)
-        total += 1024 * int(found[1]) if found else 0
     return total
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a program, and all that it has started."""
+    members = of_sessions({process.pid})
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_S)
+    for member in members:
+        now = stat_of(member.pid)
+        if now and now.session == member.session:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(member.pid, signal.SIGKILL)
+    process.wait()
