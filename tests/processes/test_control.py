@@ -207,7 +207,8 @@ def test_admin(crowd: Callable[..., Crowd]) -> None:
 
 def test_drains(crowd: Callable[..., Crowd]) -> None:
     """Not ready any more, and yet served for a while; then nobody new comes in, and what runs ends."""
-    flags = ["--admin", "127.0.0.1:0", "--drain-delay", "3s", "--graceful-timeout", "3s"]
+    # The second thread is for who still comes.
+    flags = ["--threads", "2", "--admin", "127.0.0.1:0", "--drain-delay", "3s", "--graceful-timeout", "3s"]
     servers = crowd("--processes", "1", *flags)
     admin = admin_of(servers.server)
     assert servers.settles(1)
