@@ -19,6 +19,14 @@ if TYPE_CHECKING:
 APPLICATION = Path(__file__).parent / "application.py"
 
 
+def is_alive(pid: int) -> bool:
+    """Tell whether a process runs: one that has ended and was not waited for does not."""
+    try:
+        return " Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+
+
 class Crowd:
     """A server with workers, and its control socket."""
 

@@ -20,6 +20,8 @@ class Load:
     def __init__(self, port: int, target: str, *, keeping: int = 4, opening: int = 2) -> None:
         """Ask for `target` of `port` on this machine until the end."""
         self.failures: list[str] = []
+        self.turned_away: list[str] = []
+        """Why connections could not be opened; these are among the failures, too."""
         self.answers: list[str] = []
         self._port, self._target = port, target
         self._stop = threading.Event()
@@ -46,6 +48,13 @@ class Load:
 
     def _ask(self, connection: http.client.HTTPConnection) -> bool:
         """Send one request; tell whether the connection can carry another."""
+        if connection.sock is None:
+            try:
+                connection.connect()
+            except OSError as error:
+                self.failures.append(repr(error))
+                self.turned_away.append(repr(error))
+                return False
         try:
             connection.request("GET", self._target)
             response = connection.getresponse()

@@ -246,7 +246,8 @@ def test_wait_for_the_interpreter(application: str, waits: bool) -> None:  # noq
     """What a thread of the application takes from its requests is seen, and nothing where there is none."""
     cost = Search(task(target=f"{APPLICATION}:{application}"), lambda _: None).ask_alone()
 
-    assert waits == (cost.interpreter_wait_s > 0.001), cost
+    # How often the thread gets a CPU is the machine's; what it takes then is most of what a request takes.
+    assert waits == (cost.interpreter_wait_s > cost.service_s / 2), cost
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

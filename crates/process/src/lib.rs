@@ -24,6 +24,7 @@ mod cause;
 mod client;
 mod demand;
 pub mod grant;
+mod jitter;
 mod message;
 mod metrics;
 mod notify;

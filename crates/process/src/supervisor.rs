@@ -20,6 +20,7 @@ use serde_json::json;
 use crate::admin;
 use crate::cause::Cause;
 use crate::demand::Demand;
+use crate::jitter::Jitter;
 use crate::message::{Channel, FromWorker, ToWorker};
 use crate::notify::Manager;
 use crate::plan::{Pace, Plan, Sockets};
@@ -119,7 +120,7 @@ pub(crate) struct Supervisor {
     pub(crate) demand: Demand,
     pub(crate) oom_kills: OomKills,
     pub(crate) looked_ms: u64,
-    pub(crate) random: u64,
+    pub(crate) jitter: Jitter,
 }
 
 impl Supervisor {
@@ -164,7 +165,7 @@ impl Supervisor {
             demand: Demand::default(),
             oom_kills: OomKills::new(),
             looked_ms: 0,
-            random: clock::monotonic_us() | 1,
+            jitter: Jitter::new(clock::monotonic_us()),
             plan,
         };
         for _ in 0..supervisor.plan.processes {
@@ -544,22 +545,13 @@ impl Supervisor {
             told: None,
             hurried: false,
             doomed: None,
-            requests_max: self.jittered(requests_max),
-            lifetime_max_ms: self.jittered(lifetime_max_ms),
+            requests_max: self.jitter.add(requests_max),
+            lifetime_max_ms: self.jitter.add(lifetime_max_ms),
             rss_bytes: 0,
             cpu_ms: 0,
         };
         self.slots[at].workers.push(staff);
         Ok(())
-    }
-
-    /// A number up to a tenth larger: workers that were started together shall not end together.
-    fn jittered(&mut self, number: u64) -> u64 {
-        // A xorshift generator (Marsaglia 2003) is random enough for that.
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        number + self.random % (number / 10 + 1)
     }
 
     /// Whether workers of the newest generation serve in all slots.
@@ -597,9 +589,11 @@ impl Supervisor {
             child::kick(trial, Kick::Kill);
         }
         let graceful_ms = self.plan.limits.graceful_timeout_ms;
+        // Once the workers have closed theirs, too, who connects is refused, and not kept waiting for the end.
+        self.plan.open = Box::new(|| Err(io::Error::other("the server stops")));
+        self.plan.sockets.clear();
         self.spare.clear();
         for slot in &mut self.slots {
-            // Once the workers have closed theirs, too, nobody is kept waiting at them.
             slot.sockets.clear();
         }
         for worker in self.slots.iter_mut().flat_map(|slot| &mut slot.workers) {

@@ -66,6 +66,9 @@ const SHARE_PAUSE_MS: u64 = 1;
 /// How long connections that idle are kept, when there is no hurry to stop.
 const IDLE_MS_MAX: u64 = 5_000;
 
+/// How long they are kept when there is: a request that is on its way is answered.
+const IDLE_HURRY_MS: u64 = 250;
+
 /// How often the board is told how things stand, while they change.
 const STANDING_MS: u64 = 1_000;
 
@@ -517,7 +520,10 @@ impl Loop {
         match (self.shared.stop)() {
             Some(ending) if self.stopping_ms.is_none() => self.begin_stop(ending),
             // Who was patient is in a hurry now.
-            Some(Ending { is_patient: false, .. }) if self.idle_until_ms.is_some() => self.close_idle(),
+            Some(Ending { is_patient: false, .. }) => {
+                let soon_ms = self.now_ms + IDLE_HURRY_MS;
+                self.idle_until_ms = self.idle_until_ms.map(|until_ms| until_ms.min(soon_ms));
+            }
             _ => {}
         }
     }
@@ -863,7 +869,8 @@ impl Loop {
     fn begin_stop(&mut self, ending: Ending) {
         let graceful_ms = self.shared.config.graceful_timeout_ms;
         self.stopping_ms = Some(self.now_ms + graceful_ms);
-        self.idle_until_ms = ending.is_patient.then(|| self.now_ms + graceful_ms.min(IDLE_MS_MAX));
+        let idle_ms = if ending.is_patient { IDLE_MS_MAX } else { IDLE_HURRY_MS };
+        self.idle_until_ms = Some(self.now_ms + graceful_ms.min(idle_ms));
         // The signal has woken one loop, and each looks whether it should stop when it is woken.
         for (home, inbox) in self.shared.inboxes.iter().enumerate() {
             if home != self.home {
@@ -886,9 +893,6 @@ impl Loop {
     fn close_listeners(&mut self) {
         self.listeners.clear();
         self.shared.tally.shift(Cell::Listening, 1, 0);
-        if self.idle_until_ms.is_none() {
-            self.close_idle();
-        }
     }
 
     /// Ends the connections that idle. A request that has arrived and was not read yet is answered first.

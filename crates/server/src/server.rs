@@ -164,8 +164,8 @@ impl fmt::Display for What {
 /// How a server ends, once what runs is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// Connections that idle may send one more request first, if they do so soon: a client that does it in the moment
-    /// in which it is closed would not know whether it was served.
+    /// Connections that idle have seconds, and not just a moment, to send one more request: a client that does it when
+    /// it is closed would not know whether it was served.
     pub is_patient: bool,
     /// Nobody else has the listeners: connections that the kernel has accepted are served here, or never.
     pub takes_queue: bool,
