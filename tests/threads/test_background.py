@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.client import request
 from support.server import until
 from threads.scenes import PATIENCE_S, holding, receive_all, receive_held, start, target, under_way
 
@@ -68,6 +73,38 @@ def test_while_many_ask(ticking: tuple[Site, Path]) -> None:
         if counted(ticks) >= before + TICKS:
             return
     raise AssertionError("the thread has hardly run during 32,000 requests")
+
+
+def test_while_files_are_sent(ticking: tuple[Site, Path]) -> None:
+    """After one request for the application, files alone keep the loop busy without a pause."""
+    site, ticks = ticking
+    files = request("/static/file.txt") * 20_000
+    with contextlib.ExitStack() as stack:
+        crowd = [stack.enter_context(site.server.connect(lint_answers=False)) for _ in range(3)]
+        for connection in crowd:
+            for flow in (receive_for_ever, send_for_ever):
+                threading.Thread(target=flow, args=(connection.socket, files), daemon=True).start()
+        time.sleep(0.3)
+        assert b"hello" == site.server.fetch("/hello").body
+        grown = grows(ticks)
+        for connection in crowd:
+            connection.socket.shutdown(socket.SHUT_RDWR)
+    assert grown
+
+
+def send_for_ever(of: socket.socket, files: bytes) -> None:
+    """Ask for files until the connection ends."""
+    with contextlib.suppress(OSError):
+        while True:
+            of.sendall(files)
+
+
+def receive_for_ever(of: socket.socket, _files: bytes) -> None:
+    """Take what comes until the connection ends."""
+    room = bytearray(1 << 20)
+    with contextlib.suppress(OSError):
+        while of.recv_into(room):
+            pass
 
 
 def test_timer(site: Site, flag: Flag) -> None:

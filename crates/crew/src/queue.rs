@@ -76,18 +76,21 @@ impl<J> Queue<J> {
 
     /// Adds a request that waits since `since_ms`; it comes back when there is no place, or it has waited too long.
     /// One that waits since the end of time has begun, and has a place for as long as it takes. So many `extra` places
-    /// are there besides, for those that are taken out at once or soon.
+    /// are there besides, for those that are taken out at once or soon: these may have waited for any time, since what
+    /// is said about it comes from clocks that may differ.
     pub(crate) fn push(&mut self, job: J, since_ms: u64, now_ms: u64, extra: usize) -> Result<(), J> {
         if since_ms == u64::MAX {
             self.begun.push_back(job);
             return Ok(());
         }
-        let waited_ms = now_ms.saturating_sub(since_ms);
-        let full = self.waiting.len() >= self.length_max.saturating_add(extra);
-        if full || waited_ms > self.timeout_ms {
+        let waiting = self.waiting.len();
+        let too_late = now_ms.saturating_sub(since_ms) > self.timeout_ms && waiting >= extra;
+        if too_late || waiting >= self.length_max.saturating_add(extra) {
             return Err(job);
         }
-        self.waiting.push_back((since_ms, job));
+        // Those that have waited elsewhere come out of order.
+        let at = self.waiting.partition_point(|(other_ms, _)| *other_ms <= since_ms);
+        self.waiting.insert(at, (since_ms, job));
         Ok(())
     }
 
@@ -216,6 +219,20 @@ mod tests {
         assert_eq!(Some(1), queue.expire(1_001, |_| true));
         assert_eq!(None, queue.expire(1_001, |_| true));
         assert_eq!(1, queue.len());
+    }
+
+    /// Who has waited elsewhere is older than those that came before; who finds a free thread may have waited for ever.
+    #[test]
+    fn ages_are_kept_in_order() {
+        let mut queue = Queue::new(10, 1_000);
+        for (job, since_ms) in [(0, 1_500), (1, 700), (2, 1_600), (3, 700)] {
+            assert_eq!(Ok(()), queue.push(job, since_ms, 1_600, 0));
+        }
+        assert_eq!(Err(4), queue.push(4, 0, 1_600, 4));
+        assert_eq!(Ok(()), queue.push(5, 0, 1_600, 5));
+
+        assert_eq!([Some(5), Some(1)], [0; 2].map(|_| queue.expire(1_701, |_| true)));
+        assert_eq!([Some(2), Some(0), Some(3)], [0; 3].map(|_| queue.pop(1_701)), "the youngest first");
     }
 
     /// A queue that keeps everybody waiting serves the newest, turns the old away, and is calm again once empty.

@@ -168,6 +168,11 @@ impl Loop {
 
     /// The request of a connection that is away takes longer than `--request-timeout` allows.
     pub(crate) fn overdue(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
+        if self.shared.config.request_timeout_ms == 0 {
+            // Nothing is overdue, but its client may have gone.
+            self.look_for_departed(key);
+            return None;
+        }
         let home = self.home;
         let is_its = |task: &Task| task.home == home && task.key == key && !task.lost;
         let post = self.shared.crew.find(|post| lock(&post.own.task).as_ref().is_some_and(is_its));

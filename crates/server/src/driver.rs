@@ -379,8 +379,8 @@ impl Driver {
                     Some(back) => driven = back,
                     None => return,
                 },
-                Advance::Wait { blocks } => {
-                    if blocks || !driven.called.is_empty() {
+                Advance::Wait { lets_go } => {
+                    if lets_go || !driven.called.is_empty() {
                         self.hand.detach();
                     }
                     driven.called.wake();

@@ -1,8 +1,13 @@
 //! Which endpoints are mostly slow: their requests go to the queue instead of the loop's thread.
 //!
-//! An endpoint is a method and the first two segments of a path. A call that loses its thread the loop, or
-//! that the loop has timed because its batch took long, moves the endpoint's score towards slow. Requests
-//! from the queue are timed anyway, and move it back. So the quick path writes nothing and reads no clock.
+//! An endpoint is a method and a path in which segments with a digit are all the same: they name a thing, and not what is
+//! done with it. A call that loses its thread the loop, or that the loop has timed because its batch took long, moves
+//! the endpoint's score towards slow. Requests from the queue are timed anyway, and move it back. So the quick path
+//! writes nothing and reads no clock.
+//!
+//! Where things are named by words, each path may be met once. So a call of an endpoint that nothing is known of moves
+//! the score of its *family*, too: the endpoints that differ in the last segment alone. Of a slow family, endpoints go
+//! to the queue until something is known of them.
 
 /// Endpoints that are remembered; what is not is taken for quick.
 const PLACES: usize = 1024;
@@ -18,34 +23,95 @@ const SLOW: u8 = 100;
 
 const QUICK: u8 = 40;
 
-/// A name for an endpoint: a hash, never 0.
+/// So many bytes of a path tell endpoints apart.
+const PATTERN_BYTES: usize = 128;
+
+/// A name for an endpoint and one for its family: hashes, never 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Endpoint(u64);
+pub(crate) struct Endpoint {
+    own: u64,
+    family: u64,
+}
 
 impl Endpoint {
     /// That of requests which nobody learns from.
-    pub(crate) const NONE: Self = Self(0);
+    pub(crate) const NONE: Self = Self { own: 0, family: 0 };
 
     /// The endpoint of a method and a path.
     pub(crate) fn of(method: &[u8], path: &[u8]) -> Self {
-        let end = memchr::memchr_iter(b'/', path).nth(2).unwrap_or(path.len());
-        let mut hash = 0x9e37_79b9_7f4a_7c15
+        let path = &path[..path.len().min(PATTERN_BYTES)];
+        // Without a branch for each byte.
+        if path.iter().fold(false, |found, byte| found | byte.is_ascii_digit()) {
+            let mut buffer = [0; PATTERN_BYTES];
+            return Self::of_pattern(method, pattern(path, &mut buffer));
+        }
+        Self::of_pattern(method, path)
+    }
+
+    fn of_pattern(method: &[u8], pattern: &[u8]) -> Self {
+        let seed = 0x9e37_79b9_7f4a_7c15
             ^ (method.len() as u64) << 8
             ^ u64::from(method.first().copied().unwrap_or(0));
-        for chunk in path[..end].chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            hash = (hash.rotate_left(23) ^ u64::from_le_bytes(word)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        }
-        Self(hash ^ hash >> 32 | 1)
+        let last = memchr::memrchr(b'/', pattern).unwrap_or(0);
+        Self { own: hash(seed, pattern), family: hash(!seed, &pattern[..last]) }
     }
+}
+
+fn hash(seed: u64, bytes: &[u8]) -> u64 {
+    let mut hash = seed;
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash = (hash.rotate_left(23) ^ u64::from_le_bytes(word)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    }
+    hash ^ hash >> 32 | 1
+}
+
+/// A path with one `0` for each segment that has a digit; it is no longer than the path.
+fn pattern<'a>(path: &[u8], buffer: &'a mut [u8; PATTERN_BYTES]) -> &'a [u8] {
+    let mut length = 0;
+    for (number, segment) in path.split(|&byte| byte == b'/').enumerate() {
+        let part = if segment.iter().any(u8::is_ascii_digit) { b"0" } else { segment };
+        if number > 0 {
+            buffer[length] = b'/';
+            length += 1;
+        }
+        buffer[length..length + part.len()].copy_from_slice(part);
+        length += part.len();
+    }
+    &buffer[..length]
 }
 
 #[derive(Clone, Copy)]
 struct Place {
-    endpoint: u64,
+    name: u64,
     score: u8,
     slow: bool,
+}
+
+impl Place {
+    /// Makes it the place of this name, unless it is that of another which is met more often; tells whether it is.
+    fn becomes(&mut self, name: u64) -> bool {
+        if self.name != name {
+            // The one that is there gives way when it is met as often.
+            self.score -= self.score.div_ceil(4);
+            if self.score > QUICK {
+                return false;
+            }
+            *self = Self { name, score: 0, slow: false };
+        }
+        true
+    }
+
+    fn slow(&mut self) {
+        self.score += (SCORE_MAX - self.score) / 4;
+        self.slow |= self.score >= SLOW;
+    }
+
+    fn quick(&mut self) {
+        self.score -= self.score.div_ceil(8);
+        self.slow &= self.score >= QUICK;
+    }
 }
 
 /// What has been learned, in a table of fixed size: who sends many paths makes it forget, and no more.
@@ -56,31 +122,33 @@ pub(crate) struct Endpoints {
 impl Endpoints {
     /// Nothing is known.
     pub(crate) fn new() -> Self {
-        Self { places: vec![Place { endpoint: 0, score: 0, slow: false }; PLACES].into() }
+        Self { places: vec![Place { name: 0, score: 0, slow: false }; PLACES].into() }
     }
 
-    fn place(&mut self, endpoint: Endpoint) -> &mut Place {
-        let index = endpoint.0 >> 8;
-        &mut self.places[usize::try_from(index % PLACES as u64).unwrap_or(0)]
+    fn place(&mut self, name: u64) -> &mut Place {
+        &mut self.places[index(name)]
+    }
+
+    /// What is known of it, if anything.
+    fn known(&self, name: u64) -> Option<&Place> {
+        Some(&self.places[index(name)]).filter(|place| place.name == name)
     }
 
     /// Whether requests for this endpoint had better wait in the queue.
     pub(crate) fn is_slow(&self, endpoint: Endpoint) -> bool {
-        let index = usize::try_from((endpoint.0 >> 8) % PLACES as u64).unwrap_or(0);
-        let place = &self.places[index];
-        place.slow && place.endpoint == endpoint.0
+        let known = self.known(endpoint.own).or_else(|| self.known(endpoint.family));
+        known.is_some_and(|place| place.slow)
     }
 
     /// A call took so long.
     pub(crate) fn took(&mut self, endpoint: Endpoint, us: u64) {
         if us >= SLOW_US {
             self.slow(endpoint);
-        } else {
-            let place = self.place(endpoint);
-            if place.endpoint == endpoint.0 {
-                place.score -= place.score.div_ceil(8);
-                place.slow &= place.score >= QUICK;
-            }
+        } else if self.known(endpoint.own).is_some() {
+            self.place(endpoint.own).quick();
+        } else if self.known(endpoint.family).is_some_and(|family| family.slow) {
+            self.place(endpoint.family).quick();
+            self.place(endpoint.own).becomes(endpoint.own);
         }
     }
 
@@ -89,20 +157,18 @@ impl Endpoints {
         if endpoint == Endpoint::NONE {
             return;
         }
-        let place = self.place(endpoint);
-        if place.endpoint != endpoint.0 {
-            if place.score > 0 && place.endpoint != 0 {
-                // The one that is there gives way when it is met as often.
-                place.score -= place.score.div_ceil(4);
-                if place.score > QUICK {
-                    return;
-                }
+        let is_new = self.known(endpoint.own).is_none();
+        for name in [endpoint.own].into_iter().chain(is_new.then_some(endpoint.family)) {
+            let place = self.place(name);
+            if place.becomes(name) {
+                place.slow();
             }
-            *place = Place { endpoint: endpoint.0, score: 0, slow: false };
         }
-        place.score += (SCORE_MAX - place.score) / 4;
-        place.slow |= place.score >= SLOW;
     }
+}
+
+fn index(name: u64) -> usize {
+    usize::try_from((name >> 8) % PLACES as u64).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -113,14 +179,49 @@ mod tests {
         Endpoint::of(b"GET", path.as_bytes())
     }
 
-    /// Two segments and the method tell endpoints apart; what follows does not.
+    /// The method and all segments tell endpoints apart, but for what the numbers in them are.
     #[test]
-    fn endpoints_have_two_segments() {
-        assert_eq!(get("/api/users"), get("/api/users/17/posts"));
-        assert_ne!(get("/api/users"), get("/api/items"));
+    fn endpoints_are_patterns() {
+        assert_eq!(get("/users/17/posts"), get("/users/18/posts"));
+        assert_eq!(get("/users/17"), get("/users/7f3c-04"));
+        assert_ne!(get("/users/17/posts"), get("/users/17/likes"));
+        assert_ne!(get("/api/v1/report"), get("/api/v1/ping"));
+        assert_ne!(get("/users/17"), get("/users/me"));
         assert_ne!(get("/"), get("/api"));
         assert_ne!(get("/a"), Endpoint::of(b"PUT", b"/a"));
-        assert_ne!(get("/api/users"), Endpoint::of(b"POST", b"/api/users"));
+        let long = format!("/{}", "9/".repeat(1_000));
+        assert_eq!(get(&long), get(&format!("{long}a")), "what is beyond the bound is not looked at");
+    }
+
+    /// A slow endpoint makes no quick one beside it wait, and none that is known to be quick.
+    #[test]
+    fn neighbours_stay_quick() {
+        let mut endpoints = Endpoints::new();
+        for _ in 0..100 {
+            endpoints.slow(get("/api/v1/report"));
+        }
+        assert!(endpoints.is_slow(get("/api/v1/report")));
+        assert!(!endpoints.is_slow(get("/api/v1/ping")));
+    }
+
+    /// Pages that are named by words, each met once: the family is learned, and a quick one of it after one call.
+    #[test]
+    fn families_are_learned() {
+        let word = |number: u8| get(&format!("/pages/{}", char::from(b'a' + number)));
+        let mut endpoints = Endpoints::new();
+        for number in 0..8 {
+            endpoints.slow(word(number));
+        }
+        assert!(endpoints.is_slow(word(20)));
+
+        endpoints.took(word(20), 10);
+
+        assert!(!endpoints.is_slow(word(20)));
+        assert!(endpoints.is_slow(word(21)));
+        for number in 8..20 {
+            endpoints.took(word(number), 10);
+        }
+        assert!(!endpoints.is_slow(word(21)), "most of them are quick");
     }
 
     /// Once is no habit; a few times are. Quick calls undo it.

@@ -140,8 +140,9 @@ pub(crate) struct Calling {
 pub(crate) enum Advance {
     /// Goes on an errand, and tells the loop what came of it.
     Errand(Errand),
-    /// Calls [`Loop::wait`]; which may block.
-    Wait { blocks: bool },
+    /// Calls [`Loop::wait`]. `lets_go`: lets go of the interpreter first, since that may block, or nobody was called in
+    /// this round: others may have waited for it all the while.
+    Wait { lets_go: bool },
     /// Drops the loop: it has ended.
     End,
 }
@@ -362,9 +363,9 @@ impl Loop {
         inbox.asleep.store(true, Ordering::SeqCst);
         if inbox.filled.load(Ordering::SeqCst) {
             inbox.asleep.store(false, Ordering::Relaxed);
-            return Advance::Wait { blocks: false };
+            return Advance::Wait { lets_go: calls == 0 };
         }
-        Advance::Wait { blocks: self.again.is_empty() }
+        Advance::Wait { lets_go: calls == 0 || self.again.is_empty() }
     }
 
     /// Times the next calls one by one if this batch took longer than quick calls do.
@@ -689,9 +690,7 @@ impl Loop {
 
     /// The client of a connection that is away has ended its side. For so long it may still listen.
     pub(crate) fn expect_departed(&mut self, key: usize) {
-        if self.shared.config.request_timeout_ms > 0 {
-            self.timers.set(key, self.now_ms + LOOK_FOR_CLIENT_MS);
-        }
+        self.timers.set(key, self.now_ms + LOOK_FOR_CLIENT_MS);
     }
 
     /// A call begins on the driver's thread.
