@@ -24,7 +24,7 @@ import adyton
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
-    from wsgiref.types import StartResponse, WSGIEnvironment
+    from wsgiref.types import InputStream, StartResponse, WSGIEnvironment
 
     Query = dict[str, str]
     Answer = Callable[[WSGIEnvironment, StartResponse, Query], Iterable[bytes]]
@@ -589,6 +589,10 @@ def upload(environ: WSGIEnvironment, start_response: StartResponse, query: Query
                 parts.append(part)
         elif query["how"] == "nothing":
             parts = [b"unread"]
+        elif query["how"] == "elsewhere":
+            threading.Thread(target=read_elsewhere, args=(name, stream), daemon=True).start()
+            time.sleep(0.1)
+            parts = [b"unread"]
         else:
             parts = [stream.read()]
     except OSError:
@@ -596,6 +600,14 @@ def upload(environ: WSGIEnvironment, start_response: StartResponse, query: Query
         raise
     start_response("200 OK", [BYTES])
     return [b"".join(parts)]
+
+
+def read_elsewhere(name: str, stream: InputStream) -> None:
+    """Read a body, and note how that ended."""
+    try:
+        note(name, stream.read().decode())
+    except (OSError, RuntimeError) as error:
+        note(name, type(error).__name__)
 
 
 @add("thread")

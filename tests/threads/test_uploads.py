@@ -189,3 +189,18 @@ def test_expect(streaming: Callable[..., Site], threads: int) -> None:
         assert 100 == connection.reader.interim()
         connection.send(b"hello")
         assert b"hello" == connection.receive().body
+
+
+@THREADS
+@pytest.mark.parametrize("sent", [b"", b"hello"], ids=["nothing", "half"])
+def test_read_elsewhere(streaming: Callable[..., Site], threads: int, sent: bytes) -> None:
+    """A request that ends while another thread of the application still reads its body keeps nobody waiting."""
+    site = streaming(threads)
+    with site.server.connect() as connection:
+        connection.send(head("elsewhere", "elsewhere", "length", 10) + sent)
+        answer = connection.receive()
+        assert (b"unread", True) == (answer.body, answer.closing)
+
+        assert b"hello" == site.server.fetch("/hello").body
+        assert ["called"] == site.notes("elsewhere"), "it reads still"
+    assert len(site.wait_noted("elsewhere", "RuntimeError")) == 2

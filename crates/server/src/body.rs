@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use adyton_http1::{Chunked, Framing, Refusal};
 use adyton_sys::{clock, socket, temp};
@@ -250,6 +250,16 @@ pub struct Live {
     rate_grace_ms: u64,
     since_ms: u64,
     failed: bool,
+}
+
+/// The body of a request that has been answered; `None` while a thread of the application still reads it, which may
+/// take as long as its client likes.
+pub(crate) fn unless_read(live: &Mutex<Live>) -> Option<MutexGuard<'_, Live>> {
+    match live.try_lock() {
+        Ok(live) => Some(live),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 impl Live {

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use adyton_http1::{
     Asked, BadResponse, BodyFraming, BodySize, CHUNK_END, Framed, HeadFacts, Identity, LAST_CHUNK,
@@ -12,7 +12,7 @@ use adyton_http1::{
 use adyton_log::request::RequestId;
 use adyton_sys::{clock, socket};
 
-use crate::body::Live;
+use crate::body::{Live, unless_read};
 use crate::config::Config;
 use crate::connection::{After, Connection, Reader};
 use crate::driver::Hand;
@@ -265,9 +265,11 @@ impl<'c> Reply<'c> {
             self.date = date_now();
         }
         if let Some(live) = &self.live {
-            let mut live = live.lock().unwrap_or_else(PoisonError::into_inner);
-            self.answer.asked.keep_alive &= live.is_done();
-            live.answered();
+            let live = unless_read(live);
+            self.answer.asked.keep_alive &= live.as_ref().is_some_and(|live| live.is_done());
+            if let Some(mut live) = live {
+                live.answered();
+            }
         }
     }
 

@@ -1,10 +1,12 @@
 //! A connection's turn: it goes from phase to phase until it has to wait for its client.
 
 use std::net::SocketAddr;
+use std::sync::Mutex;
 
 use adyton_http1::{Head, Parsed};
 use adyton_sys::socket;
 
+use crate::body::{Live, unless_read};
 use crate::connection::{After, Connection, Linger, Phase, Reader, Respond};
 use crate::driver::Desk;
 use crate::errand::Errand;
@@ -365,11 +367,8 @@ fn linger(mut connection: Box<Connection>, desk: &mut Desk) -> Step {
 
 /// The live body is done when the application has read it all; else what the client still sends
 /// cannot be told from its next request.
-pub(crate) fn after_live(connection: &mut Connection, live: &std::sync::Mutex<crate::body::Live>) -> After {
-    let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if !live.is_done() {
-        return After::Linger;
-    }
+pub(crate) fn after_live(connection: &mut Connection, live: &Mutex<Live>) -> After {
+    let Some(mut live) = unless_read(live).filter(|live| live.is_done()) else { return After::Linger };
     let mut carry = live.leftover();
     carry.append(&mut connection.carry);
     connection.unparsed = !carry.is_empty();

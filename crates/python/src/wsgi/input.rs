@@ -1,6 +1,7 @@
 //! `wsgi.input` (PEP 3333, "Input and Error Streams"): the request body as a file to read.
 
 use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use adyton_server::{Body, Live, Stored};
@@ -19,8 +20,6 @@ enum Source {
     File(Stored),
     /// More on the connection, which only a blocking read brings.
     Live(Arc<Mutex<Live>>),
-    /// The request is over.
-    Over,
 }
 
 impl Source {
@@ -40,14 +39,17 @@ struct State {
     /// Bytes read from the source and not yet given away, from `at`.
     buffer: Vec<u8>,
     at: usize,
-    /// The client broke off inside its body: what the application makes of it is not the application's fault.
-    broken: bool,
 }
 
 /// The request body. Reading past its end gives `b""` for ever; after the request it is an error.
 #[pyclass(frozen, module = "adyton")]
 pub(crate) struct Input {
+    /// Kept for as long as a read takes, which is the client's affair: whoever has the interpreter must not wait for it.
     state: Mutex<State>,
+    /// The request is over.
+    over: AtomicBool,
+    /// The client broke off inside its body: what the application makes of it is not the application's fault.
+    broken: AtomicBool,
 }
 
 impl Input {
@@ -65,22 +67,28 @@ impl Input {
     pub(crate) fn begin(&self, body: Body<'_>) {
         let (source, buffer) = Source::of(body);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        (state.source, state.buffer, state.at, state.broken) = (source, buffer, 0, false);
+        *state = State { source, buffer, at: 0 };
+        self.over.store(false, Ordering::Relaxed);
+        self.broken.store(false, Ordering::Relaxed);
     }
 
     fn of(source: Source, buffer: Vec<u8>) -> Self {
-        Self { state: Mutex::new(State { source, buffer, at: 0, broken: false }) }
+        let state = Mutex::new(State { source, buffer, at: 0 });
+        Self { state, over: AtomicBool::new(false), broken: AtomicBool::new(false) }
     }
 
     /// The request is over: what the application still holds must not read somebody else's bytes.
     pub(crate) fn end(&self) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        *state = State { source: Source::Over, buffer: Vec::new(), at: 0, broken: state.broken };
+        self.over.store(true, Ordering::Relaxed);
+        // A thread that reads just now finds it so when it has read.
+        if let Ok(mut state) = self.state.try_lock() {
+            *state = State { source: Source::Memory, buffer: Vec::new(), at: 0 };
+        }
     }
 
     /// Whether the client broke off inside its body.
     pub(crate) fn is_broken(&self) -> bool {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).broken
+        self.broken.load(Ordering::Relaxed)
     }
 
     /// Runs `read` on the state, detached: it may wait for a disk or a client.
@@ -90,16 +98,18 @@ impl Input {
         read: impl FnOnce(&mut State) -> std::io::Result<R> + Send,
     ) -> PyResult<R> {
         let run = |mut state: MutexGuard<'_, State>| {
-            if matches!(state.source, Source::Over) {
-                return Err(PyRuntimeError::new_err("wsgi.input was used after its request was over"));
-            }
-            read(&mut state).map_err(|error| {
-                state.broken = matches!(state.source, Source::Live(_));
+            let is_over = || self.over.load(Ordering::Relaxed);
+            let made = if is_over() { None } else { Some(read(&mut state)) };
+            let made = made.filter(|_| !is_over()).ok_or_else(|| {
+                PyRuntimeError::new_err("wsgi.input was used after its request was over")
+            })?;
+            made.map_err(|error| {
+                self.broken.store(matches!(state.source, Source::Live(_)), Ordering::Relaxed);
                 PyOSError::new_err(error.to_string())
             })
         };
         if let Ok(state) = self.state.try_lock()
-            && matches!(state.source, Source::Memory | Source::Over)
+            && matches!(state.source, Source::Memory)
         {
             return run(state);
         }
@@ -119,7 +129,7 @@ impl State {
             self.at = 0;
         }
         match &mut self.source {
-            Source::Memory | Source::Over => Ok(false),
+            Source::Memory => Ok(false),
             Source::File(stored) => {
                 let share = u64::try_from(bytes).unwrap_or(u64::MAX);
                 Ok(stored.take(share).read_to_end(&mut self.buffer)? > 0)
