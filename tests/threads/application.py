@@ -323,12 +323,15 @@ def bursts(query: Query) -> Iterator[bytes]:
 
 @add("fresh")
 def fresh(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
-    """Yield items that are new objects each, or return them as a list."""
+    """Yield items that are new objects each, or return them as a list whose length is known."""
     del environ
+    size, count = int(query["size"]), int(query["items"])
+    items = (bytes([number % 256]) * size for number in range(count))
+    if query["as"] == "list":
+        start_response("200 OK", [BYTES, ("Content-Length", str(count * size))])
+        return list(items)
     start_response("200 OK", [BYTES])
-    size = int(query["size"])
-    items = (bytes([number % 256]) * size for number in range(int(query["items"])))
-    return list(items) if query["as"] == "list" else items
+    return items
 
 
 @add("steps")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import sysconfig
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -225,6 +225,50 @@ def test_memory(serve: Servers, tmp_path: Path, path: str, bound: str, growth_ma
 
         assert growth_max > site.server.rss() - before
     site.wait_settled()
+
+
+@pytest.mark.parametrize("threads", [1, 16])
+@pytest.mark.parametrize("kind", ["list", "generator"])
+def test_memory_of_whole_answers(serve: Servers, tmp_path: Path, threads: int, kind: str) -> None:
+    """Answers that are there at once do not fill the memory, however many wait, and each arrives whole."""
+    size, bound = 8 * MIB, 16 * MIB
+    # What is freed goes back to the kernel (mallopt(3)).
+    env = {"MALLOC_MMAP_THRESHOLD_": "131072"}
+    site = start(serve, tmp_path, threads, f"--output-bytes-max={bound}", env=env)
+    asked = target("/fresh", items=1, size=size, **{"as": kind})
+    with under_way(site.server, asked) as warm:
+        receive_all(warm)
+    before = site.server.rss()
+    with ExitStack() as stack:
+        slow = [stack.enter_context(begin(site, asked)) for _ in range(60)]
+        assert until(lambda: len(files_of(site)) >= 50, PATIENCE_S), files_of(site)
+        kept = site.server.rss() - before
+
+        assert [bytes(size)] * len(slow) == [read_on(connection) for connection in slow]
+    # The last ones may be on their way into a file.
+    assert bound + 8 * size > kept, kept
+    assert until(lambda: not files_of(site), PATIENCE_S)
+
+
+def files_of(site: Site) -> list[str]:
+    """Return the files without a name that the server has open."""
+    folder = f"/proc/{site.server.process.pid}/fd"
+    with suppress(OSError):
+        links = [os.readlink(f"{folder}/{name}") for name in os.listdir(folder)]  # noqa: PTH115, PTH208
+        return [link for link in links if link.endswith("(deleted)")]
+    return []
+
+
+def test_no_room_for_answers(serve: Servers, tmp_path: Path) -> None:
+    """An answer that can be kept nowhere is cut so that its client knows, and the others are served."""
+    site = start(serve, tmp_path, 4, "--output-bytes-max=1m", "--body-files-bytes-max=1k")
+    site.server.may_crash = True
+    asked = target("/fresh", items=1, size=8 * MIB, **{"as": "list"})
+    with begin(site, asked) as slow:
+        site.server.wait_for_log("ADY218 error: clients take their answers slowly, and one cannot be stored")
+        response = slow.receive()
+        assert slow.was_reset or not response.complete
+    assert b"hello" == site.server.fetch("/hello").body
 
 
 @pytest.mark.parametrize("kind", ["generator", "list"])

@@ -84,6 +84,8 @@ messages! {
             "The message says why."
         NOT_LOADED = 217 Error "The application could not be loaded."
             "Read the traceback."
+        ANSWER_NOT_STORED = 218 Error "The rest of an answer that its client takes slowly could not be stored; it was cut."
+            "Make room in `--temp-dir`, choose another, or raise `--body-files-bytes-max` or `--output-bytes-max`."
     }
     "Processes" {
         SERVES = 301 Info "The server has started." "Nothing."

@@ -177,13 +177,20 @@ impl Items {
                 door.begin(py, reply, BodySize::Unknown)?;
             }
             put(bytes, reply);
+            // While this waits, the item is kept by whoever else needs it, and by nobody else.
+            drop(item);
             if reply.overran() {
                 warn_if_unequal(reply);
                 return Ok(Pull::End);
             }
-            if reply.is_backed_up() {
+            // A whole answer occupies no thread: what the application has of it can go.
+            if reply.left_bytes() != Some(0) && reply.is_backed_up() {
                 if !reply.may_wait() {
                     return Ok(Pull::More);
+                }
+                if reply.hold() {
+                    let _ = Detached(reply).run(py, Reply::store);
+                    payload::give_back(py);
                 }
                 // A client that is gone shows below.
                 let _ = Detached(reply).run(py, Reply::wait_for_reader);

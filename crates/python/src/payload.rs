@@ -42,6 +42,12 @@ impl Payload for Borrowed {
         // SAFETY: `data` and `length` are those of a `bytes` object that lives as long as `self`.
         unsafe { std::slice::from_raw_parts(self.data, self.length) }
     }
+
+    fn is_kept(&self) -> bool {
+        // SAFETY: the object lives. Its count may change meanwhile, and the answer is an estimate: the application may
+        // give its reference back a moment later.
+        self.object.as_ref().is_some_and(|object| unsafe { pyo3::ffi::Py_REFCNT(object.as_ptr()) > 1 })
+    }
 }
 
 impl Drop for Borrowed {

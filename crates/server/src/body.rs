@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -27,7 +27,7 @@ pub enum Body<'c> {
     Live(Arc<Mutex<Live>>),
 }
 
-/// Disk space that bodies share.
+/// Disk space that bodies and answers share.
 #[derive(Debug)]
 pub struct Quota {
     bytes_left: AtomicU64,
@@ -45,7 +45,7 @@ impl Quota {
     }
 }
 
-/// A body in an unlinked file; its disk space is free again when this is dropped.
+/// A body, or the rest of an answer, in an unlinked file; its disk space is free again when this is dropped.
 pub struct Stored {
     file: File,
     bytes: u64,
@@ -53,6 +53,35 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// An empty file.
+    ///
+    /// # Errors
+    ///
+    /// There is no room for one.
+    pub(crate) fn new(config: &Config) -> io::Result<Self> {
+        let file = temp::unlinked(&config.temp_dir)?;
+        Ok(Self { file, bytes: 0, quota: Arc::clone(&config.body_files) })
+    }
+
+    /// Adds to its end.
+    ///
+    /// # Errors
+    ///
+    /// The disk is full, or `QuotaExceeded`: what the settings allow of it.
+    pub(crate) fn append(&mut self, data: &[u8]) -> io::Result<()> {
+        if !self.reserve(data) {
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
+        self.file.write_all(data)
+    }
+
+    /// Takes disk space for bytes that are added next.
+    fn reserve(&mut self, data: &[u8]) -> bool {
+        let is_free = self.quota.take(data.len() as u64);
+        self.bytes += if is_free { data.len() as u64 } else { 0 };
+        is_free
+    }
+
     /// Bytes of the body.
     pub fn len(&self) -> u64 {
         self.bytes
@@ -61,6 +90,12 @@ impl Stored {
     /// Whether the body has no bytes.
     pub fn is_empty(&self) -> bool {
         self.bytes == 0
+    }
+}
+
+impl AsFd for Stored {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
     }
 }
 
@@ -201,16 +236,11 @@ impl Upload {
         };
         let stored = match &mut self.file {
             Some(stored) => stored,
-            None => self.file.insert(Stored {
-                file: temp::unlinked(&config.temp_dir).map_err(complain)?,
-                bytes: 0,
-                quota: Arc::clone(&config.body_files),
-            }),
+            None => self.file.insert(Stored::new(config).map_err(complain)?),
         };
-        if !config.body_files.take(data.len() as u64) {
+        if !stored.reserve(data) {
             return Err(NO_DISK);
         }
-        stored.bytes += data.len() as u64;
         stored.file.write_all(data).map_err(complain)
     }
 

@@ -10,6 +10,7 @@ use adyton_sys::socket;
 use crate::app::Stream;
 use crate::body::{Live, Upload};
 use crate::config::Config;
+use crate::held::Held;
 use crate::output::{Flushed, Output};
 use crate::reply::Answer;
 
@@ -184,6 +185,8 @@ pub(crate) struct Respond {
     pub(crate) missed: bool,
     /// How fast the client reads.
     pub(crate) reader: Reader,
+    /// What is in memory meanwhile.
+    pub(crate) held: Option<Held>,
 }
 
 impl Respond {
@@ -199,6 +202,7 @@ impl Respond {
             pulls: 0,
             missed: false,
             reader: Reader::default(),
+            held: None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod driver;
 mod endpoints;
 mod errand;
 mod event_loop;
+mod held;
 mod output;
 pub mod prefixes;
 mod reply;

@@ -5,10 +5,13 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use adyton_sys::socket;
+
+use crate::body::Stored;
+use crate::config::Config;
 
 /// Slices given to the kernel in one call; more than a head, a body and a few chunks is rare.
 const SLICES_MAX: usize = 16;
@@ -24,6 +27,9 @@ const SEGMENT_BYTES_MIN: usize = 64 << 10;
 pub trait Payload: Send {
     /// The bytes; the same at every call.
     fn bytes(&self) -> &[u8];
+
+    /// Whether their owner keeps them, too: they take no memory for this answer alone.
+    fn is_kept(&self) -> bool;
 }
 
 /// One piece of an answer.
@@ -35,7 +41,7 @@ pub(crate) enum Segment {
     /// `bytes` of a file from `offset`, sent by the kernel.
     File {
         /// The open file.
-        file: Arc<OwnedFd>,
+        file: Arc<dyn AsFd + Send + Sync>,
         /// Where to begin.
         offset: u64,
         /// How much.
@@ -49,6 +55,14 @@ impl Segment {
             Self::Owned(bytes) => Some(bytes),
             Self::Shared(payload) => Some(payload.bytes()),
             Self::File { .. } => None,
+        }
+    }
+
+    /// What is in memory for this answer alone.
+    fn own(&self) -> Option<&[u8]> {
+        match self {
+            Self::Shared(payload) if payload.is_kept() => None,
+            other => other.memory(),
         }
     }
 
@@ -127,6 +141,44 @@ impl Output {
             queue.iter().filter_map(Segment::memory).map(|bytes| bytes.len() as u64).sum()
         });
         queued + self.tail.len() as u64
+    }
+
+    /// As [`Output::memory_bytes`], without what others keep anyway.
+    pub(crate) fn own_bytes(&self) -> u64 {
+        let queued = self
+            .queue
+            .as_ref()
+            .map_or(0, |queue| queue.iter().filter_map(Segment::own).map(|bytes| bytes.len() as u64).sum());
+        queued + self.tail.len() as u64
+    }
+
+    /// Puts what is in memory for this answer alone into a file. After an error the answer is lost.
+    ///
+    /// # Errors
+    ///
+    /// The disk is full, or what the settings allow of it.
+    pub(crate) fn spill(&mut self, config: &Config) -> io::Result<()> {
+        let mut stored = Stored::new(config)?;
+        let tail = Segment::Owned(std::mem::take(&mut self.tail));
+        let queue = std::mem::take(&mut self.queue).map_or_else(VecDeque::new, |queue| *queue);
+        let mut pieces = Vec::new();
+        for (number, segment) in queue.into_iter().chain([tail]).enumerate() {
+            let Some(bytes) = segment.own() else {
+                pieces.push(Err(segment));
+                continue;
+            };
+            let sent = if number == 0 { std::mem::take(&mut self.sent) } else { 0 };
+            let offset = stored.len();
+            stored.append(&bytes[sent..])?;
+            pieces.push(Ok((offset, stored.len() - offset)));
+        }
+        let file: Arc<dyn AsFd + Send + Sync> = Arc::new(stored);
+        let segment = |piece| match piece {
+            Ok((offset, bytes)) => Segment::File { file: Arc::clone(&file), offset, bytes },
+            Err(segment) => segment,
+        };
+        self.queue = Some(Box::new(pieces.into_iter().map(segment).collect()));
+        Ok(())
     }
 
     /// Puts a segment behind everything written so far.

@@ -17,6 +17,7 @@ use crate::config::Config;
 use crate::connection::{After, Connection, Reader};
 use crate::driver::Hand;
 use crate::event_loop::date_now;
+use crate::held::Held;
 use crate::output::{Flushed, Output, Payload, Segment};
 use crate::prefixes::NOWHERE;
 use crate::server::Shared;
@@ -106,6 +107,8 @@ pub struct Reply<'c> {
     live: Option<Arc<Mutex<Live>>>,
     /// `None` for an answer that the loop gives itself.
     hand: Option<&'c mut Hand>,
+    /// What is in memory while this thread waits for the client.
+    held: Option<Held>,
 }
 
 impl<'c> Reply<'c> {
@@ -117,7 +120,8 @@ impl<'c> Reply<'c> {
         live: Option<Arc<Mutex<Live>>>,
     ) -> Self {
         let bytes_before = answer.body_bytes;
-        Self { connection: Some(connection), answer, bytes_before, shared, date: *date, live, hand: None }
+        let connection = Some(connection);
+        Self { connection, answer, bytes_before, shared, date: *date, live, hand: None, held: None }
     }
 
     /// Lets the application have the thread while it answers.
@@ -438,17 +442,38 @@ impl<'c> Reply<'c> {
         }
     }
 
-    /// Waits until the client has taken most of what is written. To be called detached; only if [`Reply::may_wait`].
+    /// Counts what is in memory while [`Reply::wait_for_reader`] waits; tells whether it should be stored before.
+    pub fn hold(&mut self) -> bool {
+        let shared = self.shared;
+        let mut held = Held::new(&shared.output_bytes);
+        let is_too_much = held.is_too_much(self.output(), WAITING_BYTES_MAX, &shared.config);
+        self.held = Some(held);
+        is_too_much
+    }
+
+    /// Puts what is in memory into a file. To be called detached.
+    ///
+    /// # Errors
+    ///
+    /// None: a connection for which there is no room is reset.
+    pub fn store(&mut self) -> io::Result<()> {
+        let shared = self.shared;
+        if let Some(mut held) = self.held.take() {
+            held.store(self.connection(), &shared.config);
+            self.held = Some(held);
+        }
+        Ok(())
+    }
+
+    /// Waits until the client has taken most of what is written. To be called detached, after [`Reply::hold`]; only if
+    /// [`Reply::may_wait`].
     ///
     /// # Errors
     ///
     /// The client is gone, or reads more slowly than the settings allow.
     pub fn wait_for_reader(&mut self) -> io::Result<()> {
-        let held_bytes = self.output().memory_bytes();
-        let shared = self.shared;
-        shared.output_bytes.fetch_add(held_bytes, Ordering::Relaxed);
         let sent = self.send_until(PENDING_BYTES_MAX);
-        shared.output_bytes.fetch_sub(held_bytes, Ordering::Relaxed);
+        self.held = None;
         sent
     }
 

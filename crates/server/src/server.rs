@@ -270,8 +270,8 @@ pub(crate) struct Shared {
     pub(crate) crew: Crew<Http>,
     pub(crate) inboxes: Vec<Inbox>,
     pub(crate) tally: Tally,
-    /// Bytes of answers that threads hold while they wait for their clients.
-    pub(crate) output_bytes: AtomicU64,
+    /// Bytes of answers that wait for their clients.
+    pub(crate) output_bytes: Arc<AtomicU64>,
     /// Whether a clean stop was asked for, and which.
     pub(crate) stop: Asked,
     /// Threads that interrupt a call.
@@ -368,7 +368,7 @@ impl Server {
             crew,
             inboxes: parts.iter().map(|parts| Inbox::new(Arc::clone(&parts.wake))).collect(),
             tally,
-            output_bytes: AtomicU64::new(0),
+            output_bytes: Arc::default(),
             stop,
             interrupters: AtomicUsize::new(0),
             change: AtomicBool::new(false),

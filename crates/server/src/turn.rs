@@ -11,7 +11,9 @@ use crate::connection::{After, Connection, Linger, Phase, Reader, Respond};
 use crate::driver::Desk;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
+use crate::held::Held;
 use crate::output::Flushed;
+use crate::reply::PENDING_BYTES_MAX;
 use crate::serve::{TOO_SLOW, start_of};
 use crate::server::NO_KEY;
 use crate::tally::Cell;
@@ -202,11 +204,21 @@ impl Loop {
         self.guarded(key, desk, |this, desk| this.work(key, connection, desk))
     }
 
-    /// Watches how fast the client reads what is left of its answer.
+    /// Watches how fast the client reads what is left of its answer, and how much all hold that wait for theirs.
     pub(crate) fn watch_reader(&mut self, key: usize, connection: &mut Connection) {
         let reader = Reader::new(connection, self.now_ms);
-        if let Phase::Respond(respond) = &mut connection.phase {
+        let held = if let Phase::Respond(respond) = &mut connection.phase {
             respond.reader = reader;
+            respond.held.take()
+        } else {
+            None
+        };
+        let mut held = held.unwrap_or_else(|| Held::new(&self.shared.output_bytes));
+        if held.is_too_much(&connection.output, PENDING_BYTES_MAX, &self.shared.config) {
+            held.store(connection, &self.shared.config);
+        }
+        if let Phase::Respond(respond) = &mut connection.phase {
+            respond.held = Some(held);
         }
         self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.shared.config));
     }

@@ -332,6 +332,12 @@ pub fn shutdown_write(socket: impl AsFd) {
     let _ = rustix::net::shutdown(socket, Shutdown::Write);
 }
 
+/// Ends both sides of the connection, which makes an event.
+pub fn shutdown(socket: impl AsFd) {
+    // The connection may be gone already, which is the same to us.
+    let _ = rustix::net::shutdown(socket, Shutdown::Both);
+}
+
 /// Holds back what fills no packet until told otherwise (`TCP_CORK`, tcp(7)), so that a head and the file behind it
 /// leave in full packets.
 pub fn cork(socket: impl AsFd, on: bool) {

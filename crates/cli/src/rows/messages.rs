@@ -75,7 +75,8 @@ pub(super) const ROWS: &[Row] = &[
         default: "4g",
         example: "20g",
         help: "disk space for all large bodies together",
-        detail: "A request whose body would need more gets a 503, so that clients who upload cannot fill the disk.",
+        detail: "A request whose body would need more gets a 503, so that clients who upload cannot fill the disk. \
+                 Answers that clients take slowly may need some, too (`--output-bytes-max`).",
         ..GROUP
     },
     Row {

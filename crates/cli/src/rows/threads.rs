@@ -131,8 +131,10 @@ pub(super) const ROWS: &[Row] = &[
         default: "256m",
         example: "64m",
         help: "most memory of answers that wait",
-        detail: "A streamed answer waits for its client when 1 MiB of it is in memory. When those that wait hold this \
-                 much together, further ones wait at 64 KiB.",
+        detail: "A streamed answer waits for its client when 1 MiB of it is in memory. When all answers that wait hold \
+                 this much together, in one process, streamed ones wait at 64 KiB, and of others the rest is put into \
+                 files in `--temp-dir`, as far as `--body-files-bytes-max` allows. Objects that the application keeps \
+                 anyway do not count.",
         ..GROUP
     },
 ];

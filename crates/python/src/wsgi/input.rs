@@ -100,9 +100,9 @@ impl Input {
         let run = |mut state: MutexGuard<'_, State>| {
             let is_over = || self.over.load(Ordering::Relaxed);
             let made = if is_over() { None } else { Some(read(&mut state)) };
-            let made = made.filter(|_| !is_over()).ok_or_else(|| {
-                PyRuntimeError::new_err("wsgi.input was used after its request was over")
-            })?;
+            let made = made
+                .filter(|_| !is_over())
+                .ok_or_else(|| PyRuntimeError::new_err("wsgi.input was used after its request was over"))?;
             made.map_err(|error| {
                 self.broken.store(matches!(state.source, Source::Live(_)), Ordering::Relaxed);
                 PyOSError::new_err(error.to_string())

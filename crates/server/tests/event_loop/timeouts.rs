@@ -132,6 +132,10 @@ impl Payload for Large {
     fn bytes(&self) -> &[u8] {
         &self.0
     }
+
+    fn is_kept(&self) -> bool {
+        false
+    }
 }
 
 impl Drop for Large {
