@@ -86,6 +86,7 @@ messages! {
             "Read the traceback."
         ANSWER_NOT_STORED = 218 Error "The rest of an answer that its client takes slowly could not be stored; it was cut."
             "Make room in `--temp-dir`, choose another, or raise `--body-files-bytes-max` or `--output-bytes-max`."
+        THREAD_FAILED = 219 Error "The server itself failed, and its process was ended." "Report it, please."
     }
     "Processes" {
         SERVES = 301 Info "The server has started." "Nothing."

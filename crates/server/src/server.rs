@@ -1,5 +1,6 @@
 //! A server: loops, the threads that drive them and run the application, and what they share.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{JoinHandle, Thread};
@@ -393,9 +394,18 @@ impl Server {
     }
 
     /// Makes the calling thread one of the server's, until the end. `enters` says whether it may enter the
-    /// application, to which it is known as `thread`. It comes, and leaves, detached.
+    /// application, to which it is known as `thread`. It comes, and leaves, detached. A fault of our own outside any
+    /// connection's work ends the process: a loop without a thread would keep its clients waiting for ever.
     pub fn work(&self, enters: bool, thread: u64) {
-        Driver::new(&self.shared, enters, thread).work();
+        let work = || Driver::new(&self.shared, enters, thread).work();
+        if catch_unwind(AssertUnwindSafe(work)).is_err() {
+            // The panic's own message is in the log already.
+            log::write(
+                &messages::THREAD_FAILED,
+                format_args!("a thread of the server failed; the process ends"),
+            );
+            std::process::abort();
+        }
     }
 
     /// Waits until all loops have ended, and then for at most `patience` until no thread is inside the application, nor
