@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -57,10 +58,9 @@ impl Stored {
     ///
     /// # Errors
     ///
-    /// There is no room for one.
-    pub(crate) fn new(config: &Config) -> io::Result<Self> {
-        let file = temp::unlinked(&config.temp_dir)?;
-        Ok(Self { file, bytes: 0, quota: Arc::clone(&config.body_files) })
+    /// There is no room for one in `folder`.
+    pub(crate) fn new(folder: &Path, quota: &Arc<Quota>) -> io::Result<Self> {
+        Ok(Self { file: temp::unlinked(folder)?, bytes: 0, quota: Arc::clone(quota) })
     }
 
     /// Adds to its end.
@@ -236,7 +236,7 @@ impl Upload {
         };
         let stored = match &mut self.file {
             Some(stored) => stored,
-            None => self.file.insert(Stored::new(config).map_err(complain)?),
+            None => self.file.insert(Stored::new(&config.temp_dir, &config.body_files).map_err(complain)?),
         };
         if !stored.reserve(data) {
             return Err(NO_DISK);

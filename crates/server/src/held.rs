@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use adyton_log::{self as log, messages};
 use adyton_sys::socket;
 
+use crate::body::Stored;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::output::Output;
@@ -35,7 +36,8 @@ impl Held {
 
     /// Puts it into a file. A connection for which there is no room is reset.
     pub(crate) fn store(&mut self, connection: &mut Connection, config: &Config) {
-        if let Err(error) = connection.output.spill(config) {
+        let stored = Stored::new(&config.temp_dir, &config.body_files);
+        if let Err(error) = stored.and_then(|stored| connection.output.spill(stored)) {
             complain(&error, config);
             socket::reset_on_close(&connection.socket);
             socket::shutdown(&connection.socket);

@@ -11,7 +11,6 @@ use std::sync::Arc;
 use adyton_sys::socket;
 
 use crate::body::Stored;
-use crate::config::Config;
 
 /// Slices given to the kernel in one call; more than a head, a body and a few chunks is rare.
 const SLICES_MAX: usize = 16;
@@ -152,13 +151,12 @@ impl Output {
         queued + self.tail.len() as u64
     }
 
-    /// Puts what is in memory for this answer alone into a file. After an error the answer is lost.
+    /// Puts what is in memory for this answer alone into an empty file. After an error the answer is lost.
     ///
     /// # Errors
     ///
     /// The disk is full, or what the settings allow of it.
-    pub(crate) fn spill(&mut self, config: &Config) -> io::Result<()> {
-        let mut stored = Stored::new(config)?;
+    pub(crate) fn spill(&mut self, mut stored: Stored) -> io::Result<()> {
         let tail = Segment::Owned(std::mem::take(&mut self.tail));
         let queue = std::mem::take(&mut self.queue).map_or_else(VecDeque::new, |queue| *queue);
         let mut pieces = Vec::new();
@@ -329,4 +327,84 @@ fn send_file(
         return Ok(Flushed::All);
     }
     Ok(Flushed::Turn)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::body::Quota;
+
+    struct Lent(Vec<u8>, bool);
+
+    impl Payload for Lent {
+        fn bytes(&self) -> &[u8] {
+            &self.0
+        }
+
+        fn is_kept(&self) -> bool {
+            self.1
+        }
+    }
+
+    fn numbered(from: u32) -> Vec<u8> {
+        (from..from + 100_000).flat_map(u32::to_le_bytes).collect()
+    }
+
+    /// Sends until the socket is full, or all is sent.
+    fn fill(output: &mut Output, socket: &UnixStream) -> io::Result<()> {
+        while output.flush(socket.as_fd())? == Flushed::Turn {}
+        Ok(())
+    }
+
+    /// What was sent in part before it went into a file arrives whole and in order, whoever kept what of it, and whatever
+    /// is written behind it. Only what is in memory for this answer counts, and the disk space is free at the end.
+    #[test]
+    fn spilled_output_arrives() -> io::Result<()> {
+        for kept in [[false, false], [false, true], [true, false], [true, true]] {
+            let (socket, mut client) = UnixStream::pair()?;
+            socket.set_nonblocking(true)?;
+            let quota = Quota::new(4_000_000);
+            let mut output = Output::default();
+            let expected: Vec<u8> = (0..5).flat_map(|part| numbered(part * 100_000)).collect();
+            output.tail().extend_from_slice(&numbered(0));
+            for (part, kept) in (1..).zip(kept) {
+                output.push(Segment::Shared(Box::new(Lent(numbered(part * 100_000), kept))));
+            }
+            output.tail().extend_from_slice(&numbered(300_000));
+            fill(&mut output, &socket)?;
+            assert!(output.total_bytes() > 0 && output.own_bytes() >= 400_000);
+
+            output.spill(Stored::new(&std::env::temp_dir(), &quota)?)?;
+
+            assert_eq!(0, output.own_bytes());
+            let kept_bytes: u64 = kept.iter().map(|&kept| if kept { 400_000 } else { 0 }).sum();
+            assert_eq!(kept_bytes, output.memory_bytes());
+            output.tail().extend_from_slice(&numbered(400_000));
+            let reader = std::thread::spawn(move || {
+                let mut bytes = vec![0; 2_000_000];
+                client.read_exact(&mut bytes).map(|()| bytes)
+            });
+            while !output.is_empty() {
+                fill(&mut output, &socket)?;
+            }
+            let received = reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
+            assert!(expected == received?, "{kept:?}");
+            assert!(Stored::new(&std::env::temp_dir(), &quota)?.append(&vec![0; 4_000_000]).is_ok());
+        }
+        Ok(())
+    }
+
+    /// Nobody gets more of the disk than there is for all.
+    #[test]
+    fn disk_space_has_a_bound() -> io::Result<()> {
+        let mut output = Output::default();
+        output.tail().extend_from_slice(&numbered(0));
+        let stored = Stored::new(&std::env::temp_dir(), &Quota::new(399_999))?;
+
+        assert_eq!(Some(io::ErrorKind::QuotaExceeded), output.spill(stored).err().map(|error| error.kind()));
+        Ok(())
+    }
 }
