@@ -103,6 +103,7 @@ fn of_sample(sample: &Sample) -> Value {
         "queue_length": sample.get(Cell::QueueLength),
         "queue_wait_mean_us": mean_us(waits, waited_us),
         "interpreter_wait_mean_us": mean_us(attaches, attached_us),
+        "interpreter_wait_us": attached_us,
         "body_bytes": sample.get(Cell::BodyBytes),
     })
 }

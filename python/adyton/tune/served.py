@@ -31,6 +31,19 @@ class ServeError(Exception):
 
 
 @dataclass(frozen=True)
+class Waits:
+    """What requests have waited for the interpreter, until some moment."""
+
+    requests: int
+    waited_s: float
+    """All of them together: one may wait several times, and several that come at once wait once."""
+
+    def for_each_since(self, before: Waits) -> float:
+        """Returns what a request has waited since then, on average, in seconds."""
+        return (self.waited_s - before.waited_s) / max(1, self.requests - before.requests)
+
+
+@dataclass(frozen=True)
 class Served:
     """A server at work."""
 
@@ -44,9 +57,10 @@ class Served:
         status: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
         return status
 
-    def interpreter_wait_s(self) -> float:
-        """Returns what requests have waited for the interpreter until now, on average."""
-        return float(self.status()["total"]["interpreter_wait_mean_us"] / 1e6)
+    def interpreter_waits(self) -> Waits:
+        """Returns how many requests there were until now, and what they have waited for the interpreter."""
+        total = self.status()["total"]
+        return Waits(total["requests"], total["interpreter_wait_us"] / 1e6)
 
     def memory(self) -> tuple[int, int]:
         """Returns the bytes that do not grow with the number of workers, and those of one worker alone."""
