@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adyton._command import uninterrupted
@@ -18,8 +19,21 @@ ADYTON = (sys.executable, "-m", "adyton")
 """Our command line, whatever is on the path."""
 
 
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""The file to which a job of GitHub's adds the report of each run."""
+
+
 class BenchError(Exception):
     """``adyton bench`` has no report: it says why."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A run of ``adyton bench`` that has ended."""
+
+    report: dict[str, Any]
+    said: str
+    """What it said beside it: conditions of ``--fail-if`` that hold."""
 
 
 def bench(url: str, options: Sequence[str]) -> dict[str, Any]:
@@ -27,19 +41,23 @@ def bench(url: str, options: Sequence[str]) -> dict[str, Any]:
 
     Raises :class:`BenchError` when the server does not answer.
     """
-    return bench_together([(url, options)])[0]
+    return bench_together([(url, options)])[0].report
 
 
-def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[dict[str, Any]]:
+def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[Done]:
     """Runs several at the same time, each with its URL and its options; as :func:`bench`."""
     pipe = subprocess.PIPE
+    # The report of such a run is a part of another one, and no result of the job's.
+    variables = {name: value for name, value in os.environ.items() if name != SUMMARY}
     started: list[subprocess.Popen[str]] = []
     try:
         for url, options in runs:
             command = [*ADYTON, "bench", url, *options, "--json"]
             with uninterrupted():
                 started.append(
-                    subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)  # noqa: S603 - our own program
+                    subprocess.Popen(  # noqa: S603 - our own program
+                        command, env=variables, stdout=pipe, stderr=pipe, text=True
+                    )
                 )
         said = [process.communicate() for process in started]
     finally:
@@ -50,7 +68,7 @@ def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[dict[str, 
     for out, error in said:
         if not out:
             raise BenchError(error.strip())
-    return [json.loads(out) for out, _ in said]
+    return [Done(json.loads(out), error) for out, error in said]
 
 
 def free_port() -> int:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import pytest
 
-from adyton._runs import ADYTON, BenchError, bench
+from adyton._runs import ADYTON, BenchError, bench_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,8 @@ class Serve(Protocol):
 class Bench(Protocol):
     """Runs ``adyton bench URL`` with its options as keywords, and returns the report as it is in JSON.
 
-    Fails the test when an answer is not right.
+    Fails the test when an answer is not right, when a condition of ``fail_if`` holds, and when ``find_rate``
+    finds no rate.
     """
 
     def __call__(self, url: str, **options: object) -> dict[str, Any]:
@@ -119,15 +120,26 @@ class _Server:
 
 
 def _bench(url: str, **options: object) -> dict[str, Any]:
+    if "debug" in options:
+        pytest.fail("debug shows an exchange and measures nothing: use the command line", pytrace=False)
     try:
-        report = bench(url, tuple(_flags(options)))
+        done = bench_together([(url, tuple(_flags(options)))])[0]
     except BenchError as error:
         pytest.fail(str(error), pytrace=False)
-    wrong = [reason["why"] for reason in report["invalid"] if reason["gate"] in _OF_ANSWERS]
+    wrong = [*_wrong(done.report), *(done.said.splitlines() if "fail_if" in options else ())]
     if wrong:
-        errors = [f"{cause}: {count}" for cause, count in report["errors"].items()]
-        pytest.fail("\n".join([url, *wrong, *errors]), pytrace=False)
-    return report
+        pytest.fail("\n".join([url, *wrong]), pytrace=False)
+    return done.report
+
+
+def _wrong(report: dict[str, Any]) -> list[str]:
+    """What is wrong with the answers."""
+    if "steps" in report:
+        # Of a search only the names of gates are told.
+        wrong = [gate for gate in report["invalid"] if gate in _OF_ANSWERS]
+        return wrong if report["rate"] else [*wrong, f"{report['condition']} holds at no rate"]
+    wrong = [reason["why"] for reason in report["invalid"] if reason["gate"] in _OF_ANSWERS]
+    return wrong and [*wrong, *(f"{cause}: {count}" for cause, count in report["errors"].items())]
 
 
 def _flags(options: dict[str, object]) -> Iterator[str]:

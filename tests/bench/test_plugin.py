@@ -26,31 +26,52 @@ def test_no_application(adyton_serve):
     adyton_serve("nowhere.py")
 """
 
+CONDITIONS = """
+QUICK = {{"connections": 4, "duration": "300ms", "warm_up": "100ms"}}
+
+def test_condition_that_holds(adyton_bench):
+    adyton_bench({liar!r}, **QUICK, fail_if=["p50>1us", "rate>1e9"])
+
+def test_condition_that_does_not(adyton_bench):
+    adyton_bench({liar!r}, **QUICK, fail_if="p50>1000s")
+
+def test_no_rate(adyton_bench):
+    adyton_bench({liar!r}, **QUICK, find_rate="p50<1us")
+
+def test_debug(adyton_bench):
+    adyton_bench({liar!r}, debug=True)
+"""
+
+
+def run(folder: Path, tests: str) -> str:
+    """Run tests with our fixtures, as in a job of GitHub's; return what pytest says."""
+    (folder / "test_it.py").write_text(tests)
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder / "test_it.py"))
+    variables = environment(None) | {"GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, check=False, cwd=folder, env=variables
+    )
+    return done.stdout
+
 
 def test_plugin(tmp_path: Path) -> None:
     """With our fixtures a test fails when an answer is not right, and when the server does not start."""
     with liar("bad-gateway") as url:
-        (tmp_path / "test_it.py").write_text(PLUGIN_TESTS.format(application=str(APPLICATION), liar=url))
-        command = (
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            str(tmp_path / "test_it.py"),
-        )
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-            cwd=tmp_path,
-            env=environment(None),
-        )
+        said = run(tmp_path, PLUGIN_TESTS.format(application=str(APPLICATION), liar=url))
 
-    assert "2 failed, 1 passed" in done.stdout
-    assert "requests had no right answer" in done.stdout
-    assert "the server does not start" in done.stdout
-    assert "nowhere" in done.stdout
+    assert "2 failed, 1 passed" in said
+    assert "requests had no right answer" in said
+    assert "the server does not start" in said
+    assert "nowhere" in said
+    assert not (tmp_path / "summary.md").exists(), "a smoke test is no result of the job's"
+
+
+def test_conditions(tmp_path: Path) -> None:
+    """A condition that holds fails the test, as a rate does that is not found; what cannot be is said."""
+    with liar("honest") as url:
+        said = run(tmp_path, CONDITIONS.format(liar=url))
+
+    assert "3 failed, 1 passed" in said
+    assert "failed, because p50>1us" in said
+    assert "p50<1us holds at no rate" in said
+    assert "debug shows an exchange and measures nothing" in said

@@ -250,7 +250,7 @@ def bench(runs: Sequence[tuple[str, bytes, tuple[str, ...]]], seats: Seats) -> l
             own = ("--expect-body", str(expected), "--deadline", f"{DEADLINE_S:.0f}s")
             checked.append((url, (*options, *own, "-t", str(threads_of(options, seats)))))
         try:
-            return bench_together(checked)
+            return [done.report for done in bench_together(checked)]
         except BenchError as error:
             raise PeerError(str(error)) from error
 
