@@ -8,7 +8,8 @@ from adyton._core import main as run
 
 def main() -> int:
     """Runs the command line of this process and returns its exit status."""
-    color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    # Empty counts as unset (no-color.org).
+    color = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     return run(sys.argv[1:], color)
 
 

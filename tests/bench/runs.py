@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -22,10 +23,10 @@ QUICK = ("-c", "8", "-d", "1s", "--warm-up", "200ms")
 
 
 @contextmanager
-def liar(kind: str) -> Iterator[str]:
+def liar(kind: str, *words: str) -> Iterator[str]:
     """Start a server that lies in one way; give its URL."""
     with subprocess.Popen(
-        [sys.executable, str(LIARS), kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, str(LIARS), kind, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -35,10 +36,21 @@ def liar(kind: str) -> Iterator[str]:
             process.stdin.close()
 
 
-def run(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, cwd: Path | None = None, variables: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run `adyton bench` to its end."""
     command = (sys.executable, "-m", "adyton", "bench", *words)
-    return subprocess.run(command, capture_output=True, text=True, timeout=90, check=False, cwd=cwd)
+    env = {name: value for name, value in os.environ.items() if name != "GITHUB_STEP_SUMMARY"}
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+        cwd=cwd,
+        env=env | (variables or {}),
+    )
 
 
 def bench(*words: str) -> dict[str, Any]:
@@ -64,3 +76,8 @@ def wrong(report: dict[str, Any]) -> int:
 def gates(report: dict[str, Any]) -> set[str]:
     """Return which gates have failed."""
     return {reason["gate"] for reason in report["invalid"]}
+
+
+def reasons(report: dict[str, Any]) -> list[str]:
+    """Return why the figures must not be used, in sentences."""
+    return [reason["why"] for reason in report["invalid"]]

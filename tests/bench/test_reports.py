@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import html
 import json
+import os
+import pty
 import re
 import subprocess
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from bench.runs import APPLICATION, QUICK, bench, liar, run
 from bench.schema import faults
@@ -119,11 +125,9 @@ def test_baseline(serve: Servers, tmp_path: Path) -> None:
     server = serve(APPLICATION)
     url = f"http://127.0.0.1:{server.port}/"
     missing = run(url, "--baseline", "none")
-    kept = tmp_path / ".adyton-bench" / "main.json"
-    kept.parent.mkdir()
-    report = bench(url, *QUICK)
-    kept.write_text(json.dumps(report | {"invalid": [], "rate": report["rate"] * 4}))
+    kept = keep(tmp_path, report := bench(url, *QUICK), rate=report["rate"] * 4)
     compared = run(url, *QUICK, "--baseline", "main", cwd=tmp_path)
+    as_json = run(url, *QUICK, "--baseline", "main", "--json", cwd=tmp_path)
     kept.write_text(json.dumps(report | {"invalid": [{"gate": "answers", "why": ""}]}))
     invalid = run(url, *QUICK, "--baseline", "main", cwd=tmp_path)
 
@@ -133,3 +137,105 @@ def test_baseline(serve: Servers, tmp_path: Path) -> None:
     if compared.returncode == 0:
         assert 0.02 < float(found(r"requests/s +\S+ +\S+ +(\S+)", compared.stdout)) < 1
         assert "too few seconds" in compared.stdout
+    assert ("too few seconds" in as_json.stderr) == (json.loads(as_json.stdout)["invalid"] == [])
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--rate", "100"), "The loop: closed then, 100 requests/s (constant) now"),
+        (("-c", "9"), "Connections: 8 then, 9 now"),
+        (("-k=off",), "Connections: kept alive then, one for each request now"),
+        (("--pipeline", "2"), "Requests at once: 1 then, 2 now"),
+        (("-X", "HEAD"), "The method: GET then, HEAD now"),
+        (
+            ("--slow-readers", "2", "--slow-rate", "100"),
+            "Slow clients: none then, 2 readers at 100 bytes/s now",
+        ),
+    ],
+)
+def test_baseline_of_another_load(serve: Servers, tmp_path: Path, words: tuple[str, ...], why: str) -> None:
+    """What was asked for in another way is not compared with, in no form, and nothing is measured."""
+    url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
+    keep(tmp_path, bench(url, *QUICK))
+    done = run(url, *QUICK, *words, "--baseline", "main", cwd=tmp_path)
+    as_json = run(url, *QUICK, *words, "--baseline", "main", "--json", cwd=tmp_path)
+    elsewhere = run(f"{url}?other", *QUICK, "--baseline", "main", cwd=tmp_path)
+
+    for each in (done, as_json, elsewhere):
+        assert "it cannot be compared, for it is of another load. " in each.stderr
+        assert (2, "") == (each.returncode, each.stdout)
+    assert why in done.stderr
+    assert why in as_json.stderr
+    assert f"The URL: {url} then, {url}?other now" in elsewhere.stderr
+
+
+def keep(folder: Path, report: dict[str, Any], **others: object) -> Path:
+    """Keep a report as --save does; return its file."""
+    kept = folder / ".adyton-bench" / "main.json"
+    kept.parent.mkdir()
+    kept.write_text(json.dumps(report | {"invalid": []} | others))
+    return kept
+
+
+def test_save(serve: Servers, tmp_path: Path) -> None:
+    """What one run saves is the baseline of the next; an invalid one is not kept."""
+    url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
+    saved = run(url, *QUICK, "--save", "main", cwd=tmp_path)
+    # A busy machine makes runs invalid.
+    for _ in range(5):
+        if saved.returncode == 0:
+            break
+        assert not (tmp_path / ".adyton-bench").exists()
+        saved = run(url, *QUICK, "--save", "main", cwd=tmp_path)
+    compared = run(url, *QUICK, "--baseline", "main", cwd=tmp_path)
+
+    if saved.returncode == 0:
+        report = json.loads((tmp_path / ".adyton-bench" / "main.json").read_text())
+        assert [] == faults(report, "bench")
+        assert f"{report['rate']:,.1f}" in saved.stdout
+        assert ("too few seconds" in compared.stdout) == (compared.returncode == 0)
+
+
+def test_summary_of_a_job(serve: Servers, tmp_path: Path) -> None:
+    """In a job of GitHub's the Markdown of each run is added to the summary of the job."""
+    url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
+    summary, file = tmp_path / "summary.md", tmp_path / "report.md"
+    summary.write_text("# What was before\n")
+    for _ in range(2):
+        run(url, *QUICK, "-o", str(file), variables={"GITHUB_STEP_SUMMARY": str(summary)})
+    added = summary.read_text().split("### GET ")
+
+    assert "# What was before\n" == added[0]
+    assert 3 == len(added)
+    assert file.read_text() == f"### GET {added[2]}"
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_colored"), [({}, True), ({"NO_COLOR": ""}, True), ({"NO_COLOR": "1"}, False)]
+)
+def test_terminal(serve: Servers, variables: dict[str, str], is_colored: bool) -> None:  # noqa: FBT001 - a row of a table
+    """On a terminal the run shows itself, with the rate and the times, and the report is bold.
+
+    Not with NO_COLOR, if that is not empty (no-color.org).
+    """
+    url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
+    ours, theirs = pty.openpty()
+    command = (sys.executable, "-m", "adyton", "bench", url, "-c", "8", "-d", "2s", "--warm-up", "1s")
+    without = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env=without | {"TERM": "xterm"} | variables
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        # Linux says EIO when the last one who has the terminal is gone.
+        with contextlib.suppress(OSError):
+            while data := os.read(ours, 4096):
+                shown += data
+        os.close(ours)
+    text = shown.decode()
+
+    assert 0 <= process.returncode <= 1
+    assert is_colored == ("\x1b[1" in text)
+    assert is_colored == bool(re.search(r"\r\x1b\[Kwarm-up, \d s left", text))
+    assert is_colored == bool(re.search(r"\x1b\[K +\d s +\d+ requests/s .*[▁▂▃▄▅▆▇█].* \d+ right", text))

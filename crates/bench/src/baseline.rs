@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::plan::{self, Plan};
 use crate::random::Random;
 use crate::report::{Report, float};
 
@@ -10,11 +11,42 @@ use crate::report::{Report, float};
 pub struct Baseline {
     schema: String,
     invalid: Vec<serde::de::IgnoredAny>,
+    asked: Asked,
+    urls: Vec<Target>,
+    slow: Vec<Slow>,
     rate: f64,
     service: Times,
     response: Option<Times>,
     series: Vec<Count>,
     server: Option<Cpu>,
+}
+
+/// What was asked then, as far as it decides what the figures are.
+#[derive(Clone, Debug, Deserialize)]
+struct Asked {
+    url: String,
+    method: String,
+    connections: u32,
+    keep_alive: bool,
+    pipeline: u32,
+    load: String,
+    rate: Option<f64>,
+}
+
+/// One of several URLs.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Target {
+    url: String,
+    method: String,
+    weight: u32,
+}
+
+/// Slow clients of one kind.
+#[derive(Clone, Debug, Deserialize)]
+struct Slow {
+    kind: String,
+    clients: u32,
+    bytes_per_second: u64,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -78,6 +110,28 @@ impl Baseline {
         Ok(baseline)
     }
 
+    /// Whether a plan asks for what was asked for then: figures of another load say nothing of the server.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: in what they differ.
+    pub fn check(&self, plan: &Plan) -> Result<(), String> {
+        let asked = &self.asked;
+        let rows = [
+            ("The URL", asked.url.clone(), plan.url.to_string()),
+            ("The method", asked.method.clone(), plan.method.clone()),
+            ("The list of URLs", list(&self.urls), list(&targets(plan))),
+            ("Connections", asked.connections.to_string(), plan.connections.to_string()),
+            ("Connections", kept(asked.keep_alive).to_owned(), kept(plan.keep_alive).to_owned()),
+            ("Requests at once", asked.pipeline.to_string(), plan.pipeline.to_string()),
+            ("The loop", offered(&asked.load, asked.rate), offered(plan.load.word(), plan.load.rate())),
+            ("Slow clients", slow(&self.slow), slow(&slow_clients(plan))),
+        ];
+        rows.iter().find(|(_, before, now)| before != now).map_or(Ok(()), |(what, before, now)| {
+            Err(format!("it cannot be compared, for it is of another load. {what}: {before} then, {now} now"))
+        })
+    }
+
     /// Compares a report with this one; `None` when its figures must not be used.
     pub fn compare(&self, report: &Report) -> Option<Comparison> {
         if !report.is_valid() {
@@ -99,6 +153,46 @@ impl Baseline {
         let present = whole(report.series.iter().map(|second| float(second.right)).collect());
         Some(Comparison { rows, rate_between: ratio_between(&earlier, &present) })
     }
+}
+
+fn kept(is_kept: bool) -> &'static str {
+    if is_kept { "kept alive" } else { "one for each request" }
+}
+
+fn offered(load: &str, rate: Option<f64>) -> String {
+    rate.map_or_else(|| "closed".to_owned(), |rate| format!("{rate} requests/s ({load})"))
+}
+
+fn targets(plan: &Plan) -> Vec<Target> {
+    let of = |target: &plan::Target| Target {
+        url: target.url.to_string(),
+        method: target.method.clone(),
+        weight: target.weight,
+    };
+    plan.targets.iter().map(of).collect()
+}
+
+fn list(targets: &[Target]) -> String {
+    let lines: Vec<String> =
+        targets.iter().map(|target| format!("{} {} {}", target.weight, target.method, target.url)).collect();
+    if lines.is_empty() { "none".to_owned() } else { lines.join(", ") }
+}
+
+fn slow_clients(plan: &Plan) -> Vec<Slow> {
+    let bytes_per_second = plan.slow.bytes_per_second;
+    [("readers", plan.slow.readers), ("senders", plan.slow.senders)]
+        .into_iter()
+        .filter(|(_, clients)| *clients > 0)
+        .map(|(kind, clients)| Slow { kind: kind.to_owned(), clients, bytes_per_second })
+        .collect()
+}
+
+fn slow(sides: &[Slow]) -> String {
+    let texts: Vec<String> = sides
+        .iter()
+        .map(|side| format!("{} {} at {} bytes/s", side.clients, side.kind, side.bytes_per_second))
+        .collect();
+    if texts.is_empty() { "none".to_owned() } else { texts.join(", ") }
 }
 
 impl Row {

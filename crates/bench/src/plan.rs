@@ -77,6 +77,25 @@ pub enum Load {
     },
 }
 
+impl Load {
+    /// What it is called: `closed`, `constant` or `poisson`.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open { arrivals: Arrivals::Constant, .. } => "constant",
+            Self::Open { arrivals: Arrivals::Poisson, .. } => "poisson",
+        }
+    }
+
+    /// Requests a second that are due; none in a closed loop.
+    pub(crate) fn rate(self) -> Option<f64> {
+        match self {
+            Self::Closed => None,
+            Self::Open { rate, .. } => Some(rate),
+        }
+    }
+}
+
 /// Clients beside the load that are slow by intent, and count into no figure of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slow {

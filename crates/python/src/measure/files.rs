@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use adyton_bench::{Baseline, Report};
+use adyton_bench::{Baseline, Plan, Report};
 
 use super::{BAD, Wrong, json};
 
@@ -71,10 +71,15 @@ fn kept_path(name: &str) -> PathBuf {
     Path::new(KEPT).join(format!("{name}.json"))
 }
 
-pub(super) fn kept(name: &str) -> Result<Baseline, String> {
+/// A report that was kept, if the plan asks for the same.
+pub(super) fn kept(name: &str, plan: &Plan) -> Result<Baseline, String> {
     let path = kept_path(name);
     let text = std::fs::read_to_string(&path);
     let text =
         text.map_err(|error| format!("--baseline {name}: {}: {error}; --save keeps one", path.display()))?;
-    Baseline::from_json(&text).map_err(|why| format!("--baseline {name}: {}: {why}", path.display()))
+    let baseline = Baseline::from_json(&text).and_then(|baseline| {
+        baseline.check(plan)?;
+        Ok(baseline)
+    });
+    baseline.map_err(|why| format!("--baseline {name}: {}: {why}", path.display()))
 }

@@ -44,7 +44,8 @@ fn try_bench(bench: &Bench, live: bool) -> Result<u8, Wrong> {
     plan::check_search(bench).map_err(usage)?;
     let forms = bench.output.iter().map(|path| Ok((path.as_path(), files::Form::of(path)?)));
     let forms = forms.collect::<Result<Vec<_>, String>>().map_err(usage)?;
-    let baseline = bench.baseline.as_deref().map(files::kept).transpose().map_err(usage)?;
+    let baseline =
+        bench.baseline.as_deref().map(|name| files::kept(name, &plan)).transpose().map_err(usage)?;
     if bench.debug {
         for (request, answer) in adyton_bench::exchanges(&plan).map_err(|message| (message, BAD))? {
             print(&[shown("> ", &request), shown("< ", &answer)].concat());
@@ -65,10 +66,10 @@ fn try_bench(bench: &Bench, live: bool) -> Result<u8, Wrong> {
         files::write(path, &form.render(&report))?;
     }
     files::summarize(&report)?;
-    if let Some(comparison) = baseline.and_then(|baseline| baseline.compare(&report))
-        && !bench.json
-    {
-        print(&compared(&comparison));
+    if let Some(comparison) = baseline.and_then(|baseline| baseline.compare(&report)) {
+        let text = compared(&comparison);
+        // With JSON there is room for people beside it only.
+        if bench.json { eprint!("{text}") } else { print(&text) }
     }
     let mut status = if report.is_valid() { GOOD } else { BAD };
     if let (Some(name), true) = (&bench.save, report.is_valid()) {
@@ -123,8 +124,8 @@ fn find(
     let found = found.map_err(failed)?;
     let text = match found.rate {
         _ if is_json => json(found.to_json()),
+        _ if !found.invalid.is_empty() => format!("\nINVALID: {}\n", found.invalid.join(", ")),
         None => format!("\n{condition} holds at no rate that was tried\n"),
-        Some(_) if !found.invalid.is_empty() => format!("\nINVALID: {}\n", found.invalid.join(", ")),
         Some(rate) => format!("\n{condition} holds up to {rate:.0} requests/s\n"),
     };
     print(&text);
