@@ -1,5 +1,7 @@
 """A server that does not do what its answers say, in the way that its first argument names.
 
+A second argument says when a stall begins, in seconds from the first request.
+
 Prints the port at which it listens. Ends when its standard input does.
 """
 
@@ -19,11 +21,15 @@ if TYPE_CHECKING:
 
 RIGHT = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nHello World!"
 BAD_GATEWAY = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\nHello World!"
-STALL_FROM_S, STALL_S = 2.5, 1.0
+STALL_FROM_S = float(sys.argv[2]) if len(sys.argv) > 2 else 2.5
+STALL_S = 1.0
+QUEUED_S = 0.005
 
 _numbers = itertools.count(1)
 _first_at: list[float] = []
 _hits = [0.0]
+_lock = threading.Lock()
+_free_at = [0.0]
 
 
 def age() -> float:
@@ -58,6 +64,18 @@ def gets_slower() -> bytes:
     return RIGHT
 
 
+def queued() -> bytes:
+    """Answer one after the other, each 5 ms after the last: 200 a second, and who comes faster waits longer.
+
+    When each is due is settled as it comes, so that a busy machine makes answers late, but not fewer.
+    """
+    with _lock:
+        _free_at[0] = max(time.monotonic(), _free_at[0]) + QUEUED_S
+        due = _free_at[0]
+    time.sleep(max(0.0, due - time.monotonic()))
+    return RIGHT
+
+
 def slow() -> bytes:
     """Answer right, but take 300 ms on average."""
     time.sleep(random.uniform(0.2, 0.4))
@@ -89,6 +107,7 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "stalls": stalls,
     "hangs": hangs,
     "gets-slower": gets_slower,
+    "queued": queued,
     "slow": slow,
     "never": never,
     "differs": lambda: RIGHT.replace(b"Hello", b"%05d" % next(_numbers)),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from adyton.compare.running import seated
 
-from bench.runs import APPLICATION, LIARS, NOISE, QUICK, bench, gates, liar, run, wrong
+from bench.runs import APPLICATION, LIARS, NOISE, QUICK, bench, gates, liar, reasons, run, wrong
 from bench.schema import faults
 from support.server import until
 
@@ -160,6 +160,17 @@ def test_stall() -> None:
     assert opened["response"]["p90_us"] > 2 * opened["service"]["p90_us"]
 
 
+@pytest.mark.parametrize("words", [(), ("--rate", "200")])
+@pytest.mark.parametrize("from_s", ["1.2", "1.5", "1.8"])
+def test_stall_in_any_phase(from_s: str, words: tuple[str, ...]) -> None:
+    """A second without answers is named wherever it lies, also across two seconds, and in a short run."""
+    with liar("stalls", from_s) as url:
+        report = bench(url, "-c", "4", "-d", "3s", "--warm-up", "100ms", *words)
+
+    assert any(why.startswith("for ") and "there was no right answer" in why for why in reasons(report))
+    assert 900 < report["longest_lull_ms"] < 3_000
+
+
 @pytest.mark.parametrize("words", [(), ("--rate", "100")])
 def test_hangs(words: tuple[str, ...]) -> None:
     """A stall that lasts until the end is seen, although nothing has happened any more."""
@@ -171,12 +182,34 @@ def test_hangs(words: tuple[str, ...]) -> None:
     assert report["oldest_in_flight_ms"] > 3_000
 
 
-def test_gets_slower() -> None:
-    """A server that gets slower has no steady state."""
+@pytest.mark.parametrize("words", [(), ("--rate", "100"), ("--rate", "100", "--arrivals", "poisson")])
+def test_gets_slower(words: tuple[str, ...]) -> None:
+    """A server that gets slower has no steady state, also where its rate is that of the requests."""
     with liar("gets-slower") as url:
-        report = bench(url, "-c", "4", "-d", "6s", "--warm-up", "100ms")
+        report = bench(url, "-c", "8", "-d", "6s", "--warm-up", "100ms", *words)
 
     assert "steady" in gates(report)
+
+
+def test_less_than_is_due() -> None:
+    """A server that answers fewer than are due is named, even if each of them has found a connection."""
+    with liar("queued") as url:
+        report = bench(
+            url, "-c", "1000", "-d", "2s", "--warm-up", "100ms", "--rate", "600", "--timeout", "1m"
+        )
+
+    assert 0 == report["never_sent"]
+    assert "late" in gates(report)
+    assert any(why.startswith("600 requests/s were due, and ") for why in reasons(report))
+
+
+def test_nothing_is_due_behind_the_last() -> None:
+    """With a number of requests none is due once all of them are sent, however long the last one takes."""
+    with liar("slow") as url:
+        report = bench(url, "-c", "100", "-n", "200", "--warm-up", "0", "--rate", "250")
+
+    assert (200, 0) == (report["counts"]["sent"], report["never_sent"])
+    assert "late" not in gates(report)
 
 
 def test_generator_that_waits_for_its_cpu() -> None:
@@ -288,18 +321,37 @@ def test_sample(serve: Servers) -> None:
     assert 300 < wrong_lengths["counts"]["wrong_body"] < 340
 
 
-def test_find_rate(serve: Servers) -> None:
-    """Of eight connections that are answered every 20 ms, no more than 400 requests a second can come."""
-    server = serve(APPLICATION)
-    url = f"http://127.0.0.1:{server.port}/sleep"
-    done = run(url, *QUICK, "--find-rate", "p90<100ms", "--json")
+def test_find_rate() -> None:
+    """Of a server that answers 200 requests a second, whoever comes faster waits longer and longer."""
+    with liar("queued") as url:
+        done = run(url, *QUICK, "--find-rate", "p90<30ms", "--json")
     found_rate = json.loads(done.stdout)
 
     assert [] == faults(found_rate, "bench-find")
-    assert 0 < len(found_rate["steps"]) <= 16
-    assert found_rate["steps"][-1]["held"] or found_rate["rate"] is None
-    assert found_rate["rate"] is None or 50 < found_rate["rate"] < 420
-    assert done.returncode == (0 if found_rate["rate"] and not found_rate["invalid"] else 1)
+    assert 0 < len(found_rate["steps"]) <= 17
+    assert 150 < found_rate["rate"] < 215
+    assert found_rate["steps"][-1]["held"]
+    assert done.returncode == (1 if found_rate["invalid"] else 0)
+
+
+def test_find_rate_of_something_else() -> None:
+    """Where the load may be what fails, a rate is tried again, and what is found is not the server's."""
+    burn = (sys.executable, "-c", "while True: pass")
+    with contextlib.ExitStack() as stack:
+        with seated(frozenset({min(CPUS)})):
+            url = stack.enter_context(liar("honest"))
+        with seated(frozenset({max(CPUS)})):
+            for _ in range(8):
+                burner = stack.enter_context(subprocess.Popen(burn))
+                stack.callback(burner.kill)
+            quick = ("-c", "8", "-d", "200ms", "--warm-up", "50ms", "--find-rate", "p99<50us")
+            done = run(url, *quick, "--json")
+    found_rate = json.loads(done.stdout)
+
+    assert [] == faults(found_rate, "bench-find")
+    assert {"generator", "foreign-load"} & set(found_rate["invalid"])
+    assert found_rate["steps"][0]["rate"] == found_rate["steps"][1]["rate"]
+    assert 1 == done.returncode
 
 
 def test_interrupted() -> None:

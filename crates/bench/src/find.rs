@@ -23,6 +23,12 @@ const CONFIRMATIONS_MAX: usize = 4;
 /// Gates that say something of the server, and so of the rate; the others speak of this program and the machine.
 const SERVERS_GATES: [&str; 4] = ["answers", "hits", "late", "listen-queue"];
 
+/// Gates that say that a rate may have failed for want of something that is not the server's.
+const OTHERS_GATES: [&str; 4] = ["generator", "own-limits", "steal", "foreign-load"];
+
+/// A rate that may have failed so is tried so often.
+const TRIES: usize = 2;
+
 /// One rate that was tried.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
@@ -51,12 +57,22 @@ pub struct Found {
     pub steps: Vec<Step>,
     /// The highest rate that held, and held once more; none when none did.
     pub rate: Option<f64>,
-    /// Gates that failed when it did so, and say that the figure must not be used; those of
-    /// [`Report::invalid`](crate::Report).
+    /// Gates that say that the figure must not be used: those that failed when it held, and those for which a higher
+    /// rate may have failed although the server could do it; those of [`Report::invalid`](crate::Report).
     pub invalid: Vec<&'static str>,
 }
 
 impl Found {
+    /// Notes the gates of the last step, of these kinds.
+    fn note(&mut self, kinds: impl Fn(&&str) -> bool) {
+        let gates = self.steps.last().map_or_else(Vec::new, |step| step.gates.clone());
+        for gate in gates.into_iter().filter(kinds) {
+            if !self.invalid.contains(&gate) {
+                self.invalid.push(gate);
+            }
+        }
+    }
+
     /// As JSON, on several lines.
     ///
     /// # Errors
@@ -93,7 +109,7 @@ pub fn find_rate(
     let (mut low, mut high) = (0.0, capacity * 2.0);
     let mut rate = capacity / 2.0;
     while found.steps.len() < STEPS_MAX && rate >= 1.0 && !stop() {
-        if attempt(plan, condition, rate, stop, &mut found, on_step)? {
+        if attempts(plan, condition, rate, stop, &mut found, on_step)? {
             low = rate;
             found.rate = Some(rate);
         } else {
@@ -107,13 +123,35 @@ pub fn find_rate(
     for _ in 0..CONFIRMATIONS_MAX {
         let Some(rate) = found.rate else { break };
         if attempt(plan, condition, rate, stop, &mut found, on_step)? {
-            found.invalid = found.steps.last().map_or_else(Vec::new, |step| step.gates.clone());
+            found.note(|_| true);
             return Ok(found);
         }
         found.rate = Some(rate / CLOSE);
     }
     found.rate = None;
     Ok(found)
+}
+
+/// Tries one rate, and again if it may not be the server that failed. If that is so once more, the search goes on, and
+/// what it finds is invalid: the rate is the limit of something else.
+fn attempts(
+    plan: &Plan,
+    condition: &Condition,
+    rate: f64,
+    stop: Stop<'_>,
+    found: &mut Found,
+    on_tried: &mut dyn FnMut(&Step),
+) -> Result<bool, Failure> {
+    for _ in 0..TRIES {
+        if attempt(plan, condition, rate, stop, found, on_tried)? {
+            return Ok(true);
+        }
+        if !found.steps.last().is_some_and(Step::may_be_others) {
+            return Ok(false);
+        }
+    }
+    found.note(|gate| OTHERS_GATES.contains(gate));
+    Ok(false)
 }
 
 /// Tries one rate.
@@ -145,5 +183,10 @@ impl Step {
         let is_right = !gates.iter().any(|gate| SERVERS_GATES.contains(gate));
         let held = is_right && condition.holds(report) == Some(true);
         Self { rate, answered: report.rate, response: report.response, held, gates }
+    }
+
+    /// Whether it may have failed for want of something that is not the server's.
+    fn may_be_others(&self) -> bool {
+        self.gates.iter().any(|gate| OTHERS_GATES.contains(gate))
     }
 }

@@ -162,7 +162,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             self.send_due(began_ns);
             let wake_ns = self.open_loop.as_ref().map_or(tick_ns, |open| {
                 let due_ns = began_ns + open.schedule.next_ns();
-                if open.free.is_empty() { tick_ns } else { due_ns.min(tick_ns) }
+                if open.free.is_empty() || self.exhausted { tick_ns } else { due_ns.min(tick_ns) }
             });
             self.epoll.wait_ns(&mut events, wake_ns.min(self.shared.end_ns).saturating_sub(self.now_ns))?;
             self.now_ns = clock::monotonic_ns();
@@ -214,6 +214,11 @@ impl<'s, 'p> Generator<'s, 'p> {
     /// Sends what is due, as far as there are connections for it.
     fn send_due(&mut self, began_ns: u64) {
         let Some(open) = &mut self.open_loop else { return };
+        if self.exhausted {
+            // There were as many as were asked for: none of these was due.
+            open.late.clear();
+            return;
+        }
         while began_ns + open.schedule.next_ns() <= self.now_ns {
             open.late.push_back(began_ns + open.schedule.next_ns());
             open.schedule.advance();

@@ -8,7 +8,7 @@ use crate::answer::SAMPLE;
 use crate::hits::Hits;
 use crate::latency::{Latency, Times};
 use crate::machine::{Machine, TICK_US};
-use crate::plan::{Arrivals, Check, Load, Plan};
+use crate::plan::{Check, Load, Plan, Until};
 use crate::probe::Learnt;
 use crate::server_side::Used;
 use crate::slow::SlowSide;
@@ -96,6 +96,8 @@ pub struct Report {
     pub oldest_ms: u64,
     /// Requests of an open loop that were due and found no connection.
     pub never_sent: u64,
+    /// The longest time without a right answer, in milliseconds.
+    pub longest_lull_ms: u64,
     /// Second by second.
     pub series: Vec<Second>,
     /// What the application has seen of the load, if it was asked.
@@ -123,6 +125,8 @@ pub struct Asked {
     pub load: &'static str,
     /// Requests a second that were due; only with an open loop.
     pub rate: Option<f64>,
+    /// How many requests; none if the time was given.
+    pub requests: Option<u64>,
     /// If anything is left to chance.
     pub seed: Option<u64>,
     pub warm_up_ms: u64,
@@ -241,6 +245,7 @@ impl Report {
             oldest_in_flight_ms: tally.oldest_pending_ns / 1_000_000,
             oldest_ms: tally.oldest_ns / 1_000_000,
             never_sent: tally.never_sent,
+            longest_lull_ms: tally.lulls.longest_ns(tally.ended_ns) / 1_000_000,
             series: tally.series,
             hits: None,
             slow: Vec::new(),
@@ -274,10 +279,10 @@ impl Report {
 
 impl Asked {
     fn new(plan: &Plan, learnt: &Learnt) -> Self {
-        let (load, rate) = match plan.load {
-            Load::Closed => ("closed", None),
-            Load::Open { rate, arrivals: Arrivals::Constant } => ("constant", Some(rate)),
-            Load::Open { rate, arrivals: Arrivals::Poisson } => ("poisson", Some(rate)),
+        let (load, rate) = (plan.load.word(), plan.load.rate());
+        let requests = match plan.until {
+            Until::Duration(_) => None,
+            Until::Requests(count) => Some(count),
         };
         let is_random = load == "poisson" || plan.targets.len() > 1 || plan.check == Check::Sample;
         Self {
@@ -289,6 +294,7 @@ impl Asked {
             pipeline: plan.pipeline,
             load,
             rate,
+            requests,
             seed: is_random.then_some(plan.seed),
             warm_up_ms: plan.warm_up_ms,
             timeout_ms: plan.timeout_ms,

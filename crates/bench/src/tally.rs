@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::answer::{Answer, Judgement};
 use crate::latency::Times;
+use crate::lulls::Lulls;
 use crate::plan::{Load, Plan, Until};
 
 /// Requests by what became of them.
@@ -113,6 +114,9 @@ pub struct Second {
     pub wrong: u64,
     /// The slowest right answer, in microseconds.
     pub max_us: u64,
+    /// All times of right answers together, from when they were due with an open loop, else from sending, in
+    /// microseconds.
+    pub sum_us: u64,
 }
 
 /// A request that is under way.
@@ -194,6 +198,8 @@ pub(crate) struct Tally {
     /// Connections that were made.
     pub(crate) connections_made: u64,
     pub(crate) series: Vec<Second>,
+    /// When there was no right answer for long.
+    pub(crate) lulls: Lulls,
     /// Right answers of which every byte was compared.
     pub(crate) compared: u64,
     /// Requests that were sent, and right answers, those outside the measurement included.
@@ -248,6 +254,7 @@ impl Tally {
             body_bytes: 0,
             connections_made: 0,
             series: Vec::new(),
+            lulls: Lulls::new(start_ns),
             compared: 0,
             all_sent: 0,
             all_right: 0,
@@ -316,6 +323,7 @@ impl Tally {
             self.run_of.0 = answer.status;
         }
         self.run_of.1 += 1;
+        let is_open = self.is_open;
         let second = self.second(now_ns);
         if answer.judgement != Judgement::Right {
             second.wrong += 1;
@@ -327,8 +335,12 @@ impl Tally {
             return;
         }
         let service_ns = now_ns.saturating_sub(sent.begun_ns);
+        let response_ns = now_ns.saturating_sub(sent.due_ns);
+        let told_ns = if is_open { response_ns } else { service_ns };
         second.right += 1;
         second.max_us = second.max_us.max(service_ns / 1000);
+        second.sum_us += told_ns / 1000;
+        self.lulls.answered(now_ns);
         self.counts.right += 1;
         self.compared += u64::from(answer.compared);
         self.head_bytes += answer.head_bytes;
@@ -337,11 +349,9 @@ impl Tally {
         self.service.add(service_ns);
         self.doublings[doubling(service_ns)] += 1;
         self.first_byte.add(first_ns.saturating_sub(sent.begun_ns));
-        let response_ns = now_ns.saturating_sub(sent.due_ns);
-        if self.is_open {
+        if is_open {
             self.response.add(response_ns);
         }
-        let told_ns = if self.is_open { response_ns } else { service_ns };
         self.in_time += u64::from(told_ns <= self.deadline_ns);
         if let Some(of) = self.by_target.get_mut(sent.target as usize) {
             of.right += 1;
@@ -434,7 +444,9 @@ impl Tally {
             own.right += theirs.right;
             own.wrong += theirs.wrong;
             own.max_us = own.max_us.max(theirs.max_us);
+            own.sum_us += theirs.sum_us;
         }
+        self.lulls.merge(&other.lulls);
         for (own, theirs) in self.by_target.iter_mut().zip(&other.by_target) {
             own.sent += theirs.sent;
             own.right += theirs.right;

@@ -6,6 +6,7 @@
 use serde::Serialize;
 
 use crate::report::{Report, float};
+use crate::tally::Second;
 
 /// Why the figures must not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,12 +38,26 @@ const DRIFT_MAX: f64 = 0.1;
 /// A second with less than this share of the median is a stall.
 const STALL_SHARE: f64 = 0.5;
 
-/// Seconds below which nothing is said of steadiness.
+/// Seconds below which no drift can be told; a stall is named however short the measurement is.
 const STEADY_SECONDS_MIN: usize = 5;
+
+/// A server gets slower when the times of the last third of the seconds are so many times those of the first, and
+/// longer by more than what a machine does by itself; open loops only, for in a closed one the rate says it.
+const SLOWER_TIMES: f64 = 1.5;
+const SLOWER_US_MIN: f64 = 1_000.0;
+
+/// Nothing for so long is a stall, if answers take less than half of it, and come so often that chance leaves no such
+/// gap: of `n` gaps of a random row the longest is `ln n + 5` times the mean once in 150 runs.
+const STALL_MS_MIN: u64 = 500;
+const STALL_TIMES: f64 = 2.0;
+const STALL_CHANCE: f64 = 5.0;
 
 /// What is under way at the end for longer than this is a stall, if it is so many times older than any answer.
 const HUNG_MS_MIN: u64 = 500;
 const HUNG_TIMES: f64 = 2.0;
+
+/// The part of what was due that may be without an answer, besides what is under way.
+const MISSING_MAX: f64 = 0.05;
 
 type Gate = (&'static str, fn(&Report) -> Option<String>);
 
@@ -118,10 +133,28 @@ fn little(report: &Report) -> Option<String> {
     }
     let expected = report.rate * report.service.mean_us / 1e6 + report.in_flight_edges;
     let off = expected / report.in_flight_mean - 1.0;
-    (off.abs() > LITTLE_OFF_MAX).then(|| {
+    let times = (off.abs() > LITTLE_OFF_MAX).then(|| {
         format!(
             "{:.1} requests were under way on average, rate times time is {expected:.1}: the times are not those of \
              all requests",
+            report.in_flight_mean
+        )
+    });
+    times.or_else(|| idle(report))
+}
+
+/// In a closed loop every connection has its requests under way all the time, whatever the times say. At the end of a
+/// number of requests there are none left for some.
+fn idle(report: &Report) -> Option<String> {
+    let asked = &report.asked;
+    let all = f64::from(asked.connections) * f64::from(asked.pipeline);
+    let is_idle = asked.rate.is_none()
+        && asked.requests.is_none()
+        && report.in_flight_mean < (1.0 - LITTLE_OFF_MAX) * all;
+    is_idle.then(|| {
+        format!(
+            "{:.1} requests were under way on average, and there was always room for {all}: connections waited for \
+             something else than answers",
             report.in_flight_mean
         )
     })
@@ -171,13 +204,14 @@ fn steady(report: &Report) -> Option<String> {
             "at the end a request had waited for {oldest_ms} ms, and the slowest answer took {slowest_ms:.0} ms"
         ));
     }
-    // The last second need not be a whole one.
-    let whole =
-        (1..=report.series.len()).take_while(|second| float(*second as u64) <= report.seconds).count();
-    let rates: Vec<f64> = report.series[..whole].iter().map(|second| float(second.right)).collect();
-    if rates.len() < STEADY_SECONDS_MIN {
+    if let Some(why) = stall(report) {
+        return Some(why);
+    }
+    let seconds = whole_seconds(report);
+    if seconds.len() < STEADY_SECONDS_MIN {
         return None;
     }
+    let rates: Vec<f64> = seconds.iter().map(|second| float(second.right)).collect();
     let middle = median(&rates);
     if let Some(second) = rates.iter().position(|rate| *rate < STALL_SHARE * middle) {
         let rate = rates[second];
@@ -186,18 +220,80 @@ fn steady(report: &Report) -> Option<String> {
             second + 1
         ));
     }
-    let third = rates.len().div_ceil(3);
-    let (first, last) = (median(&rates[..third]), median(&rates[rates.len() - third..]));
-    ((last / first - 1.0).abs() > DRIFT_MAX)
-        .then(|| format!("no steady state: {first:.0} requests/s in the first third, {last:.0} in the last"))
+    let [first, _, last] = thirds(&rates);
+    let drift = ((last / first - 1.0).abs() > DRIFT_MAX)
+        .then(|| format!("no steady state: {first:.0} requests/s in the first third, {last:.0} in the last"));
+    drift.or_else(|| slower(report, seconds))
+}
+
+/// A time without a right answer that neither slow answers nor chance explain.
+fn stall(report: &Report) -> Option<String> {
+    let lull_ms = report.longest_lull_ms;
+    let usual_ms = STALL_TIMES * report.service.p90_us / 1e3;
+    let by_chance_ms = 1e3 / report.rate * (float(report.counts.right).ln() + STALL_CHANCE);
+    (lull_ms > STALL_MS_MIN && float(lull_ms) > usual_ms.max(by_chance_ms)).then(|| {
+        format!(
+            "for {lull_ms} ms there was no right answer, and nine of ten take less than {:.0} ms",
+            (report.service.p90_us / 1e3).ceil()
+        )
+    })
+}
+
+/// What is answered at the rate at which it is due, but later and later.
+fn slower(report: &Report, seconds: &[Second]) -> Option<String> {
+    report.asked.rate?;
+    let means: Vec<f64> =
+        seconds.iter().map(|second| float(second.sum_us) / float(second.right.max(1))).collect();
+    let [first, middle, last] = thirds(&means);
+    let climbs = first < middle && middle < last;
+    (climbs && last > SLOWER_TIMES * first && last - first > SLOWER_US_MIN).then(|| {
+        format!(
+            "no steady state: answers took {:.1} ms in the first third, and {:.1} ms in the last: the server gets \
+             slower, or does not keep up",
+            first / 1e3,
+            last / 1e3
+        )
+    })
+}
+
+/// The seconds of the measurement; the last one need not be whole.
+fn whole_seconds(report: &Report) -> &[Second] {
+    let whole =
+        (1..=report.series.len()).take_while(|second| float(*second as u64) <= report.seconds).count();
+    &report.series[..whole]
+}
+
+/// Whether the measurement was long enough to tell a drift.
+pub(crate) fn can_drift(report: &Report) -> bool {
+    whole_seconds(report).len() >= STEADY_SECONDS_MIN
+}
+
+/// The medians of the first, the middle and the last third.
+fn thirds(numbers: &[f64]) -> [f64; 3] {
+    let third = numbers.len().div_ceil(3);
+    let from = (numbers.len() - third) / 2;
+    [&numbers[..third], &numbers[from..from + third], &numbers[numbers.len() - third..]].map(median)
 }
 
 fn late(report: &Report) -> Option<String> {
     let (never, sent) = (report.never_sent, report.counts.sent);
     // One connection's worth may be late by chance at the very end.
-    (never > u64::from(report.asked.connections)).then(|| {
-        format!("{never} requests were due and found no connection free, besides the {sent} that were sent: the server \
-                 does not keep up with this rate, or there are too few connections (-c)")
+    if never > u64::from(report.asked.connections) {
+        return Some(format!(
+            "{never} requests were due and found no connection free, besides the {sent} that were sent: the server \
+             does not keep up with this rate, or there are too few connections (-c)"
+        ));
+    }
+    let rate = report.asked.rate.filter(|_| report.counts.wrong() == 0)?;
+    let due = rate * report.seconds;
+    // What is under way is not missing, as long as it is not for longer than answers take; and random arrivals differ.
+    let under_way = rate * report.response.unwrap_or(report.service).mean_us / 1e6;
+    let missing = due - float(report.counts.right) - under_way;
+    (missing > (MISSING_MAX * due).max(4.0 * due.sqrt())).then(|| {
+        format!(
+            "{rate:.0} requests/s were due, and {:.0} were answered: the server does not keep up",
+            report.rate
+        )
     })
 }
 
@@ -216,7 +312,7 @@ mod tests {
     use crate::latency::{Latency, Times};
     use crate::report::{Asked, Fairness, GeneratorSide, MachineSide};
     use crate::slow::{SlowCounts, SlowSide};
-    use crate::tally::{Counts, OwnLimits, Second};
+    use crate::tally::{Counts, OwnLimits};
 
     /// What a report is changed into, and the gates that then fail.
     type Case = (&'static str, fn(&mut Report), &'static [&'static str]);
@@ -264,12 +360,32 @@ mod tests {
         ("drift", |report| rates(report, &[1120, 1110, 1000, 1000, 1000, 1000]), &["steady"]),
         ("little drift", |report| rates(report, &[1080, 1080, 1000, 1000, 1000, 1000]), &[]),
         ("few seconds", |report| (report.seconds, report.series[2].right) = (4.9, 0), &[]),
+        ("lull", |report| report.longest_lull_ms = 501, &["steady"]),
+        ("short lull", |report| report.longest_lull_ms = 500, &[]),
+        ("lull in few seconds", |report| (report.seconds, report.longest_lull_ms) = (1.0, 501), &["steady"]),
+        ("lull of slow answers", |report| lull(report, 501, 251_000.0), &[]),
+        ("lull by chance", |report| (report.rate, report.longest_lull_ms) = (20.0, 600), &["little"]),
+        ("slower and slower", |report| times_of_open_loop(report, &[10, 10, 13, 14, 16, 16]), &["steady"]),
+        ("a little slower", |report| times_of_open_loop(report, &[10, 11, 12, 13, 14, 14]), &[]),
+        ("slow in between", |report| times_of_open_loop(report, &[10, 10, 30, 30, 16, 16]), &[]),
+        ("unevenly slow", |report| times_of_open_loop(report, &[16, 10, 16, 10, 16, 10]), &[]),
+        (
+            "slower within a millisecond",
+            |report| in_microseconds(report, &[100, 100, 400, 400, 900, 900]),
+            &[],
+        ),
         ("hung", |report| report.oldest_in_flight_ms = 501, &["steady"]),
         ("soon", |report| report.oldest_in_flight_ms = 499, &[]),
         ("slow as ever", |report| slow_answers(report, 600.0, 1_100), &[]),
         ("slower than ever", |report| slow_answers(report, 600.0, 1_300), &["steady"]),
         ("late", |report| report.never_sent = 65, &["late"]),
         ("late at the end", |report| report.never_sent = 64, &[]),
+        ("rate not reached", |report| offered(report, 1_080.0), &["late"]),
+        ("rate within a twentieth", |report| offered(report, 1_060.0), &[]),
+        ("no request on some connections", |report| report.asked.connections = 68, &["little"]),
+        ("a moment without", |report| report.asked.connections = 67, &[]),
+        ("requests of a number", |report| few_requests(report, 68), &[]),
+        ("several at once", |report| report.asked.pipeline = 2, &["little"]),
     ];
 
     #[test]
@@ -324,7 +440,29 @@ mod tests {
     }
 
     fn second(right: u64) -> Second {
-        Second { right, wrong: 0, max_us: 64_000 }
+        Second { right, wrong: 0, max_us: 64_000, sum_us: 64_000 * right }
+    }
+
+    fn lull(report: &mut Report, ms: u64, p90_us: f64) {
+        (report.longest_lull_ms, report.service.p90_us) = (ms, p90_us);
+    }
+
+    fn offered(report: &mut Report, rate: f64) {
+        (report.asked.rate, report.response) = (Some(rate), Some(report.service));
+    }
+
+    fn few_requests(report: &mut Report, connections: u32) {
+        (report.asked.requests, report.asked.connections) = (Some(6_000), connections);
+    }
+
+    /// Mean times of the seconds in milliseconds.
+    fn times_of_open_loop(report: &mut Report, ms: &[u64]) {
+        in_microseconds(report, &ms.iter().map(|ms| 1_000 * ms).collect::<Vec<_>>());
+    }
+
+    fn in_microseconds(report: &mut Report, us: &[u64]) {
+        offered(report, 1_000.0);
+        report.series.iter_mut().zip(us).for_each(|(second, us)| second.sum_us = us * second.right);
     }
 
     fn times(us: f64) -> Latency {
@@ -362,6 +500,7 @@ mod tests {
             oldest_in_flight_ms: 64,
             oldest_ms: 64,
             never_sent: 0,
+            longest_lull_ms: 64,
             series: vec![second(1_000); 6],
             hits: None,
             slow: Vec::new(),
@@ -386,6 +525,7 @@ mod tests {
             pipeline: 1,
             load: "closed",
             rate: None,
+            requests: None,
             seed: None,
             warm_up_ms: 0,
             timeout_ms: 0,

@@ -17,6 +17,7 @@ pub use table::{Ink, table};
 use crate::latency::Latency;
 use crate::report::{Report, UrlSide};
 use crate::slow::SlowSide;
+use crate::verdict;
 
 /// A number without its fraction, in groups of three digits; small ones keep one digit behind the point.
 pub(crate) fn grouped(number: f64) -> String {
@@ -121,6 +122,11 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
         fair.min, fair.max, fair.median, fair.jain
     );
     let mut sides = vec![("server", server), ("generator", generator), ("fairness", fairness)];
+    if !verdict::can_drift(report) {
+        let text =
+            "too short to tell a drift, for which it takes 5 s; a stall of half a second would be named";
+        sides.push(("steady", text.to_owned()));
+    }
     if report.asked.sample > 1 {
         let (compared, sample) = (report.compared, report.asked.sample);
         sides.push(("compared", format!("every byte of {compared} right bodies, one in {sample}")));
