@@ -9,6 +9,10 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PROC = Path("/proc")
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
@@ -56,6 +60,38 @@ def cpu_s(leaders: set[int]) -> float:
             # In nanoseconds, with threads that have ended; /proc counts in hundredths of a second.
             total += time.clock_gettime(~stat.pid << 3 | CPU_CLOCK) + stat.reaped_s
     return total
+
+
+@dataclass(frozen=True)
+class Busy:
+    """For how long CPUs were busy, in seconds (proc_stat(5)), which the kernel counts in hundredths.
+
+    Time that a hypervisor gave to others is in neither.
+    """
+
+    programs_s: float
+    """User, nice and system time."""
+    interrupts_s: float
+    """Interrupts, in the network's part of which packets are delivered, whoever they are for."""
+
+    @property
+    def all_s(self) -> float:
+        """Both."""
+        return self.programs_s + self.interrupts_s
+
+    def __sub__(self, before: Busy) -> Busy:
+        """Returns what was added."""
+        return Busy(self.programs_s - before.programs_s, self.interrupts_s - before.interrupts_s)
+
+
+def busy(cpus: Iterable[int]) -> Busy:
+    """Returns for how long some CPUs were busy since the machine was started."""
+    names = {f"cpu{number}" for number in cpus}
+    rows = [line.split() for line in (PROC / "stat").read_text("ascii").splitlines()]
+    ticks = [[int(field) for field in fields] for name, *fields in rows if name in names]
+    # user nice system idle iowait irq softirq steal; guests are within user.
+    programs, interrupts = sum(sum(each[:3]) for each in ticks), sum(sum(each[5:7]) for each in ticks)
+    return Busy(programs / CLOCK_TICKS, interrupts / CLOCK_TICKS)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,18 @@ def queued() -> bytes:
     return RIGHT
 
 
+def fixed() -> bytes:
+    """Take 50 ms, each time."""
+    time.sleep(0.05)
+    return RIGHT
+
+
+def uneven() -> bytes:
+    """Take from 25 to 125 ms, each time of these as often as any other."""
+    time.sleep(0.025 + 0.001 * (next(_numbers) * 61 % 101))
+    return RIGHT
+
+
 def slow() -> bytes:
     """Answer right, but take 300 ms on average."""
     time.sleep(random.uniform(0.2, 0.4))
@@ -108,6 +120,8 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "hangs": hangs,
     "gets-slower": gets_slower,
     "queued": queued,
+    "fixed": fixed,
+    "uneven": uneven,
     "slow": slow,
     "never": never,
     "differs": lambda: RIGHT.replace(b"Hello", b"%05d" % next(_numbers)),

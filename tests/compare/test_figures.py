@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from adyton import _processes
+from adyton._processes import Busy, busy
 from adyton.compare.figures import interval, is_known, noise, ratios, verdict
 from adyton.compare.peers import read_peers
-from adyton.compare.report import Page, finite, number, text
+from adyton.compare.report import Page, finite, markdown, number, text
 from adyton.compare.rounds import Pace, threads_of
 from adyton.compare.rows import Row, Shot
-from adyton.compare.running import Seats, Size
+from adyton.compare.running import Seats, Size, seated, siblings_of
 from adyton.compare.scenarios import CONCURRENCY, SCENARIOS, Scenario
+from adyton.compare.spent import Spent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +99,7 @@ def report(**more: Any) -> dict[str, Any]:
         "in_time": 72,
         "service": service,
         "response": None,
+        "curve": [(50.0, 2_000.0), (70.0, 3_000.0), (90.0, 7_000.0), (99.0, 9_000.0), (100.0, 9_500.0)],
     } | more
 
 
@@ -108,7 +113,8 @@ def test_shot() -> None:
     assert 8.0 == pytest.approx(shot.megabytes)
     assert 100 * 160 / 240 == pytest.approx(shot.answered_percent)
     assert 1000.0 == pytest.approx(shot.cpu_us)
-    assert (2.0, 9.0) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
+    assert (3.0, math.inf) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
+    assert 240 == shot.due
     assert 2.0 == shot.memory_mib
 
 
@@ -174,12 +180,24 @@ def test_threads_of_the_load(scenario: Scenario) -> None:
 
 def test_times_are_those_at_half_load() -> None:
     """Where half of the load was offered, times are from when its requests were due."""
-    half = report(response={"count": 80, "p50_us": 4_000.0, "p99_us": 8_000.0})
+    counts = {
+        "sent": 999,
+        "right": 999,
+        "wrong_status": 0,
+        "wrong_body": 0,
+        "connection_error": 0,
+        "timeout": 0,
+    }
+    times = {"count": 999, "p50_us": 4_000.0, "p99_us": 8_000.0}
+    half = report(response=times, counts=counts, never_sent=0)
     shot = Shot([report()], cpu_s=0.0, memory_bytes=None, half=[half])
 
     assert (4.0, 8.0) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
+    lost = report(counts=counts | {"timeout": 1}, never_sent=0)
+    # One more in a thousand has no answer.
+    assert (3.0, 9.5) == tuple(Shot([lost], 0.0, None).percentile_ms(name) for name in ("p50_us", "p99_us"))
     assert shot.memory_mib is None
-    assert 60 == shot.errors
+    assert 30 == shot.errors
 
 
 def test_no_answer_has_no_time() -> None:
@@ -205,6 +223,100 @@ def family() -> Iterator[int]:
             os.kill(stat.pid, signal.SIGKILL)
 
 
+UNSEEN = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+print("ready", flush=True)
+input()
+for _ in range(2):
+    if os.fork() == 0:
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
+        os._exit(0)
+    try:
+        os.wait()
+    except ChildProcessError:
+        pass
+print("done", flush=True)
+time.sleep(60)
+"""
+
+
+def test_processes_that_end_unseen() -> None:
+    """What children took that nobody has waited for is in the time of the CPUs, and in no process's."""
+    cpu = max(os.sched_getaffinity(0))
+    seats = Seats(frozenset({cpu}), frozenset(os.sched_getaffinity(0) - {cpu}))
+    with (
+        seated(seats.server),
+        subprocess.Popen(
+            [sys.executable, "-c", UNSEEN],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as leader,
+    ):
+        assert leader.stdin
+        assert leader.stdout
+        assert "ready\n" == leader.stdout.readline()
+        before = Spent.now({leader.pid}, seats)
+        leader.stdin.write("\n")
+        leader.stdin.flush()
+        assert "done\n" == leader.stdout.readline()
+        spent = Spent.now({leader.pid}, seats).since(before)
+        leader.kill()
+
+    assert spent.of_peer(seats, forks=False) < 0.3
+    assert spent.of_peer(seats, forks=True) > 0.5
+
+
+def test_foreign_load() -> None:
+    """What was busy with neither peer nor load is told, where anybody can tell."""
+    apart, together = Seats(frozenset({0}), frozenset({1})), Seats(frozenset({0}), frozenset({0}))
+    spent = Spent(2.0, peer_s=0.5, load_s=0.6, server=Busy(1.1, 0.4), other=Busy(0.7, 0.9))
+
+    assert 0.3 == pytest.approx(spent.foreign_cpus(apart, forks=False))
+    assert 0.05 == pytest.approx(spent.foreign_cpus(apart, forks=True))
+    assert 0.0 == pytest.approx(spent.foreign_cpus(together, forks=False))
+    assert (1.5, 0.5) == (spent.of_peer(apart, forks=True), spent.of_peer(together, forks=True))
+
+
+def test_busy_cpus() -> None:
+    """The time of a CPU grows while it works, and all of them have at least what one has."""
+    cpu = max(os.sched_getaffinity(0))
+    before = busy({cpu})
+    with seated(frozenset({cpu})):
+        end = time.process_time() + 0.3
+        while time.process_time() < end:
+            pass
+
+    assert (busy({cpu}) - before).programs_s > 0.2
+    assert busy(range(os.cpu_count() or 1)).programs_s >= busy({cpu}).programs_s
+    assert Busy(0.0, 0.0) == busy(())
+
+
+@pytest.mark.parametrize(
+    ("cores", "server"),
+    [
+        ([{0, 4}, {1, 5}, {2, 6}, {3, 7}], {0, 4, 1, 5}),
+        ([{0, 1}, {2, 3}], {0, 1}),
+        ([{0}, {1}, {2}], {0}),
+        ([{0, 1}], {0}),
+        ([{0}], {0}),
+    ],
+)
+def test_seats(cores: list[set[int]], server: set[int]) -> None:
+    """Hyper-threads of a core are not parted, however they are numbered, unless there is only one core."""
+    every = frozenset().union(*cores)
+    seats = Seats.halves(every, lambda cpu: next(frozenset(core) for core in cores if cpu in core))
+
+    assert server == seats.server
+    assert (every - server or every) == seats.load
+    assert seats.are_apart == (len(every) > 1)
+    assert all(cpu in siblings_of(cpu) for cpu in os.sched_getaffinity(0))
+
+
 def test_processes_of_a_server(family: int) -> None:
     """All that a server has started counts, with the children that have ended; memory is shared out once."""
     memory = _processes.memory_bytes({family})
@@ -214,3 +326,39 @@ def test_processes_of_a_server(family: int) -> None:
     assert memory is not None
     assert memory > 2**20
     assert [] == _processes.of_sessions({2**22 + 1})
+
+
+def test_noise_of_each_figure() -> None:
+    """Below the figures stands how far each differs of itself; with few rounds that it is unknown."""
+    peer = next(peer for peer in read_peers() if peer.key == "adyton-wsgi")
+    rows = [Row(peer, Size.usual(1), again=again) for again in (False, True)]
+    for row, cpu_s in zip(rows, (0.1, 0.15), strict=True):
+        row.shots[""] = {number: Shot([report()], cpu_s=cpu_s, memory_bytes=1) for number in range(5)}
+    seats, versions = Seats.of_this_machine(), {peer.key: "1.0"}
+    page = Page.of(CONCURRENCY, rows, Pace.publish(), seats, versions)
+    for row in rows:
+        row.shots[""].pop(0)
+    few = Page.of(CONCURRENCY, rows, Pace.publish(), seats, versions)
+
+    assert {"requests/s": 0.0, "CPU us": pytest.approx(0.5)}.items() <= page.noise[""].items()
+    assert "CPU us 50.0%" in text(page)
+    assert {None} == set(few.noise[""].values())
+    for shown in (text(few), markdown(few)):
+        assert "is unknown: fewer than 5 rounds." in shown
+        assert "30 of 480" not in shown
+        assert "120 of 480" in shown
+
+
+def test_commands_are_whole() -> None:
+    """Versions and command lines are on the page, with the sizes that were meant."""
+    rows = [Row(peer, Size(3, 7, 5)) for peer in read_peers()]
+    page = Page.of(
+        CONCURRENCY, rows, Pace.publish(), Seats.of_this_machine(), {row.peer.key: "4.2" for row in rows}
+    )
+
+    for shown in (text(page), markdown(page)):
+        assert "Adyton, WSGI 4.2: " in shown
+        assert "--processes 3 --threads 7" in shown
+        assert "--worker-class sync --workers 5 " in shown
+    assert [] == [line.command for line in page.lines if "{processes}" in line.command]
+    assert [] == re.findall(r"\{(?:processes|threads|workers|apache_threads)\}", text(page))

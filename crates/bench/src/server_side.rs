@@ -18,7 +18,8 @@ pub(crate) struct Server {
 /// What the processes have used until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Used {
-    /// CPU time in microseconds, that of children who have ended included.
+    /// CPU time in microseconds, that of children who have ended and were waited for included. The kernel keeps nobody's
+    /// account of the others (a parent that ignores SIGCHLD): theirs is foreign load, and makes the run invalid.
     pub(crate) cpu_us: u64,
     /// Proportional memory (PSS) in bytes: what several share counts in parts.
     pub(crate) pss_bytes: u64,

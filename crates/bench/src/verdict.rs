@@ -194,7 +194,9 @@ fn steal(report: &Report) -> Option<String> {
 
 fn foreign_load(report: &Report) -> Option<String> {
     let foreign = report.machine.foreign_cpus.filter(|cpus| *cpus > FOREIGN_CPUS_MAX)?;
-    Some(format!("other programs kept {foreign:.2} CPUs busy"))
+    Some(format!(
+        "other programs kept {foreign:.2} CPUs busy, or processes of the server that have ended, for which nobody waited"
+    ))
 }
 
 fn steady(report: &Report) -> Option<String> {

@@ -50,6 +50,8 @@ class Peer:
     """A second program that has to run, such as the uWSGI behind nginx."""
     base: str = ""
     """Stands before the paths of all pages."""
+    forks: bool = False
+    """Each request has a process of its own, whose CPU time is nobody's when it has ended."""
     user: str = ""
     """Who starts it, when we are root."""
     needs: tuple[str, ...] = ()
@@ -82,9 +84,9 @@ class Peer:
         """The command lines, in the order in which they are started."""
         return [self.beside, self.start] if self.beside else [self.start]
 
-    def shown(self) -> str:
-        """The command lines as they are told: nothing of this machine in them."""
-        text = " & ".join(self.lines())
+    def shown(self, sizes: Mapping[str, object]) -> str:
+        """The command lines as they are told: with its sizes, and nothing of this machine in them."""
+        text = replaced(" & ".join(self.lines()), sizes)
         return text.replace("{python}", "python").replace("{app}/", "").replace("{app}", ".")
 
     def configuration(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from adyton.compare.figures import FEW, NO_DIFFERENCE, interval, noise, ratios, verdict
+from adyton.compare.figures import FEW, NO_DIFFERENCE, VALUES_MIN, interval, noise, ratios, verdict
 from adyton.compare.rows import FLOOR
 
 if TYPE_CHECKING:
@@ -54,12 +54,16 @@ class Line:
     p50_ms: float | None = None
     p99_ms: float | None = None
     errors: int = 0
+    due: int = 0
+    """Requests of which these are a part."""
     answered_percent: float = 0.0
     memory_mib: float | None = None
     megabytes: float = 0.0
     goodput: float = 0.0
     beside_rate: float | None = None
     recovered_s: float | None = None
+    is_of_cpus: bool = False
+    """The CPU time is that of the server's CPUs, because the peer's processes end unseen."""
     unsteady: int = 0
     """Rounds in which it was not as fast as just before."""
 
@@ -79,8 +83,11 @@ class Page:
 
     scenario: Scenario
     lines: list[Line]
-    noise: Mapping[str, float]
-    """How far two runs of the same peer differ at most, by load; empty when no peer took part twice."""
+    noise: Mapping[str, Mapping[str, float | None]]
+    """How far two runs of the same peer differ at most, by load and figure; none with too few rounds.
+
+    Empty when no peer took part twice.
+    """
     facts: Mapping[str, str]
     configurations: list[Configuration]
     rounds: Mapping[str, Any]
@@ -94,7 +101,7 @@ class Page:
         for load in scenario.loads:
             beside = Beside.of(rows, load, scenario.of)
             if beside.noise is not None:
-                noises[load.name] = beside.noise
+                noises[load.name] = beside.noises(scenario.figures)
             under = [beside.line(row, versions[row.peer.key]) for row in rows if row.takes(load)]
             lines += sorted(under, key=lambda each: -each.rate)
         facts = {
@@ -114,7 +121,7 @@ class Page:
             "schema": "adyton-compare/1",
             "scenario": scenario,
             "facts": self.facts,
-            "noise": self.noise,
+            "noise": {load: finite(dict(noises)) for load, noises in self.noise.items()},
             "lines": [finite(asdict(each)) for each in self.lines],
             "configurations": [asdict(each) for each in self.configurations],
             "rounds": self.rounds,
@@ -147,6 +154,8 @@ class Beside:
     load: Load
     ours: Row | None
     """The peer that takes part twice, when both times are valid."""
+    again: Row | None
+    """Its other time, then."""
     static: Row | None
     floor: Row | None
     noise: float | None
@@ -160,12 +169,24 @@ class Beside:
         ours = first if first and again and first.size == again.size else None
         keyed = {row.peer.key: row for row in reversed(valid)}
         differ = noise(ours.rates(load), again.rates(load)) if ours and again else None
-        return cls(load, ours, keyed.get(static), keyed.get(FLOOR), differ)
+        return cls(load, ours, again if ours else None, keyed.get(static), keyed.get(FLOOR), differ)
+
+    def noises(self, figures: Sequence[str]) -> dict[str, float | None]:
+        """Returns how far the two runs of the same peer differ, by figure; none with too few rounds."""
+        return {title: self.noise_of(MEASURED[title]) for title in figures if title in MEASURED}
+
+    def noise_of(self, figure: Callable[[Shot], float | None]) -> float | None:
+        """Returns it for one figure."""
+        first, second = (
+            {number: value for number, shot in shots.items() if (value := figure(shot)) is not None}
+            for shots in (row.shots[self.load.name] for row in (self.ours, self.again) if row)
+        )
+        return noise(first, second) if len(ratios(second, first)) >= VALUES_MIN else None
 
     def line(self, row: Row, version: str) -> Line:
         """Returns one row, with its figures if it has any."""
         load = self.load
-        bare = (row.name, load.name, version, row.peer.shown(), row.why_not(load))
+        bare = (row.name, load.name, version, row.peer.shown(row.size.words), row.why_not(load))
         if not row.is_valid(load):
             return Line(*bare)
         shots = list(row.shots[load.name].values())
@@ -186,12 +207,14 @@ class Beside:
             p50_ms=middle(timed, lambda shot: shot.percentile_ms("p50_us")),
             p99_ms=middle(timed, lambda shot: shot.percentile_ms("p99_us")),
             errors=sum(shot.errors for shot in shots),
+            due=sum(shot.due for shot in shots),
             answered_percent=row.middle(load, lambda shot: shot.answered_percent),
             memory_mib=middle(shots, lambda shot: shot.memory_mib),
             megabytes=row.middle(load, lambda shot: shot.megabytes),
             goodput=row.middle(load, lambda shot: shot.goodput),
             beside_rate=middle(shots, lambda shot: shot.beside_rate),
             recovered_s=middle(shots, lambda shot: shot.recovered_s),
+            is_of_cpus=row.peer.forks,
             unsteady=sum(not shot.is_steady for shot in shots),
         )
 
@@ -243,7 +266,7 @@ FIGURES: dict[str, Callable[[Line], str]] = {
     "x floor": lambda each: number(each.of_floor, ".2f"),
     "p50 ms": lambda each: number(each.p50_ms, ".2f"),
     "p99 ms": lambda each: number(each.p99_ms, ".2f"),
-    "errors": lambda each: str(each.errors),
+    "errors": lambda each: f"{each.errors:,} of {each.due:,}" if each.errors else "0",
     "answered %": lambda each: f"{each.answered_percent:.1f}",
     "MiB": lambda each: number(each.memory_mib, ".1f"),
     "MB/s": lambda each: f"{each.megabytes:.1f}",
@@ -255,6 +278,20 @@ FIGURES: dict[str, Callable[[Line], str]] = {
 """What a column shows, by its title."""
 
 
+MEASURED: dict[str, Callable[[Shot], float | None]] = {
+    "requests/s": lambda shot: shot.rate,
+    "CPU us": lambda shot: shot.cpu_us,
+    "p50 ms": lambda shot: shot.percentile_ms("p50_us"),
+    "p99 ms": lambda shot: shot.percentile_ms("p99_us"),
+    "answered %": lambda shot: shot.answered_percent,
+    "MiB": lambda shot: shot.memory_mib,
+    "MB/s": lambda shot: shot.megabytes,
+    "goodput/s": lambda shot: shot.goodput,
+    "beside/s": lambda shot: shot.beside_rate,
+}
+"""Columns of which it is told how far two runs of the same peer differ."""
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of text: the first cell of each is a name."""
@@ -262,21 +299,43 @@ class Table:
     title: str
     head: list[str]
     rows: list[list[str]]
+    note: str = ""
+    """How far two runs of the same peer differ in these figures."""
 
 
 def tables(page: Page) -> list[Table]:
     """Returns one table with a column for each figure; or, of several loads, one for each figure."""
     figures, loads = page.scenario.figures, page.scenario.loads
     if len(loads) == 1:
-        return [Table("", list(figures), [[each.name, *cells(each, figures)] for each in page.lines])]
+        rows = [[each.name, *cells(each, figures)] for each in page.lines]
+        return [Table("", list(figures), rows, noise_text(page.noise.get(loads[0].name, {})))]
     by_name: dict[str, dict[str, Line]] = {}
     for each in page.lines:
         by_name.setdefault(each.name, {})[each.load] = each
     heads = [load.name for load in loads]
     return [
-        Table(figure, heads, [[name, *across(lines, heads, figure)] for name, lines in by_name.items()])
+        Table(
+            figure,
+            heads,
+            [[name, *across(lines, heads, figure)] for name, lines in by_name.items()],
+            noise_text({load: noises[figure] for load, noises in page.noise.items() if figure in noises}),
+        )
         for figure in figures
     ]
+
+
+def noise_text(differ: Mapping[str, float | None]) -> str:
+    """Says how far two runs of the same server differ, by the titles of columns."""
+    if not differ:
+        return ""
+    known = [
+        f"{title} {'without end' if value == math.inf else f'{value:.1%}'}"
+        for title, value in differ.items()
+        if value is not None
+    ]
+    if not known:
+        return f"How far two runs of the same server differ is unknown: fewer than {VALUES_MIN} rounds."
+    return f"Two runs of the same server differ by up to: {', '.join(known)}; less is no difference."
 
 
 def cells(each: Line, figures: Sequence[str]) -> list[str]:
@@ -303,17 +362,16 @@ def text(page: Page) -> str:
                 for column, (cell, width) in enumerate(zip(row, widths, strict=True))
             ]
             out.append("  ".join([first, *others]).rstrip())
-        out.append("")
+        out += [*textwrap.wrap(each.note, WIDTH), ""]
     out += [*notes(page), "", textwrap.fill(page.scenario.classic, WIDTH), ""]
+    out += [f"{name} {version}: {command}" for name, version, command in commands(page)]
+    out.append("")
     return "\n".join(out)
 
 
 def notes(page: Page) -> list[str]:
     """Returns what stands below the tables."""
     out = []
-    if page.noise:
-        differ = 100 * max(page.noise.values())
-        out.append(f"Two runs of the same server differ by up to {differ:.1f} %; less is no difference.")
     if any(load.half for load in page.scenario.loads):
         out.append("Times are those at half of the rate, from when requests were due.")
     if "x floor" in page.scenario.figures and all(each.of_floor is None for each in page.lines):
@@ -322,11 +380,22 @@ def notes(page: Page) -> list[str]:
         )
     if any(each.is_least for each in page.lines):
         out.append("A rate with > is at least that: the load was at its own limit, and the peer was not.")
+    unseen = dict.fromkeys(each.name for each in page.lines if each.is_of_cpus)
+    if unseen and "CPU us" in page.scenario.figures:
+        out.append(
+            f"CPU us of {'; '.join(unseen)} is the time for which the server's CPUs were busy: processes end "
+            "unseen there. Where the load has the same CPUs it is too little."
+        )
     unsteady = dict.fromkeys(each.name for each in page.lines if each.unsteady)
     if unsteady:
         out.append(f"Measured although not yet as fast as just before, within 5 %: {'; '.join(unsteady)}.")
     out += [f"{label(each)}: {problem}" for each in page.lines for problem in each.problems]
     return list(dict.fromkeys(out))
+
+
+def commands(page: Page) -> list[tuple[str, str, str]]:
+    """Returns the rows with their versions and command lines, each once."""
+    return list(dict.fromkeys((each.name, each.version, each.command) for each in page.lines))
 
 
 def label(each: Line) -> str:
@@ -347,9 +416,9 @@ def markdown(page: Page) -> str:
             "| --- | --- |" + " ---: |" * len(each.head),
         ]
         out += [f"| {row[0]} | {versions[row[0]]} | {' | '.join(row[1:])} |" for row in each.rows]
+        out += ["", each.note] if each.note else []
     out += ["", *[f"{note}\n" for note in notes(page)], page.scenario.classic, "", "## Command lines", ""]
-    commands = dict.fromkeys((each.name, each.command) for each in page.lines)
-    out += [f"- {name}: `{command}`" for name, command in commands]
+    out += [f"- {name} {version}: `{command}`" for name, version, command in commands(page)]
     out += ["", "## Configurations"] if page.configurations else []
     for told in page.configurations:
         out += ["", f"`{told.file}` of {'; '.join(told.peers)}:", "", "```", told.text.rstrip("\n"), "```"]

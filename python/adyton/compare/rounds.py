@@ -18,6 +18,7 @@ from adyton.compare.figures import VALUES_MIN, is_known
 from adyton.compare.rows import FLOOR, GENERATOR, Row, Shot
 from adyton.compare.running import PeerError, Seats, Size, is_right, running, seated
 from adyton.compare.scenarios import DEADLINE_S
+from adyton.compare.spent import Spent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,11 +41,14 @@ LEAD_S = 0.3
 STEADY = 0.05
 """Two measurements that differ by less, one after the other: the peer is warm."""
 HALVED_MIN = 2
-"""A rate below this has no half that could be offered."""
+"""A half of which fewer requests are due within the measurement says nothing, and is not offered."""
 KNOWN = {"foreign-load", GENERATOR}
 """What works behind the listener is no stranger here; a rate that is the load's own is told as such."""
-SPOILS = {"steal"}
+FOREIGN = "strangers"
+SPOILS = {"steal", FOREIGN}
 """Of a round in which the machine was given to others nothing can be said."""
+FOREIGN_CPUS_MAX = 0.1
+"""What other programs may have of the CPUs of peer or load."""
 RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0
 """A peer is itself again after so many answers within that time; after the last nobody waits any longer."""
 
@@ -181,18 +185,18 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
             warm.add(load.pages)
             try:
                 shot = shoot(load, rate, server, pace, seats)
-                if load.half and number < pace.halves and shot.rate >= HALVED_MIN:
+                if load.half and number < pace.halves and shot.rate / 2 * pace.seconds >= HALVED_MIN:
                     offered = replace(load, options=load.half)
-                    half = once(offered, shot.rate / 2, server, pace, seats).reports
+                    half = once(offered, shot.rate / 2, server, pace, seats)
                     if are_good(scenario, row, load, half, "half load"):
-                        shot = replace(shot, half=half)
+                        shot = replace(shot, half=half.reports)
             except PeerError as error:
                 row.note(row.problems, load, [str(error)])
                 continue
             capacity = shot.rate if load.is_closed else capacity
             if scenario.recovers:
                 shot = replace(shot, recovered_s=recovery_s(load, server))
-            if are_good(scenario, row, load, shot.reports, "full load"):
+            if are_good(scenario, row, load, shot, "full load"):
                 row.shots.setdefault(load.name, {})[number] = shot
 
 
@@ -209,23 +213,29 @@ def settled(load: Load, rate: float, server: Server, pace: Pace, seats: Seats) -
 
 def once(load: Load, rate: float, server: Server, pace: Pace, seats: Seats) -> Shot:
     """Puts a load on a peer once; with a rate it is an open loop."""
-    offered = ("--rate", str(int(max(1, rate / len(load.pages))))) if rate else ()
+    offered = ("--rate", str(int(max(1, rate)))) if rate else ()
     timing = ("-d", f"{int(1000 * pace.seconds)}ms", "--warm-up", f"{int(1000 * LEAD_S)}ms")
-    runs = [(page, (*load.options, *offered, *timing)) for page in load.pages]
+    runs = [Run(load.pages, (*load.options, *offered, *timing))]
     if load.beside:
         page, *options = load.beside
-        runs.append((page, (*options, *timing)))
+        # It begins to load when the other one does, give or take a start, and must not end before it.
+        longer = ("-d", f"{int(1000 * (pace.seconds + 2 * LEAD_S))}ms", *timing[2:])
+        runs.append(Run((page,), (*options, *longer)))
     leaders = set(server.leaders)
-    before = _processes.cpu_s(leaders)
-    reports = bench([(server.urls[page], pages.body(page), options) for page, options in runs], seats)
+    before = Spent.now(leaders, seats)
+    reports = bench(runs, server, seats)
+    spent = Spent.now(leaders, seats).since(before)
     # What was spent before the measurement is taken off: it was as busy then.
-    spent = (_processes.cpu_s(leaders) - before) * pace.seconds / (pace.seconds + LEAD_S)
+    cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + LEAD_S)
+    foreign_cpus = spent.foreign_cpus(seats, forks=server.forks)
     beside = reports.pop() if load.beside else None
-    return Shot(reports, spent, _processes.memory_bytes(leaders), beside=beside)
+    memory_bytes = _processes.memory_bytes(leaders)
+    return Shot(reports, cpu_s, memory_bytes, beside=beside, foreign_cpus=foreign_cpus)
 
 
-def are_good(scenario: Scenario, row: Row, load: Load, reports: list[dict[str, Any]], when: str) -> bool:
+def are_good(scenario: Scenario, row: Row, load: Load, shot: Shot, when: str) -> bool:
     """Tells whether reports are figures; notes among the problems, or what was spoilt, why not."""
+    reports = shot.reports
     allowed = KNOWN | scenario.allowed
     why = {
         reason["gate"]: f"{when}: {reason['why']}"
@@ -235,20 +245,42 @@ def are_good(scenario: Scenario, row: Row, load: Load, reports: list[dict[str, A
     }
     if any(report["counts"]["wrong_body"] for report in reports):
         why["answers"] = f"{when}: answers were wrong"
+    if shot.foreign_cpus > FOREIGN_CPUS_MAX:
+        why[FOREIGN] = (
+            f"{when}: other programs kept {shot.foreign_cpus:.2f} CPUs busy that are for peer and load"
+        )
     row.note(row.problems, load, [text for gate, text in why.items() if gate not in SPOILS])
     row.note(row.spoilt, load, [text for gate, text in why.items() if gate in SPOILS])
     return not why
 
 
-def bench(runs: Sequence[tuple[str, bytes, tuple[str, ...]]], seats: Seats) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class Run:
+    """One run of ``adyton bench``: of one page, or of several in turn, whose rates have one window so."""
+
+    pages: tuple[str, ...]
+    options: tuple[str, ...]
+
+    def right(self, server: Server, file: Path) -> tuple[str, str]:
+        """Returns the option that says what is right, by a file that is written.
+
+        Of several pages each first answer is: they were all right when the peer was started.
+        """
+        if len(self.pages) == 1:
+            file.write_bytes(pages.body(self.pages[0]))
+            return "--expect-body", str(file)
+        file.write_text("".join(f"{server.urls[page]}\n" for page in self.pages), "utf-8")
+        return "--urls", str(file)
+
+
+def bench(runs: Sequence[Run], server: Server, seats: Seats) -> list[dict[str, Any]]:
     """Runs ``adyton bench`` on the CPUs of the load, several at the same time, and returns their reports."""
     with tempfile.TemporaryDirectory(prefix="adyton-compare-") as name, seated(seats.load):
         checked = []
-        for number, (url, body, options) in enumerate(runs):
-            expected = Path(name) / str(number)
-            expected.write_bytes(body)
-            own = ("--expect-body", str(expected), "--deadline", f"{DEADLINE_S:.0f}s")
-            checked.append((url, (*options, *own, "-t", str(threads_of(options, seats)))))
+        for number, run in enumerate(runs):
+            right = run.right(server, Path(name) / str(number))
+            own = (*right, "--deadline", f"{DEADLINE_S:.0f}s", "-t", str(threads_of(run.options, seats)))
+            checked.append((server.urls[run.pages[0]], (*run.options, *own)))
         try:
             return [done.report for done in bench_together(checked)]
         except BenchError as error:

@@ -22,13 +22,16 @@ AGAIN = " (again)"
 """Behind the name of the peer that takes part twice."""
 
 
+PERCENTILES = {"p50_us": 50.0, "p99_us": 99.0}
+
+
 @dataclass(frozen=True)
 class Shot:
     """One load in one round: a report of ``adyton bench`` for each page, and what the processes took."""
 
     reports: list[dict[str, Any]]
     cpu_s: float
-    """CPU time of all processes of the peer."""
+    """CPU time of all processes of the peer; where they end unseen, of its CPUs."""
     memory_bytes: int | None
     half: list[dict[str, Any]] = field(default_factory=list)
     """The same at half of the rate."""
@@ -36,6 +39,8 @@ class Shot:
     """The report of the page that was loaded meanwhile."""
     recovered_s: float | None = None
     """From the end of the load until the peer was itself again; infinite when that took too long."""
+    foreign_cpus: float = 0.0
+    """CPUs that were busy with neither peer nor load, among those of the peer or of the load."""
     is_steady: bool = True
     """Whether it was as fast as in the load before, or it was not asked."""
 
@@ -72,6 +77,12 @@ class Shot:
         return sum(failed(report) for report in [*self.reports, *self.half])
 
     @property
+    def due(self) -> int:
+        """Requests of which these are a part: all that were due."""
+        reports = [*self.reports, *self.half]
+        return sum(report["counts"]["sent"] + report["never_sent"] for report in reports)
+
+    @property
     def answered_percent(self) -> float:
         """Right answers of a hundred requests that were due; what is under way at the end has none."""
         due = sum(report["counts"]["sent"] + report["never_sent"] for report in self.reports)
@@ -89,14 +100,27 @@ class Shot:
 
     def percentile_ms(self, name: str) -> float:
         """Returns a percentile: of the slowest page; at half load, if that was offered."""
-        times = [report["response"] or report["service"] for report in self.half or self.reports]
-        return float(max(each[name] / 1000 if each["count"] else math.inf for each in times))
+        return max(percentile_us(report, name) for report in self.half or self.reports) / 1000
 
 
 def answered(report: dict[str, Any]) -> int:
     """Returns how many requests the server has worked on to the end."""
     counts = report["counts"]
     return int(counts["right"] + counts["wrong_status"] + counts["wrong_body"])
+
+
+def percentile_us(report: dict[str, Any], name: str) -> float:
+    """Returns the time within which such a part of the requests had right answers.
+
+    What failed took without end: the times of those that are answered say little where many are not.
+    """
+    times, right, wrong = report["response"] or report["service"], report["counts"]["right"], failed(report)
+    if not times["count"]:
+        return math.inf
+    if not wrong:
+        return float(times[name])
+    part = PERCENTILES[name] * (right + wrong) / right
+    return next((float(us) for percent, us in report["curve"] if percent >= part), math.inf)
 
 
 def failed(report: dict[str, Any]) -> int:

@@ -20,7 +20,7 @@ from adyton.compare import pages
 from adyton.compare.peers import HERE, SCRIPTS, SYSTEM, command_of, replaced, shared_files, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from adyton.compare.peers import Peer
 
@@ -36,6 +36,8 @@ CALM_S = 0.2
 """Between two looks whether it is still busy with its start."""
 CALM_CPU_S = 0.02
 """What it may use of a CPU between these."""
+TOPOLOGY = Path("/sys/devices/system/cpu")
+"""Where Linux tells which CPUs are hyper-threads of one core."""
 
 
 class PeerError(Exception):
@@ -52,9 +54,32 @@ class Seats:
     @classmethod
     def of_this_machine(cls) -> Seats:
         """Half of the CPUs for each; with one CPU both share it."""
-        cpus = sorted(os.sched_getaffinity(0))
-        half = max(1, len(cpus) // 2)
-        return cls(frozenset(cpus[:half]), frozenset(cpus[half:] or cpus))
+        return cls.halves(os.sched_getaffinity(0), siblings_of)
+
+    @classmethod
+    def halves(cls, cpus: Iterable[int], siblings: Callable[[int], frozenset[int]]) -> Seats:
+        """Halves the cores: hyper-threads of one are not parted, unless there is only one core."""
+        cpus = frozenset(cpus)
+        cores = sorted({siblings(cpu) & cpus | {cpu} for cpu in cpus}, key=min)
+        if len(cores) == 1:
+            cores = [frozenset({cpu}) for cpu in sorted(cpus)]
+        half = max(1, len(cores) // 2)
+        return cls(frozenset().union(*cores[:half]), frozenset().union(*(cores[half:] or cores)))
+
+    @property
+    def are_apart(self) -> bool:
+        """Whether the server has CPUs of its own."""
+        return self.server.isdisjoint(self.load)
+
+
+def siblings_of(cpu: int) -> frozenset[int]:
+    """Returns the CPUs that are hyper-threads of one core, this one among them; itself where nobody says."""
+    try:
+        text = (TOPOLOGY / f"cpu{cpu}/topology/thread_siblings_list").read_text("ascii")
+    except OSError:
+        return frozenset({cpu})
+    ranges = [part.partition("-") for part in text.strip().split(",")]
+    return frozenset(each for first, _, last in ranges for each in range(int(first), int(last or first) + 1))
 
 
 @dataclass(frozen=True)
@@ -72,6 +97,16 @@ class Size:
         """As the documentation of most has it: a process for each CPU. All have as many threads."""
         return cls(cpus, THREADS, 2 * cpus + 1)
 
+    @property
+    def words(self) -> dict[str, object]:
+        """What stands for the words in braces that say it."""
+        return {
+            "processes": self.processes,
+            "threads": self.threads,
+            "workers": self.workers,
+            "apache_threads": APACHE_THREADS * self.processes,
+        }
+
     def __str__(self) -> str:
         """Processes and threads."""
         return f"{self.processes} x {self.threads}"
@@ -85,6 +120,8 @@ class Server:
     """By the names of the pages."""
     leaders: frozenset[int]
     """Its processes are those of these sessions."""
+    forks: bool = False
+    """See :attr:`Peer.forks`."""
 
 
 @contextlib.contextmanager
@@ -122,7 +159,7 @@ def running(peer: Peer, asked: Iterable[str], size: Size, cpus: frozenset[int]) 
             leaders = frozenset(process.pid for process in processes)
             wait_until_calm(set(leaders))
             urls = {page: f"http://127.0.0.1:{port}{path}" for page, path in places.items()}
-            yield Server(urls, leaders)
+            yield Server(urls, leaders, peer.forks)
         finally:
             for process in reversed(processes):
                 stop(process)
@@ -136,10 +173,7 @@ def start_words(work: Path, port: int, size: Size) -> dict[str, object]:
         "work": work,
         "files": work / "files",
         "app": work / "app",
-        "processes": size.processes,
-        "threads": size.threads,
-        "workers": size.workers,
-        "apache_threads": APACHE_THREADS * size.processes,
+        **size.words,
     }
 
 

@@ -17,7 +17,7 @@ class Load:
     name: str = ""
     """What it is called where a scenario has several."""
     pages: tuple[str, ...] = ("hello",)
-    """Each is loaded by a generator of its own, all at the same time; rates add up."""
+    """One is drawn for each request, all as often."""
     half: tuple[str, ...] = ()
     """Options with which half of its rate is offered, too, for the times; none: it is not."""
     times: float = 0.0
@@ -139,15 +139,15 @@ MEDIA = Scenario(
     loads=(
         Load(("-c", "16"), "file, through Python", ("file.jpg",)),
         Load(("-c", "16"), "file, past Python", ("static file.jpg",)),
-        Load(("-c", "4"), "gallery, through Python", PICTURES),
-        Load(("-c", "4"), "gallery, past Python", tuple(f"static {name}" for name in PICTURES)),
+        Load(("-c", "24"), "gallery, through Python", PICTURES),
+        Load(("-c", "24"), "gallery, past Python", tuple(f"static {name}" for name in PICTURES)),
     ),
     figures=("requests/s", "MB/s", "CPU us", "errors", "beside ours"),
     classic=(
         'The classic test of a "350 KB media file" transferred 4,335 bytes an answer: an error page. Here '
-        "each byte of every answer is compared. The gallery is six pictures of 10 to 60 KB, all asked for "
-        "at the same time. Past Python means by the server itself from a folder, and by nginx where nginx "
-        "is in front."
+        "each byte of every answer is compared. The gallery is six pictures of 10 to 60 KB, of which "
+        "each of 24 connections asks for one after the other, drawn at random. Past Python means by the "
+        "server itself from a folder, and by nginx where nginx is in front."
     ),
 )
 SLOW = Scenario(

@@ -1,0 +1,65 @@
+"""CPU time that a load has taken: of the peer's processes, and of everything on the CPUs of peer and load."""
+
+from __future__ import annotations
+
+import resource
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from adyton import _processes
+
+if TYPE_CHECKING:
+    from adyton._processes import Busy
+    from adyton.compare.running import Seats
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was spent until some moment, or between two."""
+
+    clock_s: float
+    peer_s: float
+    """By the processes of the peer; those that have ended are in it only if somebody has waited for them."""
+    load_s: float
+    """By this program and the loads that it has started, which have ended."""
+    server: Busy
+    """By everybody, on the CPUs of the server."""
+    other: Busy
+    """By everybody, on those of the load; as above where both have the same."""
+
+    @classmethod
+    def now(cls, leaders: set[int], seats: Seats) -> Spent:
+        """Reads it."""
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        load_s = children.ru_utime + children.ru_stime + time.process_time()
+        server, other = (_processes.busy(cpus) for cpus in (seats.server, seats.load))
+        return cls(time.monotonic(), _processes.cpu_s(leaders), load_s, server, other)
+
+    def since(self, before: Spent) -> Spent:
+        """Returns what was spent between two moments."""
+        return Spent(
+            self.clock_s - before.clock_s,
+            self.peer_s - before.peer_s,
+            self.load_s - before.load_s,
+            self.server - before.server,
+            self.other - before.other,
+        )
+
+    def of_peer(self, seats: Seats, *, forks: bool) -> float:
+        """Returns what the peer has spent: where its processes end unseen, all that was spent on its CPUs."""
+        return max(self.peer_s, self.server.all_s) if forks and seats.are_apart else self.peer_s
+
+    def foreign_cpus(self, seats: Seats, *, forks: bool) -> float:
+        """Returns how many CPUs were busy with neither peer nor load, where that was most.
+
+        Interrupts are not told apart by who is to blame. On the CPUs of a peer whose processes end unseen
+        nobody can tell.
+        """
+        if not seats.are_apart:
+            known_s = self.peer_s + self.load_s
+            foreign_s = 0.0 if forks else self.server.programs_s - known_s
+        else:
+            of_server = 0.0 if forks else self.server.programs_s - self.peer_s
+            foreign_s = max(of_server, self.other.programs_s - self.load_s)
+        return max(0.0, foreign_s) / max(self.clock_s, 1e-9)
