@@ -63,6 +63,8 @@ class Machine:
         """Begin with nobody served."""
         self.rates = rates
         self.memory_bytes: dict[Choice, int] = {}
+        self.late: dict[Choice, float] = {}
+        """The part of the answers that comes too late."""
         self.served: list[Choice] = []
 
     def bench(self, _url: str, options: tuple[str, ...]) -> dict[str, Any]:
@@ -78,7 +80,7 @@ class Machine:
             "service": times,
             "response": times,
             "seconds": 1.0,
-            "in_time": min(rate, offered),
+            "in_time": min(rate, offered) * (1 - self.late.get(self.served[-1], 0.0)),
             "oldest_in_flight_ms": 0,
             "server": {
                 "cpu_us_per_request": 10_000.0,
@@ -152,6 +154,27 @@ def test_clear_winner(machine: Machine) -> None:
     assert Choice(8, 1) == found.winner.choice
     assert [found.winner] == found.equal
     assert "more in time than" in table(found)
+
+
+def test_late_answers_do_not_count(machine: Machine) -> None:
+    """What serves most does not win if most of it comes too late."""
+    machine.rates[Choice(8, 1)], machine.late[Choice(8, 1)] = 700.0, 0.7
+    found = Search(task(), lambda _: None).run()
+    late = next(trial for trial in found.trials if trial.choice == Choice(8, 1))
+
+    assert Choice(4, 1) == found.winner.choice
+    assert late not in found.equal
+    assert 210.0 == pytest.approx(late.goodput)
+
+
+def test_second_fits(machine: Machine) -> None:
+    """The winner is told beside the best of the others that fit, not beside one that cannot be had."""
+    machine.rates |= {Choice(8, 1): 700.0, Choice(5, 1): 600.0}
+    machine.memory_bytes[Choice(8, 1)] = 2**40 + 1
+    found = Search(task(), lambda _: None).run()
+
+    assert Choice(5, 1) == found.winner.choice
+    assert "than 8 processes" not in table(found)
 
 
 def test_needs_too_much_memory(machine: Machine) -> None:

@@ -81,9 +81,9 @@ def reason(found: Found) -> str:
             f"{winner.choice}: the application mostly {bound}, and {other} within {noise} cannot be told "
             "apart from it, so it is the smallest of them."
         )
-    second = max(
-        (trial for trial in found.trials if trial is not winner), key=lambda t: t.goodput, default=None
-    )
+    limit = found.task.limits.memory_bytes
+    fitting = [trial for trial in found.trials if trial is not winner and trial.memory_bytes <= limit]
+    second = max(fitting, key=lambda trial: trial.goodput, default=None)
     if second is None or not second.goodput:
         return f"{winner.choice}: the application mostly {bound}, and the limits leave no other choice."
     common = max(set(winner.goodputs) & set(second.goodputs))
