@@ -83,17 +83,49 @@ def test_likeness() -> None:
 def test_configuration() -> None:
     """What tells a peer what to do is on the page: its files, those that they include, and each once."""
     files = {key: set(PEERS[key].configuration()) for key in PEERS}
-    page = page_of(CONCURRENCY, [Row(PEERS[key], SIZE) for key in ("nginx-static", "nginx-uwsgi", "bjoern")])
+    page = page_of(CONCURRENCY, [Row(PEERS[key], SIZE) for key in ("nginx-static", "nginx-uwsgi", "cheroot")])
     by_file = {each.file: each.peers for each in page.configurations if each.file != "server.conf"}
 
     assert {"nginx.conf", "server.conf"} == files["nginx-static"]
     assert {"apache.conf", "event.conf", "httpd.conf", "app/.htaccess", "app/application.wsgi"} == files[
         "mod-wsgi-htaccess"
     ]
-    assert set() == files["adyton-wsgi"] == files["bjoern"]
+    assert set() == files["adyton-wsgi"] == files["cheroot"]
     assert {"nginx.conf": [PEERS["nginx-static"].name, PEERS["nginx-uwsgi"].name]} == by_file
     assert 2 == sum(each.file == "server.conf" for each in page.configurations)
     assert 1 == markdown(page).count("worker_rlimit_nofile")
+
+
+REPORTER = """
+import http.server, os, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b"Hello World!" if not set(os.environ) & {names!r} else b"configured"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+
+
+def test_variables_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Variables that would configure a peer do not reach it."""
+    names = {
+        "GUNICORN_CMD_ARGS",
+        "UWSGI_HTTP",
+        "PYTHONDEVMODE",
+        "PERL5OPT",
+        "ADYTON_THREADS",
+        "WEB_CONCURRENCY",
+    }
+    for name in names:
+        monkeypatch.setenv(name, "1")
+    script = tmp_path / "reporter.py"
+    script.write_text(REPORTER.replace("{names!r}", repr(names)))
+    peer = Peer("reporter", "reporter", ("hello",), start=f"{{python}} {script} {{port}}", version="")
+    with running(peer, ["hello"], SIZE, SEATS.server) as server:
+        assert {"hello"} == server.urls.keys()
 
 
 def test_every_page_of_ours() -> None:
@@ -275,7 +307,8 @@ def test_sizes() -> None:
     assert ["1 x 4", "1 x 1", "1 x 16"] == sorted(told["waitress"], key=lambda size: size[-1] != "4")
     assert ["2 x 1", "2 x 4", "2 x 16", "8 x 1"] == told["adyton-wsgi"] == told["gunicorn-gthread"]
     assert told["waitress"] == told["cheroot"]
-    assert [] == told["bjoern"] == told["apache-static"]
+    assert ["2 x 1", "8 x 1"] == told["bjoern"] == told["lighttpd-static"] == told["h2o-static"]
+    assert [] == told["apache-static"] == told["floor"]
     assert [Size.usual(2)] == sizes_of(PEERS["bjoern"], MECHANISMS, 2)
 
 

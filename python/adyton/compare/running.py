@@ -36,6 +36,11 @@ CALM_S = 0.2
 """Between two looks whether it is still busy with its start."""
 CALM_CPU_S = 0.02
 """What it may use of a CPU between these."""
+CONFIGURE = (
+    *("APACHE_", "GRANIAN_", "GUNICORN_", "H2O_", "NGINX", "UVICORN_", "UWSGI_"),
+    *("PERL", "PHP", "PYTHON", "VIRTUAL_ENV"),
+)
+"""How the variables begin that would configure a peer, for which only its file must speak."""
 TOPOLOGY = Path("/sys/devices/system/cpu")
 """Where Linux tells which CPUs are hyper-threads of one core."""
 
@@ -194,12 +199,11 @@ def as_user(peer: Peer, work: Path) -> list[str]:
 
 
 def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes]:
-    """Starts a program in a session of its own, and outside the virtual environment.
+    """Starts a program in a session of its own, without the user's settings and virtual environment.
 
-    The Python inside a server of Debian would take that for its home.
+    The Python inside a server of Debian would take the latter for its home.
     """
-    variables = environment()
-    variables.pop("VIRTUAL_ENV", None)
+    variables = {name: value for name, value in environment().items() if not name.startswith(CONFIGURE)}
     folders = variables.get("PATH", os.defpath).split(os.pathsep)
     variables["PATH"] = os.pathsep.join(folder for folder in folders if Path(folder) != SCRIPTS)
     return subprocess.Popen(  # noqa: S603 - from our own files
