@@ -287,10 +287,17 @@ fn late(report: &Report) -> Option<String> {
         ));
     }
     let rate = report.asked.rate.filter(|_| report.counts.wrong() == 0)?;
-    let due = rate * report.seconds;
-    // What is under way is not missing, as long as it is not for longer than answers take; and random arrivals differ.
-    let under_way = rate * report.response.unwrap_or(report.service).mean_us / 1e6;
-    let missing = due - float(report.counts.right) - under_way;
+    let (response_us, service_us) = (report.response?.mean_us, report.service.mean_us);
+    let (due, missing) = if let Some(requests) = report.asked.requests {
+        // Behind the last none is due, however long its answer takes. Where they are sent later and later, the mean wait
+        // for a connection is half of the last one's.
+        (float(requests), rate * 2.0 * (response_us - service_us) / 1e6)
+    } else {
+        // What is under way is not missing, as long as it is not for longer than answers take.
+        let due = rate * report.seconds;
+        (due, due - float(report.counts.right) - rate * response_us / 1e6)
+    };
+    // Random arrivals differ by the root of their number.
     (missing > (MISSING_MAX * due).max(4.0 * due.sqrt())).then(|| {
         format!(
             "{rate:.0} requests/s were due, and {:.0} were answered: the server does not keep up",
@@ -383,6 +390,8 @@ mod tests {
         ("late", |report| report.never_sent = 65, &["late"]),
         ("late at the end", |report| report.never_sent = 64, &[]),
         ("rate not reached", |report| offered(report, 1_080.0), &["late"]),
+        ("number at its rate", |report| numbered(report, 1_200.0, 64_000.0), &[]),
+        ("number not at its rate", |report| numbered(report, 1_200.0, 264_000.0), &["late"]),
         ("rate within a twentieth", |report| offered(report, 1_060.0), &[]),
         ("no request on some connections", |report| report.asked.connections = 68, &["little"]),
         ("a moment without", |report| report.asked.connections = 67, &[]),
@@ -451,6 +460,12 @@ mod tests {
 
     fn offered(report: &mut Report, rate: f64) {
         (report.asked.rate, report.response) = (Some(rate), Some(report.service));
+    }
+
+    /// A rate, and the mean time from when requests of a given number were due.
+    fn numbered(report: &mut Report, rate: f64, response_us: f64) {
+        offered(report, rate);
+        (report.asked.requests, report.response) = (Some(6_000), Some(times(response_us)));
     }
 
     fn few_requests(report: &mut Report, connections: u32) {
