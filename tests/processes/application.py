@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +15,8 @@ import adyton
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+OBEYED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTERM)
 
 VERSION = os.environ.get("VERSION", "1")
 
@@ -77,18 +80,27 @@ def spin() -> str:
     return "spun"
 
 
-def terminate() -> str:
-    """Start a program and end it; return by which signal it ended."""
-    with subprocess.Popen(["sleep", "10"]) as program:  # noqa: S607
-        program.terminate()
-        return str(program.wait())
+def masks() -> str:
+    """Start a program; return which signals it blocks and ignores."""
+    status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True, check=True).stdout  # noqa: S607
+    return " ".join(line for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn")))
+
+
+def signals() -> str:
+    """Start a program for each signal that a server itself obeys; return by which ones they ended."""
+    ended = []
+    for number in OBEYED:
+        with subprocess.Popen(["sleep", "10"]) as program:  # noqa: S607
+            program.send_signal(number)
+            ended.append(-program.wait())
+    return " ".join(signal.Signals(number).name for number in ended)
 
 
 kept: list[bytearray] = []
 
 PAGES: dict[str, Callable[[], str]] = {
     page.__name__: page
-    for page in (who, segfault, leave, hold, deadlock, allocate, grow, wait, spin, terminate)
+    for page in (who, segfault, leave, hold, deadlock, allocate, grow, wait, spin, masks, signals)
 }
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from processes.conftest import APPLICATION, is_alive
+from processes.application import OBEYED
+from processes.conftest import APPLICATION, Crowd, is_alive
 from processes.load import Load
 from support.client import request
 from support.http import NoResponseError
@@ -22,7 +23,6 @@ from support.server import adyton, run, until
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from processes.conftest import Crowd
     from support.server import Servers
 
 
@@ -239,11 +239,56 @@ def test_told_by_others(crowd: Callable[..., Crowd]) -> None:
     assert servers.settles(1)
 
 
-def test_programs_of_a_worker(crowd: Callable[..., Crowd]) -> None:
-    """What an application starts can be ended: the supervisor's blocked signals are not its."""
-    servers = crowd("--processes", "1")
+#: Whoever starts the tests may ignore signals, which the server would inherit; a new session is a group, too.
+FRESH = ["env", "--default-signal", "setsid"]
 
-    assert b"-15" == servers.server.fetch("/terminate").body
+
+def fresh(serve: Servers, tmp_path: Path, *flags: str) -> Crowd:
+    """Start a server as a terminal would: with no signal ignored, and leading a group of its own."""
+    control = tmp_path / "control.sock"
+    command = [*FRESH, *adyton("serve"), str(APPLICATION), "--bind", "127.0.0.1:0", *flags]
+    return Crowd(serve.start([*command, "--control", "off" if "0" in flags else str(control)]), control)
+
+
+@pytest.mark.parametrize("flags", [["0"], ["1"], ["1", "--preload"]])
+def test_programs_of_a_worker(serve: Servers, tmp_path: Path, flags: list[str]) -> None:
+    """What an application starts hears every signal: what the server does with them is its own affair."""
+    server = fresh(serve, tmp_path, "--processes", *flags).server
+
+    assert "SigBlk:\t0000000000000000 SigIgn:\t0000000000000000" == server.fetch("/masks").body.decode()
+    ended = server.fetch("/signals").body.decode().split()
+    assert [number.name for number in OBEYED] == ended
+
+
+@pytest.mark.parametrize("flags", [[], ["--preload"]])
+def test_signals_pass_a_worker(serve: Servers, tmp_path: Path, flags: list[str]) -> None:
+    """What only a supervisor obeys does nothing to a worker, and blocks nothing in it."""
+    servers = fresh(serve, tmp_path, "--processes", "1", *flags)
+    before = servers.pids()
+    for number in {*OBEYED, signal.SIGTTIN, signal.SIGTTOU} - {signal.SIGTERM}:
+        for _ in range(3):
+            os.kill(before[0], number)
+            assert str(before[0]) == servers.who()[0], number
+    status = Path(f"/proc/{before[0]}/status").read_text(encoding="ascii")
+
+    assert "SigBlk:\t0000000000000000\n" in status
+    assert before == servers.pids()
+
+
+def test_signal_of_a_terminal(serve: Servers, tmp_path: Path) -> None:
+    """Ctrl-C comes to the whole group: the workers leave the stop to the supervisor, and finish what runs."""
+    servers = fresh(serve, tmp_path, "--processes", "2", "--drain-delay", "3s")
+    assert servers.settles(2)
+    with servers.server.connect() as connection:
+        connection.send(request("/wait"))
+        time.sleep(0.05)
+        os.killpg(servers.server.process.pid, signal.SIGINT)
+
+        assert b"waited" == connection.receive().body
+        # Until the delay is over, nobody has begun to stop.
+        assert 200 == servers.server.fetch("/who").status
+    assert 0 == servers.server.wait()
+    assert "from outside" not in servers.server.log()
 
 
 BACKOFF_S = [0, 0.1, 0.2, 0.4, 0.8, 1.6]

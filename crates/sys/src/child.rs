@@ -88,8 +88,8 @@ impl Program {
     }
 }
 
-/// Lets SIGTERM and SIGCHLD come to this process, which may have inherited a mask that blocks them, and so to all that it
-/// starts. What a terminal sends to all is left as it is: the supervisor alone follows it.
+/// Lets SIGTERM and SIGCHLD come to this process, which may have inherited a mask that blocks them. What else a supervisor
+/// obeys stays blocked until the program has handlers for it (`signal_handlers::let_pass`): a terminal may send it to all.
 fn unblock_terminate() -> io::Result<()> {
     // SAFETY: an all-zero `sigset_t` may be given to `sigemptyset`, which makes it a set.
     let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };

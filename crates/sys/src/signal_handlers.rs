@@ -7,6 +7,10 @@
 //! write to an eventfd. A `signalfd` would need the signals blocked in every thread, and children
 //! of the application would inherit that mask.
 //!
+//! A worker follows SIGTERM alone. What else its supervisor obeys passes it without effect, because terminals and
+//! `pkill` send it to all of them: by handlers that do nothing, which end with an exec, and neither blocked nor ignored,
+//! which programs of the application would inherit.
+//!
 //! They are put in place when the application is loaded, so that they come after its own. What Python code sets later,
 //! which is possible on the main thread only, `adyton._load.keep_signals` keeps from the kernel.
 
@@ -21,6 +25,62 @@ static STOP_WAKE: AtomicI32 = AtomicI32::new(-1);
 static USER1_WAKE: AtomicI32 = AtomicI32::new(-1);
 
 const SIGNALS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1];
+
+/// What a supervisor obeys and its workers do not.
+const PASSING: [libc::c_int; 7] =
+    [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGTTIN, libc::SIGTTOU];
+
+/// A handler that is told who has sent the signal (`SA_SIGINFO`).
+type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+
+/// Lets every signal come to this process and to the programs that it starts, whatever mask it has inherited; what only its
+/// supervisor obeys passes it. Call it before other threads are started, which inherit the mask.
+///
+/// # Errors
+///
+/// As sigaction(2).
+pub fn let_pass() -> io::Result<()> {
+    for signal in PASSING {
+        let former = action_of(signal)?;
+        // What is ignored was so by the wish of who started the server, as with nohup(1).
+        if former.sa_sigaction == libc::SIG_DFL {
+            handle(signal, on_passing)?;
+        }
+    }
+    // SAFETY: an all-zero `sigset_t` may be given to `sigemptyset`, which makes it a set.
+    let mut none: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `none` is a whole `sigset_t`.
+    unsafe { libc::sigemptyset(&raw mut none) };
+    // SAFETY: `none` is only read, and the former mask is not asked for.
+    match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// What a signal does now.
+fn action_of(signal: libc::c_int) -> io::Result<libc::sigaction> {
+    // SAFETY: all-zero is a valid `sigaction` (no flags, empty mask, default action).
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: nothing is set, and `action` is a whole `sigaction`.
+    match unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) } {
+        0 => Ok(action),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Has a signal do something else; gives what it did before.
+fn handle(signal: libc::c_int, handler: Handler) -> io::Result<libc::sigaction> {
+    // SAFETY: all-zero is a valid `sigaction`.
+    let [mut action, mut former]: [libc::sigaction; 2] = unsafe { std::mem::zeroed() };
+    action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+    action.sa_sigaction = handler as libc::sighandler_t;
+    // SAFETY: both point to whole `sigaction`s; the handlers of this file are async-signal-safe.
+    match unsafe { libc::sigaction(signal, &raw const action, &raw mut former) } {
+        0 => Ok(former),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
 
 /// Sends the calling thread, and no other, a signal (raise(3)): its handler has run when this returns.
 ///
@@ -49,28 +109,34 @@ impl Handlers {
     ///
     /// As sigaction(2); or `ResourceBusy` when another server of this process holds them.
     pub fn install(stop: Arc<Wake>, user1: Option<Arc<Wake>>) -> io::Result<Self> {
+        Self::put((stop, user1), |_| on_signal)
+    }
+
+    /// As [`Self::install`], in a worker: SIGTERM alone wakes `stop`.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn install_in_worker(stop: Arc<Wake>) -> io::Result<Self> {
+        Self::put((stop, None), |signal| if signal == libc::SIGTERM { on_signal } else { on_passing })
+    }
+
+    fn put(
+        wakes: (Arc<Wake>, Option<Arc<Wake>>),
+        handler_of: impl Fn(libc::c_int) -> Handler,
+    ) -> io::Result<Self> {
+        let (stop, user1) = &wakes;
         if STOP_WAKE.compare_exchange(-1, stop.raw(), Ordering::SeqCst, Ordering::SeqCst).is_err() {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, "a server already runs in this process"));
         }
         USER1_WAKE.store(user1.as_ref().map_or(-1, |wake| wake.raw()), Ordering::SeqCst);
         ASKED.store(0, Ordering::SeqCst);
-        // SAFETY: all-zero is a valid `sigaction` (no flags, empty mask, default action).
+        // SAFETY: all-zero is a valid `sigaction`.
         let mut former: [libc::sigaction; SIGNALS.len()] = unsafe { std::mem::zeroed() };
-        // SAFETY: as above.
-        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        let handler: extern "C" fn(libc::c_int) = on_signal;
-        action.sa_flags = libc::SA_RESTART;
         for (signal, former) in SIGNALS.into_iter().zip(&mut former) {
-            // To a worker its supervisor says so, but who sends SIGUSR1 to all of them must not end them.
-            let ignores = signal == libc::SIGUSR1 && user1.is_none();
-            action.sa_sigaction = if ignores { libc::SIG_IGN } else { handler as libc::sighandler_t };
-            // SAFETY: both point to whole `sigaction`s; the handler is async-signal-safe.
-            if unsafe { libc::sigaction(signal, &raw const action, former) } == -1 {
-                forget_wakes();
-                return Err(io::Error::last_os_error());
-            }
+            *former = handle(signal, handler_of(signal)).inspect_err(|_| forget_wakes())?;
         }
-        Ok(Self { former, _wakes: (stop, user1) })
+        Ok(Self { former, _wakes: wakes })
     }
 
     /// Whether a stop was asked for.
@@ -94,7 +160,18 @@ fn forget_wakes() {
     USER1_WAKE.store(-1, Ordering::SeqCst);
 }
 
-extern "C" fn on_signal(signal: libc::c_int) {
+/// Does nothing. If a terminal has sent the signal, because this process reads or writes there from the background, the
+/// call that did so is begun again after this, for ever: ignored from now on, the signal makes it fail with EIO instead.
+extern "C" fn on_passing(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel passes a whole `siginfo_t` to a handler with `SA_SIGINFO`.
+    let is_of_kernel = unsafe { (*info).si_code } == libc::SI_KERNEL;
+    if is_of_kernel && matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
+        // SAFETY: `signal` is async-signal-safe, and nothing else is read or written.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+}
+
+extern "C" fn on_signal(signal: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let is_user1 = signal == libc::SIGUSR1;
     if !is_user1 && ASKED.fetch_add(1, Ordering::SeqCst) > 0 {
         // SAFETY: `_exit` is async-signal-safe; the second signal means "at once".

@@ -1,8 +1,8 @@
 //! Signals as a queue of a descriptor, signalfd(2), for a supervisor (what runs an application has handlers instead:
 //! `signal_handlers.rs`).
 //!
-//! The signals are blocked in this thread and in those that it starts. Children begin with none blocked, because
-//! `std` resets the mask of what it starts.
+//! The signals are blocked in this thread, in those that it starts, and in its children, to which none comes before they
+//! are ready for it: a worker lets them come with `signal_handlers::let_pass` before anything of the application runs.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -79,6 +79,8 @@ impl Signals {
     }
 
     /// The next signal; `None` when none has come.
+    ///
+    /// SIGTTIN and SIGTTOU of a terminal are no orders: some program of the application has read or written there.
     pub fn next(&self) -> Option<Signal> {
         // SAFETY: all-zero is a valid `signalfd_siginfo`, which is made of numbers.
         let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
@@ -89,7 +91,10 @@ impl Signals {
             return None;
         }
         let known = ALL.iter().find(|(number, _)| u32::try_from(*number) == Ok(info.ssi_signo));
-        Some(known.map_or(Signal::Other, |(_, signal)| *signal))
+        let signal = known.map_or(Signal::Other, |(_, signal)| *signal);
+        let is_of_terminal =
+            info.ssi_code == libc::SI_KERNEL && matches!(signal, Signal::More | Signal::Fewer);
+        Some(if is_of_terminal { Signal::Other } else { signal })
     }
 }
 

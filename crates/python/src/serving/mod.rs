@@ -24,7 +24,7 @@ use adyton_server::share::Share;
 use adyton_server::tally::Tally;
 use adyton_server::{AccessLog, App, Config, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::process;
-use adyton_sys::signal_handlers::Handlers;
+use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::user::{self, Identity};
 use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
@@ -134,6 +134,7 @@ fn blame(py: Python<'_>, settings: &Settings, tell: impl FnOnce(Vec<PathBuf>)) {
 
 /// What a process becomes before it imports anything of the application.
 fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
+    signal_handlers::let_pass().map_err(Failure::system)?;
     process::lower_priority(settings.nice);
     process::limit_data(settings.memory_limit_bytes);
     become_user(py, settings)?;
@@ -292,7 +293,13 @@ fn serve_at(
     }
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
-    let handlers = Handlers::install(Arc::clone(&wake), renamed.clone()).map_err(Failure::system)?;
+    let stop = Arc::clone(&wake);
+    let handlers = if line.is_some() {
+        Handlers::install_in_worker(stop)
+    } else {
+        Handlers::install(stop, renamed.clone())
+    };
+    let handlers = handlers.map_err(Failure::system)?;
     let keeper = keep_signals(py, settings, application.is_some())?;
     let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
     if line.is_none() {
