@@ -217,10 +217,14 @@ def keep_signals() -> Callable[[], None]:
 
 
 def before_preload() -> None:
-    """Keeps the collector from leaving holes in memory that workers are to share."""
+    """Keeps the collector from leaving holes in memory that workers are to share.
+
+    Registers what has to be done in a fork before anything that the application does there, which may hang.
+    """
     import gc
 
     gc.disable()
+    os.register_at_fork(after_in_child=_end_with_prototype)
 
 
 def after_preload() -> None:
@@ -230,22 +234,54 @@ def after_preload() -> None:
     gc.freeze()
 
 
-def fork_worker() -> bool:
-    """Forks a worker that is not this process's child; tells whether this is it."""
+#: Set while a process is forked that forks a worker.
+_forking = False
+
+
+def _end_with_prototype() -> None:
+    """Has the process between the prototype and a worker end when the prototype does, wherever it hangs."""
+    global _forking  # noqa: PLW0603
+    if _forking:
+        from adyton._core import end_with_parent
+
+        _forking = False
+        end_with_parent()
+
+
+def begin_fork() -> tuple[int, int]:
+    """Forks a worker that is not this process's child, by way of one that is.
+
+    Returns that one's number, and a descriptor for ``end_fork``; zeros in the worker.
+    """
     import gc
 
-    child = os.fork()
-    if child:
-        os.waitpid(child, 0)
-        return False
+    global _forking  # noqa: PLW0603
+    reader, writer = os.pipe()
+    _forking = True
+    midwife = os.fork()
+    _forking = False
+    if midwife:
+        os.close(writer)
+        return midwife, reader
     parent = os.getpid()
-    if os.fork():
+    if worker := os.fork():
+        os.write(writer, str(worker).encode())
         os._exit(0)
+    os.close(reader)
+    os.close(writer)
     # The supervisor only believes its own children that they are its workers.
     while os.getppid() == parent:
         os.sched_yield()
     gc.enable()
-    return True
+    return 0, 0
+
+
+def end_fork(midwife: int, reader: int) -> int:
+    """Waits until a worker is forked, and returns its number; 0 if it never will be."""
+    worker = os.read(reader, 16)
+    os.close(reader)
+    os.waitpid(midwife, 0)
+    return int(worker or 0)
 
 
 def run_hooks(event: str, place: tuple[int, int, int]) -> None:

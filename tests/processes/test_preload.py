@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
 
 from processes.conftest import APPLICATION
 from processes.load import Load
@@ -213,6 +216,74 @@ def test_hung_import_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path) ->
     assert re.search(r"the prototype \(process \d+\) was killed: it was not ready", servers.server.log())
     assert 1 == servers.server.log().count("is not ready; this is where it is")
     assert servers.settles(1)
+
+
+HANGS_AT_FORK = """
+from pathlib import Path
+
+forks = []
+
+def hang():
+    forks.append(os.getpid())
+    if len(forks) == {fork}:
+        Path(__file__).with_suffix(".pid").write_text(str(os.getpid()))
+        time.sleep(600)
+
+os.register_at_fork({when}=hang)
+"""
+
+AT_FORK = [("before", 1), ("after_in_child", 1), ("after_in_child", 2), ("after_in_parent", 1)]
+"""Where an application hangs: in the prototype, in the process between it and the worker, in the worker."""
+
+
+def processes_of(target: Path) -> list[int]:
+    """Return the processes that were started with this application."""
+    found = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        # One may end while it is looked at.
+        with contextlib.suppress(OSError):
+            if str(target).encode() in file.read_bytes():
+                found.append(int(file.parent.name))
+    return found
+
+
+@pytest.mark.parametrize(("when", "fork"), AT_FORK)
+def test_hung_fork(crowd: Callable[..., Crowd], tmp_path: Path, when: str, fork: int) -> None:
+    """A fork that never ends keeps the server from nothing: it stops, and leaves no process behind."""
+    target = tmp_path / "application.py"
+    text = APPLICATION.read_text(encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
+    servers = crowd("--processes", "1", "--preload", target=target)
+    target.write_text(text + HANGS_AT_FORK.format(when=when, fork=fork), encoding="utf-8")
+    servers.server.signal(signal.SIGHUP)
+    assert imports(target) in processes_of(target)
+    assert "1" == servers.who()[3]
+    servers.server.signal(signal.SIGTERM)
+
+    assert 0 == servers.server.wait(15)
+    assert [] == processes_of(target)
+    assert "error:" not in servers.server.log()
+
+
+@pytest.mark.parametrize(("when", "fork"), AT_FORK)
+def test_hung_fork_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path, when: str, fork: int) -> None:
+    """A worker that is not forked in time is given up, with the place where it hangs; the old one stays."""
+    target = tmp_path / "application.py"
+    text = APPLICATION.read_text(encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
+    servers = crowd("--processes", "1", "--preload", "--startup-timeout", "3s", target=target)
+    target.write_text(text + HANGS_AT_FORK.format(when=when, fork=fork), encoding="utf-8")
+
+    assert "does not start" in servers.refused("reload")
+    hung = imports(target)
+    assert until(lambda: not is_there(hung))
+    assert "in hang\n" in servers.server.log()
+    assert re.search(r"worker 1 \(.*\) was not ready after 3 s", servers.server.log())
+    assert "4294967295" not in servers.server.log()
+    # Supervisor, prototype, worker.
+    assert until(lambda: 3 == len(processes_of(target)))
+    assert servers.settles(1)
+    assert "1" == servers.who()[3]
 
 
 def test_threads_of_an_import(crowd: Callable[..., Crowd], tmp_path: Path) -> None:

@@ -22,8 +22,15 @@ impl Supervisor {
         let found = self.slots.iter().enumerate().find_map(|(at, slot)| {
             slot.workers.iter().position(|worker| worker.pid == pid).map(|of| (at, of))
         });
-        let Some((at, of)) = found else { return self.bury_other(pid, exit, now_ms) };
-        let memory_was_short = self.oom_kills.explain(exit);
+        match found {
+            Some((at, of)) => self.bury_worker(at, of, Some(exit), now_ms),
+            None => self.bury_other(pid, exit, now_ms),
+        }
+    }
+
+    /// A worker has ended; how is not known of one that had not said who it is.
+    fn bury_worker(&mut self, at: usize, of: usize, exit: Option<Exit>, now_ms: u64) {
+        let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
         let mut worker = self.slots[at].workers.remove(of);
         for message in worker.channel.receive() {
             // One that could not load its application says which files are to blame.
@@ -42,15 +49,15 @@ impl Supervisor {
         };
         let (cause, words) = cause(exit, &known);
         // One that does not start at all says why, and its own words are enough.
-        let is_said = self.proven == 0 && matches!(exit, Exit::Status(2 | NOT_LOADED));
-        let is_well = cause == Cause::Told || is_said;
+        let is_said = self.proven == 0 && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
+        let is_well = cause == Cause::Told && !has_failed(exit) || is_said;
         let message = if is_well { &messages::WORKER_ENDED } else { &messages::WORKER_DIED };
-        log::write(message, format_args!("worker {} (process {pid}) {words}", slot.number));
+        log::write(message, format_args!("worker {} ({}) {words}", slot.number, worker.process()));
         *self.deaths.entry(cause).or_default() += 1;
         share::clear(&self.shares, worker.seat);
         self.past.add_past(&worker.tally.sample());
         for round in &mut self.rounds {
-            round.waiting.retain(|&other| other != pid);
+            round.waiting.retain(|&other| other != worker.pid);
         }
         if worker.told.is_none() {
             slot.note_failure(now_ms - worker.started_ms, now_ms);
@@ -74,16 +81,16 @@ impl Supervisor {
                 served: prototype.is_ready,
                 told: (prototype.generation != self.generation).then_some("it is no longer needed"),
                 hurried: true,
-                doomed: prototype.is_doomed.then_some("was not ready in time"),
+                doomed: prototype.is_doomed.then_some("was not ready in time, or has not forked in time"),
                 memory_was_short: self.oom_kills.explain(exit),
                 rss_bytes: 0,
             };
-            let (cause, words) = cause(exit, &known);
+            let (cause, words) = cause(Some(exit), &known);
             if cause != Cause::Told && self.stop.is_none() {
                 log::write(&messages::PROTOTYPE_DIED, format_args!("the prototype (process {pid}) {words}"));
             }
             if !prototype.is_ready {
-                self.note_not_started(prototype.generation, exit, now_ms);
+                self.note_not_started(prototype.generation, Some(exit), now_ms);
             }
             return;
         }
@@ -100,23 +107,19 @@ impl Supervisor {
                 worker.channel.has_ended()
                     && (worker.pid == 0 || self.strangers.iter().any(|(pid, _)| *pid == worker.pid))
             }) {
-                let worker = &mut self.slots[at].workers[of];
-                let known = self.strangers.iter().find(|(pid, _)| *pid == worker.pid);
-                let exit = known.map_or(Exit::Status(1), |(_, exit)| *exit);
-                // Nobody has this number, so that it names this worker for the moment.
-                worker.pid = if worker.pid == 0 { u32::MAX } else { worker.pid };
-                let pid = worker.pid;
-                self.strangers.retain(|(other, _)| *other != pid);
-                self.bury(pid, exit, now_ms);
+                let pid = self.slots[at].workers[of].pid;
+                let known = self.strangers.iter().position(|(other, _)| *other == pid);
+                let exit = known.map(|known| self.strangers.swap_remove(known).1);
+                self.bury_worker(at, of, exit, now_ms);
             }
         }
     }
 
     /// A worker has ended before it served.
-    fn note_not_started(&mut self, generation: u32, exit: Exit, now_ms: u64) {
+    fn note_not_started(&mut self, generation: u32, exit: Option<Exit>, now_ms: u64) {
         if self.proven == 0
             && self.plan.develops
-            && exit == Exit::Status(NOT_LOADED)
+            && exit == Some(Exit::Status(NOT_LOADED))
             && self.watch.sees_files()
         {
             if generation < self.generation {
@@ -137,7 +140,7 @@ impl Supervisor {
             }
         } else if self.proven == 0 {
             let status = match exit {
-                Exit::Status(status) if status == NOT_LOADED || status == 2 => {
+                Some(Exit::Status(status)) if status == NOT_LOADED || status == 2 => {
                     u8::try_from(status).unwrap_or(1)
                 }
                 _ => 1,
@@ -156,4 +159,9 @@ impl Supervisor {
             }
         }
     }
+}
+
+/// Whether it says itself that something went wrong.
+fn has_failed(exit: Option<Exit>) -> bool {
+    matches!(exit, Some(Exit::Status(status)) if status != 0)
 }

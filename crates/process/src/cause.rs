@@ -77,11 +77,15 @@ pub(crate) const SIGKILL: i32 = 9;
 /// Signals that a process gets for what it did itself.
 const FAULTS: [&str; 6] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT", "SIGSYS"];
 
-/// Says why a worker has ended: for metrics, and in words.
-pub(crate) fn cause(exit: Exit, known: &Known<'_>) -> (Cause, String) {
+/// Says why a worker has ended: for metrics, and in words. How is not known of one that ended before it was known itself.
+pub(crate) fn cause(exit: Option<Exit>, known: &Known<'_>) -> (Cause, String) {
+    let Some(exit) = exit else { return unseen(known) };
     match (exit, known.doomed, known.told) {
         (_, Some(why), _) => (Cause::Overdue, format!("was killed: it {why}")),
         (Exit::Status(0), None, Some(why)) => (Cause::Told, format!("has ended: {why}")),
+        (Exit::Status(status), None, Some(why)) => {
+            (Cause::Told, format!("has ended with status {status}, whose reason stands above: {why}"))
+        }
         (Exit::Signal(SIGKILL), None, Some(why)) if known.hurried => {
             (Cause::Told, format!("was ended: {why}"))
         }
@@ -97,6 +101,14 @@ pub(crate) fn cause(exit: Exit, known: &Known<'_>) -> (Cause, String) {
             (Cause::Left, format!("ended by itself with status {status}: {hint}"))
         }
         (Exit::Signal(number), None, _) => by_signal(&signal_name(number), known),
+    }
+}
+
+fn unseen(known: &Known<'_>) -> (Cause, String) {
+    match (known.doomed, known.told) {
+        (Some(why), _) => (Cause::Overdue, format!("was killed: it {why}")),
+        (None, Some(why)) => (Cause::Told, format!("was ended: {why}")),
+        (None, None) => (Cause::NotStarted, "did not start: it was not even forked".to_owned()),
     }
 }
 
@@ -140,6 +152,7 @@ mod tests {
         let short = Known { memory_was_short: true, ..SERVED };
         for (exit, known, expected, part) in [
             (Exit::Status(0), &told, Cause::Told, "replaced"),
+            (Exit::Status(1), &told, Cause::Told, "with status 1"),
             (Exit::Signal(9), &hurried, Cause::Told, "was ended: replaced"),
             (Exit::Signal(9), &told, Cause::Killed, "from outside"),
             (Exit::Signal(6), &doomed, Cause::Overdue, "it hung"),
@@ -152,10 +165,23 @@ mod tests {
             (Exit::Signal(9), &SERVED, Cause::Killed, "SIGKILL from outside"),
             (Exit::Signal(24), &SERVED, Cause::Killed, "CPU time"),
         ] {
-            let (found, words) = cause(exit, known);
+            let (found, words) = cause(Some(exit), known);
 
             assert_eq!(expected, found, "{words}");
             assert!(words.contains(part), "{words}");
+        }
+    }
+
+    /// What ended before it was known has causes, too, if somebody has given it one.
+    #[test]
+    fn unseen() {
+        let starting = Known { served: false, ..SERVED };
+        let told = Known { told: Some("the server stops"), ..starting.clone() };
+        let doomed = Known { doomed: Some("hung"), ..told.clone() };
+        for (known, expected) in
+            [(&starting, Cause::NotStarted), (&told, Cause::Told), (&doomed, Cause::Overdue)]
+        {
+            assert_eq!(expected, cause(None, known).0);
         }
     }
 }

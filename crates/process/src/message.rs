@@ -34,6 +34,11 @@ pub enum ToWorker {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromWorker {
+    /// It is being forked, by this process between the prototype and it.
+    Forking {
+        /// That process's number.
+        pid: u32,
+    },
     /// It was forked, and is this process.
     Hello {
         /// Its number.

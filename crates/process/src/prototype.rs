@@ -1,7 +1,8 @@
 //! The prototype (`--preload`): a process that has imported the application once, and forks workers that share its
 //! memory.
 //!
-//! A worker is forked twice, so that it is the supervisor's child and not the prototype's.
+//! A worker is forked twice, so that it is the supervisor's child and not the prototype's. What the application does at
+//! forks may hang in each of the three: the supervisor hears of both new processes at once, to be able to end them.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -28,7 +29,7 @@ pub(crate) struct Prototype {
     pub(crate) generation: u32,
     pub(crate) is_ready: bool,
     pub(crate) due_ms: Option<u64>,
-    /// It was not ready in time, and made to say where it is.
+    /// It was not ready in time, or has not forked in time, and was made to say where it is.
     pub(crate) is_doomed: bool,
     line: OwnedFd,
 }
@@ -60,6 +61,13 @@ impl Prototype {
             }
         }
         blamed
+    }
+
+    /// It does not follow orders: it is made to say where it is, and ended.
+    pub(crate) fn doom(&mut self, now_ms: u64) {
+        if !self.is_doomed {
+            (self.is_ready, self.due_ms) = (false, Some(now_ms));
+        }
     }
 
     /// Has it fork a worker.

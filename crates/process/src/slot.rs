@@ -42,7 +42,10 @@ pub(crate) enum State {
 
 /// One worker process.
 pub(crate) struct Staff {
+    /// 0 while it is being forked.
     pub(crate) pid: u32,
+    /// The process that is about to fork it, while it is there, with its birth.
+    pub(crate) midwife: Option<(u32, u64)>,
     pub(crate) generation: u32,
     pub(crate) state: State,
     /// Where its connections are counted, for the others to see.
@@ -73,6 +76,20 @@ pub(crate) struct Staff {
 }
 
 impl Staff {
+    /// What it is called in the log: its process, once there is one.
+    pub(crate) fn process(&self) -> String {
+        if self.pid == 0 { "not forked yet".to_owned() } else { format!("process {}", self.pid) }
+    }
+
+    /// Sends it a signal, or who is about to fork it.
+    pub(crate) fn kick(&self, kick: Kick) {
+        match self.midwife {
+            _ if self.pid != 0 => child::kick(self.pid, kick),
+            Some((pid, birth)) if usage::birth(pid) == Some(birth) => child::kick(pid, kick),
+            _ => {}
+        }
+    }
+
     /// Tells a worker to take nothing more, finish, and end.
     pub(crate) fn drain(&mut self, why: &str, ending: Ending, graceful_ms: u64, now_ms: u64) {
         let Ending { is_patient, takes_queue } = ending;
@@ -88,14 +105,14 @@ impl Staff {
         (self.state, self.told) = (State::Draining, Some(why.to_owned()));
         self.due_ms = Some(now_ms + graceful_ms + ENDING_MS);
         if self.channel.send(&order).is_err() {
-            child::kick(self.pid, Kick::Terminate);
+            self.kick(Kick::Terminate);
         }
     }
 
     /// A worker's time is over: it is made to say where it is, and then ended.
     pub(crate) fn press(&mut self, number: usize, limits: &Limits, now_ms: u64) {
         if self.state == State::Doomed {
-            child::kick(self.pid, Kick::Kill);
+            self.kick(Kick::Kill);
             self.due_ms = None;
             return;
         }
@@ -106,11 +123,11 @@ impl Staff {
         };
         log::write(
             &messages::WORKER_STUCK,
-            format_args!("worker {number} (process {}) {why}; this is where it is:", self.pid),
+            format_args!("worker {number} ({}) {why}; this is where it is:", self.process()),
         );
         (self.state, self.doomed) = (State::Doomed, Some(why));
         self.due_ms = Some(now_ms + LAST_WORDS_MS);
-        child::kick(self.pid, Kick::Abort);
+        self.kick(Kick::Abort);
     }
 
     /// Why a worker has to be replaced; nothing if it may go on.

@@ -201,6 +201,7 @@ impl NotedWorker {
         let other_version = || "the supervisor is of another version".to_owned();
         Ok(Staff {
             pid: self.pid,
+            midwife: None,
             generation: self.generation,
             state: if self.drains { State::Draining } else { State::Serving },
             seat: self.seat,

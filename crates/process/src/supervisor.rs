@@ -321,6 +321,7 @@ impl Supervisor {
     pub(crate) fn note(&mut self, at: usize, of: usize, message: FromWorker, now_ms: u64) {
         match message {
             FromWorker::Sources(files) => self.watch_sources(&files),
+            FromWorker::Forking { pid } => self.note_forking(at, of, pid),
             FromWorker::Hello { pid } => self.note_hello(at, of, pid),
             FromWorker::Leaving => self.note_leaving(at, of, now_ms),
             FromWorker::Ready { serves } => self.note_ready(at, of, serves, now_ms),
@@ -332,6 +333,18 @@ impl Supervisor {
                     round.answers.push(json!({"worker": slot, "pid": pid, "answer": value}));
                 }
             }
+        }
+    }
+
+    /// A prototype has begun to fork a worker, by way of a process of its own.
+    fn note_forking(&mut self, at: usize, of: usize, pid: u32) {
+        let worker = &mut self.slots[at].workers[of];
+        let birth = usage::birth(pid);
+        let parent = usage::parent(pid);
+        let is_of_prototype = self.prototypes.iter().any(|prototype| Some(prototype.pid) == parent)
+            || self.dismissed.iter().any(|dismissed| Some(dismissed.pid) == parent);
+        if worker.pid == 0 && is_of_prototype {
+            worker.midwife = birth.map(|birth| (pid, birth));
         }
     }
 
@@ -350,6 +363,10 @@ impl Supervisor {
             return;
         }
         worker.pid = pid;
+        if worker.doomed.is_some() {
+            // It was given up before it was there.
+            worker.kick(Kick::Kill);
+        }
         if !has_ended {
             usage::end_before_us(pid);
         }
@@ -373,8 +390,8 @@ impl Supervisor {
             log::write(
                 &messages::WORKER_LEAVES,
                 format_args!(
-                    "worker {number} (process {}) was told to end by a signal from outside",
-                    worker.pid
+                    "worker {number} ({}) was told to end by a signal from outside",
+                    worker.process()
                 ),
             );
         }
@@ -395,8 +412,8 @@ impl Supervisor {
         (worker.state, worker.serving_ms, worker.due_ms) = (State::Serving, Some(now_ms), None);
         let again = self.starts > self.plan.processes as u64;
         let message = if again { &messages::WORKER_SERVES_AGAIN } else { &messages::WORKER_SERVES };
-        let pid = worker.pid;
-        log::write(message, format_args!("worker {number} (process {pid}) serves, after {took_ms} ms"));
+        let process = worker.process();
+        log::write(message, format_args!("worker {number} ({process}) serves, after {took_ms} ms"));
         for older in &mut slot.workers[..of] {
             let why = older.replace.clone().unwrap_or_else(|| "a new version serves".to_owned());
             older.drain(&why, UNHURRIED, self.plan.limits.graceful_timeout_ms, now_ms);
@@ -425,6 +442,11 @@ impl Supervisor {
             let number = slot.number;
             for worker in &mut slot.workers {
                 if worker.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+                    if worker.pid == 0 && worker.midwife.is_none() {
+                        // The order to fork it was not followed.
+                        let of = |prototype: &&mut Prototype| prototype.generation == worker.generation;
+                        self.prototypes.iter_mut().filter(of).for_each(|prototype| prototype.doom(now_ms));
+                    }
                     worker.press(number, &limits, now_ms);
                 } else if fresh && worker.state == State::Serving && worker.replace.is_none() {
                     worker.rss_bytes = usage::rss_bytes(worker.pid);
@@ -533,6 +555,7 @@ impl Supervisor {
         self.starts += 1;
         let staff = Staff {
             pid,
+            midwife: None,
             generation: self.generation,
             state: State::Starting,
             seat,
@@ -601,7 +624,7 @@ impl Supervisor {
                 // One that starts has nothing to finish.
                 worker.told.get_or_insert_with(|| "the server stops".to_owned());
                 worker.hurried = true;
-                child::kick(worker.pid, Kick::Kill);
+                worker.kick(Kick::Kill);
             } else {
                 worker.drain("the server stops", Ending::PROMPT, graceful_ms, now_ms);
             }

@@ -13,19 +13,32 @@ const TICK_MS: u64 = 10;
 
 /// CPU time of a process in milliseconds; 0 when it is gone.
 pub(crate) fn cpu_ms(pid: u32) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name, in parentheses, may hold anything.
-    let Some((_, rest)) = text.rsplit_once(')') else { return 0 };
-    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let fields = fields(pid).unwrap_or_default();
     let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
     (ticks(11) + ticks(12)) * TICK_MS
 }
 
 /// Whether a process is a child of this one.
 pub(crate) fn is_our_child(pid: u32) -> bool {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let parent = text.lines().find_map(|line| line.strip_prefix("PPid:"));
-    parent.is_some_and(|parent| parent.trim().parse() == Ok(std::process::id()))
+    parent(pid) == Some(process::id())
+}
+
+/// The parent of a process.
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    fields(pid)?.get(1)?.parse().ok()
+}
+
+/// When a process began, in ticks since the machine did: with its number, that is no other's.
+pub(crate) fn birth(pid: u32) -> Option<u64> {
+    fields(pid)?.get(19)?.parse().ok()
+}
+
+/// The fields of `/proc/PID/stat` behind the name; `None` when the process is gone.
+fn fields(pid: u32) -> Option<Vec<String>> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold anything.
+    let (_, rest) = text.rsplit_once(')')?;
+    Some(rest.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Resident memory of a process in bytes; 0 when it is gone.

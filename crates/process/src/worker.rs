@@ -150,8 +150,17 @@ impl Worker {
     /// # Errors
     ///
     /// The supervisor is gone.
-    pub fn say_hello(&self) -> io::Result<()> {
-        self.channel.send(&FromWorker::Hello { pid: std::process::id() })
+    pub fn say_hello(&self, pid: u32) -> io::Result<()> {
+        self.channel.send(&FromWorker::Hello { pid })
+    }
+
+    /// Says which process is about to fork it: that can hang in what the application does at forks.
+    ///
+    /// # Errors
+    ///
+    /// The supervisor is gone.
+    pub fn say_forking(&self, pid: u32) -> io::Result<()> {
+        self.channel.send(&FromWorker::Forking { pid })
     }
 
     /// Splits off the line to the supervisor.

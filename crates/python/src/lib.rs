@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::wsgi::{Errors, FileWrapper, Input};
     #[pymodule_export]
-    use super::{counters, granted, main, place, serve};
+    use super::{counters, end_with_parent, granted, main, place, serve};
 }
 
 /// Runs the command line and returns its exit status: 0 after a clean stop, 1 when the operating
@@ -120,6 +120,12 @@ fn order(py: Python<'_>, client: &Client, color: bool) -> u8 {
     py.detach(|| {
         adyton_process::order(order, about.as_deref(), control.as_deref().map(Path::new), json, color)
     })
+}
+
+/// Has this process end when its parent does.
+#[pyfunction]
+fn end_with_parent() -> std::io::Result<()> {
+    adyton_sys::child::end_with_parent()
 }
 
 /// The place of this process among workers: `(number, count, generation)`; `None` when it serves by itself.

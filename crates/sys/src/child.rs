@@ -136,6 +136,16 @@ pub fn adopt_orphans() -> io::Result<()> {
     Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
+/// Has the kernel end this process with SIGKILL when its parent ends (`PR_SET_PDEATHSIG`, prctl(2)); children of its own do
+/// not inherit that.
+///
+/// # Errors
+///
+/// None that the kernel documents for a signal that there is.
+pub fn end_with_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
 /// What a child is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kick {

@@ -111,13 +111,21 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     // What the import has begun to say is not every worker's.
     log::request::leave();
     while let Some(worker) = py.detach(|| orders.next()).map_err(Failure::system)? {
-        if !module.call_method0("fork_worker")?.extract::<bool>()? {
+        let (midwife, says): (u32, i32) = module.call_method0("begin_fork")?.extract()?;
+        if midwife > 0 {
+            // A supervisor that is gone, or knows already that this one has ended, needs to know nothing.
+            let _ = worker.say_forking(midwife);
+            let pid: u32 = module.call_method1("end_fork", (midwife, says))?.extract()?;
+            if pid > 0 {
+                // As above.
+                let _ = worker.say_hello(pid);
+            }
             continue;
         }
         drop(orders);
         // It may have been renamed since.
         log::reopen();
-        worker.say_hello().map_err(Failure::system)?;
+        worker.say_hello(process::id()).map_err(Failure::system)?;
         let parts = worker.into_parts();
         take_place(&parts.place);
         return serve_as(py, settings, application, parts, true);
