@@ -404,6 +404,34 @@ def test_scale(crowd: Callable[..., Crowd]) -> None:
     assert servers.settles(1)
 
 
+def test_late_for_a_worker_less(crowd: Callable[..., Crowd]) -> None:
+    """Who waits at the sockets of a worker that there shall not be any more is answered all the same."""
+    servers = crowd("--processes", "1")
+    servers.order("workers", "more")
+    assert servers.settles(2)
+    # The first worker was there before the sockets of the second, and does not listen at them.
+    first, second = servers.pids()
+    os.kill(second, signal.SIGSTOP)
+    with contextlib.ExitStack() as stack:
+        waiting = [stack.enter_context(servers.server.connect()) for _ in range(20)]
+        for connection in waiting:
+            connection.send(request("/who"))
+        since = time.monotonic()
+        servers.order("workers", "fewer")
+        assert until(lambda: ["serving", "draining"] == [one["state"] for one in servers.status()["workers"]])
+        # Handshakes of which a packet was lost are over by then.
+        assert time.monotonic() - since > 3
+        assert servers.status()["processes"] == 1
+        os.kill(second, signal.SIGKILL)
+        answered = {int(connection.receive().body.split()[0]) for connection in waiting}
+
+        assert 2 == len(answered)
+        assert second not in answered
+        assert first in answered
+    assert servers.settles(1)
+    assert [first] == servers.pids()
+
+
 FORGER = """
 import contextlib
 import os

@@ -1,9 +1,12 @@
 //! A slot: its sockets, and the workers that serve on them, one after the other.
 
+use std::os::fd::AsFd;
+
 use adyton_log::{self as log, messages};
 use adyton_server::Ending;
 use adyton_server::tally::{Cell, Tally};
 use adyton_sys::child::{self, Kick};
+use adyton_sys::socket;
 
 use crate::message::{Channel, ToWorker};
 use crate::plan::{Limits, Sockets};
@@ -164,11 +167,25 @@ pub(crate) struct Slot {
     pub(crate) not_before_ms: u64,
     /// Set when there shall be fewer slots: it ends when what waits in its sockets is accepted.
     pub(crate) retires_ms: Option<u64>,
+    /// It was given up, and is back only for who had come to its sockets too late.
+    pub(crate) is_recalled: bool,
 }
 
 impl Slot {
     pub(crate) fn new(number: usize, sockets: Sockets) -> Self {
-        Self { number, sockets, workers: Vec::new(), failures: 0, not_before_ms: 0, retires_ms: None }
+        Self { number, sockets, workers: Vec::new(), failures: 0, not_before_ms: 0, retires_ms: None, is_recalled: false }
+    }
+
+    /// Whether new connections come to it.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.retires_ms.is_none() && !self.is_recalled
+    }
+
+    /// Whether somebody waits at a socket that is its alone to be accepted.
+    pub(crate) fn is_waited_at(sockets: &Sockets) -> bool {
+        let own = sockets.iter().flatten().filter(|socket| socket::is_shared(socket));
+        let own: Vec<_> = own.map(AsFd::as_fd).collect();
+        !own.is_empty() && socket::wait_readable(&own, 0).is_ok_and(|readable| readable.contains(&true))
     }
 
     /// The worker that serves and was not told to stop doing so.

@@ -14,8 +14,9 @@ use crate::slot::{Slot, State, UNHURRIED};
 use crate::supervisor::Supervisor;
 use crate::usage;
 
-/// How long a slot that is given up still accepts: handshakes that had begun are over by then.
-const RETIRING_MS: u64 = 500;
+/// How long a slot that is given up still accepts: handshakes that had begun are over by then, even if a packet was lost,
+/// which is sent again after one second, and after two more (RFC 6298).
+const RETIRING_MS: u64 = 3_500;
 
 /// Workers that are wanted at most, as many as the settings allow: with all that drain they have to find a seat.
 pub(crate) const WORKERS_MAX: usize = 1_024;
@@ -46,7 +47,7 @@ impl Supervisor {
 
     /// How many workers are wanted.
     pub(crate) fn wanted(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.retires_ms.is_none()).count()
+        self.slots.iter().filter(|slot| slot.is_wanted()).count()
     }
 
     /// Whether there may be one worker more.
@@ -73,7 +74,7 @@ impl Supervisor {
                 ),
             }
         } else if self.wanted() > 1
-            && let Some(slot) = self.slots.iter_mut().rfind(|slot| slot.retires_ms.is_none())
+            && let Some(slot) = self.slots.iter_mut().rfind(|slot| slot.is_wanted())
         {
             slot.retires_ms = Some(now_ms + RETIRING_MS);
             log::write(&messages::WORKER_LESS, format_args!("one worker less: {}", self.wanted()));
@@ -83,8 +84,8 @@ impl Supervisor {
 
     pub(crate) fn add_slot(&mut self) -> io::Result<()> {
         // One that is about to go stays instead.
-        if let Some(slot) = self.slots.iter_mut().find(|slot| slot.retires_ms.is_some()) {
-            slot.retires_ms = None;
+        if let Some(slot) = self.slots.iter_mut().find(|slot| !slot.is_wanted()) {
+            (slot.retires_ms, slot.is_recalled) = (None, false);
             return Ok(());
         }
         let sockets = match self.spare.pop() {
@@ -107,8 +108,24 @@ impl Supervisor {
         }
     }
 
+    /// Brings slots back that were given up, when somebody waits at their sockets all the same: no worker may listen there
+    /// any more, so that nobody would ever be accepted.
+    pub(crate) fn recall(&mut self) {
+        let waited_at = self.spare.iter().position(Slot::is_waited_at);
+        // The sockets of a group keep their order.
+        for sockets in waited_at.map(|first| self.spare.split_off(first)).into_iter().flatten().rev() {
+            let slot = Slot::new(self.slots.len() + 1, sockets);
+            self.slots.push(Slot { is_recalled: true, ..slot });
+        }
+    }
+
     /// Ends the slots that are given up, once nothing comes to them any more.
     pub(crate) fn retire(&mut self, now_ms: u64) {
+        for slot in self.slots.iter_mut().filter(|slot| slot.is_recalled && slot.serving().is_some()) {
+            if !Slot::is_waited_at(&slot.sockets) {
+                (slot.is_recalled, slot.retires_ms) = (false, Some(now_ms + RETIRING_MS));
+            }
+        }
         let graceful_ms = self.plan.limits.graceful_timeout_ms;
         for slot in &mut self.slots {
             if slot.retires_ms.is_some_and(|at_ms| at_ms <= now_ms) {

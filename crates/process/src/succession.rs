@@ -13,6 +13,7 @@ use adyton_server::share;
 use adyton_server::tally::{Sample, Tally};
 use adyton_sys::board::Board;
 use adyton_sys::child::{self, Exit, Kick};
+use adyton_sys::clock;
 use serde::{Deserialize, Serialize};
 
 use crate::cause::Cause;
@@ -248,7 +249,8 @@ impl Supervisor {
         let slots = self.slots.iter().map(|slot| NotedSlot {
             sockets: slot.sockets.iter().map(numbers).collect(),
             workers: slot.workers.iter().map(NotedWorker::of).collect(),
-            retires_ms: slot.retires_ms,
+            // One that is back for a moment goes as if it had been given up now.
+            retires_ms: slot.retires_ms.or(slot.is_recalled.then(clock::monotonic_ms)),
         });
         let note = Note {
             slots: slots.collect(),

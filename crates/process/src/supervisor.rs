@@ -228,7 +228,7 @@ impl Supervisor {
             || !self.rounds.is_empty()
             || !self.dismissed.is_empty()
             || self.slots.iter().any(|slot| {
-                slot.retires_ms.is_some()
+                !slot.is_wanted()
                     || slot.serving().is_none()
                     || slot.workers.iter().any(|worker| worker.due_ms.is_some())
             });
@@ -435,6 +435,7 @@ impl Supervisor {
             let elapsed_ms = now_ms.saturating_sub(std::mem::replace(&mut self.looked_ms, now_ms));
             self.look_at_files(now_ms);
             self.look_at_demand(elapsed_ms, now_ms);
+            self.recall();
             self.oom_kills.forget(now_ms);
         }
         let limits = self.plan.limits.clone();
