@@ -104,6 +104,36 @@ def test_broken_version(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     assert servers.settles(2)
 
 
+ONLY_ONE = """
+try:
+    os.close(os.open(__file__ + ".lock", os.O_CREAT | os.O_EXCL))
+except FileExistsError:
+    sys.exit("somebody else has the lock")
+"""
+
+
+def test_version_for_one_worker(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A version that starts only once is no reload that never ends: what serves is said; it heals by itself."""
+    target = tmp_path / "application.py"
+    target.write_text(version(1), encoding="utf-8")
+    servers = crowd("--processes", "2", target=target)
+    assert servers.settles(2)
+    target.write_text(version(2) + ONLY_ONE, encoding="utf-8")
+
+    refusal = "the new version serves in 1 of 2 workers and does not start in the others"
+    refusal += ", where the old one serves on"
+    assert refusal in servers.refused("reload")
+    assert f"ADY329 error: {refusal}" in servers.server.log()
+    assert "two versions" in servers.order("status")
+    assert {"1", "2"} == {answer.split()[4] for answer in servers.answers("/who", 2)}
+
+    tmp_path.joinpath("application.py.lock").unlink()
+
+    servers.server.wait_for_log("generation 2 serves in all 2 workers")
+    assert {"2"} == {answer.split()[4] for answer in servers.answers("/who", 2)}
+    assert "serving, generation 2" in servers.order("status")
+
+
 def test_slow_requests_finish(crowd: Callable[..., Crowd]) -> None:
     """Requests that run when a reload begins are answered by the worker that they are in."""
     servers = crowd("--processes", "1")

@@ -124,8 +124,10 @@ messages! {
             "The message says why."
         WAITS_FOR_CHANGE = 327 Error "With `--reload`: the first version does not start, and there is none to serve on."
             "Read the traceback above, and mend it: the next change is tried."
-        WORKER_LEAVES = 328 Warning "SIGTERM or SIGINT has told a worker to end, from outside; another one takes its place."
+        WORKER_LEAVES = 328 Warning "SIGTERM has told a worker to end, from outside; another one takes its place."
             "Send signals to the supervisor."
+        VERSION_STALLED = 329 Error "The new version serves in some workers and does not start in others."
+            "Read why above; reload again when that is mended. The old version serves in the others meanwhile."
     }
     "Logs" {
         ACCESS_LOG_LOST = 401 Error "The access log cannot be written, and lines are lost. Told once a minute."

@@ -8,10 +8,14 @@ use serde_json::json;
 use crate::cause::{Cause, Known, NOT_LOADED, cause};
 use crate::message::FromWorker;
 use crate::prototype::PROTOTYPE_PAUSE_MS;
+use crate::slot::{Slot, Staff};
 use crate::supervisor::{Stop, Supervisor};
 
 /// Children of others whose end is remembered for a moment.
 const STRANGERS_MAX: usize = 64;
+
+/// Workers that do not start, one after the other, until it is said that a reload does not come to its end.
+const NOT_STARTED_MAX: u32 = 3;
 
 impl Supervisor {
     /// A child has ended.
@@ -153,10 +157,35 @@ impl Supervisor {
                 &messages::VERSION_NOT_STARTED,
                 format_args!("the new version does not start; the old one serves on"),
             );
-            for (reply, _) in self.reloads.drain(..) {
-                // Whoever asked may have gone.
-                let _ = reply.send((500, json!("the new version does not start; the old one serves on")));
+            self.refuse_reloads("the new version does not start; the old one serves on");
+        } else if generation == self.generation && self.announced < generation {
+            self.not_started += 1;
+            if self.not_started == NOT_STARTED_MAX {
+                self.stall();
             }
+        }
+    }
+
+    /// A reload does not come to its end: who waits for it is told so. It is tried further, less and less often: what one
+    /// worker keeps from the other may come free.
+    fn stall(&mut self) {
+        self.stalled = self.generation;
+        let is_new = |worker: &&Staff| worker.generation == self.generation;
+        let served = self.slots.iter().filter_map(Slot::serving).filter(is_new).count();
+        let how = format!(
+            "the new version serves in {served} of {} workers and does not start in the others, where the old one \
+             serves on",
+            self.wanted()
+        );
+        self.manager.ready(&how);
+        log::write(&messages::VERSION_STALLED, format_args!("{how}"));
+        self.refuse_reloads(&how);
+    }
+
+    fn refuse_reloads(&mut self, why: &str) {
+        for (reply, _) in self.reloads.drain(..) {
+            // Whoever asked may have gone.
+            let _ = reply.send((500, json!(why)));
         }
     }
 }

@@ -173,7 +173,15 @@ pub(crate) struct Slot {
 
 impl Slot {
     pub(crate) fn new(number: usize, sockets: Sockets) -> Self {
-        Self { number, sockets, workers: Vec::new(), failures: 0, not_before_ms: 0, retires_ms: None, is_recalled: false }
+        Self {
+            number,
+            sockets,
+            workers: Vec::new(),
+            failures: 0,
+            not_before_ms: 0,
+            retires_ms: None,
+            is_recalled: false,
+        }
     }
 
     /// Whether new connections come to it.

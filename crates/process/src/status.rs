@@ -40,6 +40,8 @@ impl Supervisor {
         let serving = self.serving();
         if self.stop.is_some() {
             "stopping"
+        } else if self.stalled == self.generation && self.announced != self.generation {
+            "two versions"
         } else if serving == 0 {
             "starting"
         } else if self.slots.iter().any(|slot| slot.workers.len() > 1) {

@@ -324,7 +324,7 @@ impl Supervisor {
     fn is_calm(&self, now_ms: u64) -> bool {
         self.stop.is_none()
             && self.proven > 0
-            && self.announced == self.generation
+            && (self.announced == self.generation || self.stalled == self.generation)
             && self.rounds.is_empty()
             && self.prototypes.iter().all(|prototype| prototype.is_ready)
             && self.workers().all(|worker| worker.serving_ms.is_some())

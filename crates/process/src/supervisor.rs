@@ -85,6 +85,10 @@ pub(crate) struct Supervisor {
     pub(crate) proven: u32,
     /// The last generation that served in all workers.
     pub(crate) announced: u32,
+    /// Workers of this generation that did not start, one after the other.
+    pub(crate) not_started: u32,
+    /// The last generation that serves in some workers and does not start in others.
+    pub(crate) stalled: u32,
     /// What workers have done that are gone.
     pub(crate) past: Sample,
     pub(crate) deaths: BTreeMap<Cause, u64>,
@@ -139,6 +143,8 @@ impl Supervisor {
             generation: 1,
             proven: 0,
             announced: 1,
+            not_started: 0,
+            stalled: 0,
             past: Sample::default(),
             deaths: BTreeMap::new(),
             starts: 0,
@@ -310,6 +316,7 @@ impl Supervisor {
             return;
         }
         self.generation += 1;
+        self.not_started = 0;
         self.manager.reloading();
         log::write(&messages::RELOADING, format_args!("reloading: generation {}", self.generation));
         for slot in &mut self.slots {
@@ -423,6 +430,7 @@ impl Supervisor {
             self.manager.ready(&format!("serves {serves}"));
         }
         (self.serves, self.proven) = (serves, self.proven.max(generation));
+        self.not_started = 0;
         if let Some(stop) = self.stop {
             debug_assert!(stop.failed.is_none(), "a worker has served");
         }
