@@ -200,6 +200,12 @@ def test_not_as_a_service() -> None:
     managed = run(*words, env={"NOTIFY_SOCKET": "/run/systemd/notify"})
     dropped = run(*words, "--user", "nobody")
 
-    assert (2, 2) == (managed.returncode, dropped.returncode)
+    as_unit = ["sh", "-c", 'SYSTEMD_EXEC_PID=$$ exec "$@"', "unit", *adyton(*words)]
+    simple = subprocess.run(
+        as_unit, env=environment(), capture_output=True, text=True, check=False, timeout=60
+    )
+
+    assert (2, 2, 2) == (managed.returncode, dropped.returncode, simple.returncode)
+    assert "reload: it is for development, and systemd has started this" in simple.stderr
     assert "reload: it is for development, and a service manager has started this" in managed.stderr
     assert "reload: it is for development, and --user is for services" in dropped.stderr

@@ -113,7 +113,7 @@ except FileExistsError:
 
 
 def test_version_for_one_worker(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A version that starts only once is no reload that never ends: what serves is said; it heals by itself."""
+    """A version that starts only once is no reload that never ends: what serves is said; it heals itself."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
     servers = crowd("--processes", "2", target=target)
@@ -371,6 +371,21 @@ def test_over_when_the_old_one_takes_no_more(crowd: Callable[..., Crowd]) -> Non
 
     assert "generation 2 serves" not in meanwhile
     assert str(old) not in {servers.who()[0] for _ in range(20)}
+
+
+def test_opened_again_in_a_prototype(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """After SIGUSR1 nobody has the renamed file open, not even the process that workers are forked from."""
+    log, old = tmp_path / "error.log", tmp_path / "old.log"
+    servers = crowd("--processes", "1", "--preload", "--error-log", str(log), log=log)
+    supervisor = servers.server.process.pid
+    children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text(encoding="ascii").split()
+    assert 2 == len(children)
+    assert all(has_open(int(pid), log) for pid in children)
+    log.rename(old)
+    servers.server.signal(signal.SIGUSR1)
+
+    assert until(lambda: all(has_open(int(pid), log) for pid in children))
+    assert not any(has_open(int(pid), old) for pid in children)
 
 
 def test_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> None:

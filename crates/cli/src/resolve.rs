@@ -116,7 +116,18 @@ fn is_production(settings: &Settings, environment: &[(String, String)]) -> Optio
     if lookup(environment, "NOTIFY_SOCKET").is_some_and(|name| !name.is_empty()) {
         return Some("a service manager has started this ($NOTIFY_SOCKET)".to_owned());
     }
+    if is_service(environment, std::process::id(), std::os::unix::process::parent_id()) {
+        return Some("systemd has started this".to_owned());
+    }
     settings.user.as_ref().map(|_| "--user is for services".to_owned())
+}
+
+/// Whether systemd has started this very process, of whatever type its unit is. Terminals of a desktop, which are units,
+/// too, leave `$INVOCATION_ID` to what is started in them: `$SYSTEMD_EXEC_PID` says for whom it is, since version 248.
+fn is_service(environment: &[(String, String)], process: u32, parent: u32) -> bool {
+    let is_set = |name| lookup(environment, name).is_some_and(|value| !value.is_empty());
+    let started = lookup(environment, "SYSTEMD_EXEC_PID").and_then(|number| number.parse().ok());
+    started == Some(process) || parent == 1 && is_set("INVOCATION_ID")
 }
 
 /// Without workers nobody would do what is asked of them, or of their supervisor.

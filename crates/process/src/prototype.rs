@@ -23,6 +23,9 @@ pub(crate) const PROTOTYPE_PAUSE_MS: u64 = 1_000;
 /// What a prototype says when it has imported the application.
 const READY: &[u8] = b"ready";
 
+/// What it is told when logs are to be opened again.
+const REOPEN: &[u8] = b"reopen";
+
 /// A prototype, as the supervisor has it.
 pub(crate) struct Prototype {
     pub(crate) pid: u32,
@@ -73,6 +76,16 @@ impl Prototype {
     /// Has it fork a worker.
     pub(crate) fn fork(&self, place: &Place, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
         pass::send(&self.line, place.written().as_bytes(), descriptors)
+    }
+}
+
+impl Supervisor {
+    /// Has prototypes open their log again: else the file that was renamed stays open until the next reload.
+    pub(crate) fn reopen_in_prototypes(&self) {
+        for prototype in self.prototypes.iter().filter(|prototype| prototype.is_ready) {
+            // One that is gone is noticed by its end.
+            let _ = pass::send(&prototype.line, REOPEN, &[]);
+        }
     }
 }
 
@@ -184,13 +197,20 @@ impl Orders {
         }
     }
 
-    /// Waits for the next worker that is wanted; `None` when no more are.
+    /// Waits for the next worker that is wanted, and opens the log again meanwhile when it is told so; `None` when no more
+    /// are wanted.
     ///
     /// # Errors
     ///
     /// What the supervisor says is not understood.
     pub fn next(&self) -> io::Result<Option<Worker>> {
-        let Some((text, descriptors)) = pass::receive(&self.line)? else { return Ok(None) };
+        let (text, descriptors) = loop {
+            match pass::receive(&self.line)? {
+                None => return Ok(None),
+                Some((text, _)) if text == REOPEN => log::reopen(),
+                Some(order) => break order,
+            }
+        };
         let place = std::str::from_utf8(&text).map_err(io::Error::other)?;
         let place = Place::read(place).map_err(io::Error::other)?;
         Worker::received(place, descriptors).map(Some)

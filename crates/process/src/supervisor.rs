@@ -282,6 +282,7 @@ impl Supervisor {
             Signal::User1 => {
                 log::reopen();
                 self.tell_all(&ToWorker::Reopen);
+                self.reopen_in_prototypes();
             }
             Signal::More => self.scale(1, now_ms),
             Signal::Fewer => self.scale(-1, now_ms),
