@@ -205,6 +205,50 @@ def test_admin(crowd: Callable[..., Crowd]) -> None:
     assert 0 == servers.server.wait()
 
 
+def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """What monitors look at is counted: waits, connections, bytes, workers and files."""
+    (tmp_path / "file.txt").write_text("a file", encoding="ascii")
+    flags = ["--threads", "2", "--static", f"/static={tmp_path}", "--admin", "127.0.0.1:0"]
+    servers = crowd("--processes", "1", *flags)
+    servers.server.may_crash = True
+    address = admin_of(servers.server)
+
+    def numbers() -> dict[str, float]:
+        lines = client.fetch(address, "/metrics").body.decode().splitlines()
+        rows = (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+        return {name: float(number) for name, number in rows}
+
+    with contextlib.ExitStack() as stack:
+        kept = [stack.enter_context(servers.server.connect()) for _ in range(8)]
+        for connection in kept:
+            connection.send(request("/wait"))
+        for connection in kept:
+            assert 200 == connection.receive().status
+        for _ in range(2):
+            assert b"a file" == kept[0].get("/static/file.txt").body
+        stack.enter_context(servers.server.connect(lint_answers=False)).send(request("/deadlock"))
+        states = [f'adyton_connections{{state="{state}"}}' for state in ("idle", "asking")]
+        assert until(lambda: [8, 1] == [numbers()[state] for state in states])
+        os.kill(servers.pids()[0], signal.SIGKILL)
+    servers.server.wait_for_log("was killed by SIGKILL")
+    assert servers.settles(1)
+    found = numbers()
+
+    assert 1 == found['adyton_worker_deaths_total{cause="killed"}']
+    assert 2 == found["adyton_worker_starts_total"]
+    assert 9 == found["adyton_connections_accepted_total"]
+    assert 8 * len(b"waited") + 2 * len(b"a file") == found["adyton_body_bytes_total"]
+    assert (1, 1) == (found["adyton_static_loads_total"], found["adyton_static_hits_total"])
+    # Two threads ran six of the eight calls after others.
+    assert found["adyton_calls_queued_total"] >= 5
+    assert found["adyton_queue_wait_seconds_count"] >= 5
+    assert found["adyton_queue_wait_seconds_sum"] > 0.2
+    for name in ("adyton_interpreter_wait_seconds_count", "adyton_interpreter_wait_seconds_sum"):
+        assert found[name] > 0
+    for name in ("adyton_received_bytes_total", "adyton_calls_begun_total", "adyton_uptime_seconds"):
+        assert found[name] > 0
+
+
 def test_drains(crowd: Callable[..., Crowd]) -> None:
     """Not ready any more, and yet served for a while; then nobody new comes in, and what runs ends."""
     # The second thread is for who still comes.

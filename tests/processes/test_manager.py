@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import grp
+import json
 import os
+import pwd
 import re
 import signal
 import socket
@@ -146,6 +149,31 @@ def test_unit() -> None:
     assert all("/srv/mysite/venv/bin/adyton is not executable" in line for line in complaints), complaints
 
 
+def test_image(tmp_path: Path) -> None:
+    """The example image is right, as far as can be told without building it: stages, files, flags, ports."""
+    text = (Path(__file__).parents[2] / "deploy" / "Dockerfile").read_text(encoding="utf-8")
+    comment = " ".join(line for line in text.splitlines() if line.startswith("#"))
+    stages = set(re.findall(r"^FROM \S+ AS (\w+)$", text, re.MULTILINE))
+    for line in re.findall(r"^COPY (.*)$", text, re.MULTILINE):
+        first, *_ = line.split()
+        if first.startswith("--from="):
+            assert first.removeprefix("--from=") in stages
+        else:
+            assert first == "." or f"`{first}`" in comment, first
+    found = [re.findall(rf"^{word} (.*)$", text, re.MULTILINE) for word in ("ENTRYPOINT", "CMD")]
+    entry, command = (json.loads(words[0]) for words in found)
+    folder = tmp_path / "mysite"
+    folder.mkdir()
+    (folder / "wsgi.py").write_text("def application(environ, start_response): ...\n", encoding="utf-8")
+    checked = run("check", *command, cwd=tmp_path, env={"ADYTON_PROCESSES": ""})
+
+    assert ["adyton", "serve"] == entry
+    assert 0 == checked.returncode, checked.stderr
+    assert "mysite.wsgi:application (WSGI): fine" in checked.stdout
+    ports = [word.rpartition(":")[2] for word in command if word.startswith("0.0.0.0:")]
+    assert f"\nEXPOSE {' '.join(ports)}\n" in text
+
+
 def test_logs_of_another_user(tmp_path: Path) -> None:
     """Logs are made for the user that workers become, who may open them again; nobody else may read them."""
     if os.geteuid() != 0:
@@ -207,26 +235,59 @@ def closed_folders() -> list[Path]:
     return sorted(folder for folder in folders if not folder.stat().st_mode & stat.S_IXOTH)
 
 
-def test_other_user(serve: Servers, tmp_path: Path) -> None:
-    """Workers are another user for good, and the supervisor is not."""
+def privileged_port() -> int:
+    """Return a port that only root may listen at, and that nobody does."""
+    for port in range(1023, 512, -1):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError
+
+
+@pytest.mark.parametrize("group", [None, "daemon"])
+def test_other_user(serve: Servers, tmp_path: Path, group: str | None) -> None:
+    """Workers are another user for good, with its groups and none of root's, and the supervisor is not."""
     if os.geteuid() != 0:
         assert "only root can" in run(*ALONE, "--user", "nobody").stderr
         return
-    control = tmp_path / "control.sock"
-    flags = ["--control", str(control), "--user", "nobody", "--umask", "027"]
-    servers = Crowd(
-        serve.start(where("755", closed_folders(), adyton(*ALONE, *flags)), cwd=Path("/")), control
-    )
+    control, port = tmp_path / "control.sock", privileged_port()
+    flags = ["--bind", f"127.0.0.1:{port}", "--processes", "1", "--control", str(control)]
+    flags += ["--user", "nobody", "--umask", "027", *(["--group", group] if group else [])]
+    command = ["setpriv", "--groups", "0,2,3", *adyton("serve", str(APPLICATION), *flags)]
+    servers = Crowd(serve.start(where("755", closed_folders(), command), cwd=Path("/")), control)
     status = Path(f"/proc/{servers.pids()[0]}/status").read_text(encoding="ascii")
+    gid = grp.getgrnam(group).gr_gid if group else pwd.getpwnam("nobody").pw_gid
+    groups = re.search(r"^Groups:\t(.*)$", status, re.MULTILINE)
 
+    assert port == servers.server.port
+    assert 200 == servers.server.fetch("/who").status
     assert re.search(rf"^Uid:(\t{NOBODY}){{4}}$", status, re.MULTILINE), status
-    assert re.search(r"^Gid:(\t(\d+))\1\1\1$", status, re.MULTILINE), status
+    assert re.search(rf"^Gid:(\t{gid}){{4}}$", status, re.MULTILINE), status
+    assert groups
+    assert set(os.getgrouplist("nobody", gid)) == {int(one) for one in groups[1].split()}
     assert "NoNewPrivs:\t1\n" in status
     assert re.search(r"^CapEff:\t0+$", status, re.MULTILINE)
     assert "Umask:\t0027\n" in status
     assert "Uid:\t0\t0" in Path(f"/proc/{servers.server.process.pid}/status").read_text(encoding="ascii")
     servers.order("reload")
     assert servers.settles(1)
+
+
+def test_folder_that_is_not_for_others(tmp_path: Path) -> None:
+    """A folder that the other user may not read is named, and nothing serves a part of what was asked."""
+    if os.geteuid() != 0:
+        return  # only root can be somebody else
+    folder = tmp_path / "static"
+    folder.mkdir(mode=0o700)
+    flags = ["--user", "nobody", "--static", f"/static={folder}", "--control", "off"]
+    command = where("755", closed_folders(), adyton(*ALONE, *flags))
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment(), cwd="/"
+    )
+
+    assert 2 == done.returncode
+    assert f"the folder {folder} cannot be served: " in done.stderr
+    assert "denied" in done.stderr
+    assert "listening" not in done.stderr
 
 
 def test_python_that_is_not_for_others() -> None:

@@ -16,9 +16,10 @@ import pytest
 from processes.application import OBEYED
 from processes.conftest import APPLICATION, Crowd, is_alive
 from processes.load import Load
+from support import client
 from support.client import request
 from support.http import NoResponseError
-from support.server import adyton, run, until
+from support.server import adyton, environment, run, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,15 +98,29 @@ def test_stop_under_load(serve: Servers, processes: str) -> None:
     assert len(load.answers) > 16
 
 
-def test_second_signal_is_fast(crowd: Callable[..., Crowd]) -> None:
+def test_quit_is_fast(crowd: Callable[..., Crowd]) -> None:
+    """SIGQUIT waits for no request: the end comes at once, and the connection is cut."""
+    servers = crowd("--processes", "2")
+    with servers.server.connect(lint_answers=False) as connection:
+        connection.send(request("/deadlock"))
+        time.sleep(0.1)
+        servers.server.signal(signal.SIGQUIT)
+
+        # A graceful end takes 30 seconds.
+        assert 0 == servers.server.wait(10)
+        assert connection.at_end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_second_signal_is_fast(crowd: Callable[..., Crowd], number: signal.Signals) -> None:
     """Whoever asks twice does not wait for what hangs."""
     servers = crowd("--processes", "1")
     with servers.server.connect() as connection:
         connection.send(request("/deadlock"))
         time.sleep(0.1)
-        servers.server.signal(signal.SIGTERM)
+        servers.server.signal(number)
         time.sleep(0.2)
-        servers.server.signal(signal.SIGTERM)
+        servers.server.signal(number)
 
         assert 0 == servers.server.wait(5)
     assert "from outside" not in servers.server.log()
@@ -293,6 +308,58 @@ def test_signal_of_a_terminal(serve: Servers, tmp_path: Path) -> None:
 
 BACKOFF_S = [0, 0.1, 0.2, 0.4, 0.8, 1.6]
 """How long a worker that died for the first, second... time in a row is waited with, at the least."""
+
+
+FAILS_AT_ITS_END = """
+import os
+import adyton
+
+@adyton.hooks.on_worker_stop
+def stop(worker):
+    os._exit(5)
+
+def handler(request):
+    return "fine"
+"""
+
+
+def test_told_and_failed(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A worker that was told to end and then fails has not left by itself."""
+    target = tmp_path / "fails.py"
+    target.write_text(FAILS_AT_ITS_END, encoding="utf-8")
+    servers = crowd("--processes", "1", target=target)
+    servers.order("reload")
+    log = servers.server.wait_for_log(
+        r"worker 1 \(process \d+\) has ended with status 5, whose reason stands"
+    )
+
+    assert "by itself" not in log
+    assert {"told": 1} == servers.status()["deaths"]
+
+
+@pytest.mark.parametrize("name", ["access", "error"])
+def test_full_disk(tmp_path: Path, name: str) -> None:
+    """A log that cannot be written costs its lines, which is said where it can be, and no request."""
+    path = tmp_path / "socket"
+    flags = ["serve", str(APPLICATION), "--bind", f"unix:{path}", "--processes", "2"]
+    flags += [f"--{name}-log", "/dev/full", "--control", str(tmp_path / "control")]
+    with subprocess.Popen(adyton(*flags), env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert until(lambda: path.exists() and 200 == fetch_or_nothing(str(path)))
+            assert "generation 2 serves" in run("reload", "--control", str(tmp_path / "control")).stdout
+            assert 200 == fetch_or_nothing(str(path))
+        finally:
+            process.send_signal(signal.SIGTERM)
+            said = process.communicate(timeout=40)[1]
+        assert 0 == process.returncode
+    assert name == "error" or "ADY401 error" in said, said
+
+
+def fetch_or_nothing(path: str) -> int:
+    """Return the status of an answer; 0 while nobody listens."""
+    with contextlib.suppress(OSError):
+        return client.fetch(path, "/who").status
+    return 0
 
 
 def test_crash_loop(crowd: Callable[..., Crowd]) -> None:

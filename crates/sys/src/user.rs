@@ -16,6 +16,9 @@ pub struct Identity {
 /// Room for what the databases say of one user or group: names, and a group's members.
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// The most groups that a user may have (`NGROUPS_MAX`, limits.h).
+const GROUPS_MAX: usize = 65_536;
+
 impl Identity {
     /// The user with this name or number, with the group of this name or number; without one, the user's own.
     ///
@@ -57,7 +60,6 @@ impl Identity {
     ///
     /// The kernel refuses, or the way back is open: the process must not go on.
     pub fn become_for_good(&self) -> io::Result<()> {
-        let check = |status: libc::c_int| if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) };
         match &self.name {
             // SAFETY: the name ends in NUL and lives during the call.
             Some(name) => check(unsafe { libc::initgroups(name.as_ptr(), self.group) })?,
@@ -68,16 +70,57 @@ impl Identity {
         check(unsafe { libc::setresgid(self.group, self.group, self.group) })?;
         // SAFETY: takes numbers only.
         check(unsafe { libc::setresuid(self.user, self.user, self.user) })?;
-        let (user, group) = (rustix::process::getuid(), rustix::process::getgid());
-        if (user.as_raw(), group.as_raw()) != (self.user, self.group) {
+        if !self.is_all_of_this_process()? {
             return Err(io::Error::other("the kernel has not done what it said"));
         }
-        // SAFETY: takes a number only; it must fail.
-        if self.user != 0 && unsafe { libc::setuid(0) } == 0 {
+        if self.user != 0 && can_be_root() {
             return Err(io::Error::other("this process could become root again"));
         }
         Ok(())
     }
+
+    /// Whether this process is it in every respect: real, effective and saved numbers, and no groups but its own.
+    fn is_all_of_this_process(&self) -> io::Result<bool> {
+        let ([mut user, mut user_now, mut user_saved], [mut group, mut group_now, mut group_saved]) =
+            ([0; 3], [0; 3]);
+        // SAFETY: writes three numbers to where three numbers are.
+        check(unsafe { libc::getresuid(&raw mut user, &raw mut user_now, &raw mut user_saved) })?;
+        // SAFETY: as above.
+        check(unsafe { libc::getresgid(&raw mut group, &raw mut group_now, &raw mut group_saved) })?;
+        let own = self.groups()?;
+        let kept = rustix::process::getgroups()?;
+        Ok([user, user_now, user_saved] == [self.user; 3]
+            && [group, group_now, group_saved] == [self.group; 3]
+            && kept.iter().all(|kept| own.contains(&kept.as_raw())))
+    }
+
+    /// The groups that it may have besides its first.
+    fn groups(&self) -> io::Result<Vec<libc::gid_t>> {
+        let Some(name) = &self.name else { return Ok(Vec::new()) };
+        let mut groups = vec![0; GROUPS_MAX];
+        let mut count = libc::c_int::try_from(GROUPS_MAX).map_err(io::Error::other)?;
+        // SAFETY: the name ends in NUL, and there is room for as many groups as `count` says.
+        let found =
+            unsafe { libc::getgrouplist(name.as_ptr(), self.group, groups.as_mut_ptr(), &raw mut count) };
+        let found = usize::try_from(found).map_err(|_| io::Error::other("the user has too many groups"))?;
+        groups.truncate(found);
+        Ok(groups)
+    }
+}
+
+/// Whether any way leads back. Each must fail; one that does not leaves a process that may not go on.
+fn can_be_root() -> bool {
+    // SAFETY: takes a number only.
+    let by_real = unsafe { libc::setuid(0) };
+    // SAFETY: as above.
+    let by_effective = unsafe { libc::seteuid(0) };
+    // SAFETY: as above; -1 leaves two of the three as they are.
+    let by_saved = unsafe { libc::setresuid(libc::uid_t::MAX, libc::uid_t::MAX, 0) };
+    [by_real, by_effective, by_saved].contains(&0)
+}
+
+fn check(status: libc::c_int) -> io::Result<()> {
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Keeps this process and its children from gaining rights by the programs that they start (`PR_SET_NO_NEW_PRIVS`,
