@@ -301,13 +301,7 @@ fn serve_at(
     }
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
-    let stop = Arc::clone(&wake);
-    let handlers = if line.is_some() {
-        Handlers::install_in_worker(stop)
-    } else {
-        Handlers::install(stop, renamed.clone())
-    };
-    let handlers = handlers.map_err(Failure::system)?;
+    let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
     let keeper = keep_signals(py, settings, application.is_some())?;
     let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
     if line.is_none() {
@@ -345,6 +339,15 @@ fn serve_at(
     }
     hook(py, "on_worker_stop", place)?;
     Ok(done?)
+}
+
+/// Takes over the signals of a process that hears itself when its logs are renamed, or else of a worker.
+fn handlers(stop: &Arc<Wake>, renamed: Option<&Arc<Wake>>) -> std::io::Result<Handlers> {
+    let stop = Arc::clone(stop);
+    match renamed {
+        Some(renamed) => Handlers::install(stop, Some(Arc::clone(renamed))),
+        None => Handlers::install_in_worker(stop),
+    }
 }
 
 /// Requests of a single thread are on the main one, where Python lets them set handlers. Gives what undoes it.
