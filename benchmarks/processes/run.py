@@ -87,7 +87,9 @@ def running(work: Path, app: str, *flags: str, cpu: int | None = None) -> Iterat
     """Starts Adyton, waits for an answer of as many workers as there are to be, and ends it."""
     port, control = free_port(), work / f"{time.monotonic_ns()}.sock"
     command = [sys.executable, "-m", "adyton", "serve", str(APPS / app), "--bind", f"127.0.0.1:{port}"]
-    command += ["--control", str(control), "--log-level", "error", *flags]
+    command += ["--control", str(control), *flags]
+    if "--log-level" not in flags:
+        command += ["--log-level", "error"]
     if cpu is not None:
         command = ["taskset", "-c", str(cpu), *command]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
@@ -148,8 +150,10 @@ class Bench:
         stop = threading.Event()
 
         def acting() -> None:
-            while not stop.wait(every):
+            due = time.monotonic() + every
+            while not stop.wait(max(0.0, due - time.monotonic())):
                 act()
+                due += every
 
         actor = threading.Thread(target=acting)
         actor.start()
@@ -187,42 +191,94 @@ def reload(bench: Bench) -> Row:
             server.signal(signal.SIGHUP)
 
         result = bench.under_load(server, bench.secs * 6, act, 2.0)
+        renewed = until(
+            lambda: {worker["generation"] for worker in server.status()["workers"]} == {count + 1}
+        )
         generation = server.status()["generation"]
-    ok = not any(faults(result).values()) and generation > 1
-    return Row("reload", "0 failed requests", f"{count} reloads: {told(result)}", ok, asdict(result))
+    ok = not any(faults(result).values()) and renewed and generation == count + 1
+    found = f"{count} reloads, generation {generation}: {told(result)}"
+    data = {**asdict(result), "reloads": count, "generation": generation, "renewed": renewed}
+    return Row("reload", "0 failed requests, every reload done", found, ok, data)
+
+
+def until(condition: Callable[[], bool]) -> bool:
+    """Asks until something is so; tells whether it was in time."""
+    deadline = time.monotonic() + READY_S
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 def kill(bench: Bench) -> Row:
     """Kills a random worker every second under load."""
     killed: list[int] = []
+    inside: list[int] = []
+    kills = round(bench.secs * 3)
     with running(bench.work, "hello_handler.py", "--processes", "4") as server:
 
         def act() -> None:
             pids = [worker["pid"] for worker in server.serving()]
-            if pids:
+            if pids and len(killed) < kills:
                 killed.append(random.choice(pids))  # noqa: S311
+                inside.append(accepted(killed[-1], server.port))
                 os.kill(killed[-1], signal.SIGKILL)
 
-        result = bench.under_load(server, bench.secs * 3, act, 1.0)
+        # Two seconds more than the kills take: the last one is under load, too.
+        result = bench.under_load(server, kills + 2.0, act, 1.0)
         time.sleep(SETTLE_S)
         status = server.status()
     lost = faults(result)
-    inside = lost.pop("resets")
-    # A worker has a quarter of the kept connections on average, and all of them at the worst.
-    ok = not any(lost.values()) and inside <= 80 * len(killed)
+    cut = lost.pop("resets")
     deaths = status["deaths"].get("killed", 0)
-    found = f"{len(killed)} killed ({deaths} logged with that cause): {told(result)}"
-    return Row(
-        "kill", "only requests inside the worker fail", found, ok and deaths == len(killed), asdict(result)
-    )
+    # Each connection that a worker had accepted carries one request at a time; nobody else may lose one.
+    ok = not any(lost.values()) and cut <= sum(inside) and deaths == len(killed) == kills
+    groups = ", ".join(f"{found.resets} {name}" for name, found in result.groups.items())
+    found = f"{len(killed)} killed ({deaths} logged with that cause), which had {sum(inside)} connections; "
+    found += f"cut: {groups}; {told(result)}"
+    data = {**asdict(result), "killed": len(killed), "deaths": deaths, "inside": inside}
+    return Row("kill", "only connections inside the worker are cut", found, ok, data)
+
+
+ESTABLISHED = "01"
+"""The state of a connection, in `/proc/net/tcp`."""
+
+
+def accepted(pid: int, port: int) -> int:
+    """Stops a process, and returns how many connections of a port it has accepted: there will be no more."""
+    os.kill(pid, signal.SIGSTOP)
+    threads = Path(f"/proc/{pid}/task")
+    until(lambda: all(" T " in (thread / "stat").read_text("utf-8") for thread in threads.iterdir()))
+    lines = Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]
+    fields = (line.split() for line in lines)
+    ours = {row[9] for row in fields if row[1].endswith(f":{port:04X}") and row[3] == ESTABLISHED}
+    held = (str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir())
+    return sum(name.removeprefix("socket:[").removesuffix("]") in ours for name in held)
 
 
 def succeed(bench: Bench) -> Row:
     """Replaces the supervisor's program every 3 s under load."""
-    with running(bench.work, "hello_handler.py", "--processes", "2") as server:
-        act = lambda: server.signal(signal.SIGUSR2)  # noqa: E731
+    asked, log = 0, bench.work / "succeed.log"
+    flags = ("--processes", "2", "--log-level", "info", "--error-log", str(log))
+    with running(bench.work, "hello_handler.py", *flags) as server:
+
+        def act() -> None:
+            nonlocal asked
+            asked += 1
+            server.signal(signal.SIGUSR2)
+
         result = bench.under_load(server, bench.secs * 2, act, 3.0)
-    return Row("succeed", "0 failed", told(result), not any(faults(result).values()), asdict(result))
+        done = until(lambda: log.read_text("utf-8").count(REPLACED) == asked)
+        replaced = log.read_text("utf-8").count(REPLACED)
+    ok = done and not any(faults(result).values())
+    found = f"asked {asked} times, replaced {replaced} times: {told(result)}"
+    data = {**asdict(result), "asked": asked, "replaced": replaced}
+    return Row("succeed", "0 failed, replaced each time", found, ok, data)
+
+
+REPLACED = "ADY324"
+"""The code of the message that another program has taken the supervisor's place."""
 
 
 def balance(bench: Bench) -> Row:
