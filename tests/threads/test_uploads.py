@@ -194,7 +194,7 @@ def test_expect(streaming: Callable[..., Site], threads: int) -> None:
 @THREADS
 @pytest.mark.parametrize("sent", [b"", b"hello"], ids=["nothing", "half"])
 def test_read_elsewhere(streaming: Callable[..., Site], threads: int, sent: bytes) -> None:
-    """A request that ends while another thread of the application still reads its body keeps nobody waiting."""
+    """A request that ends while another thread still reads its body keeps nobody waiting."""
     site = streaming(threads)
     with site.server.connect() as connection:
         connection.send(head("elsewhere", "elsewhere", "length", 10) + sent)
