@@ -81,9 +81,11 @@ def spin() -> str:
 
 
 def masks() -> str:
-    """Start a program; return which signals it blocks and ignores."""
+    """Start a program; return what it blocks or ignores, but for signals of the C library (nptl(7))."""
     status = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True, check=True).stdout  # noqa: S607
-    return " ".join(line for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn")))
+    fields = dict(line.split(":") for line in status.splitlines() if line.startswith(("SigBlk", "SigIgn")))
+    kept = int(fields["SigBlk"], 16) | int(fields["SigIgn"], 16)
+    return " ".join(number.name for number in signal.Signals if number < 32 and kept >> number - 1 & 1)
 
 
 def signals() -> str:

@@ -270,7 +270,7 @@ def test_programs_of_a_worker(serve: Servers, tmp_path: Path, flags: list[str]) 
     """What an application starts hears every signal: what the server does with them is its own affair."""
     server = fresh(serve, tmp_path, "--processes", *flags).server
 
-    assert "SigBlk:\t0000000000000000 SigIgn:\t0000000000000000" == server.fetch("/masks").body.decode()
+    assert b"" == server.fetch("/masks").body
     ended = server.fetch("/signals").body.decode().split()
     assert [number.name for number in OBEYED] == ended
 
