@@ -7,6 +7,7 @@ import grp
 import json
 import os
 import pwd
+import random
 import re
 import signal
 import socket
@@ -236,8 +237,8 @@ def closed_folders() -> list[Path]:
 
 
 def privileged_port() -> int:
-    """Return a port that only root may listen at, and that nobody does."""
-    for port in range(1023, 512, -1):
+    """Return a port that is free and for root alone; other tests may look for one at the same time."""
+    for port in random.sample(range(600, 1024), 400):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
     raise AssertionError
