@@ -446,7 +446,8 @@ impl<'c> Reply<'c> {
     pub fn hold(&mut self) -> bool {
         let shared = self.shared;
         let mut held = Held::new(&shared.output_bytes);
-        let is_too_much = held.is_too_much(self.output(), WAITING_BYTES_MAX, &shared.config);
+        // Streams of small items stop at their mark, and at a lower one when there is too much.
+        let is_too_much = held.is_too_much(self.output(), 2 * WAITING_BYTES_MAX, &shared.config);
         self.held = Some(held);
         is_too_much
     }
