@@ -492,21 +492,28 @@ impl Loop {
             return Some(0);
         }
         let now_ms = self.now_ms;
-        let until = |deadline_ms: u64| deadline_ms.saturating_sub(now_ms);
+        let log_ms = self.shared.access_log.as_ref().and_then(|log| lock(log).tick(now_ms)).map(u64::from);
+        let deadlines = [
+            self.accept_paused_ms,
+            self.stopping_ms,
+            self.idle_until_ms,
+            self.discards_due_ms,
+            self.standing_due_ms,
+        ];
         let waits = [
             self.timers.next_ms(now_ms),
-            self.accept_paused_ms.map(until),
-            self.stopping_ms.map(until),
-            self.idle_until_ms.map(until),
-            self.discards_due_ms.map(until),
-            self.standing_due_ms.map(until),
-            self.shared.access_log.as_ref().and_then(|log| lock(log).tick(now_ms)).map(u64::from),
+            log_ms,
             (self.shared.crew.waiting() > 0).then_some(QUEUE_LOOK_MS),
             // Who gives a connection back that has nothing left to do wakes nobody.
             (self.away > 0).then_some(INBOX_LOOK_MS),
         ];
+        // For ever, rather than an option: what an empty one holds may be compared before it is seen to be empty, which is
+        // without effect, and a fault to those who watch the memory.
+        let until = |deadline: Option<u64>| deadline.map_or(u64::MAX, |at_ms| at_ms.saturating_sub(now_ms));
+        let deadline_ms = deadlines.into_iter().map(until).fold(u64::MAX, u64::min);
+        let wait_ms = waits.into_iter().map(|wait| wait.unwrap_or(u64::MAX)).fold(deadline_ms, u64::min);
         // One more, because the kernel's clock is finer than ours: waking early would spin.
-        waits.into_iter().flatten().min().map(|ms| u32::try_from(ms + 1).unwrap_or(u32::MAX))
+        (wait_ms < u64::MAX).then(|| u32::try_from(wait_ms + 1).unwrap_or(u32::MAX))
     }
 
     fn update_date(&mut self) {
