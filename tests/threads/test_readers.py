@@ -245,8 +245,9 @@ def test_memory_of_whole_answers(serve: Servers, tmp_path: Path, threads: int, k
         kept = site.server.rss() - before
 
         assert [bytes(size)] * len(slow) == [read_on(connection) for connection in slow]
-    # The last ones may be on their way into a file. Without the interpreter's lock, a thread frees what it has made
-    # when it goes on: that bounds lists, and of those who wait beside a generator each keeps its item.
+    # The last ones may be on their way into a file.
+    # Without the interpreter's lock, a thread frees what it has made when it goes on:
+    # that bounds lists, and of those who wait beside a generator each keeps its item.
     late = 8
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         late = 40 if kind == "list" else len(slow) + 8
