@@ -67,7 +67,7 @@ def meet(site: Site) -> None:
 
 def load(site: Site, seed: str, seconds: float) -> list[Client]:
     """Let clients loose for so long; all that they saw was right."""
-    clients = [Client(site.server.address, f"{seed}.{number}") for number in range(CLIENTS)]
+    clients = [Client(site.server.address, f"{seed}.{number}", site.threads) for number in range(CLIENTS)]
     for client in clients:
         client.start()
     end = time.monotonic() + seconds
