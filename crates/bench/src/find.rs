@@ -97,7 +97,7 @@ pub fn find_rate(
     let mut look = plan.clone();
     (look.load, look.until) = (Load::Closed, Until::Duration(LOOK_MS));
     let capacity = run(&look, stop, &mut |_| {})?.rate;
-    let mut found = Found {
+    let found = Found {
         schema: "adyton-bench-find/1",
         condition: condition.to_string(),
         closed_loop_rate: capacity,
@@ -105,13 +105,14 @@ pub fn find_rate(
         rate: None,
         invalid: Vec::new(),
     };
+    let mut search = Search { plan, condition, stop, on_step, found };
     // The closed loop's rate may be out of reach, or not the highest: it had only so many connections.
     let (mut low, mut high) = (0.0, capacity * 2.0);
     let mut rate = capacity / 2.0;
-    while found.steps.len() < STEPS_MAX && rate >= 1.0 && !stop() {
-        if attempts(plan, condition, rate, stop, &mut found, on_step)? {
+    while search.found.steps.len() < STEPS_MAX && rate >= 1.0 && !stop() {
+        if search.attempts(rate)? {
             low = rate;
-            found.rate = Some(rate);
+            search.found.rate = Some(rate);
         } else {
             high = rate;
         }
@@ -121,60 +122,57 @@ pub fn find_rate(
         rate = if low > 0.0 { (low * high).sqrt() } else { high / 2.0 };
     }
     for _ in 0..CONFIRMATIONS_MAX {
-        let Some(rate) = found.rate else { break };
-        if attempt(plan, condition, rate, stop, &mut found, on_step)? {
-            found.note(|_| true);
-            return Ok(found);
+        let Some(rate) = search.found.rate else { break };
+        if search.attempt(rate)? {
+            search.found.note(|_| true);
+            return Ok(search.found);
         }
-        found.rate = Some(rate / CLOSE);
+        search.found.rate = Some(rate / CLOSE);
     }
-    found.rate = None;
-    Ok(found)
+    search.found.rate = None;
+    Ok(search.found)
 }
 
-/// Tries one rate, and again if it may not be the server that failed. If that is so once more, the search goes on, and
-/// what it finds is invalid: the rate is the limit of something else.
-fn attempts(
-    plan: &Plan,
-    condition: &Condition,
-    rate: f64,
-    stop: Stop<'_>,
-    found: &mut Found,
-    on_tried: &mut dyn FnMut(&Step),
-) -> Result<bool, Failure> {
-    for _ in 0..TRIES {
-        if attempt(plan, condition, rate, stop, found, on_tried)? {
-            return Ok(true);
-        }
-        if !found.steps.last().is_some_and(Step::may_be_others) {
-            return Ok(false);
-        }
-    }
-    found.note(|gate| OTHERS_GATES.contains(gate));
-    Ok(false)
+/// What is tried, and what was found so far.
+struct Search<'a> {
+    plan: &'a Plan,
+    condition: &'a Condition,
+    stop: Stop<'a>,
+    on_step: &'a mut dyn FnMut(&Step),
+    found: Found,
 }
 
-/// Tries one rate.
-fn attempt(
-    plan: &Plan,
-    condition: &Condition,
-    rate: f64,
-    stop: Stop<'_>,
-    found: &mut Found,
-    on_tried: &mut dyn FnMut(&Step),
-) -> Result<bool, Failure> {
-    let mut at_rate = plan.clone();
-    let arrivals = match plan.load {
-        Load::Open { arrivals, .. } => arrivals,
-        Load::Closed => Arrivals::Constant,
-    };
-    at_rate.load = Load::Open { rate, arrivals };
-    let report = run(&at_rate, stop, &mut |_| {})?;
-    let tried = Step::new(rate, condition, &report);
-    on_tried(&tried);
-    let held = tried.held;
-    found.steps.push(tried);
-    Ok(held)
+impl Search<'_> {
+    /// Tries one rate, and again if it may not be the server that failed. If that is so once more, the search goes on,
+    /// and what it finds is invalid: the rate is the limit of something else.
+    fn attempts(&mut self, rate: f64) -> Result<bool, Failure> {
+        for _ in 0..TRIES {
+            if self.attempt(rate)? {
+                return Ok(true);
+            }
+            if !self.found.steps.last().is_some_and(Step::may_be_others) {
+                return Ok(false);
+            }
+        }
+        self.found.note(|gate| OTHERS_GATES.contains(gate));
+        Ok(false)
+    }
+
+    /// Tries one rate.
+    fn attempt(&mut self, rate: f64) -> Result<bool, Failure> {
+        let mut at_rate = self.plan.clone();
+        let arrivals = match self.plan.load {
+            Load::Open { arrivals, .. } => arrivals,
+            Load::Closed => Arrivals::Constant,
+        };
+        at_rate.load = Load::Open { rate, arrivals };
+        let report = run(&at_rate, self.stop, &mut |_| {})?;
+        let tried = Step::new(rate, self.condition, &report);
+        (self.on_step)(&tried);
+        let held = tried.held;
+        self.found.steps.push(tried);
+        Ok(held)
+    }
 }
 
 impl Step {
