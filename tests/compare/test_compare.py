@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from adyton._processes import of_sessions, stat_of
+from adyton.compare.command import choose
 from adyton.compare.pages import BODIES, PLACES
 from adyton.compare.peers import Peer, read_peers, replaced
 from adyton.compare.report import FIGURES, Page, markdown, text
@@ -94,6 +95,19 @@ def test_configuration() -> None:
     assert {"nginx.conf": [PEERS["nginx-static"].name, PEERS["nginx-uwsgi"].name]} == by_file
     assert 2 == sum(each.file == "server.conf" for each in page.configurations)
     assert 1 == markdown(page).count("worker_rlimit_nofile")
+
+
+def test_vintages() -> None:
+    """An older vintage takes part where it is named, or asked for."""
+    peers = [replace(PEERS[key], needs=(), modules=(), paths=()) for key in ("waitress", "waitress-debian")]
+    newer, older = peers
+
+    assert [newer] == choose(peers, None, older=False)
+    assert peers == choose(peers, None, older=True)
+    assert [older] == choose(peers, older.key, older=False)
+    assert {key.replace("-debian", "") for key in PEERS if PEERS[key].older} < {
+        key for key in PEERS if not PEERS[key].older
+    }
 
 
 REPORTER = """

@@ -52,7 +52,7 @@ def run(words: Sequence[str]) -> int:
     peers = read_peers()
     if options.list:
         return list_peers(peers)
-    chosen = choose(peers, options.peers)
+    chosen = choose(peers, options.peers, older=options.publish)
     if isinstance(chosen, str):
         sys.stderr.write(f"adyton compare: {chosen}\n")
         return USAGE
@@ -83,11 +83,15 @@ def parser() -> argparse.ArgumentParser:
         epilog="Scenarios: " + "; ".join(f"{each.name}: {each.question}" for each in SCENARIOS.values()),
     )
     grammar.add_argument("scenario", nargs="?", default="concurrency", choices=list(SCENARIOS))
-    grammar.add_argument("--peers", metavar="NAME,...", help="only these, by the names that --list shows")
+    grammar.add_argument(
+        "--peers",
+        metavar="NAME,...",
+        help="only these, by the names that --list shows (default: all that are not an older vintage)",
+    )
     grammar.add_argument(
         "--publish",
         action="store_true",
-        help="rounds until rates are known within 3 %%, ten at most",
+        help="older vintages, too, and rounds until rates are known within 3 %%, ten at most",
     )
     grammar.add_argument(
         "--time",
@@ -121,10 +125,11 @@ def named(word: str) -> tuple[str, str]:
     return name, path
 
 
-def choose(peers: list[Peer], names: str | None) -> list[Peer] | str:
+def choose(peers: list[Peer], names: str | None, *, older: bool) -> list[Peer] | str:
     """Returns the peers that take part, or what is wrong with the names."""
     if names is None:
-        return [peer for peer in peers if not peer.missing] or "none of the peers is installed"
+        asked = [peer for peer in peers if older or not peer.older]
+        return [peer for peer in asked if not peer.missing] or "none of the peers is installed"
     chosen = []
     for name in names.split(","):
         peer = next((peer for peer in peers if peer.key == name.strip()), None)
@@ -138,10 +143,10 @@ def choose(peers: list[Peer], names: str | None) -> list[Peer] | str:
 
 def list_peers(peers: list[Peer]) -> int:
     """Shows all peers."""
-    width = max(len(peer.key) for peer in peers)
+    keys, names = max(len(peer.key) for peer in peers), max(len(peer.name) for peer in peers)
     for peer in peers:
         state = f"missing: {peer.missing}" if peer.missing else version_of(peer)
-        sys.stdout.write(f"{peer.key:{width}}  {peer.name:26}{' '.join(peer.serves):14}{state}\n")
+        sys.stdout.write(f"{peer.key:{keys}}  {peer.name:{names}}  {' '.join(peer.serves):14}{state}\n")
     return GOOD
 
 

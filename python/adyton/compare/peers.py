@@ -52,6 +52,8 @@ class Peer:
     """Stands before the paths of all pages."""
     forks: bool = False
     """Each request has a process of its own, whose CPU time is nobody's when it has ended."""
+    older: bool = False
+    """An older vintage of another peer, which takes part where it is named, and where one publishes."""
     user: str = ""
     """Who starts it, when we are root."""
     needs: tuple[str, ...] = ()
