@@ -87,7 +87,9 @@ BOUNDS = (
     *(target for spec in slow_clients.ADYTON for target in with_slow_clients(spec)),
     *(target for spec in overload.SPECS for target in at_level(spec)),
     *bounds("many", steady.ADYTON_MANY, ("10,000 connections in turn", "ratio", "≤ 1.60", "× CPU at 64")),
-    *bounds("free", free.SPECS[1], ("free-threaded, 2 CPUs", "ratio", "≥ 1.80", "× requests with a GIL")),
+    *bounds(
+        "free", free.SPECS[1], ("free-threaded, 2 CPUs", "ratio", "≥ 1.80", "× requests of 1 ms with a GIL")
+    ),
 )
 
 
