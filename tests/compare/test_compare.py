@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import signal
 import subprocess
@@ -272,7 +273,11 @@ def test_pace() -> None:
     assert 5 <= long.rounds == long.halves
     assert long.seconds > few.seconds
     assert FAILURE.seconds_min <= Pace.within(90, FAILURE, [row] * 26).seconds
-    assert Pace.publish().rounds >= 5
+    fitted = [Pace.publish(total_s, CONCURRENCY, [row] * 26) for total_s in (math.inf, 1200, 60)]
+    assert 10 == fitted[0].rounds
+    assert [3.0, 0.5] == [fitted[0].seconds, fitted[2].seconds]
+    assert 0.5 < fitted[1].seconds < 3.0
+    assert FAILURE.seconds_min == Pace.publish(60, FAILURE, [row] * 26).seconds
 
 
 def test_no_round_that_does_not_fit() -> None:

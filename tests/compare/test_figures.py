@@ -26,6 +26,8 @@ from adyton.compare.spent import Spent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PEER = read_peers()[0]
+PUBLISHED = Pace.publish(math.inf, CONCURRENCY, [Row(PEER, Size.usual(1))])
 FAMILY = """
 import os, subprocess, sys, time
 burn = "import time; end = time.process_time() + 0.2\\nwhile time.process_time() < end: pass"
@@ -125,7 +127,7 @@ def test_at_least() -> None:
     rows = [Row(peer, Size.usual(1), again=again) for again in (False, True)]
     for row, each in zip(rows, (report(), limited), strict=True):
         row.shots[""] = {0: Shot([each], cpu_s=0.1, memory_bytes=1)}
-    page = Page.of(CONCURRENCY, rows, Pace.publish(), Seats.of_this_machine(), {peer.key: "1.0"})
+    page = Page.of(CONCURRENCY, rows, PUBLISHED, Seats.of_this_machine(), {peer.key: "1.0"})
     first, again = sorted(page.lines, key=lambda line: line.name)
 
     assert (False, True) == (first.is_least, again.is_least)
@@ -152,7 +154,7 @@ def test_beside_others_within_a_round() -> None:
             number: Shot([report(rate=rate)], cpu_s=rate, memory_bytes=1) for number, rate in by_round.items()
         }
     versions = {row.peer.key: "1.0" for row in rows}
-    page = Page.of(CONCURRENCY, rows, Pace.publish(), Seats.of_this_machine(), versions)
+    page = Page.of(CONCURRENCY, rows, PUBLISHED, Seats.of_this_machine(), versions)
     lines = {line.name: line for line in page.lines}
 
     assert 500.0 == lines[ours.name].of_thousand
@@ -335,10 +337,10 @@ def test_noise_of_each_figure() -> None:
     for row, cpu_s in zip(rows, (0.1, 0.15), strict=True):
         row.shots[""] = {number: Shot([report()], cpu_s=cpu_s, memory_bytes=1) for number in range(5)}
     seats, versions = Seats.of_this_machine(), {peer.key: "1.0"}
-    page = Page.of(CONCURRENCY, rows, Pace.publish(), seats, versions)
+    page = Page.of(CONCURRENCY, rows, PUBLISHED, seats, versions)
     for row in rows:
         row.shots[""].pop(0)
-    few = Page.of(CONCURRENCY, rows, Pace.publish(), seats, versions)
+    few = Page.of(CONCURRENCY, rows, PUBLISHED, seats, versions)
 
     assert {"requests/s": 0.0, "CPU us": pytest.approx(0.5)}.items() <= page.noise[""].items()
     assert "CPU us 50.0%" in text(page)
@@ -353,7 +355,7 @@ def test_commands_are_whole() -> None:
     """Versions and command lines are on the page, with the sizes that were meant."""
     rows = [Row(peer, Size(3, 7, 5)) for peer in read_peers()]
     page = Page.of(
-        CONCURRENCY, rows, Pace.publish(), Seats.of_this_machine(), {row.peer.key: "4.2" for row in rows}
+        CONCURRENCY, rows, PUBLISHED, Seats.of_this_machine(), {row.peer.key: "4.2" for row in rows}
     )
 
     for shown in (text(page), markdown(page)):

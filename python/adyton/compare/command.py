@@ -62,7 +62,7 @@ def run(words: Sequence[str]) -> int:
         sys.stderr.write(f"adyton compare: none of these peers has what {scenario.name} asks for\n")
         return USAGE
     if options.publish:
-        pace = Pace.publish(options.time or math.inf)
+        pace = Pace.publish(options.time or math.inf, scenario, rows)
     else:
         pace = Pace.within(options.time or QUICK_S, scenario, rows)
     tell = progress()

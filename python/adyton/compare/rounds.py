@@ -36,6 +36,8 @@ HALVED_ROUNDS = 5
 """With fewer rounds than that, half of the load is offered in the first only."""
 LONGEST_S = 10.0
 """A longer measurement says nothing more."""
+PUBLISHED_S, PUBLISHED_MIN_S = 3.0, 0.5
+"""A measurement that is published, and what it is at least where there is little time: rounds differ more."""
 LEAD_S = 0.3
 """Load before each measurement, while connections are made and the first answers come."""
 STEADY = 0.05
@@ -76,22 +78,23 @@ class Pace:
     @classmethod
     def within(cls, total_s: float, scenario: Scenario, rows: Sequence[Row]) -> Pace:
         """Fits as many rounds as possible into a time, or one."""
-        runs = len(scenario.loads) + len({load.pages for load in scenario.loads})
-        halved = sum(bool(load.half) for load in scenario.loads)
         for rounds, shortest in ROUNDS:
             halves = rounds if rounds >= HALVED_ROUNDS else 1
-            benches = len(rows) * (rounds * runs + halves * halved)
-            left = total_s - rounds * len(rows) * START_S - benches * BENCH_S
-            seconds, least = left / benches, max(shortest, scenario.seconds_min)
+            seconds = seconds_of(total_s, rounds, halves, scenario, len(rows))
+            least = max(shortest, scenario.seconds_min)
             if seconds >= least:
                 break
         seconds = max(least, min(LONGEST_S, round(seconds, 1)))
         return cls(rounds, seconds, warm_up_s=min(seconds, 3.0), tries=2, halves=halves, total_s=total_s)
 
     @classmethod
-    def publish(cls, total_s: float = math.inf) -> Pace:
-        """As long as honest figures need, or there is time: rounds differ more than the seconds of one."""
-        return cls(10, 3.0, warm_up_s=2.0, tries=4, halves=10, total_s=total_s, known_within=0.03)
+    def publish(cls, total_s: float, scenario: Scenario, rows: Sequence[Row]) -> Pace:
+        """As long as honest figures need; with little time, rounds of shorter measurements."""
+        left = seconds_of(total_s, VALUES_MIN, VALUES_MIN, scenario, len(rows))
+        least = max(PUBLISHED_MIN_S, scenario.seconds_min)
+        seconds = max(least, math.floor(10 * min(PUBLISHED_S, left)) / 10)
+        warm_up_s = min(seconds, 2.0)
+        return cls(10, seconds, warm_up_s, tries=4, halves=10, total_s=total_s, known_within=0.03)
 
     def __str__(self) -> str:
         """How a page tells it."""
@@ -101,6 +104,14 @@ class Pace:
                 f"up to {rounds}, from {VALUES_MIN} on until rates are known within {self.known_within:.0%}"
             )
         return f"{rounds}, each {self.seconds:g} s after {self.warm_up_s:g} s of warm-up, in random order"
+
+
+def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, rows: int) -> float:
+    """Returns how long a measurement may be when so many rounds, some with half of the load, take a time."""
+    runs = len(scenario.loads) + len({load.pages for load in scenario.loads})
+    halved = sum(bool(load.half) for load in scenario.loads)
+    benches = rows * (rounds * runs + halves * halved)
+    return (total_s - rounds * rows * START_S - benches * BENCH_S) / benches
 
 
 def rows_of(peers: Sequence[Peer], scenario: Scenario, seats: Seats, twice: str) -> list[Row]:
