@@ -247,7 +247,8 @@ def page_of(scenario: Scenario, rows: list[Row]) -> Page:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_end_from_outside(number: signal.Signals) -> None:
     """When the comparison is ended, the peer that it has started ends, too."""
-    command = [sys.executable, "-m", "adyton", "compare", "--peers", "adyton-wsgi"]
+    # Whoever starts the tests may ignore SIGHUP.
+    command = ["env", "--default-signal", sys.executable, "-m", "adyton", "compare", "--peers", "adyton-wsgi"]
     with subprocess.Popen(command, start_new_session=True) as comparison:
         members = of_sessions({comparison.pid})
         # A peer has a session of its own.

@@ -279,7 +279,8 @@ def test_wait_for_the_interpreter(application: str, waits: bool) -> None:  # noq
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_end_from_outside(number: signal.Signals) -> None:
     """When the search is ended, the server and the load that it has started end, too."""
-    command = [sys.executable, "-m", "adyton", "tune", f"{APPLICATION}:waits"]
+    # Whoever starts the tests may ignore SIGHUP.
+    command = ["env", "--default-signal", sys.executable, "-m", "adyton", "tune", f"{APPLICATION}:waits"]
     with subprocess.Popen(command, start_new_session=True) as tuning:
         members = of_sessions({tuning.pid})
         # The server has a session of its own, and the load has that of the search.
