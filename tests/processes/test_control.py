@@ -374,6 +374,9 @@ def test_top(crowd: Callable[..., Crowd]) -> None:
             shown = Log(read_end)
             try:
                 shown.wait_for(r"requests/s, \d+ in flight; inline \d+ %")
+                shown.wait_for(
+                    r"worker +process +state +req/s +5xx +inline .*\n +1 +\d+ +serving +\d+ +0 +\d+ %"
+                )
                 shown.wait_for(r"\d+ ms  worker 1  GET /deadlock")
                 shown.wait_for(r"most asked for\nrequests  5xx  mean ms  path\n +2    0 +\d+\.\d +/\n")
             finally:

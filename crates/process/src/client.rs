@@ -1,5 +1,6 @@
 //! `adyton status`, `reload`, `stop` and the other orders: a client of the control socket.
 
+use std::borrow::Borrow;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -165,8 +166,86 @@ fn age(seconds: f64) -> String {
     }
 }
 
+/// The columns of the live view: what has happened since the last look, and how things stand.
+const LIVE: &[Column] = &[
+    ("worker", |worker| worker["worker"].to_string()),
+    ("process", |worker| worker["pid"].to_string()),
+    ("state", |worker| worker["state"].as_str().unwrap_or_default().to_owned()),
+    ("req/s", |worker| format!("{:.0}", worker["rate"].as_f64().unwrap_or(0.0))),
+    ("5xx", |worker| worker["errors"].to_string()),
+    ("inline", |worker| share(worker, "inline")),
+    ("handed", |worker| share(worker, "handed_over")),
+    ("queued", |worker| share(worker, "queued")),
+    ("queue wait", |worker| mean(worker, "queue_wait_us", "queue_waits")),
+    ("interp. wait", |worker| mean(worker, "interpreter_wait_us", "interpreter_waits")),
+    ("conns", |worker| worker["connections"].to_string()),
+    ("busy", |worker| format!("{}/{}", worker["threads_busy"], worker["threads"])),
+    ("queue", |worker| worker["queue_length"].to_string()),
+    ("rss", |worker| mib(&worker["rss_bytes"])),
+    ("pss", |worker| mib(&worker["pss_bytes"])),
+];
+
+/// What is only ever counted up.
+const COUNTED: [&str; 9] = [
+    "requests",
+    "errors",
+    "inline",
+    "handed_over",
+    "queued",
+    "queue_waits",
+    "queue_wait_us",
+    "interpreter_waits",
+    "interpreter_wait_us",
+];
+
+/// How things stand, with what was counted since the last look in place of what was counted in all, and a rate.
+fn since(before: &Value, now: &Value, seconds: f64) -> Value {
+    let mut since = now.clone();
+    for name in COUNTED {
+        let number = |look: &Value| look[name].as_u64().unwrap_or(0);
+        since[name] = Value::from(number(now).saturating_sub(number(before)));
+    }
+    since["rate"] = Value::from(since["requests"].as_f64().unwrap_or(0.0) / seconds.max(0.001));
+    since
+}
+
+/// Which part of the calls took that way; `-` without any.
+fn share(since: &Value, way: &str) -> String {
+    let number = |name: &str| since[name].as_u64().unwrap_or(0);
+    let calls = number("inline") + number("handed_over") + number("queued");
+    (number(way) * 100).checked_div(calls).map_or_else(|| "-".to_owned(), |part| format!("{part} %"))
+}
+
+/// The mean of what was waited; `-` when nobody had to.
+fn mean(since: &Value, sum: &str, count: &str) -> String {
+    let number = |name: &str| since[name].as_u64().unwrap_or(0);
+    number(sum).checked_div(number(count)).map_or_else(|| "-".to_owned(), |us| format!("{us} µs"))
+}
+
 /// The whole status, for a person.
 fn table(status: &Value) -> String {
+    let mut out = heading(status);
+    out += &workers(COLUMNS, each(status));
+    out
+}
+
+/// The workers of a status.
+fn each(status: &Value) -> impl Iterator<Item = &Value> {
+    status["workers"].as_array().into_iter().flatten()
+}
+
+/// A line for each worker.
+fn workers<T: Borrow<Value>>(columns: &[Column], workers: impl Iterator<Item = T>) -> String {
+    let cells = |worker: T| columns.iter().map(|(_, show)| show(worker.borrow())).collect();
+    let rows: Vec<Vec<String>> = workers.map(cells).collect();
+    let titles: Vec<String> = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
+    let mut out = String::new();
+    aligned(&mut out, &titles, &rows);
+    out
+}
+
+/// What stands above the workers.
+fn heading(status: &Value) -> String {
     let text = |name: &str| status[name].as_str().unwrap_or_default().to_owned();
     let mut out = format!(
         "adyton {}, process {}: {}, generation {}, up {}\n",
@@ -195,14 +274,6 @@ fn table(status: &Value) -> String {
         let _ = writeln!(out, "workers that have ended: {}", deaths.join(", "));
     }
     out.push('\n');
-    let rows: Vec<Vec<String>> = status["workers"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|worker| COLUMNS.iter().map(|(_, show)| show(worker)).collect())
-        .collect();
-    let titles: Vec<String> = COLUMNS.iter().map(|(title, _)| (*title).to_owned()).collect();
-    aligned(&mut out, &titles, &rows);
     out
 }
 
@@ -224,14 +295,11 @@ fn top(path: &Path, color: bool) -> Result<(), String> {
         let (_, status) = fetch(path, "GET", "/status")?;
         let (_, running) = fetch(path, "GET", "/running")?;
         let now = Instant::now();
-        let mut out = String::new();
-        if let Some((then, last)) = &before {
-            let _ = writeln!(out, "{}", rates(last, &status, now.duration_since(*then).as_secs_f64()));
-        }
-        out += &table(&status);
-        let last = before.as_ref().map(|(_, last)| last);
-        out += &prefixes(last.unwrap_or(&Value::Null), &status);
-        out += &slowest(&running);
+        let out = match &before {
+            Some((then, last)) => view(last, &status, now.duration_since(*then).as_secs_f64()),
+            // At first, what has happened since the server was started.
+            None => view(&Value::Null, &status, status["uptime_s"].as_f64().unwrap_or(0.0)),
+        } + &slowest(&running);
         // Without colours there is no terminal to redraw, or its user wants none of that.
         let clear = if color { "\x1b[H\x1b[2J" } else { "" };
         print!("{clear}{out}");
@@ -244,26 +312,31 @@ fn top(path: &Path, color: bool) -> Result<(), String> {
 }
 
 /// What has happened between two looks.
-fn rates(before: &Value, now: &Value, seconds: f64) -> String {
-    let of = |name: &str| {
-        let number = |status: &Value| status["total"][name].as_u64().unwrap_or(0);
-        number(now).saturating_sub(number(before))
-    };
-    let calls = of("inline") + of("handed_over") + of("queued");
-    let share = |part: u64| (part * 100).checked_div(calls).unwrap_or(0);
-    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-    let rate = of("requests") as f64 / seconds.max(0.001);
-    let total = &now["total"];
+fn view(before: &Value, now: &Value, seconds: f64) -> String {
+    let live = each(now).map(|worker| {
+        let earlier = each(before).find(|other| other["pid"] == worker["pid"]);
+        since(earlier.unwrap_or(&Value::Null), worker, seconds)
+    });
+    let mut out = rates(&since(&before["total"], &now["total"], seconds));
+    out += &heading(now);
+    out += &workers(LIVE, live);
+    out += &prefixes(before, now);
+    out
+}
+
+/// The line of all workers together.
+fn rates(total: &Value) -> String {
     format!(
-        "{rate:.0} requests/s, {} in flight; inline {} %, handed over {} %, queued {} %; \
-         5xx {}; mean waits: queue {} µs, interpreter {} µs",
+        "{:.0} requests/s, {} in flight; inline {}, handed over {}, queued {}; 5xx {}; \
+         mean waits: queue {}, interpreter {}\n",
+        total["rate"].as_f64().unwrap_or(0.0),
         total["in_flight"],
-        share(of("inline")),
-        share(of("handed_over")),
-        share(of("queued")),
-        of("errors"),
-        total["queue_wait_mean_us"],
-        total["interpreter_wait_mean_us"]
+        share(total, "inline"),
+        share(total, "handed_over"),
+        share(total, "queued"),
+        total["errors"],
+        mean(total, "queue_wait_us", "queue_waits"),
+        mean(total, "interpreter_wait_us", "interpreter_waits")
     )
 }
 
@@ -323,7 +396,7 @@ fn slowest(running: &Value) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{age, prefixes, rates, slowest, table};
+    use super::{age, prefixes, slowest, table, view};
 
     /// A table lines up, whatever is in it.
     #[test]
@@ -342,17 +415,30 @@ mod tests {
         assert!(lines.iter().all(|line| line.len() == lines[0].len()), "{text}");
     }
 
-    /// Shares are of the calls between two looks.
+    /// Rates, shares and means are of what has happened between two looks, for all workers and for each.
     #[test]
     fn between_two_looks() {
-        let look = |requests: u64, inline: u64, queued: u64| json!({"total": {"requests": requests, "inline": inline, "queued": queued, "in_flight": 3}});
+        let counted = |pid: u64, times: u64| {
+            json!({"worker": 1, "pid": pid, "state": "serving", "requests": 200 * times, "inline": 50 * times,
+                   "queued": 150 * times, "queue_waits": 150 * times, "queue_wait_us": 3_000 * times, "in_flight": 3,
+                   "errors": times})
+        };
+        let look = |pid, times| json!({"total": counted(0, times), "workers": [counted(pid, times)]});
+        let expected = "100 requests/s, 3 in flight; inline 25 %, handed over 0 %, queued 75 %; 5xx 1; \
+                        mean waits: queue 20 µs, interpreter -\n";
+        let line = |text: &str| {
+            let shown = text.lines().find(|line| line.trim_start().starts_with("1 ")).unwrap_or_default();
+            shown.split_whitespace().take(11).collect::<Vec<_>>().join(" ")
+        };
 
-        let text = rates(&look(100, 50, 50), &look(300, 100, 200), 2.0);
+        let text = view(&look(7, 1), &look(7, 2), 2.0);
 
-        assert!(
-            text.starts_with("100 requests/s, 3 in flight; inline 25 %, handed over 0 %, queued 75 %"),
-            "{text}"
-        );
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!("1 7 serving 100 1 25 % 0 % 75 %", line(&text), "{text}");
+
+        let replaced = view(&look(7, 1), &look(8, 1), 1.0);
+
+        assert_eq!("1 8 serving 200 1 25 % 0 % 75 %", line(&replaced), "{replaced}");
     }
 
     #[test]

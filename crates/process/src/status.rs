@@ -85,9 +85,12 @@ fn of_worker(slot: &Slot, worker: &Staff, whole: bool, now_ms: u64) -> Value {
 
 fn of_sample(sample: &Sample) -> Value {
     let handed_over = sample.get(Cell::HandedOver);
-    let (waits, waited_us) = sample.histogram(Histogram::QueueWait);
-    let (attaches, attached_us) = sample.histogram(Histogram::InterpreterWait);
-    let mean_us = |counts: &[u64], sum_us: u64| sum_us.checked_div(counts.iter().sum()).unwrap_or(0);
+    let waits = |histogram| {
+        let (counts, sum_us) = sample.histogram(histogram);
+        (counts.iter().sum::<u64>(), sum_us)
+    };
+    let (queue_waits, queue_wait_us) = waits(Histogram::QueueWait);
+    let (interpreter_waits, interpreter_wait_us) = waits(Histogram::InterpreterWait);
     json!({
         "requests": sample.answers(),
         "errors": sample.get(Cell::Answers5),
@@ -103,9 +106,10 @@ fn of_sample(sample: &Sample) -> Value {
         "threads": sample.get(Cell::Threads),
         "threads_busy": sample.get(Cell::ThreadsBusy),
         "queue_length": sample.get(Cell::QueueLength),
-        "queue_wait_mean_us": mean_us(waits, waited_us),
-        "interpreter_wait_mean_us": mean_us(attaches, attached_us),
-        "interpreter_wait_us": attached_us,
+        "queue_waits": queue_waits,
+        "queue_wait_us": queue_wait_us,
+        "interpreter_waits": interpreter_waits,
+        "interpreter_wait_us": interpreter_wait_us,
         "body_bytes": sample.get(Cell::BodyBytes),
     })
 }
