@@ -114,7 +114,7 @@ def test_found_by_itself(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     """Without a path the only server that runs is found; of two, one has to be named."""
     folder = tmp_path / "run"
     folder.mkdir(mode=0o700)
-    env = {"XDG_RUNTIME_DIR": str(folder)}
+    env = {"RUNTIME_DIRECTORY": str(folder)}
     one = crowd("--control", "auto", "--processes", "1", env=env)
 
     assert "serving" in run("status", env=env).stdout
@@ -124,9 +124,22 @@ def test_found_by_itself(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
     assert "2 servers run; say which one" in message
     for server in (one.server, two.server):
-        assert f"--control {folder}/adyton/{server.process.pid}.sock" in message
+        assert f"--control {folder}/{server.process.pid}.sock" in message
         server.stop()
     assert "no server of this user runs" in run("status", env=env).stderr
+
+
+def test_found_from_a_shell(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A session of root, whose XDG_RUNTIME_DIR services do not have, finds what these have started."""
+    servers = crowd("--control", "auto", "--processes", "1")
+    shell = {"XDG_RUNTIME_DIR": str(tmp_path)} if os.geteuid() == 0 else {}
+    told = run("status", env=shell)
+
+    # Other servers of this user may run, too.
+    assert re.search(
+        rf"process {servers.server.process.pid}:|/{servers.server.process.pid}\.sock",
+        told.stdout + told.stderr,
+    )
 
 
 def test_others_may_not(crowd: Callable[..., Crowd]) -> None:

@@ -23,12 +23,13 @@ pub fn control_folder() -> PathBuf {
     if let Some(folder) = variable("RUNTIME_DIRECTORY") {
         return folder;
     }
-    if let Some(folder) = variable("XDG_RUNTIME_DIR") {
-        return folder.join("adyton");
-    }
     match process::user() {
+        // Root's is the same for a service and for the shell of who looks at it, which alone has XDG_RUNTIME_DIR.
         0 => PathBuf::from("/run/adyton"),
-        user => std::env::temp_dir().join(format!("adyton-{user}")),
+        user => variable("XDG_RUNTIME_DIR").map_or_else(
+            || std::env::temp_dir().join(format!("adyton-{user}")),
+            |folder| folder.join("adyton"),
+        ),
     }
 }
 

@@ -224,7 +224,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "/run/mysite/control.sock",
         help: "socket for adyton status, reload and others",
         detail: "Only its own user and root may use it. `auto` is a socket named after the process in \
-                 `$RUNTIME_DIRECTORY`, `$XDG_RUNTIME_DIR/adyton`, `/run/adyton` for root, or a folder of the user's in /tmp.",
+                 `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for others.",
         ..GROUP
     },
     Row {
