@@ -2,6 +2,7 @@
 
 mod failure;
 mod handler;
+mod hosted;
 mod interpreter;
 mod items;
 mod logging;

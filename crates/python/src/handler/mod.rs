@@ -3,18 +3,15 @@
 mod request;
 mod response;
 
-use adyton_server::{App, Call, IfStill, Outcome, Stream};
+use adyton_server::{Call, Outcome};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 pub(crate) use self::request::Request;
 
 use self::response::{Answered, Door, Responses};
-use crate::failure;
-use crate::interpreter;
-use crate::payload;
+use crate::hosted::Callable;
 use crate::streamed::{self, Streamed};
-use crate::threads;
 
 /// A handler and what its requests share.
 pub(crate) struct Handler {
@@ -29,8 +26,10 @@ impl Handler {
     pub(crate) fn new(py: Python<'_>, function: Py<PyAny>) -> PyResult<Self> {
         Ok(Self { function, responses: Responses::new(py)? })
     }
+}
 
-    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Option<Streamed<Kept>>> {
+impl Callable for Handler {
+    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome> {
         // SAFETY: below, the request either is gone or has its own copies before this returns.
         let request = Py::new(py, unsafe { Request::lend(py, call)? })?;
         let returned = call_one(py, &self.function, &request);
@@ -46,8 +45,11 @@ impl Handler {
             request.get().keep();
         }
         match answered? {
-            Answered::Whole => Ok(None),
-            Answered::Partly(items, door) => Streamed::new(py, items, Kept { door, request }).map(Some),
+            Answered::Whole => Ok(Outcome::Done),
+            Answered::Partly(items, door) => {
+                let streamed = Streamed::new(py, items, Kept { door, request })?;
+                Ok(Outcome::Stream(Box::new(streamed)))
+            }
         }
     }
 }
@@ -60,43 +62,6 @@ fn call_one<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: attached; both are live references, which the call borrows.
     unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyObject_CallOneArg(function.as_ptr(), request.as_ptr())) }
-}
-
-impl App for Handler {
-    fn attach(&self) {
-        interpreter::attach();
-    }
-
-    fn detach(&self) {
-        interpreter::detach();
-    }
-
-    fn remains(&self) -> Option<Box<dyn Stream>> {
-        payload::remains()
-    }
-
-    fn spawn(&self) -> bool {
-        threads::spawn()
-    }
-
-    fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String> {
-        threads::interrupt(thread, if_still)
-    }
-
-    fn absolve(&self, thread: u64) {
-        threads::absolve(thread);
-    }
-
-    fn call(&self, call: &mut Call<'_>) -> Outcome {
-        // SAFETY: the loop calls between `attach` and `detach`.
-        let py = unsafe { Python::assume_attached() };
-        payload::give_back(py);
-        match self.run(py, call) {
-            Ok(None) => Outcome::Done,
-            Ok(Some(streamed)) => Outcome::Stream(Box::new(streamed)),
-            Err(error) => failure::outcome(py, &error, call),
-        }
-    }
 }
 
 /// What belongs to an answer that goes on.

@@ -36,6 +36,7 @@ use self::reopen::Reopener;
 pub(crate) use self::supervise::supervise;
 use self::work::{HeldStacks, Ordered, Reach};
 use crate::handler::Handler;
+use crate::hosted::Hosted;
 use crate::threads;
 use crate::wsgi::{Listener, Wsgi};
 
@@ -310,10 +311,12 @@ fn serve_at(
         banner::print(&python, settings, &description, &config, &shown, &crowd);
     }
     let app: Option<Arc<dyn App>> = match application {
-        Some(Application { object, kind: Kind::Handler, .. }) => Some(Arc::new(Handler::new(py, object)?)),
+        Some(Application { object, kind: Kind::Handler, .. }) => {
+            Some(Arc::new(Hosted(Handler::new(py, object)?)))
+        }
         Some(Application { object, kind: Kind::Wsgi, .. }) => {
             let many = (settings.threads > 1, line.is_some());
-            Some(Arc::new(Wsgi::new(py, object, &names, settings, many)?))
+            Some(Arc::new(Hosted(Wsgi::new(py, object, &names, settings, many)?)))
         }
         None => None,
     };

@@ -8,7 +8,7 @@ mod input;
 
 use adyton_cli::Settings;
 use adyton_log::{self as log, messages};
-use adyton_server::{App, Body, Call, IfStill, Outcome, Pull, Reply, Stream};
+use adyton_server::{Body, Call, Outcome, Pull, Reply};
 use crossbeam_utils::atomic::AtomicCell;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -22,13 +22,10 @@ pub(crate) use self::input::Input;
 
 use self::environ::Environs;
 use self::exchange::{Exchange, Lent};
-use crate::failure;
-use crate::interpreter;
+use crate::hosted::Callable;
 use crate::items::{Door, Items, write_list};
-use crate::payload;
 use crate::streamed::{Request, Streamed};
 use crate::text::exact_bytes;
-use crate::threads;
 
 /// A WSGI application and what its requests share.
 pub(crate) struct Wsgi {
@@ -89,8 +86,10 @@ impl Wsgi {
             lent.end();
         }
     }
+}
 
-    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Answered> {
+impl Callable for Wsgi {
+    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome> {
         let environ = self.environs.make(py, call)?;
         let lent = self.lend(py, &call.reply)?;
         let body = std::mem::replace(&mut call.body, Body::Empty);
@@ -104,10 +103,10 @@ impl Wsgi {
             lent.input.get().end();
         }
         match answered {
-            Ok(Some(items)) => Streamed::new(py, items, lent).map(Answered::Partly),
+            Ok(Some(items)) => Ok(Outcome::Stream(Box::new(Streamed::new(py, items, lent)?))),
             Ok(None) => {
                 self.release(py, lent);
-                Ok(Answered::Whole)
+                Ok(Outcome::Done)
             }
             Err(error) => {
                 let broken = lent.input.get().is_broken() && error.is_instance_of::<PyOSError>(py);
@@ -117,50 +116,8 @@ impl Wsgi {
                 }
                 log::write(&messages::BODY_BROKE_OFF, format_args!("a request body broke off: {error}"));
                 call.reply.fail(400, "The request body broke off.");
-                Ok(Answered::Whole)
+                Ok(Outcome::Done)
             }
-        }
-    }
-}
-
-enum Answered {
-    Whole,
-    Partly(Streamed<Box<Lent>>),
-}
-
-impl App for Wsgi {
-    fn attach(&self) {
-        interpreter::attach();
-    }
-
-    fn detach(&self) {
-        interpreter::detach();
-    }
-
-    fn remains(&self) -> Option<Box<dyn Stream>> {
-        payload::remains()
-    }
-
-    fn spawn(&self) -> bool {
-        threads::spawn()
-    }
-
-    fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String> {
-        threads::interrupt(thread, if_still)
-    }
-
-    fn absolve(&self, thread: u64) {
-        threads::absolve(thread);
-    }
-
-    fn call(&self, call: &mut Call<'_>) -> Outcome {
-        // SAFETY: the loop calls between `attach` and `detach`.
-        let py = unsafe { Python::assume_attached() };
-        payload::give_back(py);
-        match self.run(py, call) {
-            Ok(Answered::Whole) => Outcome::Done,
-            Ok(Answered::Partly(streamed)) => Outcome::Stream(Box::new(streamed)),
-            Err(error) => failure::outcome(py, &error, call),
         }
     }
 }

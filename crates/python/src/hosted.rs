@@ -1,0 +1,55 @@
+//! What the loop needs of every kind of Python application: threads that come to the interpreter, and errors as answers.
+
+use adyton_server::{App, Call, IfStill, Outcome, Stream};
+use pyo3::prelude::*;
+
+use crate::failure;
+use crate::interpreter;
+use crate::payload;
+use crate::threads;
+
+/// A kind of application.
+pub(crate) trait Callable: Send + Sync + 'static {
+    /// Answers one request.
+    ///
+    /// # Errors
+    ///
+    /// What the application has raised.
+    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome>;
+}
+
+/// An application of some kind.
+pub(crate) struct Hosted<C>(pub(crate) C);
+
+impl<C: Callable> App for Hosted<C> {
+    fn attach(&self) {
+        interpreter::attach();
+    }
+
+    fn detach(&self) {
+        interpreter::detach();
+    }
+
+    fn remains(&self) -> Option<Box<dyn Stream>> {
+        payload::remains()
+    }
+
+    fn spawn(&self) -> bool {
+        threads::spawn()
+    }
+
+    fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String> {
+        threads::interrupt(thread, if_still)
+    }
+
+    fn absolve(&self, thread: u64) {
+        threads::absolve(thread);
+    }
+
+    fn call(&self, call: &mut Call<'_>) -> Outcome {
+        // SAFETY: the loop calls between `attach` and `detach`.
+        let py = unsafe { Python::assume_attached() };
+        payload::give_back(py);
+        self.0.run(py, call).unwrap_or_else(|error| failure::outcome(py, &error, call))
+    }
+}
