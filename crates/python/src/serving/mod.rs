@@ -310,16 +310,8 @@ fn serve_at(
         let crowd = Crowd { processes: 0, why: String::new(), loops, control: None, admin: None };
         banner::print(&python, settings, &description, &config, &shown, &crowd);
     }
-    let app: Option<Arc<dyn App>> = match application {
-        Some(Application { object, kind: Kind::Handler, .. }) => {
-            Some(Arc::new(Hosted(Handler::new(py, object)?)))
-        }
-        Some(Application { object, kind: Kind::Wsgi, .. }) => {
-            let many = (settings.threads > 1, line.is_some());
-            Some(Arc::new(Hosted(Wsgi::new(py, object, &names, settings, many)?)))
-        }
-        None => None,
-    };
+    let many = (settings.threads > 1, line.is_some());
+    let app = application.map(|found| hosted(py, found, &names, settings, many)).transpose()?;
     let threads = if app.is_some() { config.threads } else { 1 };
     let ordered = Arc::new(Ordered::default());
     let leaver = line.as_ref().map(Line::leaver).transpose().map_err(Failure::system)?;
@@ -342,6 +334,20 @@ fn serve_at(
     }
     hook(py, "on_worker_stop", place)?;
     Ok(done?)
+}
+
+/// What the loops call; `many` says whether there are other threads, and other processes.
+fn hosted(
+    py: Python<'_>,
+    found: Application,
+    names: &[Listener],
+    settings: &Settings,
+    many: (bool, bool),
+) -> PyResult<Arc<dyn App>> {
+    Ok(match found.kind {
+        Kind::Handler => Arc::new(Hosted(Handler::new(py, found.object)?)),
+        Kind::Wsgi => Arc::new(Hosted(Wsgi::new(py, found.object, names, settings, many)?)),
+    })
 }
 
 /// Takes over the signals of a process that hears itself when its logs are renamed, or else of a worker.
