@@ -13,6 +13,7 @@
 mod calls;
 mod hand_over;
 mod limits;
+mod several_loops;
 mod stop;
 mod streams;
 mod support;

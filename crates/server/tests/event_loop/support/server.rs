@@ -60,9 +60,11 @@ pub(crate) fn config() -> Config {
     }
 }
 
-/// A server with one loop.
+/// A server.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    /// Of each of its loops.
+    pub(crate) addresses: Vec<SocketAddr>,
     /// Where it listens besides: the kernel's buffers of a unix socket have a fixed size.
     pub(crate) path: PathBuf,
     wake: Arc<Wake>,
@@ -75,34 +77,52 @@ pub(crate) struct Server {
 type Threads = Arc<Mutex<Vec<JoinHandle<()>>>>;
 
 impl Server {
-    /// Serves what `answer` answers.
+    /// Serves what `answer` answers, with one loop.
     pub(crate) fn start<F>(config: Config, answer: F) -> Self
+    where
+        F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
+    {
+        Self::with_loops(config, 1, answer)
+    }
+
+    /// The same with several loops, each with a port of its own; the unix socket is the first one's.
+    pub(crate) fn with_loops<F>(config: Config, loops: usize, answer: F) -> Self
     where
         F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
     {
         static SERVERS: AtomicU32 = AtomicU32::new(0);
 
         adyton_log::set_level(Level::Error);
-        let tcp = socket::listen_tcp(SocketAddr::from(([127, 0, 0, 1], 0)), BACKLOG, false).unwrap();
-        let address = socket::local_address(&tcp).unwrap().unwrap();
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("adyton-{}-{number}", std::process::id()));
-        let unix = socket::listen_unix(&path, BACKLOG).unwrap();
         let (wake, stop) = (Arc::new(Wake::new().unwrap()), Arc::new(AtomicBool::new(false)));
-        let (listeners, mounts) = (vec![tcp, unix], Vec::new());
-        let parts = Parts { listeners, addresses: 2, share: None, mounts, wake: Arc::clone(&wake) };
+        let mut addresses = Vec::new();
+        let mut parts = Vec::new();
+        for home in 0..loops {
+            let tcp = socket::listen_tcp(SocketAddr::from(([127, 0, 0, 1], 0)), BACKLOG, false).unwrap();
+            addresses.push(socket::local_address(&tcp).unwrap().unwrap());
+            let mut listeners = vec![tcp];
+            let own = if home == 0 {
+                listeners.push(socket::listen_unix(&path, BACKLOG).unwrap());
+                Arc::clone(&wake)
+            } else {
+                Arc::new(Wake::new().unwrap())
+            };
+            let addresses = listeners.len();
+            parts.push(Parts { listeners, addresses, share: None, mounts: Vec::new(), wake: own });
+        }
         let asked = Arc::clone(&stop);
         let (one, asked) =
             (config.threads == 1, Box::new(move || asked.load(Ordering::SeqCst).then_some(Ending::PROMPT)));
         let app: Arc<dyn App> = Arc::new(Closure { answer });
         let tally = Tally::new().unwrap();
-        let server = adyton_server::Server::new(config, vec![parts], None, asked, Some(app), tally).unwrap();
+        let server = adyton_server::Server::new(config, parts, None, asked, Some(app), tally).unwrap();
         let server = Arc::new(server);
         let threads = Arc::new(Mutex::new(Vec::new()));
         for number in 0..server.threads() {
             start(&server, &threads, !one || number == 0);
         }
-        Self { address, path, wake, stop, inner: server, threads }
+        Self { address: addresses[0], addresses, path, wake, stop, inner: server, threads }
     }
 
     /// A new connection.
