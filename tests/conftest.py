@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.server import THREADS, Servers
+from support.server import THREADS, Servers, claimed_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +26,13 @@ def serve(tmp_path: Path) -> Iterator[Servers]:
         yield servers
     finally:
         servers.close()
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Give a port for one test to listen at."""
+    with claimed_port() as port:
+        yield port
 
 
 @pytest.fixture(scope="session")

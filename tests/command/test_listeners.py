@@ -144,12 +144,12 @@ def test_wrong_descriptor(application: Path, number: str) -> None:
     assert "panicked" not in done.stderr
 
 
-def test_fast_restart(serve: Servers, application: Path) -> None:
+def test_fast_restart(serve: Servers, application: Path, port: int) -> None:
     """The port can be taken again at once, although connections were open."""
-    first = serve(application)
+    first = serve(application, bind=f"127.0.0.1:{port}")
     with first.connect() as connection:
         connection.get()
         first.stop()
-    second = serve(application, bind=f"127.0.0.1:{first.port}")
+    second = serve(application, bind=f"127.0.0.1:{port}")
 
     assert b"hello" == second.fetch().body

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import random
 import re
-import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -141,27 +138,16 @@ def test_variables(serve: Servers, application: Path, tmp_path: Path) -> None:
     assert 413 == server.fetch("/", method="POST", body=b"x" * 11).status
 
 
-def free_port() -> int:
-    """Return a port that was free a moment ago, and that the kernel gives to no client."""
-    while True:
-        port = random.randrange(20_000, 30_000)
-        with socket.socket() as listener, contextlib.suppress(OSError):
-            listener.bind(("127.0.0.1", port))
-            return port
-
-
-def test_port_variable(serve: Servers, application: Path) -> None:
+def test_port_variable(serve: Servers, application: Path, port: int) -> None:
     """`$PORT` is honoured, and then it is open to the outside, as platforms expect."""
-    port = free_port()
     server = serve(application, bind=None, env={"PORT": str(port)})
 
     assert [("0.0.0.0", port)] == server.addresses
     assert b"hello" == fetch(("127.0.0.1", port)).body
 
 
-def test_host_and_port(serve: Servers, application: Path) -> None:
+def test_host_and_port(serve: Servers, application: Path, port: int) -> None:
     """`--host` and `--port` count more than `$PORT`."""
-    port = free_port()
     server = serve(application, "--host", "127.0.0.1", "--port", str(port), bind=None, env={"PORT": "1"})
 
     assert [("127.0.0.1", port)] == server.addresses

@@ -7,7 +7,6 @@ import grp
 import json
 import os
 import pwd
-import random
 import re
 import signal
 import socket
@@ -23,7 +22,7 @@ import pytest
 
 from processes.conftest import APPLICATION, Crowd
 from support import client
-from support.server import adyton, environment, run, until
+from support.server import adyton, claimed_port, environment, run, until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +41,7 @@ class Manager:
         """Listen at a path, or at an abstract name that begins with `@`."""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.bind("\0" + name[1:] if name.startswith("@") else name)
-        self._socket.settimeout(10)
+        self._socket.settimeout(client.TIMEOUT_S)
 
     def hear(self, word: str) -> dict[str, str]:
         """Return the next message that has this word in it; others are passed over."""
@@ -75,9 +74,12 @@ def test_told(crowd: Callable[..., Crowd], manager: tuple[str, Manager]) -> None
     assert str(servers.server.process.pid) == ready["MAINPID"]
     assert "application.py" in ready["STATUS"]
 
-    beats = [systemd.hear("WATCHDOG") and time.monotonic() for _ in range(4)]
+    def is_in_time() -> bool:
+        beats = [systemd.hear("WATCHDOG") and time.monotonic() for _ in range(4)]
+        return beats[-1] - beats[0] < 3 * 0.4
 
-    assert beats[-1] - beats[0] < 3 * 0.4
+    # On a machine that does much else, the supervisor may not get the CPU when it should say it.
+    assert any(is_in_time() for _ in range(5))
 
     servers.server.signal(signal.SIGHUP)
 
@@ -113,10 +115,8 @@ def test_sockets_from_outside(serve: Servers, processes: str) -> None:
 
 
 @pytest.mark.parametrize("processes", ["0", "2"])
-def test_socket_activation(serve: Servers, processes: str) -> None:
+def test_socket_activation(serve: Servers, port: int, processes: str) -> None:
     """What systemd itself opens is listened at, and the connection that has started the server is served."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     activate = ["/usr/bin/systemd-socket-activate", f"--listen=127.0.0.1:{port}"]
     # It passes only what it is told to of its own environment.
     kept = [f"--setenv={name}" for name in ("PATH", "HOME", "ADYTON_PROCESSES") if name in os.environ]
@@ -209,8 +209,8 @@ while [ "$1" != -- ]; do
     for entry in "$kept"/* "$kept"/.[!.]*; do
         name=$1/${entry##*/}
         if [ -L "$entry" ]; then cp -P "$entry" "$name"
-        elif [ -d "$entry" ]; then mkdir "$name"; mount --rbind "$entry" "$name"
-        elif [ -f "$entry" ]; then : > "$name"; mount --bind "$entry" "$name"
+        elif [ -d "$entry" ]; then mkdir "$name"; mount --rbind "$entry" "$name" || [ ! -e "$entry" ]
+        elif [ -f "$entry" ]; then : > "$name"; mount --bind "$entry" "$name" || [ ! -e "$entry" ]
         fi
     done
     umount -l "$kept"
@@ -220,7 +220,7 @@ done
 shift
 exec "$@"
 """
-"""Runs a command where folders have another mode, with what is in them as it was."""
+"""Runs a command where folders have another mode, with what is in them as it was, if it stays."""
 
 
 def where(mode: str, folders: list[Path], command: list[str]) -> list[str]:
@@ -236,21 +236,23 @@ def closed_folders() -> list[Path]:
     return sorted(folder for folder in folders if not folder.stat().st_mode & stat.S_IXOTH)
 
 
-def privileged_port() -> int:
-    """Return a port that is free and for root alone; other tests may look for one at the same time."""
-    for port in random.sample(range(600, 1024), 400):
-        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
-            return port
-    raise AssertionError
+@pytest.fixture
+def privileged_port() -> Iterator[int]:
+    """Give a port that only root may listen at, if it is root that asks."""
+    if os.geteuid() != 0:
+        yield 0
+        return
+    with claimed_port(range(600, 1024)) as port:
+        yield port
 
 
 @pytest.mark.parametrize("group", [None, "daemon"])
-def test_other_user(serve: Servers, tmp_path: Path, group: str | None) -> None:
+def test_other_user(serve: Servers, tmp_path: Path, privileged_port: int, group: str | None) -> None:
     """Workers are another user for good, with its groups and none of root's, and the supervisor is not."""
     if os.geteuid() != 0:
         assert "only root can" in run(*ALONE, "--user", "nobody").stderr
         return
-    control, port = tmp_path / "control.sock", privileged_port()
+    control, port = tmp_path / "control.sock", privileged_port
     flags = ["--bind", f"127.0.0.1:{port}", "--processes", "1", "--control", str(control)]
     flags += ["--user", "nobody", "--umask", "027", *(["--group", group] if group else [])]
     command = ["setpriv", "--groups", "0,2,3", *adyton("serve", str(APPLICATION), *flags)]
@@ -346,20 +348,19 @@ def test_first_process(serve: Servers, tmp_path: Path) -> None:
     program.write_text(
         "import subprocess\n"
         "def handler(request):\n"
-        "    subprocess.run(['sh', '-c', 'sleep 0.1 &'], check=True)\n"
-        "    states = subprocess.run(['ps', '-A', '-o', 'stat='], check=True, capture_output=True).stdout\n"
-        "    return states\n",
+        "    if request.path == '/orphan':\n"
+        "        subprocess.run(['sh', '-c', 'sleep 0.1 &'], check=True)\n"
+        "    return subprocess.run(['ps', '-A', '-o', 'comm='], check=True, capture_output=True).stdout\n",
         encoding="utf-8",
     )
     flags = ["serve", str(program), "--bind", "127.0.0.1:0", "--processes", "1", "--control", "off"]
     command = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-m", "adyton", *flags]
     server = serve.start(command)
-    states = b""
     for _ in range(5):
-        states = server.fetch("/").body
-        time.sleep(0.2)
+        server.fetch("/orphan")
 
-    assert b"Z" not in states
+    # Whoever has ended and was not buried is listed, too.
+    assert until(lambda: b"sleep" not in server.fetch("/").body)
     children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
     os.kill(int(children.read_text(encoding="ascii")), signal.SIGTERM)
 

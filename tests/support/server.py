@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,13 +18,14 @@ from typing import TYPE_CHECKING
 from support import client
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from support.client import Address
     from support.http import Response
 
 START_TIMEOUT_S = 60.0
-LOG_TIMEOUT_S = 20.0
+LOG_TIMEOUT_S = 60.0
+"""Reached only by what fails."""
 RESTING_S = 0.1
 """A client's close is noticed sooner, on a busy machine as well."""
 STOP_TIMEOUT_S = 40.0
@@ -350,6 +354,26 @@ def until(condition: Callable[[], bool], timeout_s: float = LOG_TIMEOUT_S) -> bo
             return False
         time.sleep(0.002)
     return True
+
+
+@contextlib.contextmanager
+def claimed_port(ports: range = range(20_000, 30_000)) -> Iterator[int]:
+    """Give a free port that no other test takes meanwhile, and that the kernel gives to nobody."""
+    for port in random.sample(ports, len(ports)):
+        with socket.socket(socket.AF_UNIX) as claim:
+            if is_claimed(claim, port):
+                yield port
+                return
+    raise AssertionError(f"none of {ports} is free")
+
+
+def is_claimed(claim: socket.socket, port: int) -> bool:
+    """Claim a port by a name that its socket alone can have; tell whether it is free."""
+    with contextlib.suppress(OSError):
+        claim.bind(f"\0adyton-test-port-{port}")
+        with socket.create_server(("127.0.0.1", port)):
+            return True
+    return False
 
 
 def parse_address(text: str) -> Address:
