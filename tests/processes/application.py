@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import adyton
@@ -72,6 +73,14 @@ def wait() -> str:
     return "waited"
 
 
+def gate() -> str:
+    """Wait until the file is there that `GATE` names."""
+    deadline = time.monotonic() + 60
+    while not Path(os.environ["GATE"]).exists() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    return "passed"
+
+
 def spin() -> str:
     """Use a CPU for a moment."""
     until = time.thread_time() + 0.3
@@ -102,7 +111,7 @@ kept: list[bytearray] = []
 
 PAGES: dict[str, Callable[[], str]] = {
     page.__name__: page
-    for page in (who, segfault, leave, hold, deadlock, allocate, grow, wait, spin, masks, signals)
+    for page in (who, segfault, leave, hold, deadlock, allocate, grow, wait, gate, spin, masks, signals)
 }
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,13 @@ def is_alive(pid: int) -> bool:
         return " Z " not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
     except OSError:
         return False
+
+
+def freeze(pid: int) -> None:
+    """Stop a process, and wait until all its threads stand still."""
+    os.kill(pid, signal.SIGSTOP)
+    threads = Path(f"/proc/{pid}/task").iterdir
+    assert until(lambda: all(" T " in (thread / "stat").read_text(encoding="utf-8") for thread in threads()))
 
 
 class Crowd:
@@ -75,14 +84,18 @@ class Crowd:
         assert until(ask), found
         return found
 
-    def settles(self, workers: int, timeout_s: float = 20.0) -> bool:
+    def has_inside(self, requests: int) -> bool:
+        """Tell whether so many requests are inside the application before long."""
+        return until(lambda: requests == self.status()["total"]["in_flight"])
+
+    def settles(self, workers: int) -> bool:
         """Tell whether so many workers serve before long, and no others are left."""
 
         def settled() -> bool:
             states = [worker["state"] for worker in self.status()["workers"]]
             return states == ["serving"] * workers
 
-        return until(settled, timeout_s)
+        return until(settled)
 
 
 @pytest.fixture

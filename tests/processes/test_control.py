@@ -7,6 +7,7 @@ import contextlib
 import math
 import os
 import re
+import select
 import signal
 import socket
 import stat
@@ -50,6 +51,7 @@ def test_status(crowd: Callable[..., Crowd]) -> None:
 
     servers.order("reload")
     os.kill(servers.pids()[0], signal.SIGKILL)
+    servers.server.wait_for_log("was killed by SIGKILL")
 
     assert servers.settles(2)
     assert 50 == servers.status()["total"]["requests"]
@@ -71,8 +73,12 @@ def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
     with servers.server.connect() as connection:
         connection.send(request(f"/{page}"))
 
-        assert until(lambda: f"in {page}\n" in servers.order("dump"))
-        assert {"== worker 1", "== worker 2"} == set(re.findall(r"== worker \d", servers.order("dump")))
+        def is_whole() -> bool:
+            # A worker that gets no CPU for seconds does not answer in time.
+            dump = servers.order("dump")
+            return f"in {page}\n" in dump and ["1", "2"] == re.findall(r"== worker (\S+)", dump)
+
+        assert until(is_whole)
     servers.order("stop", "fast")
 
     assert 0 == servers.server.wait()
@@ -95,19 +101,25 @@ def test_level_stays(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1")
     servers.order("log-level", "debug")
 
-    def is_logged(count: int) -> None:
+    def is_logged(since: int) -> bool:
         with servers.server.connect(lint_answers=False) as connection:
             connection.send(b"GET / HTTP/1.1\r\nNo: host\r\n\r\n")
             assert 400 == connection.receive().status
-        servers.server.wait_for_log("ADY108 debug", count=count)
+        return "ADY108 debug" in servers.server.log()[since:]
 
-    servers.order("reload")
-    is_logged(1)
+    def is_logged_by_the_next() -> bool:
+        servers.order("reload")
+        assert servers.settles(1)
+        since = servers.server.mark()
+        # It serves a moment before it is told from where on to log.
+        return until(lambda: is_logged(since))
+
+    assert is_logged_by_the_next()
     servers.server.signal(signal.SIGUSR2)
     servers.server.wait_for_log("the supervisor is version")
-    servers.order("reload")
-    is_logged(2)
-    assert re.search(r"debug: worker 1 \(process \d+\) has ended", servers.server.log())
+    since = servers.server.mark()
+    assert is_logged_by_the_next()
+    servers.server.wait_for_log(r"debug: worker 1 \(process \d+\) has ended", since=since)
 
 
 def test_found_by_itself(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
@@ -182,8 +194,8 @@ def as_nobody(control: Path, text: str) -> str:
 
 def test_admin(crowd: Callable[..., Crowd]) -> None:
     """Liveness, readiness and metrics; no orders; readiness fails first when the server stops."""
-    # So long that all that is asked meanwhile is asked in time, on a busy machine as well.
-    servers = crowd("--processes", "2", "--admin", "127.0.0.1:0", "--drain-delay", "5s")
+    # So long that all that is asked meanwhile is asked in time; the second signal ends it.
+    servers = crowd("--processes", "2", "--admin", "127.0.0.1:0", "--drain-delay", "60s")
     address = admin_of(servers.server)
     assert servers.settles(2)
     for _ in range(10):
@@ -201,13 +213,16 @@ def test_admin(crowd: Callable[..., Crowd]) -> None:
     def metrics_of() -> str:
         return client.fetch(address, "/metrics").body.decode()
 
-    # A late answer is counted when it has been sent.
-    assert until(lambda: 'adyton_requests_total{class="2xx"} 11\n' in metrics_of())
+    counted = (
+        'adyton_requests_total{class="2xx"} 11\n',
+        "adyton_request_duration_seconds_count 11\n",
+        'adyton_prefix_requests_total{prefix="/"} 11\n',
+    )
+
+    # An answer is counted when it has been sent, in one cell after the other.
+    assert until(lambda: all(line in metrics for metrics in [metrics_of()] for line in counted))
     metrics = metrics_of()
     assert_is_prometheus(metrics)
-
-    assert "adyton_request_duration_seconds_count 11\n" in metrics
-    assert 'adyton_prefix_requests_total{prefix="/"} 11\n' in metrics
     assert "adyton_workers 2\n" in metrics
 
     servers.server.signal(signal.SIGTERM)
@@ -215,6 +230,7 @@ def test_admin(crowd: Callable[..., Crowd]) -> None:
     assert until(lambda: 503 == client.fetch(address, "/readyz").status)
     assert 200 == client.fetch(address, "/livez").status
     assert 200 == servers.server.fetch("/who").status
+    servers.server.signal(signal.SIGTERM)
     assert 0 == servers.server.wait()
 
 
@@ -222,7 +238,8 @@ def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     """What monitors look at is counted: waits, connections, bytes, workers and files."""
     (tmp_path / "file.txt").write_text("a file", encoding="ascii")
     flags = ["--threads", "2", "--static", f"/static={tmp_path}", "--admin", "127.0.0.1:0"]
-    servers = crowd("--processes", "1", *flags)
+    gate = tmp_path / "gate"
+    servers = crowd("--processes", "1", *flags, env={"GATE": str(gate)})
     servers.server.may_crash = True
     address = admin_of(servers.server)
 
@@ -234,7 +251,11 @@ def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
         kept = [stack.enter_context(servers.server.connect()) for _ in range(8)]
         for connection in kept:
-            connection.send(request("/wait"))
+            connection.send(request("/gate"))
+        # Two threads are inside; the others wait for at least so long.
+        assert until(lambda: 6 == servers.status()["total"]["queue_length"])
+        time.sleep(0.05)
+        gate.touch()
         for connection in kept:
             assert 200 == connection.receive().status
         for _ in range(2):
@@ -250,11 +271,10 @@ def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     assert 1 == found['adyton_worker_deaths_total{cause="killed"}']
     assert 2 == found["adyton_worker_starts_total"]
     assert 9 == found["adyton_connections_accepted_total"]
-    assert 8 * len(b"waited") + 2 * len(b"a file") == found["adyton_body_bytes_total"]
+    assert 8 * len(b"passed") + 2 * len(b"a file") == found["adyton_body_bytes_total"]
     assert (1, 1) == (found["adyton_static_loads_total"], found["adyton_static_hits_total"])
-    # Two threads ran six of the eight calls after others.
-    assert found["adyton_calls_queued_total"] >= 5
-    assert found["adyton_queue_wait_seconds_count"] >= 5
+    assert found["adyton_calls_queued_total"] >= 6
+    assert found["adyton_queue_wait_seconds_count"] >= 6
     assert found["adyton_queue_wait_seconds_sum"] > 0.2
     for name in ("adyton_interpreter_wait_seconds_count", "adyton_interpreter_wait_seconds_sum"):
         assert found[name] > 0
@@ -265,15 +285,13 @@ def test_metrics(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 def test_drains(crowd: Callable[..., Crowd]) -> None:
     """Not ready any more, and yet served for a while; then nobody new comes in, and what runs ends."""
     # The second thread is for who still comes.
-    flags = ["--threads", "2", "--admin", "127.0.0.1:0", "--drain-delay", "3s", "--graceful-timeout", "3s"]
+    flags = ["--threads", "2", "--admin", "127.0.0.1:0", "--drain-delay", "8s"]
     servers = crowd("--processes", "1", *flags)
     admin = admin_of(servers.server)
-    assert servers.settles(1)
-    servers.server.may_crash = True
     (worker,) = servers.pids()
     with servers.server.connect(lint_answers=False) as connection:
         connection.send(request("/deadlock"))
-        assert until(lambda: 1 == servers.status()["total"]["in_flight"])
+        assert servers.has_inside(1)
         servers.server.signal(signal.SIGTERM)
         assert until(lambda: 503 == client.fetch(admin, "/readyz").status)
         assert 200 == servers.server.fetch("/who").status
@@ -290,7 +308,8 @@ def test_drains(crowd: Callable[..., Crowd]) -> None:
 
         assert until(refused)
         assert is_alive(worker), "what runs is waited for"
-    servers.server.wait()
+    servers.server.signal(signal.SIGTERM)
+    assert 0 == servers.server.wait()
 
 
 def test_silent_clients(crowd: Callable[..., Crowd]) -> None:
@@ -298,13 +317,13 @@ def test_silent_clients(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1", "--admin", "127.0.0.1:0")
     address = admin_of(servers.server)
     with contextlib.ExitStack() as stack:
-        for _ in range(80):
-            stack.enter_context(socket.create_connection(address))
-        begin = time.monotonic()
-        servers.order("stop")
+        silent = [stack.enter_context(socket.create_connection(address)) for _ in range(80)]
+        servers.order("status")
+        ended, _, _ = select.select(silent, [], [], 0)
 
-        # The silent ones are closed after ten seconds.
-        assert time.monotonic() - begin < 5
+        # They are closed after ten seconds: nobody had to wait for that.
+        assert [] == ended
+        servers.order("stop")
         assert 0 == servers.server.wait()
 
 
@@ -315,9 +334,13 @@ def test_reloads_that_last(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     target.write_text(text, encoding="utf-8")
     servers = crowd("--processes", "1", "--admin", "127.0.0.1:0", target=target)
     address = admin_of(servers.server)
-    target.write_text(text + "\ntime.sleep(4)\n", encoding="utf-8")
+    gate = tmp_path / "gate"
+    target.write_text(
+        f"{text}\nwhile not Path({str(gate)!r}).exists():\n    time.sleep(0.01)\n", encoding="utf-8"
+    )
     control = str(servers.control)
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    with concurrent.futures.ThreadPoolExecutor(8) as pool, contextlib.ExitStack() as stack:
+        stack.callback(gate.touch)
         done = [pool.submit(client.fetch, control, "/reload", method="POST", body=b"") for _ in range(8)]
 
         def refused() -> list[bytes]:
@@ -325,10 +348,9 @@ def test_reloads_that_last(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
         assert until(lambda: 6 == len(refused()))
         assert b"two others wait for a reload already" in refused()[0]
-        begin = time.monotonic()
         assert b"live\n" == client.fetch(address, "/livez").body
         assert 200 == client.fetch(control, "/status").status
-        assert time.monotonic() - begin < 3
+        assert 6 == len([one for one in done if one.done()])
     assert 2 == [one.result().status for one in done].count(200)
 
 
@@ -360,8 +382,9 @@ def test_even_load(crowd: Callable[..., Crowd]) -> None:
     """Connections go to all workers: the kernel alone would give one twice as many."""
     servers = crowd("--processes", "4")
     assert servers.settles(4)
-    ratios = []
-    for _ in range(3):
+    ratios: list[float] = []
+    # On a machine that does much else, a worker may not get the CPU in the moment in which it should accept.
+    while len(ratios) < 5 and min(ratios, default=math.inf) > 1.25:
         with contextlib.ExitStack() as stack:
             for _ in range(64):
                 stack.enter_context(servers.server.connect()).get("/who")
@@ -369,8 +392,7 @@ def test_even_load(crowd: Callable[..., Crowd]) -> None:
             connections = [worker["connections"] for worker in servers.status()["workers"]]
             ratios.append(max(connections) / min(connections) if min(connections) else math.inf)
         assert until(lambda: 0 == servers.status()["total"]["connections"])
-    # On a machine that does much else, a worker may not get the CPU in the moment in which it should accept.
-    assert min(ratios) <= 1.5, ratios
+    assert min(ratios) <= 1.25, ratios
 
 
 def test_top(crowd: Callable[..., Crowd]) -> None:
@@ -381,6 +403,8 @@ def test_top(crowd: Callable[..., Crowd]) -> None:
         servers.who()
         servers.who()
         connection.send(request("/deadlock"))
+        # What is counted between its looks would be shown in two parts.
+        assert until(lambda: [2] == [each["requests"] for each in servers.status()["prefixes"]])
         read_end, write_end = os.pipe()
         with subprocess.Popen(command, stdout=write_end, env=environment()) as top:
             os.close(write_end)
@@ -418,7 +442,9 @@ def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
             return sum(browser.driver.execute_script(f"return {cells}"))
 
         assert until(lambda: 20 == requests_shown())
-        assert re.match(r"/ 20 0 \d+\.\d ms", browser.find("#paths tbody tr").text)
+        paths = "return document.querySelector('#paths tbody tr')?.innerText ?? ''"
+        shown = re.compile(r"/\s20\s0\s\d+\.\d ms")
+        assert until(lambda: shown.match(browser.driver.execute_script(paths)) is not None)
         assert "Adyton" in browser.find("h1").text
         assert "serving" in browser.find("h1").text
         assert until(lambda: bool(browser.find("#line").get_attribute("points")))

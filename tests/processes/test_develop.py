@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,13 @@ import {module}
 def handler(request):
     return "<!doctype html><title>" + {module}.TITLE + "</title>"
 """
+
+
+def rewrite(file: Path, text: str) -> None:
+    """Give a file another text at once: nobody who looks meanwhile finds a part of it."""
+    whole = file.with_suffix(".new")
+    whole.write_text(text, encoding="utf-8")
+    whole.replace(file)
 
 
 def test_touched(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
@@ -102,10 +110,10 @@ def test_first_version_fails(tmp_path: Path, wrong: str, flags: list[str]) -> No
         log.wait_for(r"^(\w*Error): ")
         log.wait_for(WAITS)
         if wrong == "module":
-            module.write_text("TITLE = 'right'\n", encoding="utf-8")
+            rewrite(module, "TITLE = 'right'\n")
             log.wait_for("has no application")
             log.wait_for(WAITS, count=2)
-        target.write_text(RIGHT, encoding="utf-8")
+        rewrite(target, RIGHT)
         assert_serves_right(log)
 
 
@@ -126,9 +134,9 @@ def test_changed_while_it_fails(tmp_path: Path, flags: list[str]) -> None:
     target.write_text(WRONG["syntax"], encoding="utf-8")
     with developing(target, *flags) as log:
         log.wait_for(WAITS)
-        target.write_text(SLOW.format(begun=str(begun), goes_on=str(goes_on)), encoding="utf-8")
+        rewrite(target, SLOW.format(begun=str(begun), goes_on=str(goes_on)))
         assert until(begun.exists)
-        target.write_text(RIGHT, encoding="utf-8")
+        rewrite(target, RIGHT)
         log.wait_for(r"page\.py has changed", count=2)
         goes_on.touch()
         assert_serves_right(log)
@@ -147,18 +155,24 @@ def test_browser(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
         assert "first" == browser.driver.title
 
-        module.write_text("TITLE = 'wrong'(\n", encoding="utf-8")
+        def is_noticed() -> bool:
+            rewrite(module, "TITLE = 'wrong'(\n")
+            time.sleep(0.1)
+            return "texts.py has changed" in servers.server.log()
+
+        # A module is watched from the look on that finds it imported.
+        assert until(is_noticed)
         servers.server.wait_for_log("the new version does not start")
 
         assert b"first" in servers.server.fetch("/").body
 
-        module.write_text("TITLE = 'second'\n", encoding="utf-8")
+        rewrite(module, "TITLE = 'second'\n")
 
         assert until(lambda: "second" == browser.driver.title)
 
         other = tmp_path / "more.py"
         other.write_text("TITLE = 'third'\n", encoding="utf-8")
-        target.write_text(PAGE.format(module="more"), encoding="utf-8")
+        rewrite(target, PAGE.format(module="more"))
 
         assert until(lambda: "third" == browser.driver.title)
     finally:
