@@ -25,6 +25,7 @@ class Load:
         self.answers: list[str] = []
         self._port, self._target = port, target
         self._stop = threading.Event()
+        self._leave = threading.Event()
         clients: list[Callable[[], None]] = [self._keep] * keeping + [self._open] * opening
         self._threads = [threading.Thread(target=client) for client in clients]
 
@@ -45,6 +46,10 @@ class Load:
     def run(self, seconds: float) -> None:
         """Let it go on for so long."""
         time.sleep(seconds)
+
+    def let_go(self) -> None:
+        """Have clients that are told to close not come back."""
+        self._leave.set()
 
     def _ask(self, connection: http.client.HTTPConnection) -> bool:
         """Send one request; tell whether the connection can carry another."""
@@ -77,6 +82,8 @@ class Load:
             while self._ask(connection) and not self._stop.is_set():
                 pass
             connection.close()
+            if self._leave.is_set():
+                return
 
     def _open(self) -> None:
         while not self._stop.is_set():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from processes.application import OBEYED
-from processes.conftest import APPLICATION, Crowd, is_alive
+from processes.conftest import APPLICATION, Crowd, freeze, is_alive
 from processes.load import Load
 from support import client
 from support.client import request
@@ -90,12 +90,16 @@ def test_stop_under_load(serve: Servers, processes: str) -> None:
     """Clients that keep their connections have every request answered, and are told that it was the last."""
     server = serve(APPLICATION, "--processes", processes)
     with Load(server.port, "/wait", keeping=16, opening=0) as load:
-        load.run(0.5)
+        assert until(lambda: len(load.answers) > 16)
+        load.let_go()
         server.signal(signal.SIGTERM)
 
         assert 0 == server.wait()
-    assert [] == [failure for failure in load.failures if failure not in load.turned_away]
-    assert len(load.answers) > 16
+    assert [] == load.failures
+
+
+FAST_S = 25.0
+"""An end that waits for no request takes less, and one that waits for what hangs more: 30 s at least."""
 
 
 def test_quit_is_fast(crowd: Callable[..., Crowd]) -> None:
@@ -103,11 +107,10 @@ def test_quit_is_fast(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "2")
     with servers.server.connect(lint_answers=False) as connection:
         connection.send(request("/deadlock"))
-        time.sleep(0.1)
+        assert servers.has_inside(1)
         servers.server.signal(signal.SIGQUIT)
 
-        # A graceful end takes 30 seconds.
-        assert 0 == servers.server.wait(10)
+        assert 0 == servers.server.wait(FAST_S)
         assert connection.at_end()
 
 
@@ -117,28 +120,30 @@ def test_second_signal_is_fast(crowd: Callable[..., Crowd], number: signal.Signa
     servers = crowd("--processes", "1")
     with servers.server.connect() as connection:
         connection.send(request("/deadlock"))
-        time.sleep(0.1)
+        assert servers.has_inside(1)
         servers.server.signal(number)
-        time.sleep(0.2)
+        # Two that come before either is heard are one.
+        servers.server.wait_for_log("stopping when what runs is done")
         servers.server.signal(number)
 
-        assert 0 == servers.server.wait(5)
+        assert 0 == servers.server.wait(FAST_S)
     assert "from outside" not in servers.server.log()
 
 
 def test_stop_twice(crowd: Callable[..., Crowd]) -> None:
     """Whoever asks again does not make the end come later, and no worker is started for that time."""
-    servers = crowd("--processes", "1", "--drain-delay", "1s", "--graceful-timeout", "2s")
-    servers.server.may_crash = True
+    servers = crowd("--processes", "1", "--drain-delay", "1s")
     starts = servers.status()["starts"]
     with servers.server.connect() as connection:
         connection.send(request("/deadlock"))
+        assert servers.has_inside(1)
         servers.order("stop")
         assert until(lambda: "draining" in [worker["state"] for worker in servers.status()["workers"]])
         servers.order("stop")
         time.sleep(0.5)
 
         assert starts == servers.status()["starts"]
+        servers.server.signal(signal.SIGQUIT)
         assert 0 == servers.server.wait()
     assert 1 == servers.server.log().count("stopping when what runs is done")
     assert "panicked" not in servers.server.log()
@@ -202,16 +207,16 @@ def test_killed(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "2")
     assert servers.settles(2)
     with Load(servers.server.port, "/who", keeping=4, opening=2) as load:
-        for _ in range(3):
+        for count in range(1, 4):
             load.run(0.5)
             os.kill(servers.pids()[0], signal.SIGKILL)
-        load.run(1)
+            servers.server.wait_for_log(r"was killed by SIGKILL from outside", count=count)
+        before = len(load.answers)
+        assert until(lambda: len(load.answers) > before + 100)
 
     # Each of six clients can have been inside the one that was killed.
     assert len(load.failures) <= 6 * 3, load.failures
     assert [] == load.turned_away
-    assert len(load.answers) > 100
-    servers.server.wait_for_log(r"was killed by SIGKILL from outside", count=3)
     assert 3 == servers.status()["deaths"]["killed"]
     assert servers.settles(2)
 
@@ -220,9 +225,7 @@ def test_killed_before_it_accepts(crowd: Callable[..., Crowd]) -> None:
     """Who waits at the sockets of a worker that is killed is answered by its successor."""
     servers = crowd("--processes", "1")
     (old,) = servers.pids()
-    os.kill(old, signal.SIGSTOP)
-    threads = Path(f"/proc/{old}/task").iterdir
-    assert until(lambda: all(" T " in (thread / "stat").read_text(encoding="utf-8") for thread in threads()))
+    freeze(old)
     with contextlib.ExitStack() as stack:
         waiting = [stack.enter_context(servers.server.connect()) for _ in range(20)]
         for connection in waiting:
@@ -235,13 +238,14 @@ def test_killed_before_it_accepts(crowd: Callable[..., Crowd]) -> None:
     assert 1 == servers.status()["deaths"]["killed"]
 
 
-def test_told_by_others(crowd: Callable[..., Crowd]) -> None:
+def test_told_by_others(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     """A worker that somebody sends SIGTERM finishes what it does, and another one serves meanwhile."""
-    servers = crowd("--processes", "1", "--log-level", "debug")
+    gate = tmp_path / "gate"
+    servers = crowd("--processes", "1", "--log-level", "debug", env={"GATE": str(gate)})
     (before,) = servers.pids()
     with servers.server.connect() as connection:
-        connection.send(request("/wait") * 5)
-        assert until(lambda: servers.status()["workers"][0]["threads_busy"] == 1)
+        connection.send(request("/gate"))
+        assert servers.has_inside(1)
         os.kill(before, signal.SIGTERM)
         servers.server.wait_for_log(
             rf"ADY328 warning: worker 1 \(process {before}\) was told to end by a signal"
@@ -249,7 +253,8 @@ def test_told_by_others(crowd: Callable[..., Crowd]) -> None:
 
         # It still takes who has connected before it was told.
         assert until(lambda: str(before) != servers.who()[0])
-        assert b"waited" == connection.receive().body
+        gate.touch()
+        assert b"passed" == connection.receive().body
     servers.server.wait_for_log(rf"worker 1 \(process {before}\) has ended: a signal told it to")
     assert {"told": 1} == servers.status()["deaths"]
     assert servers.settles(1)
@@ -293,8 +298,9 @@ def test_signals_pass_a_worker(serve: Servers, tmp_path: Path, flags: list[str])
 
 def test_signal_of_a_terminal(serve: Servers, tmp_path: Path) -> None:
     """Ctrl-C comes to the whole group: the workers leave the stop to the supervisor, and finish what runs."""
-    servers = fresh(serve, tmp_path, "--processes", "2", "--drain-delay", "3s")
+    servers = fresh(serve, tmp_path, "--processes", "2", "--drain-delay", "60s")
     assert servers.settles(2)
+    pids = servers.pids()
     with servers.server.connect() as connection:
         connection.send(request("/wait"))
         time.sleep(0.05)
@@ -302,7 +308,9 @@ def test_signal_of_a_terminal(serve: Servers, tmp_path: Path) -> None:
 
         assert b"waited" == connection.receive().body
         # Until the delay is over, nobody has begun to stop.
-        assert 200 == servers.server.fetch("/who").status
+        assert int(servers.who()[0]) in pids
+        assert pids == servers.pids()
+    servers.server.signal(signal.SIGTERM)
     assert 0 == servers.server.wait()
     assert "from outside" not in servers.server.log()
 
@@ -367,11 +375,12 @@ def test_crash_loop(crowd: Callable[..., Crowd]) -> None:
     """A worker that dies again and again is started less and less often."""
     servers = crowd("--processes", "1")
     waits = []
-    for _ in BACKOFF_S:
-        assert until(lambda: bool(servers.pids()))
-        since, starts = time.monotonic(), len(waits) + 2
-        os.kill(servers.pids()[0], signal.SIGKILL)
-        assert until(lambda least=starts: servers.status()["starts"] >= least)
+    pid = int(servers.who()[0])
+    for count in range(1, len(BACKOFF_S) + 1):
+        since = time.monotonic()
+        os.kill(pid, signal.SIGKILL)
+        servers.server.wait_for_log("was killed by SIGKILL", count=count)
+        pid = int(servers.who()[0])
         waits.append(time.monotonic() - since)
 
     assert all(wait >= least for wait, least in zip(waits, BACKOFF_S, strict=True)), waits
@@ -397,7 +406,7 @@ def who_if_anybody(servers: Crowd) -> str:
     """Return the process that answers; whoever gets into one that is being ended gets no answer."""
     try:
         return servers.who()[0]
-    except NoResponseError:
+    except (NoResponseError, ConnectionResetError, BrokenPipeError):
         return ""
 
 
@@ -406,18 +415,18 @@ def test_too_slow_to_start(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
-    servers = crowd("--processes", "1", "--startup-timeout", "5s", target=target)
+    servers = crowd("--processes", "1", "--startup-timeout", "8s", target=target)
     target.write_text(text + "\ntime.sleep(60)\n", encoding="utf-8")
 
     assert "does not start" in servers.refused("reload")
-    assert "was not ready after 5 s" in servers.server.log()
-    assert f'File "{target}", line {len(text.splitlines()) + 2}' in servers.server.log()
+    servers.server.wait_for_log("was not ready after 8 s")
+    servers.server.wait_for_log(f'File "{re.escape(str(target))}", line {len(text.splitlines()) + 2}')
     assert "1" == servers.who()[3]
 
 
 LIMITS = [
-    (["--max-requests", "20"], "/who", 23, r"it has answered [2-9]\d requests"),
-    (["--max-lifetime", "1s"], "/who", 1, r"it has served for \d s"),
+    (["--max-requests", "20"], "/who", 23, r"it has answered ([2-9]\d|\d{3,}) requests"),
+    (["--max-lifetime", "1s"], "/who", 1, r"it has served for [1-9]\d* s"),
     (["--max-rss", "100m"], "/grow", 2, r"it has \d\d\d MiB of memory"),
     (["--cpu-limit", "1s"], "/spin", 5, "it has used 1 s of CPU time"),
 ]
@@ -427,8 +436,8 @@ LIMITS = [
 def test_limits(crowd: Callable[..., Crowd], flags: list[str], page: str, count: int, why: str) -> None:
     """A worker that has reached a limit is replaced without losing a request."""
     servers = crowd("--processes", "1", *flags)
+    before = servers.pids()
     with Load(servers.server.port, "/wait") as load:
-        before = servers.pids()
         for _ in range(count):
             assert 200 == servers.server.fetch(page).status
         servers.server.wait_for_log(f"worker 1 is replaced: {why}")
@@ -479,7 +488,7 @@ def test_late_for_a_worker_less(crowd: Callable[..., Crowd]) -> None:
     assert servers.settles(2)
     # The first worker was there before the sockets of the second, and does not listen at them.
     first, second = servers.pids()
-    os.kill(second, signal.SIGSTOP)
+    freeze(second)
     with contextlib.ExitStack() as stack:
         waiting = [stack.enter_context(servers.server.connect()) for _ in range(20)]
         for connection in waiting:
@@ -557,7 +566,7 @@ def test_program_has_no_workers(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("import adyton\nadyton.serve(lambda request: 'x', max_requests=5)\n", encoding="utf-8")
     command = [adyton()[0], str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
     assert "max_requests: a program serves in its own process, without a supervisor" in done.stderr
 
@@ -575,19 +584,21 @@ def test_demand(crowd: Callable[..., Crowd]) -> None:
     assert [] == load.failures
 
 
+#: So long that what does end is not taken for what does not, on a busy machine as well.
+PATIENCE = ["--request-timeout", "3s", "--graceful-timeout", "3s"]
+
 FAULTS = [
-    ("/segfault", "crashed with SIGSEGV"),
-    ("/leave", "ended by itself with status 7"),
-    ("/hold", "is replaced: a request in it does not end"),
-    ("/deadlock", "is replaced: a request in it does not end"),
-    ("/spin", "has used 1 s of CPU time"),
+    ("/segfault", [], "crashed with SIGSEGV"),
+    ("/leave", [], "ended by itself with status 7"),
+    ("/hold", PATIENCE, "is replaced: a request in it does not end"),
+    ("/deadlock", PATIENCE, "is replaced: a request in it does not end"),
+    ("/spin", ["--cpu-limit", "1s"], "has used 1 s of CPU time"),
 ]
 
 
-@pytest.mark.parametrize(("page", "cause"), FAULTS, ids=[page for page, _ in FAULTS])
-def test_faults_under_load(crowd: Callable[..., Crowd], page: str, cause: str) -> None:
+@pytest.mark.parametrize(("page", "limits", "cause"), FAULTS, ids=[page for page, *_ in FAULTS])
+def test_faults_under_load(crowd: Callable[..., Crowd], page: str, limits: list[str], cause: str) -> None:
     """Whatever a request does to its worker, others are served meanwhile, and in the end all is well."""
-    limits = ["--request-timeout", "1s", "--graceful-timeout", "1s", "--cpu-limit", "1s"]
     servers = crowd("--processes", "2", *limits)
     servers.server.may_crash = True
     assert servers.settles(2)
