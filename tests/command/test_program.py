@@ -99,7 +99,7 @@ def test_wrong_arguments(program: Path, call: str, said: str) -> None:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
 
@@ -112,7 +112,7 @@ def test_import_is_cheap() -> None:
     """Importing the package starts nothing and imports little."""
     code = "import sys; before = set(sys.modules); import adyton; print(len(set(sys.modules) - before))"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
 
     assert int(done.stdout) < 30

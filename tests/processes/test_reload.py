@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import select
@@ -15,7 +14,7 @@ import pytest
 
 from processes.conftest import APPLICATION, freeze
 from processes.load import Load
-from support.server import until
+from support.server import open_files, until
 
 TALKS = Path(__file__).parents[1] / "logs" / "application.py"
 
@@ -350,19 +349,8 @@ def test_logs_are_opened_again(crowd: Callable[..., Crowd], tmp_path: Path) -> N
 
 def has_opened_again(pid: int, file: Path, renamed: Path) -> bool:
     """Tell whether a process has the file open that has this name now, and no longer the one that had it."""
-    return has_open(pid, file) and not has_open(pid, renamed)
-
-
-def has_open(pid: int, file: Path) -> bool:
-    """Tell whether a process has a file open that has this name now."""
-
-    def name(link: Path) -> str:
-        # A descriptor may be closed while it is looked at.
-        with contextlib.suppress(OSError):
-            return str(link.readlink())
-        return ""
-
-    return str(file) in map(name, Path(f"/proc/{pid}/fd").iterdir())
+    names = open_files(pid)
+    return file in names and renamed not in names
 
 
 def test_new_connections_find_the_new_worker(crowd: Callable[..., Crowd]) -> None:
@@ -406,7 +394,7 @@ def test_opened_again_in_a_prototype(crowd: Callable[..., Crowd], tmp_path: Path
     supervisor = servers.server.process.pid
     children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text(encoding="ascii").split()
     assert 2 == len(children)
-    assert all(has_open(int(pid), log) for pid in children)
+    assert all(log in open_files(int(pid)) for pid in children)
     log.rename(old)
     servers.server.signal(signal.SIGUSR1)
 

@@ -356,6 +356,16 @@ def until(condition: Callable[[], bool], timeout_s: float = LOG_TIMEOUT_S) -> bo
     return True
 
 
+def open_files(pid: int) -> set[Path]:
+    """Return the files that a process has open, by the names that they have now."""
+    found = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        # A descriptor may be closed while it is looked at.
+        with contextlib.suppress(OSError):
+            found.add(link.readlink())
+    return found
+
+
 @contextlib.contextmanager
 def claimed_port(ports: range = range(20_000, 30_000)) -> Iterator[int]:
     """Give a free port that no other test takes meanwhile, and that the kernel gives to nobody."""
