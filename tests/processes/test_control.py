@@ -354,6 +354,23 @@ def test_reloads_that_last(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     assert 2 == [one.result().status for one in done].count(200)
 
 
+def test_stopped_meanwhile(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """Whoever waits for an answer when the server stops gets one before it is gone."""
+    target = tmp_path / "application.py"
+    text = APPLICATION.read_text(encoding="utf-8")
+    target.write_text(text, encoding="utf-8")
+    servers = crowd("--processes", "1", target=target)
+    target.write_text(f"{text}\ntime.sleep(600)\n", encoding="utf-8")
+    with client.Connection(str(servers.control)) as connection:
+        connection.send(request("/reload", method="POST"))
+        servers.server.wait_for_log("reloading: generation 2")
+        servers.server.signal(signal.SIGTERM)
+        answer = connection.receive("POST")
+
+        assert (409, "the server was stopped") == (answer.status, answer.json())
+    assert 0 == servers.server.wait()
+
+
 LINE = re.compile(
     r"# (HELP|TYPE) [a-z_]+ .+"
     r'|[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.]+'

@@ -6,12 +6,12 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use adyton_http1::{BadResponse, BodySize, Limits, Method, reason_phrase};
 use adyton_server::tally::Tally;
-use adyton_server::{App, Call, Config, HandOver, IfStill, Outcome, Parts, Quota, Server};
+use adyton_server::{App, Call, Config, Ending, HandOver, IfStill, Outcome, Parts, Quota, Server};
 use adyton_sys::process;
 use adyton_sys::wake::Wake;
 use serde_json::{Value, json};
@@ -20,6 +20,9 @@ use crate::question::{Answer, Ask, Desk};
 
 /// How long the supervisor may take to answer a question.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long whoever does not take an answer may keep the process from its end.
+const CLOSING_MS: u64 = 2_000;
 
 /// How long a reload may take before whoever asked for it is told to look at the log.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(15 * 60);
@@ -36,29 +39,54 @@ const PAGE: &str = include_str!("dashboard.html");
 const POLICY: &[u8] =
     b"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
-/// Serves both sockets until the process ends, each by itself: who fills one with connections leaves the other free.
-pub(crate) fn start(desk: &Arc<Desk>, control: Option<OwnedFd>, admin: Option<OwnedFd>) -> io::Result<()> {
-    for (listener, takes_orders) in [(control, true), (admin, false)] {
-        if let Some(listener) = listener {
-            serve(listener, Admin { desk: Arc::clone(desk), takes_orders, reloads: AtomicUsize::new(0) })?;
-        }
-    }
-    Ok(())
+/// Those who serve the two sockets.
+#[derive(Default)]
+pub(crate) struct AdminServers {
+    servers: Vec<(Arc<Server>, Arc<Wake>)>,
+    ends: Arc<AtomicBool>,
 }
 
-fn serve(listener: OwnedFd, admin: Admin) -> io::Result<()> {
-    let wake = Arc::new(Wake::new()?);
-    let parts = Parts { listeners: vec![listener], addresses: 1, share: None, mounts: Vec::new(), wake };
-    let app: Arc<dyn App> = Arc::new(admin);
-    let never = Box::new(|| None);
-    let server = Arc::new(Server::new(config(), vec![parts], None, never, Some(app), Tally::new()?)?);
-    for _ in 0..server.threads() {
-        let server = Arc::clone(&server);
-        std::thread::Builder::new().name("adyton-admin".into()).spawn(move || server.work(true, 0))?;
+impl AdminServers {
+    /// Serves both sockets, each by itself: who fills one with connections leaves the other free.
+    pub(crate) fn open(
+        desk: &Arc<Desk>,
+        control: Option<OwnedFd>,
+        admin: Option<OwnedFd>,
+    ) -> io::Result<Self> {
+        let mut admin_servers = Self::default();
+        for (listener, takes_orders) in [(control, true), (admin, false)] {
+            if let Some(listener) = listener {
+                let admin = Admin { desk: Arc::clone(desk), takes_orders, reloads: AtomicUsize::new(0) };
+                admin_servers.serve(listener, admin)?;
+            }
+        }
+        Ok(admin_servers)
     }
-    // It lives as long as the process.
-    std::mem::forget(server);
-    Ok(())
+
+    fn serve(&mut self, listener: OwnedFd, admin: Admin) -> io::Result<()> {
+        let wake = Arc::new(Wake::new()?);
+        let own = Arc::clone(&wake);
+        let parts = Parts { listeners: vec![listener], addresses: 1, share: None, mounts: Vec::new(), wake };
+        let app: Arc<dyn App> = Arc::new(admin);
+        let ends = Arc::clone(&self.ends);
+        let stop = Box::new(move || ends.load(Ordering::SeqCst).then_some(Ending::PROMPT));
+        let server = Arc::new(Server::new(config(), vec![parts], None, stop, Some(app), Tally::new()?)?);
+        for _ in 0..server.threads() {
+            let server = Arc::clone(&server);
+            std::thread::Builder::new().name("adyton-admin".into()).spawn(move || server.work(true, 0))?;
+        }
+        self.servers.push((server, own));
+        Ok(())
+    }
+
+    /// Sends what was answered before the process ends: whoever has ordered the end would take the server for dead.
+    pub(crate) fn close(&self) {
+        self.ends.store(true, Ordering::SeqCst);
+        self.servers.iter().for_each(|(_, wake)| wake.wake());
+        for (server, _) in &self.servers {
+            server.wait(PATIENCE);
+        }
+    }
 }
 
 fn config() -> Config {
@@ -86,7 +114,7 @@ fn config() -> Config {
         connections_per_address_max: 0,
         drain_bytes_max: 64 << 10,
         linger_timeout_ms: wait_ms,
-        graceful_timeout_ms: wait_ms,
+        graceful_timeout_ms: CLOSING_MS,
         threads: THREADS,
         // Every call waits for the supervisor.
         hand_over: HandOver::Always,

@@ -1,6 +1,6 @@
 //! What the supervisor is asked from outside, and how it is answered.
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -48,32 +48,45 @@ pub(crate) struct Question {
 
 /// Where questions wait for the supervisor.
 pub(crate) struct Desk {
-    questions: Mutex<Vec<Question>>,
+    /// `None`: nobody answers any more.
+    questions: Mutex<Option<Vec<Question>>>,
     pub(crate) wake: Wake,
 }
 
 impl Desk {
     pub(crate) fn new() -> std::io::Result<Arc<Self>> {
-        Ok(Arc::new(Self { questions: Mutex::new(Vec::new()), wake: Wake::new()? }))
+        Ok(Arc::new(Self { questions: Mutex::new(Some(Vec::new())), wake: Wake::new()? }))
     }
 
     /// Asks, and waits for at most `patience`.
     pub(crate) fn ask(&self, ask: Ask, patience: Duration) -> Answer {
         let (reply, answer): (Sender<Answer>, Receiver<Answer>) = channel();
-        self.lock().push(Question { ask, reply });
+        match &mut *self.lock() {
+            Some(questions) => questions.push(Question { ask, reply }),
+            // What nobody can answer is not waited for.
+            None => drop(reply),
+        }
         self.wake.wake();
-        answer.recv_timeout(patience).unwrap_or_else(|_| {
-            (504, Value::from("the supervisor has not answered in time; its log may say why"))
+        answer.recv_timeout(patience).unwrap_or_else(|error| match error {
+            RecvTimeoutError::Timeout => {
+                (504, Value::from("the supervisor has not answered in time; its log may say why"))
+            }
+            RecvTimeoutError::Disconnected => (503, Value::from("the server has stopped")),
         })
     }
 
     /// Takes all questions.
     pub(crate) fn take(&self) -> Vec<Question> {
         self.wake.clear();
-        std::mem::take(&mut *self.lock())
+        self.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Question>> {
+    /// Takes no more questions: whoever still waits, or asks from now on, is told at once that it is over.
+    pub(crate) fn close(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Vec<Question>>> {
         self.questions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -163,5 +176,23 @@ impl Supervisor {
                 self.rounds.push(round);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::time::Duration;
+
+    use super::{Ask, Desk};
+
+    /// Whoever asks when nobody answers any more is told so, and does not wait.
+    #[test]
+    fn closed() -> io::Result<()> {
+        let desk = Desk::new()?;
+        desk.close();
+
+        assert_eq!(503, desk.ask(Ask::Live, Duration::from_secs(60)).0);
+        Ok(())
     }
 }

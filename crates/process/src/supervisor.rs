@@ -17,7 +17,7 @@ use adyton_sys::signal_queue::{Signal, Signals};
 use adyton_sys::{clock, socket};
 use serde_json::json;
 
-use crate::admin;
+use crate::admin::AdminServers;
 use crate::cause::Cause;
 use crate::demand::Demand;
 use crate::jitter::Jitter;
@@ -101,6 +101,7 @@ pub(crate) struct Supervisor {
     /// From where on is logged, if somebody has changed that.
     pub(crate) log_level: Option<Level>,
     pub(crate) desk: Arc<Desk>,
+    admin_servers: AdminServers,
     /// Where workers count their connections, for each other to see.
     pub(crate) shares: Board,
     /// Sockets of slots that there are no more, for the next ones: who is still in their queues is served by others.
@@ -136,7 +137,7 @@ impl Supervisor {
         }
         let (control, admin) = (plan.control.take(), plan.admin.take());
         let again = |socket: &Option<OwnedFd>| socket.as_ref().map(OwnedFd::try_clone).transpose();
-        admin::start(&desk, again(&control)?, again(&admin)?)?;
+        let admin_servers = AdminServers::open(&desk, again(&control)?, again(&admin)?)?;
         let note = plan.note.take();
         let mut supervisor = Self {
             slots: Vec::new(),
@@ -155,6 +156,7 @@ impl Supervisor {
             manager: Manager::find(),
             log_level: None,
             desk,
+            admin_servers,
             shares: Board::new(share::CELLS)?,
             spare: Vec::new(),
             control,
@@ -200,6 +202,8 @@ impl Supervisor {
             // Whoever asked may have gone.
             let _ = reply.send((409, json!("the server was stopped")));
         }
+        self.desk.close();
+        self.admin_servers.close();
         Ok(())
     }
 
