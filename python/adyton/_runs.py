@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 ADYTON = (sys.executable, "-m", "adyton")
 """Our command line, whatever is on the path."""
 
+PORTS = range(20_000, 30_000)
+"""Below those that the kernel gives to clients, and to servers that name none (``ip_local_port_range``)."""
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file to which a job of GitHub's adds the report of each run."""
@@ -72,10 +76,12 @@ def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[Done]:
 
 
 def free_port() -> int:
-    """Returns a port of the loopback that nobody listens at."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
+    """Returns a port of the loopback that nobody listens at, and that the kernel gives to nobody."""
+    for port in random.sample(PORTS, len(PORTS)):
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    message = f"no port from {PORTS.start} on is free"
+    raise OSError(message)
 
 
 def environment() -> dict[str, str]:
