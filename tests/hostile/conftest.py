@@ -1,50 +1,102 @@
-"""A server that loses its patience soon."""
+"""A server that hostile clients share, and one for each limit that slow clients reach."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.http import NoResponseError
+from support.server import until
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from support.server import Server, Servers
 
-IMPATIENT = [
-    "--first-byte-timeout=300ms",
-    "--header-timeout=600ms",
-    "--body-idle-timeout=400ms",
-    "--body-rate-min=1000",
-    "--body-rate-grace=800ms",
-    "--write-idle-timeout=600ms",
-    "--keep-alive-timeout=400ms",
-    "--linger-timeout=300ms",
-]
+    Impatient = Callable[..., Server]
+
+APPLICATION = Path(__file__).with_name("application.py")
+LARGE_BYTES = 20 << 20
+
+PATIENT = ["--first-byte-timeout=5s", "--linger-timeout=300ms"]
+"""So that a client of the tests that stands still for seconds is not taken for a slow one.
+
+How long the server lingers decides nothing: what comes then is thrown away, as is what comes later.
+"""
+
+
+def sockets(server: Server) -> int:
+    """Return how many sockets a server has, those at which it listens among them."""
+    count = 0
+    for descriptor in Path(f"/proc/{server.process.pid}/fd").iterdir():
+        try:
+            count += descriptor.readlink().name.startswith("socket:")
+        except FileNotFoundError:  # It was closed meanwhile.
+            continue
+    return count
 
 
 @pytest.fixture(scope="session")
-def shared(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """Serve an application and a file with short timeouts."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a small and a large file."""
     folder = tmp_path_factory.mktemp("files")
-    (folder / "large.bin").write_bytes(b"x" * (20 << 20))
+    (folder / "large.bin").write_bytes(b"x" * LARGE_BYTES)
     (folder / "small.txt").write_bytes(b"small")
-    application = Path(__file__).with_name("application.py")
-    server = serve_session(application, f"--static=/files={folder}", *IMPATIENT)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared(serve_session: Servers, folder: Path) -> tuple[Server, int]:
+    """Serve the application and the files; with how many sockets while nobody is connected."""
+    server = serve_session(APPLICATION, f"--static=/files={folder}", *PATIENT)
+    resting = sockets(server)
     for name in ("small.txt", "large.bin"):
         # The server may keep the descriptors of files, each of its event loops its own: that is no leak.
         for _ in range(20):
             server.fetch(f"/files/{name}", method="HEAD")
-    return server
+    return server, resting
 
 
 @pytest.fixture
-def server(shared: Server) -> Iterator[Server]:
+def server(shared: tuple[Server, int]) -> Iterator[Server]:
     """Use the server; afterwards it must answer, and hold no descriptor more than before."""
-    assert shared.fetch("/", method="POST", body=b"alive").body == b"alive"
-    before = shared.resting_fds()
-    yield shared
+    server, resting = shared
+    assert server.fetch("/", method="POST", body=b"alive").body == b"alive"
+    assert until(partial(has_sockets, server, resting))
+    before = server.fds()
+    yield server
 
-    assert b"alive" == shared.fetch("/", method="POST", body=b"alive").body
-    assert shared.settles_at_fds(before), (before, shared.fds())
+    assert b"alive" == server.fetch("/", method="POST", body=b"alive").body
+    assert server.settles_at_fds(before), (before, server.fds())
+
+
+@pytest.fixture
+def impatient(serve: Servers, folder: Path) -> Iterator[Impatient]:
+    """Start servers with one short time each, so that no other is reached; in the end nobody is connected."""
+    started: list[tuple[Server, int]] = []
+
+    def start(*flags: str) -> Server:
+        server = serve(APPLICATION, f"--static=/files={folder}", *flags)
+        started.append((server, sockets(server)))
+        return server
+
+    yield start
+    for server, resting in started:
+        assert until(partial(is_alive, server))
+        assert until(partial(has_sockets, server, resting))
+
+
+def has_sockets(server: Server, count: int) -> bool:
+    """Tell whether a server has so many sockets."""
+    return count == sockets(server)
+
+
+def is_alive(server: Server) -> bool:
+    """Tell whether a server answers; one that is impatient may close before this process has asked."""
+    try:
+        return server.fetch("/", method="POST", body=b"alive").body == b"alive"
+    except (NoResponseError, ConnectionError):
+        return False

@@ -135,6 +135,7 @@ def test_connections_that_say_nothing(server: Server) -> None:
     silent = [server.connect() for _ in range(300)]
     for _ in range(20):
         assert b"small" == server.fetch("/files/small.txt").body
+    # And after a time they are sent away.
     for connection in silent:
         assert connection.at_end()
         connection.socket.close()

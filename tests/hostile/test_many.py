@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hostile.attacks import GOOD, garbage, mutants
-from support.client import request
+from support.client import TIMEOUT_S, request
 
 if TYPE_CHECKING:
     from support.server import Server
@@ -29,7 +29,7 @@ def attack(server: Server, number: int, data: bytes) -> None:
     with socket.socket() as client, contextlib.suppress(ConnectionResetError, BrokenPipeError):
         # Every so often another address of our own, so that the ports do not run out.
         client.bind((f"127.0.{number // 10_000}.1", 0))
-        client.settimeout(10)
+        client.settimeout(TIMEOUT_S)
         client.connect(("127.0.0.1", server.port))
         client.send(data)
         how = number % 4
