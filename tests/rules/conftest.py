@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 APPLICATION = Path(__file__).with_name("application.py")
 
 
+PATIENT = "--linger-timeout=30s"
+"""So that a client of the tests that stands still for seconds is not taken for one that sends on for ever."""
+
+
 @pytest.fixture(scope="session")
 def server(serve_session: Servers) -> Server:
-    """Serve the telling application with default settings."""
-    return serve_session(APPLICATION)
+    """Serve the telling application with default settings, but for a time."""
+    return serve_session(APPLICATION, PATIENT)
 
 
 @pytest.fixture(scope="session")
