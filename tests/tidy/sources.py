@@ -32,10 +32,12 @@ def sources() -> list[Source]:
     names = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
     found = []
     for name in sorted(set(names.split("\0")) - {""}):
-        path = ROOT / name
-        if name.startswith(FOREIGN) or not path.is_file():
+        if name.startswith(FOREIGN):
             continue
-        data = path.read_bytes()
+        try:
+            data = (ROOT / name).read_bytes()
+        except (FileNotFoundError, IsADirectoryError):  # It is gone by now, or a link to a folder.
+            continue
         if b"\0" not in data:
             found.append(Source(name, data.decode()))
     return found

@@ -16,7 +16,7 @@ SCRIPTS = ("run.py", "cost.py", "generators/run.py", "processes/run.py", "thread
 def test_begins(script: str) -> None:
     """Everything that it imports is there, and it says what it does."""
     command = (sys.executable, ROOT / "benchmarks" / script, "--help")
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
     assert (0, "") == (done.returncode, done.stderr)
     assert "usage:" in done.stdout

@@ -14,7 +14,7 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*")
 def adyton(*words: str) -> str:
     """Run the command and return what it prints."""
     command = (sys.executable, "-m", "adyton", *words)
-    return subprocess.run(command, capture_output=True, check=True, text=True, timeout=30).stdout
+    return subprocess.run(command, capture_output=True, check=True, text=True, timeout=120).stdout
 
 
 def reference_rows(page: str) -> dict[str, str]:
