@@ -1,6 +1,6 @@
 """A server that does not do what its answers say, in the way that its first argument names.
 
-A second argument says when a stall begins, in seconds from the first request.
+A second argument says when a stall begins, in seconds from the first request of the load.
 
 Prints the port at which it listens. Ends when its standard input does.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import random
+import resource
 import socket
 import sys
 import threading
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 RIGHT = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nHello World!"
 BAD_GATEWAY = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\nHello World!"
-STALL_FROM_S = float(sys.argv[2]) if len(sys.argv) > 2 else 2.5
+STALL_FROM_S = float(sys.argv[2]) if len(sys.argv) > 2 else 2.0
 STALL_S = 1.0
+PROBES = 3
+"""Requests with which `adyton bench` learns what is right. It has more to do before the load begins."""
 QUEUED_S = 0.005
 
 _numbers = itertools.count(1)
@@ -30,6 +33,7 @@ _first_at: list[float] = []
 _hits = [0.0]
 _lock = threading.Lock()
 _free_at = [0.0]
+_stalled_until: list[float] = []
 
 
 def age() -> float:
@@ -39,28 +43,36 @@ def age() -> float:
     return time.monotonic() - _first_at[0]
 
 
+def age_of_load() -> float:
+    """Return how long ago the load began; nothing before that."""
+    return age() if _first_at or next(_numbers) > PROBES else 0.0
+
+
 def every_tenth(other: bytes, otherwise: bytes = RIGHT) -> bytes:
     """Return `other` for every tenth request."""
     return other if next(_numbers) % 10 == 0 else otherwise
 
 
 def stalls() -> bytes:
-    """Answer nobody for a second, and then all."""
-    if STALL_FROM_S < age() < STALL_FROM_S + STALL_S:
-        time.sleep(STALL_FROM_S + STALL_S - age())
+    """Answer nobody for a second, from the first request on that comes late enough, and then all."""
+    with _lock:
+        if not _stalled_until and age_of_load() > STALL_FROM_S:
+            _stalled_until.append(time.monotonic() + STALL_S)
+    if _stalled_until:
+        time.sleep(max(0.0, _stalled_until[0] - time.monotonic()))
     return RIGHT
 
 
 def hangs() -> bytes:
     """Answer nobody any more from some time on."""
-    if age() > STALL_FROM_S:
+    if age_of_load() > STALL_FROM_S:
         time.sleep(600)
     return RIGHT
 
 
 def gets_slower() -> bytes:
     """Take longer from second to second."""
-    time.sleep(0.002 + age() * 0.002)
+    time.sleep(0.002 + age_of_load() * 0.002)
     return RIGHT
 
 
@@ -167,6 +179,8 @@ def serve(connection: socket.socket, kind: str) -> None:
 def main() -> None:
     """Listen and serve, a thread for each connection."""
     kind = sys.argv[1]
+    _, descriptors_max = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors_max, descriptors_max))
     listener = socket.create_server(("127.0.0.1", 0), backlog=8 if kind == "small-queue" else 1024)
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()

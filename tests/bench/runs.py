@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 LIARS = Path(__file__).with_name("liars.py")
 APPLICATION = Path(__file__).with_name("application.py")
-NOISE = {"steal", "foreign-load", "generator", "steady", "little"}
-"""Gates that a busy machine closes, whatever the server does."""
+NOISE = {"steal", "foreign-load", "generator", "steady", "little", "listen-queue"}
+"""Gates that a busy machine closes, whatever the server does; listen queues are those of all programs."""
 QUICK = ("-c", "8", "-d", "1s", "--warm-up", "200ms")
+"""For what does not ask how many answers come: if the machine stands still for a second, there are none."""
+SURE = ("-c", "8", "-n", "300", "--warm-up", "200ms")
+"""For what needs answers: it takes as long as it takes."""
 
 
 @contextmanager
@@ -46,7 +49,7 @@ def run(
         command,
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=300,
         check=False,
         cwd=cwd,
         env=env | (variables or {}),

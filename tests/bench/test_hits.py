@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import adyton.counting
 import pytest
 
-from bench.runs import APPLICATION, NOISE, QUICK, bench, gates, liar, run, wrong
+from bench.runs import APPLICATION, NOISE, SURE, bench, gates, liar, run, wrong
 
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
@@ -36,7 +36,7 @@ def test_honest(
     """The application has seen every request that was answered, whichever process it was."""
     server = serve(COUNTED, *flags, env={"TMPDIR": str(tmp_path)})
     for _ in range(2):
-        report = bench(f"http://127.0.0.1:{server.port}/", *QUICK, "--count-hits", *words)
+        report = bench(f"http://127.0.0.1:{server.port}/", *SURE, "--count-hits", *words)
         hits = report["hits"]
 
         assert set() == gates(report) - NOISE - ({"late"} if "--rate" in words else set())
@@ -52,8 +52,8 @@ def test_honest(
 def test_liars(kind: str, sentence: str) -> None:
     """Answers out of a cache, and requests that are made twice, are named."""
     with liar(kind) as url:
-        report = bench(url, *QUICK, "--count-hits")
-        unasked = bench(url, *QUICK)
+        report = bench(url, *SURE, "--count-hits")
+        unasked = bench(url, *SURE)
 
     assert 0 == wrong(report)
     [why] = [reason["why"] for reason in report["invalid"] if reason["gate"] == "hits"]
@@ -66,7 +66,7 @@ def test_liars(kind: str, sentence: str) -> None:
 def test_our_own_server(serve: Servers, tmp_path: Path, words: tuple[str, ...]) -> None:
     """A supervisor of ours says how often the application was called; it needs nothing around it."""
     server = serve(APPLICATION, "--processes", "2", "--control", str(tmp_path / "control.sock"))
-    report = bench(f"http://127.0.0.1:{server.port}/", *QUICK, "--count-hits", *words)
+    report = bench(f"http://127.0.0.1:{server.port}/", *SURE, "--count-hits", *words)
     hits = report["hits"]
 
     assert "hits" not in gates(report)
@@ -79,7 +79,7 @@ def test_files_are_no_hits(serve: Servers, tmp_path: Path) -> None:
     (tmp_path / "page.txt").write_text("page", encoding="ascii")
     flags = ("--processes", "1", "--static", f"/files={tmp_path}")
     server = serve(APPLICATION, *flags, "--control", str(tmp_path / "control.sock"))
-    report = bench(f"http://127.0.0.1:{server.port}/files/page.txt", *QUICK, "--count-hits")
+    report = bench(f"http://127.0.0.1:{server.port}/files/page.txt", *SURE, "--count-hits")
 
     assert "hits" in gates(report)
     assert 0 == report["hits"]["seen"]
@@ -88,7 +88,7 @@ def test_files_are_no_hits(serve: Servers, tmp_path: Path) -> None:
 def test_nobody_counts(serve: Servers) -> None:
     """Without the middleware nothing is measured, and it is said what is missing."""
     server = serve(APPLICATION)
-    done = run(f"http://127.0.0.1:{server.port}/", *QUICK, "--count-hits")
+    done = run(f"http://127.0.0.1:{server.port}/", *SURE, "--count-hits")
 
     assert "the application needs adyton.counting around it" in done.stderr
     assert (1, "") == (done.returncode, done.stdout)

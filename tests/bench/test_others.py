@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 
 CONNECTIONS = "8"
 SECONDS = 2
-ROUNDS = 5
-"""What a busy machine does to one of them, it does to few of its rounds; the median is of all."""
+ROUNDS, ROUNDS_MAX = 5, 15
+"""What a busy machine does to one of them, it does to few of its rounds; the median is of all.
+
+If they do not agree by then, there are more.
+"""
 
 BOUNDS = {"rate": 1.08, "p50_us": 1.08, "p90_us": 1.08, "p99_us": 1.2}
 """How many times as much the largest of the medians may be. The last hundredth is partly the machine's."""
@@ -78,9 +81,22 @@ def test_agrees_with_others(kind: str, tmp_path: Path) -> None:
         "h2load": by_h2load,
         "ours": by_us,
     }
+    rounds: list[dict[str, dict[str, float]]] = []
     with liar(kind) as url:
-        rounds = [{name: tool(url, tmp_path / "log") for name, tool in tools.items()} for _ in range(ROUNDS)]
-    for figure, bound in BOUNDS.items():
-        medians = {name: median(each[name][figure] for each in rounds) for name in tools}
+        while len(rounds) < ROUNDS or (differences(rounds) and len(rounds) < ROUNDS_MAX):
+            rounds.append({name: tool(url, tmp_path / "log") for name, tool in tools.items()})
 
-        assert max(medians.values()) <= bound * min(medians.values()), (figure, medians)
+    assert {} == differences(rounds)
+
+
+def differences(rounds: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
+    """Return the medians of the figures in which the tools differ."""
+    medians = {
+        figure: {name: median(each[name][figure] for each in rounds) for name in rounds[0]}
+        for figure in BOUNDS
+    }
+    return {
+        figure: by_tool
+        for figure, by_tool in medians.items()
+        if max(by_tool.values()) > BOUNDS[figure] * min(by_tool.values())
+    }

@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 PLUGIN_TESTS = """
 def test_right(adyton_serve, adyton_bench):
     url = adyton_serve({application!r}, threads=2)
-    report = adyton_bench(url + "/", connections=4, duration="300ms", warm_up="100ms", header=["A: b"])
+    report = adyton_bench(url + "/", connections=4, requests=100, warm_up="100ms", header=["A: b"])
     assert report["counts"]["right"] > 0
 
 def test_wrong(adyton_bench):
-    adyton_bench({liar!r}, connections=4, duration="300ms", warm_up="100ms")
+    adyton_bench({liar!r}, connections=4, requests=100, warm_up="100ms")
 
 def test_no_application(adyton_serve):
     adyton_serve("nowhere.py")
 """
 
 CONDITIONS = """
-QUICK = {{"connections": 4, "duration": "300ms", "warm_up": "100ms"}}
+SURE = {{"connections": 4, "requests": 100, "warm_up": "100ms"}}
 
 def test_condition_that_holds(adyton_bench):
-    adyton_bench({liar!r}, **QUICK, fail_if=["p50>1us", "rate>1e9"])
+    adyton_bench({liar!r}, **SURE, fail_if=["p50>1us", "rate>1e9"])
 
 def test_condition_that_does_not(adyton_bench):
-    adyton_bench({liar!r}, **QUICK, fail_if="p50>1000s")
+    adyton_bench({liar!r}, **SURE, fail_if="p50>1000s")
 
 def test_no_rate(adyton_bench):
-    adyton_bench({liar!r}, **QUICK, find_rate="p50<1us")
+    adyton_bench({liar!r}, connections=4, duration="300ms", warm_up="100ms", find_rate="p50<1us")
 
 def test_debug(adyton_bench):
     adyton_bench({liar!r}, debug=True)
@@ -49,7 +49,7 @@ def run(folder: Path, tests: str) -> str:
     command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder / "test_it.py"))
     variables = environment(None) | {"GITHUB_STEP_SUMMARY": str(folder / "summary.md")}
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, cwd=folder, env=variables
+        command, capture_output=True, text=True, timeout=300, check=False, cwd=folder, env=variables
     )
     return done.stdout
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bench.runs import APPLICATION, QUICK, bench, liar, run
+from bench.runs import APPLICATION, QUICK, SURE, bench, liar, run
 from bench.schema import faults
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_conditions(serve: Servers) -> None:
     """A condition that holds is the end of a script."""
     server = serve(APPLICATION)
     url = f"http://127.0.0.1:{server.port}/"
-    failed = run(url, *QUICK, "--fail-if", "p50>1us", "--fail-if", "errors>0")
+    failed = run(url, *SURE, "--fail-if", "p50>1us", "--fail-if", "errors>0")
 
     assert 1 == failed.returncode
     assert ["adyton bench: failed, because p50>1us"] == failed.stderr.splitlines()
@@ -51,7 +51,7 @@ def test_conditions(serve: Servers) -> None:
 def test_table(serve: Servers) -> None:
     """The table has INVALID in the place of the figures, and why; else the figures."""
     with liar("bad-gateway") as url:
-        done = run(url, *QUICK)
+        done = run(url, *SURE)
     lines = done.stdout.splitlines()
 
     assert 1 == done.returncode
@@ -70,7 +70,7 @@ def test_forms(serve: Servers, tmp_path: Path) -> None:
     server = serve(APPLICATION)
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "csv", "html", "hlog")}
     words = [word for file in files.values() for word in ("-o", str(file))]
-    done = run(f"http://127.0.0.1:{server.port}/?a=<b>", *QUICK, *words)
+    done = run(f"http://127.0.0.1:{server.port}/?a=<b>", *SURE, *words)
     assert "" == done.stderr
     report = json.loads(files["json"].read_text())
     [row] = csv.DictReader(files["csv"].read_text().splitlines())
@@ -135,7 +135,9 @@ def test_baseline(serve: Servers, tmp_path: Path) -> None:
     assert "that run was invalid" in invalid.stderr
     assert [2, 2] == [missing.returncode, invalid.returncode]
     if compared.returncode == 0:
-        assert 0.02 < float(found(r"requests/s +\S+ +\S+ +(\S+)", compared.stdout)) < 1
+        before, now, ratio = map(float, found(r"requests/s +(\S+ +\S+ +\S+)", compared.stdout).split())
+        assert pytest.approx(before, abs=0.1) == report["rate"] * 4
+        assert pytest.approx(ratio, abs=0.001) == now / before
         assert "too few seconds" in compared.stdout
     assert ("too few seconds" in as_json.stderr) == (json.loads(as_json.stdout)["invalid"] == [])
 
@@ -219,9 +221,9 @@ def test_terminal(serve: Servers, variables: dict[str, str], is_colored: bool) -
 
     Not with NO_COLOR, if that is not empty (no-color.org).
     """
-    url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
+    url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
     ours, theirs = pty.openpty()
-    command = (sys.executable, "-m", "adyton", "bench", url, "-c", "8", "-d", "2s", "--warm-up", "1s")
+    command = (sys.executable, "-m", "adyton", "bench", url, "-c", "8", "-d", "4s", "--warm-up", "3s")
     without = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     with subprocess.Popen(
         command, stdin=theirs, stdout=theirs, stderr=theirs, env=without | {"TERM": "xterm"} | variables

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bench.runs import APPLICATION, QUICK, run, wrong
+from bench.runs import APPLICATION, SURE, run, wrong
 
 if TYPE_CHECKING:
     from support.server import Servers
@@ -76,7 +76,7 @@ def test_requests(serve: Servers, words: list[str], lines: list[str]) -> None:
     shown = run("--debug", *words).stdout.splitlines()
 
     assert set(lines) <= set(shown)
-    assert 0 == wrong(bench_before(*QUICK, words=words))
+    assert 0 == wrong(bench_before(*SURE, words=words))
 
 
 def bench_before(*options: str, words: list[str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bench.runs import APPLICATION, NOISE, QUICK, bench, gates, liar, run, wrong
+from bench.runs import APPLICATION, NOISE, SURE, bench, gates, liar, run, wrong
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def urls(tmp_path: Path) -> Path:
 def test_shares(serve: Servers, urls: Path, words: tuple[str, ...]) -> None:
     """Each URL gets its share, every answer is its own, and the sums are those of the whole."""
     server = serve(APPLICATION)
-    report = bench(f"http://127.0.0.1:{server.port}/", *QUICK, "-X", "GET", "--urls", str(urls), *words)
+    report = bench(f"http://127.0.0.1:{server.port}/", *SURE, "-X", "GET", "--urls", str(urls), *words)
     counts, by_url = report["counts"], report["urls"]
 
     assert set() == gates(report) - NOISE - ({"late"} if "--rate" in words else set())
@@ -70,7 +70,7 @@ def test_mixed_up(tmp_path: Path) -> None:
     file = tmp_path / "urls.txt"
     file.write_text("/\n/others\n")
     with liar("mixes-up") as url:
-        report = bench(url, *QUICK, "--urls", str(file))
+        report = bench(url, *SURE, "--urls", str(file))
 
     assert "answers" in gates(report)
     assert [0, report["counts"]["wrong_body"]] == [url["wrong"] for url in report["urls"]]
@@ -82,7 +82,7 @@ def test_forms(serve: Servers, urls: Path, tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{serve(APPLICATION).port}"
     files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "html")}
     words = [word for file in files.values() for word in ("-o", str(file))]
-    done = run(url, *QUICK, "--urls", str(urls), *words)
+    done = run(url, *SURE, "--urls", str(urls), *words)
     report = json.loads(files["json"].read_text())
     [table] = re.findall(r'<table id="urls">.*?</table>', files["html"].read_text())
     for of in report["urls"]:
