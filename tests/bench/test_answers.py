@@ -221,7 +221,7 @@ def test_less_than_is_due() -> None:
     assert any(why.startswith("400 requests/s were due, and ") for why in reasons(report))
 
 
-@pytest.mark.parametrize(("number", "rate"), [(40, 400)])
+@pytest.mark.parametrize(("number", "rate"), [(40, 400), (1, 40)])
 def test_nothing_is_due_behind_the_last(number: int, rate: int) -> None:
     """With a number of requests none is due once all of them are sent, however long the last one takes."""
     words = ("-c", str(number), "-n", str(number), "--warm-up", "0", "--rate", str(rate))

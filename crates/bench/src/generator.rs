@@ -476,7 +476,8 @@ impl<'s, 'p> Generator<'s, 'p> {
         for sent in self.connections.iter().flat_map(|connection| &connection.waiting) {
             self.tally.unfinished(*sent, end_ns);
         }
-        if let Some(open) = &self.open_loop {
+        // Behind the last of so many as were asked for, none was due.
+        if let Some(open) = self.open_loop.as_ref().filter(|_| !self.exhausted) {
             self.tally.never_sent =
                 open.late.iter().filter(|due_ns| **due_ns >= self.shared.start_ns).count() as u64;
         }
