@@ -10,7 +10,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from adyton._processes import of_sessions, stat_of
@@ -24,6 +24,10 @@ from adyton.compare.running import PeerError, Seats, Size, running, start_words
 from adyton.compare.scenarios import CONCURRENCY, FAILURE, MECHANISMS, SCENARIOS, SWEEP, Scenario
 
 from bench.schema import faults
+from support.server import until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 PACE = Pace(rounds=1, seconds=0.2, warm_up_s=0.1, tries=1, halves=1)
 SEATS = Seats.of_this_machine()
@@ -33,9 +37,12 @@ SILENT = Peer("silent", "silent", ("hello",), start="sleep 600", version="sleep 
 GONE = Peer("gone", "gone", ("hello",), start="{python} -c 'raise SystemExit(\"no luck\")'", version="")
 
 
+ATTEMPTS = 5
+"""In short measurements no answer comes if the machine stands still; what is always wrong is so each time."""
 BUSY = re.compile(
     "the hypervisor gave|no steady state|in second .* there were|at the end a request had waited"
-    "|other programs kept|under way on average|found no connection free|it shows no rate|a listen queue full"
+    r"|for \d+ ms there was no right answer|other programs kept|under way on average|found no connection free"
+    "|it shows no rate|a listen queue full"
 )
 """Why a round may have no figures on a busy machine, whatever the server does."""
 
@@ -43,7 +50,7 @@ BUSY = re.compile(
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Run `adyton compare` to its end."""
     command = (sys.executable, "-m", "adyton", "compare", *words)
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize("peer", PEERS.values(), ids=PEERS)
@@ -168,9 +175,12 @@ def test_wrong_page(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_our_own() -> None:
     """A peer answers, is loaded fully and at half of its rate, and its rounds add up to a page."""
     load = CONCURRENCY.loads[0]
-    rows = rows_of([PEERS["adyton-wsgi"], PEERS["adyton-static"]], CONCURRENCY, SEATS, "adyton-wsgi")
-    told: list[str] = []
-    compare(CONCURRENCY, rows, replace(PACE, rounds=2), SEATS, told.append)
+    for _ in range(ATTEMPTS):
+        rows = rows_of([PEERS["adyton-wsgi"], PEERS["adyton-static"]], CONCURRENCY, SEATS, "adyton-wsgi")
+        told: list[str] = []
+        compare(CONCURRENCY, rows, replace(PACE, rounds=2), SEATS, told.append)
+        if not any(unexplained(row.why_not(load)) for row in rows):
+            break
     page = page_of(CONCURRENCY, rows)
 
     assert 3 == len(rows)
@@ -181,7 +191,7 @@ def test_our_own() -> None:
         assert all(0 == report["counts"]["wrong_body"] for shot in shots for report in shot.reports)
         assert all(shot.cpu_us > 0 and shot.memory_mib for shot in shots)
         assert row.is_valid(load) or row.why_not(load)
-        assert [] == [why for why in row.why_not(load) if not BUSY.search(why)]
+        assert [] == unexplained(row.why_not(load))
     for line in page.lines:
         assert (line.rate > 0) == (not line.problems)
     assert {row.name for row in rows} == {line.name for line in page.lines}
@@ -189,6 +199,11 @@ def test_our_own() -> None:
     told = json.loads(json.dumps(page.as_json()))
     assert ("adyton-compare/1", []) == (told["schema"], faults(told, "compare"))
     assert [] == [fault for row in rows for each in reports_of(row) for fault in faults(each, "bench")]
+
+
+def unexplained(reasons: Iterable[str]) -> list[str]:
+    """Return the reasons that are not those of a busy machine."""
+    return [why for why in reasons if not BUSY.search(why)]
 
 
 def reports_of(row: Row) -> list[dict[str, Any]]:
@@ -200,14 +215,17 @@ def reports_of(row: Row) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCENARIOS)
 def test_scenarios(scenario: Scenario) -> None:
     """Every load of every scenario is put on a peer that has its pages, and every figure has its place."""
-    rows = rows_of([PEERS["adyton-wsgi"]], scenario, SEATS, "")[:1]
-    compare(scenario, rows, PACE, SEATS, lambda _: None)
-    page = page_of(scenario, rows)
+    for _ in range(ATTEMPTS):
+        rows = rows_of([PEERS["adyton-wsgi"]], scenario, SEATS, "")[:1]
+        compare(scenario, rows, PACE, SEATS, lambda _: None)
+        page = page_of(scenario, rows)
+        if not any(unexplained(line.problems) for line in page.lines):
+            break
     shown = text(page)
 
     assert [load.name for load in scenario.loads] == [line.load for line in page.lines]
     for line in page.lines:
-        assert [] == [why for why in line.problems if not BUSY.search(why)]
+        assert [] == unexplained(line.problems)
         assert line.problems or line.rate > 0 or scenario.allowed
     assert [] == faults(json.loads(json.dumps(page.as_json())), "compare")
     assert all(load.name in shown for load in scenario.loads)
@@ -224,10 +242,12 @@ def test_scenarios_have_peers() -> None:
             assert 2 <= len([peer for peer in PEERS.values() if load.asked <= peer.places.keys()])
 
 
-@pytest.mark.parametrize(("peer", "why"), [(SILENT, "no right answer"), (GONE, "ended at once: no luck")])
-def test_does_not_start(peer: Peer, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("peer", "start_s", "why"), [(SILENT, 0.5, "no right answer"), (GONE, 60.0, "ended at once: no luck")]
+)
+def test_does_not_start(peer: Peer, start_s: float, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A peer that does not start has no figures, but a reason."""
-    monkeypatch.setattr("adyton.compare.running.START_S", 0.5)
+    monkeypatch.setattr("adyton.compare.running.START_S", start_s)
     with pytest.raises(PeerError, match=why), running(peer, ["hello"], SIZE, SEATS.server):
         pass
     row = Row(peer, SIZE)
@@ -258,7 +278,12 @@ def test_end_from_outside(number: signal.Signals) -> None:
         comparison.send_signal(number)
 
         assert 130 == comparison.wait(60)
-    assert [] == [each for each in members if (now := stat_of(each.pid)) and now.session == each.session]
+
+    def are_gone() -> bool:
+        return not any((now := stat_of(each.pid)) and now.session == each.session for each in members)
+
+    # Nobody waits for those that it has killed.
+    assert until(are_gone)
 
 
 def test_pace() -> None:
