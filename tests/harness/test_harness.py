@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from support import lint
 from support.client import Asked, chunked, request
 from support.http import MalformedError, NoResponseError, Reader
+from support.server import Log
 
 DATE = b"Date: Fri, 20 Nov 2026 12:00:00 GMT\r\n"
 
@@ -110,3 +113,28 @@ def test_request() -> None:
     assert b"POST /a HTTP/1.1\r\nHost: b\r\nContent-Length: 2\r\n\r\nok" == request(
         "/a", method="POST", fields=[("Host", "b")], body=b"ok"
     )
+
+
+def test_log_is_up_to_date() -> None:
+    """What was written before somebody looks at a log is in it, though its reader had no CPU since."""
+    read_end, write_end = os.pipe()
+    log = Log(read_end)
+    for number in range(200):
+        line = f"line {number}\n"
+        os.write(write_end, line.encode())
+        assert log.text().endswith(line)
+    os.close(write_end)
+
+    assert log.join(10).endswith("line 199\n")
+
+
+def test_log_of_whole_characters() -> None:
+    """A character that comes in two pieces is one."""
+    read_end, write_end = os.pipe()
+    log = Log(read_end)
+    os.write(write_end, b"half \xc3")
+    log.wait_for("half")
+    os.write(write_end, b"\xa9 and \xff whole\n")
+    os.close(write_end)
+
+    assert "half \u00e9 and \\xff whole\n" == log.join(10)

@@ -6,12 +6,14 @@ import contextlib
 import os
 import random
 import re
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from codecs import getincrementaldecoder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from support import client
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from io import FileIO
 
     from support.client import Address
     from support.http import Response
@@ -57,6 +60,8 @@ class Log:
         self._text = ""
         self._ended = False
         self._changed = threading.Condition()
+        os.set_blocking(descriptor, False)
+        self._sources = [Source(os.fdopen(descriptor, "rb", buffering=0))]
         self._thread = threading.Thread(target=self._read, args=(descriptor,), daemon=True)
         self._thread.start()
         if file is not None:
@@ -66,30 +71,39 @@ class Log:
         while not file.exists() and not self._ended:
             time.sleep(0.005)
         with file.open("rb", buffering=0) as stream:
-            while True:
-                data, ended = stream.read(), self._ended
-                if data:
-                    with self._changed:
-                        self._text += data.decode("utf-8", "backslashreplace")
-                        self._changed.notify_all()
-                elif ended:
-                    return
-                else:
-                    time.sleep(0.005)
+            with self._changed:
+                self._sources.append(Source(stream))
+            while not self._ended:
+                with self._changed:
+                    self._take()
+                time.sleep(0.005)
+            with self._changed:
+                self._take()
+                self._sources.pop()
 
     def _read(self, descriptor: int) -> None:
-        with os.fdopen(descriptor, "rb", buffering=0) as stream:
-            while data := stream.read(65536):
-                with self._changed:
-                    self._text += data.decode("utf-8", "backslashreplace")
-                    self._changed.notify_all()
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        while not self._ended:
+            poll.poll()
+            with self._changed:
+                self._take()
+                self._ended = self._sources[0].ended
+                self._changed.notify_all()
         with self._changed:
-            self._ended = True
-            self._changed.notify_all()
+            self._sources.pop(0).stream.close()
+
+    def _take(self) -> None:
+        """Take what is there; the caller has the lock."""
+        for source in self._sources:
+            if taken := source.take():
+                self._text += taken
+                self._changed.notify_all()
 
     def text(self) -> str:
-        """Return all that was written until now."""
+        """Return all that was written until now: nothing of it is still under way."""
         with self._changed:
+            self._take()
             return self._text
 
     def wait_for(
@@ -111,6 +125,24 @@ class Log:
         """Wait for the end of the stream; return the whole text."""
         self._thread.join(timeout_s)
         return self.text()
+
+
+class Source:
+    """A stream that is read as far as it is there, in characters that are whole."""
+
+    def __init__(self, stream: FileIO) -> None:
+        """Read `stream`, which does not block."""
+        self.stream = stream
+        self.ended = False
+        self._decoder = getincrementaldecoder("utf-8")("backslashreplace")
+
+    def take(self) -> str:
+        """Return what has come since the last call; a pipe has `ended` when its writers are gone."""
+        taken = ""
+        while data := self.stream.read(65536):
+            taken += self._decoder.decode(data)
+        self.ended = data is not None
+        return taken
 
 
 class Server:
