@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-import timeit
-from itertools import repeat
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 import adyton
-from application import HOLD_S_MAX, PLAIN, add, application, note
+from application import HOLD_S_MAX, PLAIN, add, application, keep_interpreter, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from application import Query
 
 __all__ = ["application", "handler"]
-
-COUNTS = 1_000_000
 
 
 def hang() -> None:
@@ -36,12 +32,6 @@ def hang_computing() -> None:
     end = time.monotonic() + HOLD_S_MAX
     while time.monotonic() < end:
         pass
-
-
-def hang_holding(seconds: float) -> None:
-    """Keep the interpreter in one call that lets nobody else have it."""
-    fastest = min(timeit.repeat(lambda: sum(repeat(1, COUNTS)), number=1))
-    sum(repeat(1, int(COUNTS * seconds / fastest)))
 
 
 def hang_in_c(fifo: str) -> None:
@@ -61,7 +51,7 @@ def hangs(environ: WSGIEnvironment, start_response: StartResponse, query: Query)
         elif query["by"] == "c":
             hang_in_c(query["fifo"])
         elif query["by"] == "holding":
-            hang_holding(3)
+            keep_interpreter(query["fifo"])
         else:
             hang()
     except Exception as error:

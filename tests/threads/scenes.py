@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,11 @@ if TYPE_CHECKING:
 
 APPLICATION = Path(__file__).with_name("application.py")
 DEFAULT_THREADS = 16
-PATIENCE_S = 10.0
-"""Longer than anything here takes on a busy machine; more is stuck."""
+PATIENCE_S = 20.0
+"""
+Longer than anything here takes on a busy machine; more is stuck. Shorter than the default graceful timeout,
+and than what hangs goes on by itself: whoever waits for that takes too long.
+"""
 
 
 @dataclass(frozen=True)
@@ -159,6 +163,33 @@ def holding(site: Site, flag: Flag, count: int, **query: object) -> Iterator[lis
             yield connections
         finally:
             flag.lift()
+
+
+def let_go(fifo: Path) -> None:
+    """Open the other end for which a call in C waits, which may not have come so far yet."""
+
+    def opened() -> bool:
+        try:
+            os.close(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            return False
+        return True
+
+    assert until(opened, PATIENCE_S)
+
+
+@contextmanager
+def keeping_interpreter(site: Site, flag: Flag) -> Iterator[None]:
+    """Have a request inside a call in C that keeps the interpreter; in the end it is answered."""
+    fifo = Path(f"{flag}.fifo")
+    os.mkfifo(fifo)
+    with under_way(site.server, target("/c-call", flag=flag, fifo=fifo)) as (connection,):
+        flag.wait_started()
+        try:
+            yield
+        finally:
+            let_go(fifo)
+        assert b"called" == connection.receive().body
 
 
 def receive_held(connections: Iterable[Connection]) -> None:

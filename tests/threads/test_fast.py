@@ -15,6 +15,7 @@ from threads.scenes import (
     APPLICATION,
     PATIENCE_S,
     holding,
+    keeping_interpreter,
     receive_all,
     receive_held,
     start,
@@ -31,10 +32,6 @@ if TYPE_CHECKING:
     from threads.scenes import Flag, Site
 
 FETCHES = 20
-C_CALL_NUMBERS = 20_000_000
-"""Summed up in one call; this takes about a second, a static file a thousandth of one."""
-C_CALL_SUM = str(C_CALL_NUMBERS * (C_CALL_NUMBERS - 1) // 2).encode()
-
 BY = pytest.mark.parametrize("by", ["sleeping", "computing"])
 
 
@@ -135,25 +132,21 @@ def test_static_goes_on_with_all_threads_busy(site: Site, flag: Flag, by: str) -
 
 def test_static_goes_on_while_c_keeps_the_interpreter(site: Site, flag: Flag) -> None:
     """A file needs no interpreter either: it comes during a call into C that does not let go of it."""
-    slow = target("/c-call", flag=flag, n=C_CALL_NUMBERS)
-    with under_way(site.server, slow) as connections:
-        flag.wait_started()
+    with keeping_interpreter(site, flag):
         goes_on(site.server, "/static/file.txt", b"static")
 
         assert not flag.is_done()
-        assert C_CALL_SUM == connections[0].receive().body
 
 
 def test_hello_goes_on_after_c_kept_the_interpreter(threaded: Site, flag: Flag) -> None:
     """Pages that waited for the interpreter during the call are all answered after it."""
-    slow = target("/c-call", flag=flag, n=C_CALL_NUMBERS)
     pages = [target("/hello", id=number) for number in range(3 * threaded.threads)]
-    with under_way(threaded.server, slow) as connections:
-        flag.wait_started()
-        with under_way(threaded.server, *pages) as waiting:
-            answers = receive_all(waiting)
-        assert [b"hello%d" % number for number in range(len(pages))] == [answer.body for answer in answers]
-        assert C_CALL_SUM == connections[0].receive().body
+    with ExitStack() as stack:
+        with keeping_interpreter(threaded, flag):
+            waiting = stack.enter_context(under_way(threaded.server, *pages))
+            goes_on(threaded.server, "/static/file.txt", b"static")
+        answers = receive_all(waiting)
+    assert [b"hello%d" % number for number in range(len(pages))] == [answer.body for answer in answers]
 
 
 def test_same_batch(threaded: Site, flag: Flag) -> None:
