@@ -69,6 +69,14 @@ class Site:
     threads: int
     counters_file: Path
 
+    @property
+    def threads_most(self) -> int:
+        """How many threads there are while none waits for its client.
+
+        One for each event loop, of which there may be one for each CPU, is there to drive it, and one more.
+        """
+        return self.threads + 1 + (os.cpu_count() or 1)
+
     def counters(self) -> dict[str, int]:
         """Return the counters as they are now, without asking the server."""
         first = self._counters_file()["turn"]
@@ -196,6 +204,13 @@ def receive_held(connections: Iterable[Connection]) -> None:
     """Take the answers to requests that were held, all of which must be right."""
     for number, connection in enumerate(connections):
         assert b"held%d" % number == connection.receive().body
+
+
+def meet(site: Site, name: object) -> None:
+    """Have as many requests inside the application at once as there are threads: they wait for each other."""
+    targets = [target("/meet", n=site.threads, name=name)] * site.threads
+    with under_way(site.server, *targets) as connections:
+        assert [b"met"] * site.threads == [response.body for response in receive_all(connections)]
 
 
 def receive_all(connections: Iterable[Connection]) -> list[Response]:

@@ -9,7 +9,7 @@ import pytest
 
 from support.client import chunked, request
 from threads.application import pattern
-from threads.scenes import holding, receive_all, receive_held, start, target, under_way
+from threads.scenes import holding, meet, receive_all, receive_held, start, target, under_way
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,6 +74,7 @@ def test_always(serve: Servers, tmp_path: Path) -> None:
     before = site.counters()
     for _ in range(20):
         assert b"hello" == site.server.fetch("/hello").body
+    site.wait_settled()
     after = site.counters()
 
     assert before["inline"] == after["inline"]
@@ -90,6 +91,7 @@ def test_always_with_few_threads(serve: Servers, tmp_path: Path, threads: int) -
         targets = [target("/linger", ms=turn, id=number) for number in range(20)]
         with under_way(site.server, *targets, "/hello") as connections:
             receive_all(connections)
+    meet(site, "few")
 
     assert threads == site.server.fetch("/inside").json()["most"]
 

@@ -28,6 +28,8 @@ HOWS = [
 CONNECTIONS = 40
 PAUSE_S = 0.15
 """A connection takes a tenth of it; one that waits for a clock of the server takes more."""
+ATTEMPTS = 3
+"""A machine that stands still makes the connections of a while slow, and not those of all attempts."""
 how_it_is_late = pytest.mark.parametrize("how", HOWS)
 """Four milliseconds are later than any hand-over, and short enough for hundreds of requests."""
 
@@ -176,14 +178,17 @@ def test_second_request_of_a_new_connection(site: Site, first: str) -> None:
     """What a client sends right behind a late answer is seen at once, on a new connection as well."""
     for _ in range(20):
         assert b"lingered" == site.server.fetch("/linger?ms=4").body  # it is known to be slow from now on
-    begun = time.monotonic()
-    for _ in range(CONNECTIONS):
-        with site.server.connect() as connection:
-            assert 200 == connection.get(first).status
-            assert b"lingered" == connection.get("/linger?ms=4").body
-            check_hello(connection)
+    took_s: list[float] = []
+    while not took_s or (took_s[-1] >= PAUSE_S * CONNECTIONS and len(took_s) < ATTEMPTS):
+        begun = time.monotonic()
+        for _ in range(CONNECTIONS):
+            with site.server.connect() as connection:
+                assert 200 == connection.get(first).status
+                assert b"lingered" == connection.get("/linger?ms=4").body
+                check_hello(connection)
+        took_s.append(time.monotonic() - begun)
 
-    assert PAUSE_S * CONNECTIONS > time.monotonic() - begun
+    assert PAUSE_S * CONNECTIONS > took_s[-1], took_s
 
 
 def test_half_closed_while_late(site: Site, flag: Flag) -> None:
