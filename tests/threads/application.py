@@ -63,6 +63,7 @@ class Inside:
         self.now = 0
         self.most = 0
         self.threads: dict[str, list[bool]] = {}
+        self.ids: set[int] = set()
 
     def __enter__(self) -> Self:
         """Count the calling thread."""
@@ -72,6 +73,7 @@ class Inside:
             self.now += 1
             self.most = max(self.most, self.now)
             self.threads[thread.name] = kind
+            self.ids.add(threading.get_native_id())
         return self
 
     def __exit__(
@@ -87,8 +89,8 @@ class Inside:
     def take(self) -> dict[str, Any]:
         """Return the greatest count and the threads, and begin anew."""
         with lock:
-            told = {"most": self.most, "threads": self.threads}
-            self.most, self.threads = self.now, {}
+            told = {"most": self.most, "threads": self.threads, "ids": sorted(self.ids)}
+            self.most, self.threads, self.ids = self.now, {}, set()
         return told
 
 
@@ -170,18 +172,20 @@ def pattern(size: int, seed: int = 0) -> bytes:
     return (b"%07x." % seed + NOISE[start : start + size])[:size]
 
 
-def compute(seconds: float) -> None:
-    """Compute in pure Python for so long."""
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+def compute(seconds: float, clock: Callable[[], float] = time.perf_counter) -> None:
+    """Compute in pure Python for so long, by this clock."""
+    end = clock() + seconds
+    while clock() < end:
         pass
 
 
 def linger(query: Query) -> None:
-    """Sleep or compute for as many milliseconds as the query says."""
+    """Sleep or compute for as many milliseconds as the query says, or use so many of the CPU."""
     seconds = float(query.get("ms", "0")) / 1000
     if query.get("by") == "computing":
         compute(seconds)
+    elif query.get("by") == "working":
+        compute(seconds, time.thread_time)
     elif seconds:
         time.sleep(seconds)
 
@@ -601,7 +605,9 @@ def upload(environ: WSGIEnvironment, start_response: StartResponse, query: Query
         elif query["how"] == "nothing":
             parts = [b"unread"]
         elif query["how"] == "elsewhere":
-            threading.Thread(target=read_elsewhere, args=(name, stream), daemon=True).start()
+            begun = threading.Event()
+            threading.Thread(target=read_elsewhere, args=(name, stream, begun), daemon=True).start()
+            begun.wait()
             time.sleep(0.1)
             parts = [b"unread"]
         else:
@@ -613,8 +619,9 @@ def upload(environ: WSGIEnvironment, start_response: StartResponse, query: Query
     return [b"".join(parts)]
 
 
-def read_elsewhere(name: str, stream: InputStream) -> None:
+def read_elsewhere(name: str, stream: InputStream, begun: threading.Event) -> None:
     """Read a body, and note how that ended."""
+    begun.set()
     try:
         note(name, stream.read().decode())
     except (OSError, RuntimeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import adyton
@@ -11,7 +12,7 @@ from support.client import request
 from threads.scenes import holding, receive_all, receive_held, start, target, under_way
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from support.server import Servers
@@ -31,8 +32,8 @@ NAMES = {
 }
 WAYS = ("inline", "handed_over", "queued")
 BATCH = 100
-ATTEMPTS = 3
-"""A machine that stands still for some milliseconds makes quick requests slow."""
+ATTEMPTS = ["first", "second", "third"]
+"""A machine that stands still for some milliseconds makes quick requests slow; each has paths of its own."""
 
 
 @pytest.fixture
@@ -82,11 +83,28 @@ def test_each_request_is_counted_once(site: Site, path: str, count: int) -> None
     assert count == sum(ways(site, [path] * count).values())
 
 
+def in_some_attempt(check: Callable[[str], None]) -> None:
+    """Check something that a busy machine may disturb, and again if it did."""
+    for attempt in ATTEMPTS:
+        try:
+            check(attempt)
+        except AssertionError:
+            if attempt == ATTEMPTS[-1]:
+                raise
+        else:
+            break
+
+
 def test_fast_is_inline(fresh: Site) -> None:
     """A request that is quick runs on the loop's thread."""
-    ways(fresh, ["/hello"] * BATCH)
 
-    assert 0.9 * BATCH < ways(fresh, ["/hello"] * BATCH)["inline"]
+    def check(attempt: str) -> None:
+        quick = [f"/learn/{attempt}/page"] * BATCH
+        ways(fresh, quick)
+
+        assert 0.9 * BATCH < ways(fresh, quick)["inline"]
+
+    in_some_attempt(check)
 
 
 def test_first_slow_one_is_handed_over(fresh: Site, flag: Flag) -> None:
@@ -119,16 +137,14 @@ def test_busy(site: Site, flag: Flag) -> None:
 def test_learning(fresh: Site, method: str) -> None:
     """An endpoint that is slow goes to the queue; others do not; when it is fast again it comes back.
 
-    An endpoint is a method and the first two segments of a path.
+    An endpoint is a method and a path in which all segments with a digit are the same.
     """
-    for attempt in range(ATTEMPTS):
-        try:
-            learn(fresh, method, f"slow{attempt}", f"fast{attempt}" if method == "GET" else f"slow{attempt}")
-        except AssertionError:
-            if attempt + 1 == ATTEMPTS:
-                raise
-        else:
-            break
+
+    def check(attempt: str) -> None:
+        slow = f"slow-{attempt}"
+        learn(fresh, method, slow, f"fast-{attempt}" if method == "GET" else slow)
+
+    in_some_attempt(check)
 
 
 def learn(site: Site, method: str, slow: str, fast: str) -> None:
@@ -165,30 +181,36 @@ def learn(site: Site, method: str, slow: str, fast: str) -> None:
 
 def test_mostly_fast_stays_inline(fresh: Site) -> None:
     """One slow request in fifty does not send an endpoint to the queue."""
-    taken = dict.fromkeys(WAYS, 0)
-    for _ in range(6):
-        for name, count in ways(fresh, ["/linger?ms=0"] * 49 + ["/linger?ms=5"]).items():
-            taken[name] += count
 
-    assert 0.7 * 300 < taken["inline"], taken
+    def check(attempt: str) -> None:
+        path = f"/linger/{attempt}/page"
+        taken = dict.fromkeys(WAYS, 0)
+        for _ in range(6):
+            for name, count in ways(fresh, [f"{path}?ms=0"] * 49 + [f"{path}?ms=5"]).items():
+                taken[name] += count
+
+        assert 0.7 * 300 < taken["inline"], taken
+
+    in_some_attempt(check)
 
 
 def test_slow_and_fast_at_once(fresh: Site) -> None:
     """While the slow endpoint keeps threads busy, the fast one goes on inline."""
     ways(fresh, ["/linger?ms=5"] * 50)
-    slow = [fresh.server.connect() for _ in range(8)]
-    try:
-        for _ in range(10):
-            for connection in slow:
-                connection.send(request("/linger?ms=5"))
-            before = told(fresh)
-            with fresh.server.connect() as connection:
-                for _ in range(20):
-                    assert b"hello" == connection.get("/hello").body
-            after = told(fresh)
-            assert 8 < after["inline"] - before["inline"]
-            receive_all(slow)
-    finally:
-        for connection in slow:
-            connection.socket.close()
+
+    def check(attempt: str) -> None:
+        with ExitStack() as stack:
+            slow = [stack.enter_context(fresh.server.connect()) for _ in range(8)]
+            for _ in range(10):
+                for connection in slow:
+                    connection.send(request("/linger?ms=5"))
+                before = told(fresh)
+                with fresh.server.connect() as connection:
+                    for _ in range(20):
+                        assert 200 == connection.get(f"/learn/{attempt}/page").status
+                after = told(fresh)
+                assert 8 < after["inline"] - before["inline"]
+                receive_all(slow)
+
+    in_some_attempt(check)
     fresh.wait_settled()

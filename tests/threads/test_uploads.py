@@ -195,7 +195,7 @@ def test_expect(streaming: Callable[..., Site], threads: int) -> None:
 @pytest.mark.parametrize("sent", [b"", b"hello"], ids=["nothing", "half"])
 def test_read_elsewhere(streaming: Callable[..., Site], threads: int, sent: bytes) -> None:
     """A request that ends while another thread still reads its body keeps nobody waiting."""
-    site = streaming(threads)
+    site = streaming(threads, "--linger-timeout=1m")
     with site.server.connect() as connection:
         connection.send(head("elsewhere", "elsewhere", "length", 10) + sent)
         answer = connection.receive()
