@@ -29,7 +29,7 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--window-size=1200,1000",
 ]
-PAGE_TIMEOUT_S = 30
+PAGE_TIMEOUT_S = 120
 
 
 class Browser:

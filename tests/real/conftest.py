@@ -21,6 +21,9 @@ APPS = Path(__file__).resolve().parent.parent / "apps"
 ROOT = APPS.parent.parent
 PASSWORD = "only for this test"  # noqa: S105 - of an account that lives as long as the test
 
+PATIENT = ("--queue-timeout", "10m")
+"""Some pages are slow, and how many wait on a busy machine is not what is asked here."""
+
 
 @pytest.fixture(scope="session")
 def django_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
@@ -50,8 +53,7 @@ def django_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory
     return serve_session(
         "shelf.wsgi:application",
         *("--static", f"/static={data / 'static'}", "--static", f"/media={data / 'media'}"),
-        # Its pages are slow, and how many wait on a busy machine is not what is asked here.
-        *("--queue-timeout", "10m"),
+        *PATIENT,
         cwd=APPS / "django_site",
         env=env,
     )
@@ -61,14 +63,14 @@ def django_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory
 def flask_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
     """Serve the Flask site."""
     env = {"SITE_DATA": str(tmp_path_factory.mktemp("flask"))}
-    return serve_session(APPS / "flask_site" / "app.py", env=env)
+    return serve_session(APPS / "flask_site" / "app.py", *PATIENT, env=env)
 
 
 @pytest.fixture(scope="session")
 def falcon_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
     """Serve the Falcon service."""
     env = {"SITE_DATA": str(tmp_path_factory.mktemp("falcon"))}
-    return serve_session(APPS / "falcon_site" / "app.py", env=env)
+    return serve_session(APPS / "falcon_site" / "app.py", *PATIENT, env=env)
 
 
 @pytest.fixture(scope="session")
@@ -76,7 +78,7 @@ def example_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactor
     """Serve the example site as `make serve` does, with a guestbook of its own."""
     env = {"SITE_DATA": str(tmp_path_factory.mktemp("site"))}
     target, static = "examples/site/app.py", "/static=examples/site/static"
-    return serve_session(target, "--static", static, cwd=ROOT, env=env)
+    return serve_session(target, "--static", static, *PATIENT, cwd=ROOT, env=env)
 
 
 @pytest.fixture(scope="module")

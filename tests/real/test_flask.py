@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LATE_S = 0.2
 """An item of the stream arrives sooner than this after it was made; the pause is longer."""
+ATTEMPTS = 3
+"""A machine that stands still makes an item late, and not one in each attempt."""
 
 
 def test_upload_in_browser(browser: Browser, flask_site: Server, tmp_path: Path) -> None:
@@ -93,6 +95,17 @@ def test_chunked_upload(flask_site: Server, pieces: int) -> None:
 
 def test_stream_is_prompt(flask_site: Server) -> None:
     """Each line arrives soon after it was made, not when the stream ends."""
+    latest: list[float] = []
+    while not latest or (latest[-1] >= LATE_S and len(latest) < ATTEMPTS):
+        delays = delays_of_stream(flask_site)
+
+        assert 4 == len(delays)
+        latest.append(max(delays))
+    assert LATE_S > latest[-1], latest
+
+
+def delays_of_stream(flask_site: Server) -> list[float]:
+    """Return how long each line was under way."""
     with Connection(flask_site.address) as line, line.socket.makefile("rb") as stream:
         line.send(request("/stream", fields=[("Connection", "close")]))
         delays = []
@@ -104,6 +117,4 @@ def test_stream_is_prompt(flask_site: Server) -> None:
                 continue
             if b"." in text:
                 delays.append(time.monotonic() - made)
-
-    assert 4 == len(delays)
-    assert max(delays) < LATE_S
+    return delays

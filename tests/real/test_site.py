@@ -12,6 +12,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from real.conftest import ROOT
+from support.server import until
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -120,7 +121,7 @@ def test_lightbox(browser: Browser, example_site: Server) -> None:
     browser.all("[data-picture]")[0].click()
     browser.look("site-lightbox")
 
-    assert "The temple" == browser.find("#light-caption").text
+    assert until(lambda: browser.find("#light-caption").text == "The temple")
 
     for key, title in (
         (Keys.ARROW_RIGHT, "Parnassus"),
@@ -129,11 +130,11 @@ def test_lightbox(browser: Browser, example_site: Server) -> None:
     ):
         browser.driver.switch_to.active_element.send_keys(key)
 
-        assert title == browser.find("#light-caption").text
+        assert until(lambda: browser.find("#light-caption").text == title), title  # noqa: B023 - called here
 
     browser.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
 
-    assert not browser.find("#light").is_displayed()
+    assert until(lambda: not browser.find("#light").is_displayed())
     assert [] == browser.problems()
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from stress.clients import Client
 from support.server import until
-from threads.scenes import receive_all, start, target, under_way
+from threads.scenes import PATIENCE_S, meet, start
 
 if TYPE_CHECKING:
     from support.server import Server, Servers
@@ -52,17 +52,22 @@ def tasks(server: Server) -> int:
 
 
 def state(site: Site) -> dict[str, Any]:
-    """Return what the application has counted, once nobody else is in it."""
-    site.wait_settled()
-    told: dict[str, Any] = site.server.fetch("/state").json()
+    """Return what the application and the server have counted, once all that clients have left is over."""
+    told: dict[str, Any] = {}
+
+    def is_over() -> bool:
+        site.wait_settled()
+        told.update(site.server.fetch("/state").json(), counters=site.counters())
+        return told["calls"] == ran(told) and told["opened"] == told["closed"] and told["inside"] == 1
+
+    until(is_over, PATIENCE_S)
     return told
 
 
-def meet(site: Site) -> None:
-    """Have all threads in the application at once, so that there are as many as there will be."""
-    targets = [target("/meet", n=site.threads, name=random.random())] * site.threads
-    with under_way(site.server, *targets) as connections:
-        assert [b"met"] * site.threads == [response.body for response in receive_all(connections)]
+def ran(told: dict[str, Any]) -> int:
+    """Return how many calls the server has counted."""
+    counters: dict[str, int] = told["counters"]
+    return sum(counters[way] for way in ("inline", "handed_over", "queued")) - counters["departed"]
 
 
 def load(site: Site, seed: str, seconds: float) -> list[Client]:
@@ -102,28 +107,29 @@ def stress(site: Site, seconds: float) -> None:
     seed = os.environ.get("ADYTON_STRESS_SEED") or f"{random.SystemRandom().randrange(1 << 32):08x}"
     sys.stdout.write(f"ADYTON_STRESS_SEED={seed}\n")
     if site.threads > 1 and "--hand-over=never" not in str(site.server.process.args):
-        meet(site)
+        meet(site, "all")  # so that there are as many threads as there will be
     loads = [load(site, f"{seed}.warm", SECONDS_WARM)]
     before, fds = state(site), site.server.resting_fds()
     threads = tasks(site.server)
     for number in range(ROUNDS_MAX):
         rss = site.server.rss()
         loads.append(load(site, f"{seed}.{number}", seconds))
-        after, counters, growth = state(site), site.counters(), site.server.rss() - rss
+        state(site)
+        growth = site.server.rss() - rss
         if growth < GROWTH_BYTES_MAX:
             break
 
     assert site.server.settles_at_fds(fds), (fds, site.server.fds())
     assert until(lambda: tasks(site.server) <= threads), (threads, tasks(site.server))
+    after = state(site)
     assert after["opened"] == after["closed"]
     assert 1 == after["inside"]
     assert before["threads"] >= after["threads"]
     assert OBJECTS_MAX > after["objects"] - before["objects"]
     assert BLOCKS_MAX > after["blocks"] - before["blocks"]
     assert GROWTH_BYTES_MAX > growth
-    assert 0 == counters["turned_away"] == counters["timed_out"] == counters["stuck"]
-    ran = sum(counters[way] for way in ("inline", "handed_over", "queued")) - counters["departed"]
-    assert after["calls"] == ran
+    assert {0} == {after["counters"][name] for name in ("turned_away", "timed_out", "stuck")}
+    assert after["calls"] == ran(after)
     check_log(site, sum(client.failed_on_purpose for clients in loads for client in clients))
 
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 PLAIN = ("Content-Type", "text/plain; charset=utf-8")
+HOLD_S_MAX = 60.0
+"""Longer than a client waits."""
 DATA = bytes(range(256)) * 4096
 """1 MiB in which every place is told from its neighbours."""
 
@@ -399,7 +401,7 @@ def answer_slowly(environ: WSGIEnvironment, start_response: StartResponse) -> It
 
     def items() -> Iterator[bytes]:
         yield b"first"
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + HOLD_S_MAX
         while not flag.exists() and time.monotonic() < deadline:
             time.sleep(0.005)
         yield b"second" if flag.exists() else b"too late"
@@ -413,7 +415,7 @@ def write_slowly(environ: WSGIEnvironment, start_response: StartResponse) -> Ite
     flag = Path(environ["QUERY_STRING"])
     write = start_response("200 OK", [PLAIN])
     write(b"first")
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + HOLD_S_MAX
     while not flag.exists() and time.monotonic() < deadline:
         time.sleep(0.005)
     write(b"second" if flag.exists() else b"too late")

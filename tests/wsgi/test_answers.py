@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.client import request
+from wsgi.test_close import closed
 
 if TYPE_CHECKING:
     from support.http import Response
@@ -151,7 +152,7 @@ def test_body_where_none_is_allowed(plain: Server, status: int) -> None:
         assert status == response.status
         assert (["5"] if status == 304 else []) == response.values("Content-Length")
         assert b"hello, world" == connection.get("/").body
-    assert ["body-with-204"] == plain.fetch("/closed").json()
+    assert ["body-with-204"] == closed(plain)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +246,7 @@ def test_length_too_small(plain: Server) -> None:
             assert b"hello" == response.body
             if not response.closing:
                 assert b"hello, world" == connection.receive().body
-    assert ["too-much", "too-much"] == plain.fetch("/closed").json()
+    assert ["too-much", "too-much"] == closed(plain, 2)
 
 
 def test_length_too_large(plain: Server) -> None:
@@ -256,7 +257,7 @@ def test_length_too_large(plain: Server) -> None:
 
         assert b"hello" == response.body
         assert not response.complete
-    assert ["too-little"] == plain.fetch("/closed").json()
+    assert ["too-little"] == closed(plain)
     plain.wait_for_log("(?i)content-length")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.client import request
+from support.server import LOG_TIMEOUT_S
 
 if TYPE_CHECKING:
     from support.server import Server
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 def closed(server: Server, count: int = 1) -> list[str]:
     """Return the names of the closed iterables, waiting a little for the first `count`."""
     told: list[str] = []
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + LOG_TIMEOUT_S
     while len(told) < count and time.monotonic() < deadline:
         told += server.fetch("/closed").json()
     told += server.fetch("/closed").json()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.client import request
+from wsgi.test_close import closed
 
 if TYPE_CHECKING:
     from support.server import Server
@@ -61,7 +62,7 @@ def test_exception_midway_chunked(plain: Server) -> None:
         assert "chunked" == response.framing
         assert not response.complete
     plain.wait_for_log("RuntimeError: raised-midway")
-    assert ["raises-midway"] == plain.fetch("/closed").json()
+    assert ["raises-midway"] == closed(plain)
 
 
 def test_exception_midway_with_length(plain: Server) -> None:
@@ -92,7 +93,7 @@ def test_exception_in_close(plain: Server) -> None:
         assert response.complete
         assert b"hello, world" == connection.get("/").body
     plain.wait_for_log("RuntimeError: raised-in-close")
-    assert ["raises-in-close"] == plain.fetch("/closed").json()
+    assert ["raises-in-close"] == closed(plain)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_wrong_second_item(plain: Server) -> None:
             assert not response.complete
         else:
             assert 500 == response.status
-    assert ["second-item"] == plain.fetch("/closed").json()
+    assert ["second-item"] == closed(plain)
 
 
 def test_wsgi_errors(site: Server) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.client import request
+from wsgi.test_close import closed
 
 if TYPE_CHECKING:
     from support.server import Server
@@ -53,7 +54,7 @@ def test_own_length_beyond_the_end(plain: Server) -> None:
 
         assert DATA == response.body
         assert not response.complete
-    assert 1 == plain.fetch("/closed").json().count("file")
+    assert ["file"] == closed(plain)
 
 
 def test_head(plain: Server) -> None:
