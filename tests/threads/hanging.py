@@ -40,6 +40,12 @@ def hang_in_c(fifo: str) -> None:
     hang()
 
 
+def hang_holding(fifo: str) -> None:
+    """Hang in one call that lets nobody else have the interpreter, until somebody opens the other end."""
+    keep_interpreter(fifo)
+    hang()
+
+
 @add("hang")
 def hangs(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
     """Hang, tell what is raised, and whether `finally` runs."""
@@ -51,7 +57,7 @@ def hangs(environ: WSGIEnvironment, start_response: StartResponse, query: Query)
         elif query["by"] == "c":
             hang_in_c(query["fifo"])
         elif query["by"] == "holding":
-            keep_interpreter(query["fifo"])
+            hang_holding(query["fifo"])
         else:
             hang()
     except Exception as error:

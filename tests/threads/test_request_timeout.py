@@ -211,7 +211,9 @@ def test_keeps_the_interpreter(impatient: Callable[[int], Site], tmp_path: Path,
             let_go(fifo)
 
     assert "/hang?" in site.server.wait_for_log("does not react", timeout_s=PATIENCE_S)
-    assert "finally" == site.wait_noted("holding", "finally")[-1]
+    _, raised, last = site.wait_noted("holding", "finally")
+    assert raised.endswith(".RequestTimeout")
+    assert "finally" == last
     site.wait_settled()
     assert (1, 1) == (site.counters()["timed_out"], site.counters()["stuck"])
     assert b"hello" == site.server.fetch("/hello").body
