@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from support.client import Address
     from support.http import Response
 
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 120.0
 LOG_TIMEOUT_S = 60.0
 """Reached only by what fails."""
 RESTING_S = 0.1
