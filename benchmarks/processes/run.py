@@ -46,6 +46,8 @@ HELLO = Page("/", b"Hello World!")
 APPS = HERE.parent / "apps"
 READY_S = 30.0
 SETTLE_S = 1.0
+BARE = ("--processes", "0")
+"""One process without a supervisor."""
 
 
 @dataclass
@@ -87,7 +89,8 @@ def running(work: Path, app: str, *flags: str, cpu: int | None = None) -> Iterat
     """Starts Adyton, waits for an answer of as many workers as there are to be, and ends it."""
     port, control = free_port(), work / f"{time.monotonic_ns()}.sock"
     command = [sys.executable, "-m", "adyton", "serve", str(APPS / app), "--bind", f"127.0.0.1:{port}"]
-    command += ["--control", str(control), *flags]
+    # There are no orders for a process that has no supervisor.
+    command += flags if flags[:2] == BARE else ["--control", str(control), *flags]
     if "--log-level" not in flags:
         command += ["--log-level", "error"]
     if cpu is not None:
@@ -316,7 +319,7 @@ def memory(bench: Bench) -> Row:
 def price(bench: Bench) -> Row:
     """Compares the CPU time of a request with supervisor, metrics and workers to one process alone."""
     ports = {name: free_port() for name in ("1 worker", "2 workers")}
-    sides: dict[str, tuple[str, ...]] = {"bare": ("--processes", "0")}
+    sides: dict[str, tuple[str, ...]] = {"bare": BARE}
     for name, port in ports.items():
         sides[name] = ("--processes", name[0], "--admin", f"127.0.0.1:{port}")
     rounds: dict[str, list[float]] = {name: [] for name in sides}
@@ -485,7 +488,11 @@ def main() -> int:
         )
         for case in args.only or CASES:
             print(case, file=sys.stderr)
-            rows.append(CASES[case](bench))
+            try:
+                rows.append(CASES[case](bench))
+            except (OSError, http.client.HTTPException, subprocess.SubprocessError) as error:
+                # What the others have found is recorded all the same.
+                rows.append(Row(case, "", f"could not be measured: {error}", ok=False))
             print(f"  {rows[-1].found}", file=sys.stderr)
     path = RECORDS / f"processes-{datetime.now(UTC):%Y-%m-%d-%H%M}"
     path.with_suffix(".json").write_text(
