@@ -150,11 +150,11 @@ class Bench:
     ) -> generator.Result:
         """Asks on connections kept and new, while something happens every so often."""
         groups = (Group("kept", HELLO, 64), Group("new", HELLO, 16, more=(("close", 1),)))
-        stop = threading.Event()
+        over = threading.Event()
 
         def acting() -> None:
             due = time.monotonic() + every
-            while not stop.wait(max(0.0, due - time.monotonic())):
+            while not over.wait(max(0.0, due - time.monotonic())):
                 act()
                 due += every
 
@@ -163,7 +163,7 @@ class Bench:
         try:
             return self.ask(server, secs, groups)
         finally:
-            stop.set()
+            over.set()
             actor.join()
 
 
@@ -349,10 +349,10 @@ def price(bench: Bench) -> Row:
 @contextlib.contextmanager
 def scraping(ports: list[int]) -> Iterator[None]:
     """Reads the metrics once a second meanwhile."""
-    stop = threading.Event()
+    over = threading.Event()
 
     def scrape() -> None:
-        while not stop.wait(1.0):
+        while not over.wait(1.0):
             for port in ports:
                 with contextlib.suppress(OSError):
                     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
@@ -365,7 +365,7 @@ def scraping(ports: list[int]) -> Iterator[None]:
     try:
         yield
     finally:
-        stop.set()
+        over.set()
         scraper.join()
 
 
@@ -432,10 +432,10 @@ def turn_of(command: str) -> dict[str, float]:
         time.sleep(3)
         old = {ask(port) for _ in range(60)}
         seen: list[Seen] = []
-        stop = threading.Event()
+        over = threading.Event()
 
         def asking() -> None:
-            while not stop.wait(0.002):
+            while not over.wait(0.002):
                 begun = time.monotonic()
                 try:
                     pid = ask(port)
@@ -454,7 +454,7 @@ def turn_of(command: str) -> dict[str, float]:
             new = {one.process for one in seen if one.process} - old
             if len(new) >= len(old) and time.monotonic() - last > HELD_S:
                 break
-        stop.set()
+        over.set()
         for client in clients:
             client.join()
     finally:
@@ -486,22 +486,26 @@ def main() -> int:
         subprocess.run(
             ["cc", "-O2", "-o", bench.work / "load", HERE.parent / "threads" / "load.c", "-lm"], check=True
         )
-        for case in args.only or CASES:
-            print(case, file=sys.stderr)
-            try:
+        try:
+            for case in args.only or CASES:
+                print(case, file=sys.stderr)
                 rows.append(CASES[case](bench))
-            except (OSError, http.client.HTTPException, subprocess.SubprocessError) as error:
-                # What the others have found is recorded all the same.
-                rows.append(Row(case, "", f"could not be measured: {error}", ok=False))
-            print(f"  {rows[-1].found}", file=sys.stderr)
+                print(f"  {rows[-1].found}", file=sys.stderr)
+        finally:
+            # What was found is recorded, also when a case fails.
+            print(record(about, rows))
+    return int(any(row.ok is False for row in rows))
+
+
+def record(about: dict[str, str], rows: list[Row]) -> str:
+    """Writes the record, and returns the part of it that is for people."""
     path = RECORDS / f"processes-{datetime.now(UTC):%Y-%m-%d-%H%M}"
     path.with_suffix(".json").write_text(
         json.dumps({"about": about, "rows": [asdict(row) for row in rows]}, indent=1), "utf-8"
     )
     text = markdown(about, rows)
     path.with_suffix(".md").write_text(text, "utf-8")
-    print(text)
-    return int(any(row.ok is False for row in rows))
+    return text
 
 
 def markdown(about: dict[str, str], rows: list[Row]) -> str:
