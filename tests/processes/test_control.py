@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from processes.conftest import APPLICATION, is_alive
+from processes.conftest import APPLICATION, freeze, is_alive
 from real.browser import Browser
 from support import client
 from support.client import request
@@ -82,6 +82,19 @@ def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
     servers.order("stop", "fast")
 
     assert 0 == servers.server.wait()
+
+
+def test_dump_of_a_silent_worker(crowd: Callable[..., Crowd]) -> None:
+    """Who does not answer is named all the same."""
+    servers = crowd("--processes", "1")
+    (pid,) = servers.pids()
+    freeze(pid)
+    try:
+        dump = servers.order("dump")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+    assert f"== worker 1 (process {pid})\nit did not answer in time\n" == dump
 
 
 def test_stop_and_level(crowd: Callable[..., Crowd]) -> None:

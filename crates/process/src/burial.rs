@@ -61,7 +61,7 @@ impl Supervisor {
         share::clear(&self.shares, worker.seat);
         self.past.add_past(&worker.tally.sample());
         for round in &mut self.rounds {
-            round.waiting.retain(|&other| other != worker.pid);
+            round.waiting.retain(|&(_, other)| other != worker.pid);
         }
         if worker.told.is_none() {
             slot.note_failure(now_ms - worker.started_ms, now_ms);

@@ -98,8 +98,8 @@ const ANSWER_MS: u64 = 3_000;
 pub(crate) struct Round {
     pub(crate) number: u64,
     pub(crate) due_ms: u64,
-    /// By slot.
-    pub(crate) waiting: Vec<u32>,
+    /// Slots and processes.
+    pub(crate) waiting: Vec<(usize, u32)>,
     pub(crate) answers: Vec<Value>,
     pub(crate) reply: Sender<Answer>,
 }
@@ -155,9 +155,11 @@ impl Supervisor {
 
     fn ask_workers(&mut self, message: &ToWorker, reply: Sender<Answer>, now_ms: u64) {
         self.round += 1;
-        let asked = self.workers().filter(|worker| worker.serving_ms.is_some());
-        let waiting =
-            asked.filter(|worker| worker.channel.send(message).is_ok()).map(|worker| worker.pid).collect();
+        let all =
+            self.slots.iter().flat_map(|slot| slot.workers.iter().map(move |worker| (slot.number, worker)));
+        let asked =
+            all.filter(|(_, worker)| worker.serving_ms.is_some() && worker.channel.send(message).is_ok());
+        let waiting = asked.map(|(slot, worker)| (slot, worker.pid)).collect();
         let due_ms = now_ms + ANSWER_MS;
         self.rounds.push(Round { number: self.round, due_ms, waiting, answers: Vec::new(), reply });
     }
@@ -166,7 +168,10 @@ impl Supervisor {
     pub(crate) fn end_rounds(&mut self, now_ms: u64) {
         for round in std::mem::take(&mut self.rounds) {
             if round.waiting.is_empty() || round.due_ms <= now_ms {
-                let silent = round.waiting.iter().map(|pid| json!({"pid": pid, "answer": null}));
+                let silent = round
+                    .waiting
+                    .iter()
+                    .map(|(slot, pid)| json!({"worker": slot, "pid": pid, "answer": null}));
                 let mut answers = round.answers;
                 answers.extend(silent);
                 answers.sort_by_key(|answer| answer["worker"].as_u64());

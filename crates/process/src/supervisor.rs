@@ -341,7 +341,7 @@ impl Supervisor {
                 let slot = &self.slots[at];
                 let (slot, pid) = (slot.number, slot.workers[of].pid);
                 if let Some(round) = self.rounds.iter_mut().find(|round| round.number == number) {
-                    round.waiting.retain(|&other| other != pid);
+                    round.waiting.retain(|&(_, other)| other != pid);
                     round.answers.push(json!({"worker": slot, "pid": pid, "answer": value}));
                 }
             }
