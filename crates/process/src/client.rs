@@ -203,24 +203,26 @@ const COUNTED: [&str; 9] = [
 fn since(before: &Value, now: &Value, seconds: f64) -> Value {
     let mut since = now.clone();
     for name in COUNTED {
-        let number = |look: &Value| look[name].as_u64().unwrap_or(0);
-        since[name] = Value::from(number(now).saturating_sub(number(before)));
+        since[name] = Value::from(count(now, name).saturating_sub(count(before, name)));
     }
     since["rate"] = Value::from(since["requests"].as_f64().unwrap_or(0.0) / seconds.max(0.001));
     since
 }
 
+/// A number of a look; none is 0.
+fn count(look: &Value, name: &str) -> u64 {
+    look[name].as_u64().unwrap_or(0)
+}
+
 /// Which part of the calls took that way; `-` without any.
 fn share(since: &Value, way: &str) -> String {
-    let number = |name: &str| since[name].as_u64().unwrap_or(0);
-    let calls = number("inline") + number("handed_over") + number("queued");
-    (number(way) * 100).checked_div(calls).map_or_else(|| "-".to_owned(), |part| format!("{part} %"))
+    let calls = count(since, "inline") + count(since, "handed_over") + count(since, "queued");
+    (count(since, way) * 100).checked_div(calls).map_or_else(|| "-".to_owned(), |part| format!("{part} %"))
 }
 
 /// The mean of what was waited; `-` when nobody had to.
-fn mean(since: &Value, sum: &str, count: &str) -> String {
-    let number = |name: &str| since[name].as_u64().unwrap_or(0);
-    number(sum).checked_div(number(count)).map_or_else(|| "-".to_owned(), |us| format!("{us} µs"))
+fn mean(since: &Value, sum: &str, waits: &str) -> String {
+    count(since, sum).checked_div(count(since, waits)).map_or_else(|| "-".to_owned(), |us| format!("{us} µs"))
 }
 
 /// The whole status, for a person.
@@ -346,8 +348,7 @@ fn prefixes(before: &Value, now: &Value) -> String {
     const SHOWN: usize = 10;
     const TITLES: [&str; 4] = ["requests", "5xx", "mean ms", "path"];
 
-    let numbers =
-        |one: &Value| ["requests", "errors", "duration_us"].map(|name| one[name].as_u64().unwrap_or(0));
+    let numbers = |one: &Value| ["requests", "errors", "duration_us"].map(|name| count(one, name));
     let list = |status: &Value| status["prefixes"].as_array().cloned().unwrap_or_default();
     let earlier = list(before);
     let mut rows: Vec<(u64, Vec<String>)> = Vec::new();
