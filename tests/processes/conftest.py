@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from support.server import Server, Servers
 
 APPLICATION = Path(__file__).parent / "application.py"
+
+
+ADMIN = re.compile(r"^  admin    http://([0-9.]+):(\d+)$", re.MULTILINE)
+
+
+def admin_of(server: Server) -> tuple[str, int]:
+    """Return the address of the admin listener."""
+    found = ADMIN.search(server.log())
+    assert found, server.log()
+    return found[1], int(found[2])
 
 
 def is_alive(pid: int) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from processes.conftest import APPLICATION, freeze, is_alive
+from processes.conftest import APPLICATION, admin_of, freeze, is_alive
 from real.browser import Browser
 from support import client
 from support.client import request
@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from processes.conftest import Crowd
-    from support.server import Server
-
-ADMIN = re.compile(r"^  admin    http://([0-9.]+):(\d+)$", re.MULTILINE)
-
-
-def admin_of(server: Server) -> tuple[str, int]:
-    """Return the address of the admin listener."""
-    found = ADMIN.search(server.log())
-    assert found, server.log()
-    return found[1], int(found[2])
 
 
 def test_status(crowd: Callable[..., Crowd]) -> None:
@@ -152,6 +142,22 @@ def test_found_by_itself(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         assert f"--control {folder}/{server.process.pid}.sock" in message
         server.stop()
     assert "no server of this user runs" in run("status", env=env).stderr
+
+
+def test_left_by_the_killed(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A server removes what killed ones have left of theirs, and nothing else."""
+    folder = tmp_path / "run"
+    folder.mkdir(mode=0o700)
+    nobody = 2**22  # No process has this number (proc(5), pid_max).
+    left, foreign, alive = (folder / f"{name}.sock" for name in (nobody, "site", nobody + 1))
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(3)]
+        for one, path in zip(sockets, (left, foreign, alive), strict=True):
+            one.bind(str(path))
+        sockets[2].listen()
+        server = crowd("--control", "auto", "--processes", "1", env={"RUNTIME_DIRECTORY": str(folder)}).server
+
+        assert {foreign, alive, folder / f"{server.process.pid}.sock"} == set(folder.iterdir())
 
 
 def test_found_from_a_shell(crowd: Callable[..., Crowd], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from processes.conftest import APPLICATION, freeze
+from processes.conftest import APPLICATION, admin_of, freeze
 from processes.load import Load
 from support.server import open_files, until
 
@@ -203,6 +203,19 @@ def test_own_program(crowd: Callable[..., Crowd]) -> None:
     assert servers.settles(2)
     assert until(lambda: servers.status()["total"]["requests"] >= len(load.answers))
     assert not set(before) & set(servers.pids())
+
+
+def test_own_program_answers(crowd: Callable[..., Crowd]) -> None:
+    """Monitors get their answers, too, while the supervisor's program is replaced."""
+    servers = crowd("--processes", "1", "--admin", "127.0.0.1:0")
+    assert servers.settles(1)
+    with Load(admin_of(servers.server)[1], "/livez", keeping=0, opening=8) as load:
+        for count in range(1, 6):
+            servers.server.signal(signal.SIGUSR2)
+            servers.server.wait_for_log("the supervisor is version", count=count)
+
+    assert [] == load.failures
+    assert load.answers
 
 
 def process_start(pid: int) -> str:

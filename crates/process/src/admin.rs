@@ -5,8 +5,8 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use adyton_http1::{BadResponse, BodySize, Limits, Method, reason_phrase};
@@ -43,21 +43,21 @@ const POLICY: &[u8] =
 #[derive(Default)]
 pub(crate) struct AdminServers {
     servers: Vec<(Arc<Server>, Arc<Wake>)>,
-    ends: Arc<AtomicBool>,
+    ends: Arc<OnceLock<Ending>>,
 }
 
 impl AdminServers {
     /// Serves both sockets, each by itself: who fills one with connections leaves the other free.
     pub(crate) fn open(
         desk: &Arc<Desk>,
-        control: Option<OwnedFd>,
-        admin: Option<OwnedFd>,
+        control: Option<&OwnedFd>,
+        admin: Option<&OwnedFd>,
     ) -> io::Result<Self> {
         let mut admin_servers = Self::default();
         for (listener, takes_orders) in [(control, true), (admin, false)] {
             if let Some(listener) = listener {
                 let admin = Admin { desk: Arc::clone(desk), takes_orders, reloads: AtomicUsize::new(0) };
-                admin_servers.serve(listener, admin)?;
+                admin_servers.serve(listener.try_clone()?, admin)?;
             }
         }
         Ok(admin_servers)
@@ -69,7 +69,7 @@ impl AdminServers {
         let parts = Parts { listeners: vec![listener], addresses: 1, share: None, mounts: Vec::new(), wake };
         let app: Arc<dyn App> = Arc::new(admin);
         let ends = Arc::clone(&self.ends);
-        let stop = Box::new(move || ends.load(Ordering::SeqCst).then_some(Ending::PROMPT));
+        let stop = Box::new(move || ends.get().copied());
         let server = Arc::new(Server::new(config(), vec![parts], None, stop, Some(app), Tally::new()?)?);
         for _ in 0..server.threads() {
             let server = Arc::clone(&server);
@@ -79,10 +79,30 @@ impl AdminServers {
         Ok(())
     }
 
+    /// Begins to close what is open, once all that was asked is answered. Who connects from now on waits for the next
+    /// supervisor.
+    pub(crate) fn give_up(&self) {
+        self.end(Ending { is_patient: false, takes_queue: false });
+    }
+
+    /// Whether nobody waits for an answer any more, since they were given up.
+    pub(crate) fn have_ended(&self) -> bool {
+        self.servers.iter().all(|(server, _)| server.has_ended())
+    }
+
+    /// Drops what is left of those that have ended.
+    pub(crate) fn clear(self) {
+        self.servers.iter().for_each(|(server, _)| server.clear());
+    }
+
+    fn end(&self, ending: Ending) {
+        self.ends.get_or_init(|| ending);
+        self.servers.iter().for_each(|(_, wake)| wake.wake());
+    }
+
     /// Sends what was answered before the process ends: whoever has ordered the end would take the server for dead.
     pub(crate) fn close(&self) {
-        self.ends.store(true, Ordering::SeqCst);
-        self.servers.iter().for_each(|(_, wake)| wake.wake());
+        self.end(Ending::PROMPT);
         for (server, _) in &self.servers {
             server.wait(PATIENCE);
         }

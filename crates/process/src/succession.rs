@@ -16,6 +16,7 @@ use adyton_sys::child::{self, Exit, Kick};
 use adyton_sys::clock;
 use serde::{Deserialize, Serialize};
 
+use crate::admin::AdminServers;
 use crate::cause::Cause;
 use crate::demand::Bounds;
 use crate::message::Channel;
@@ -46,12 +47,19 @@ pub(crate) enum Succession {
     },
     /// It can be: its time comes when workers are not between two states.
     Proven,
+    /// Whoever has asked how things stand gets the answer first.
+    Closing,
 }
 
 impl Succession {
     /// The process of the trial.
     pub(crate) fn trial(self) -> Option<u32> {
         if let Self::Tried { pid, .. } = self { Some(pid) } else { None }
+    }
+
+    /// Whether a program is on its way whose trial is not to be repeated.
+    pub(crate) fn has_begun(self) -> bool {
+        matches!(self, Self::Tried { .. } | Self::Closing)
     }
 }
 
@@ -310,13 +318,33 @@ impl Supervisor {
             Succession::Proven if self.is_calm(now_ms) => {
                 // The next supervisor would not know them.
                 self.dismiss_prototypes(|_| true, now_ms);
-                if !self.dismissed.is_empty() {
-                    return;
+                if self.dismissed.is_empty() {
+                    self.admin_servers.give_up();
+                    self.succession = Succession::Closing;
                 }
+            }
+            // What has begun meanwhile is done first.
+            Succession::Closing if self.stop.is_none() && !self.is_calm(now_ms) => {
+                self.succession = Succession::Proven;
+                self.answer_again();
+            }
+            Succession::Closing if self.stop.is_none() && self.admin_servers.have_ended() => {
                 let error = self.succeed();
                 self.stay(&error);
+                self.answer_again();
             }
             _ => {}
+        }
+    }
+
+    /// Opens anew what was given up for a program that has not taken this one's place.
+    fn answer_again(&mut self) {
+        match AdminServers::open(&self.desk, self.control.as_ref(), self.admin.as_ref()) {
+            Ok(servers) => std::mem::replace(&mut self.admin_servers, servers).clear(),
+            Err(error) => log::write(
+                &messages::PROGRAM_NOT_REPLACED,
+                format_args!("nobody can ask this server any more, nor give it orders: {error}"),
+            ),
         }
     }
 
@@ -325,7 +353,6 @@ impl Supervisor {
         self.stop.is_none()
             && self.proven > 0
             && (self.announced == self.generation || self.stalled == self.generation)
-            && self.rounds.is_empty()
             && self.prototypes.iter().all(|prototype| prototype.is_ready)
             && self.workers().all(|worker| worker.serving_ms.is_some())
             && !self.slots.iter().any(|slot| slot.wants_worker(self.generation, now_ms))

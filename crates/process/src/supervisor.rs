@@ -41,7 +41,8 @@ const DEVELOPING_TICK_MS: u64 = 300;
 /// And while one of them is between two states.
 const QUICK_TICK_MS: u64 = 50;
 
-/// And while all that a reload waits for is that old workers stop to take connections.
+/// And while all that a reload waits for is that old workers stop to take connections, or another program that the last
+/// questions are answered.
 const CLOSING_TICK_MS: u64 = 2;
 
 /// How a supervisor has ended.
@@ -101,7 +102,7 @@ pub(crate) struct Supervisor {
     /// From where on is logged, if somebody has changed that.
     pub(crate) log_level: Option<Level>,
     pub(crate) desk: Arc<Desk>,
-    admin_servers: AdminServers,
+    pub(crate) admin_servers: AdminServers,
     /// Where workers count their connections, for each other to see.
     pub(crate) shares: Board,
     /// Sockets of slots that there are no more, for the next ones: who is still in their queues is served by others.
@@ -136,8 +137,7 @@ impl Supervisor {
             child::adopt_orphans()?;
         }
         let (control, admin) = (plan.control.take(), plan.admin.take());
-        let again = |socket: &Option<OwnedFd>| socket.as_ref().map(OwnedFd::try_clone).transpose();
-        let admin_servers = AdminServers::open(&desk, again(&control)?, again(&admin)?)?;
+        let admin_servers = AdminServers::open(&desk, control.as_ref(), admin.as_ref())?;
         let note = plan.note.take();
         let mut supervisor = Self {
             slots: Vec::new(),
@@ -249,6 +249,7 @@ impl Supervisor {
         all.extend(importing.map(AsFd::as_fd));
         let tick_ms = match between {
             _ if self.generation > self.announced && self.is_renewed() => CLOSING_TICK_MS,
+            _ if self.succession == Succession::Closing => CLOSING_TICK_MS,
             true => QUICK_TICK_MS,
             false => self.tick_ms(),
         };
@@ -291,7 +292,7 @@ impl Supervisor {
             Signal::More => self.scale(1, now_ms),
             Signal::Fewer => self.scale(-1, now_ms),
             // One that is tried out already is the one that is meant.
-            Signal::User2 if self.succession.trial().is_some() => {}
+            Signal::User2 if self.succession.has_begun() => {}
             Signal::User2 => self.succession = Succession::Wanted,
             Signal::Child | Signal::Other => {}
         }

@@ -49,7 +49,7 @@ pub fn listen_unix(path: &Path, backlog: u32) -> io::Result<OwnedFd> {
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     match rustix::net::bind(&socket, &address) {
         Err(Errno::ADDRINUSE) => {
-            remove_stale(path, &address)?;
+            remove_stale(path)?;
             rustix::net::bind(&socket, &address)?;
         }
         other => other?,
@@ -58,13 +58,18 @@ pub fn listen_unix(path: &Path, backlog: u32) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-fn remove_stale(path: &Path, address: &SocketAddrUnix) -> io::Result<()> {
+/// Removes the socket of a server that was killed: nobody listens there.
+///
+/// # Errors
+///
+/// Somebody listens there, it is no socket, or it cannot be removed.
+pub fn remove_stale(path: &Path) -> io::Result<()> {
     let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     // A connect to what is no socket is refused likewise, and that must not cost anybody a file.
     if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something else than a socket"));
     }
-    match rustix::net::connect(&probe, address) {
+    match rustix::net::connect(&probe, &SocketAddrUnix::new(path)?) {
         Err(Errno::CONNREFUSED) => std::fs::remove_file(path),
         _ => Err(io::ErrorKind::AddrInUse.into()),
     }

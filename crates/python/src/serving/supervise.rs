@@ -242,6 +242,7 @@ fn control(settings: &Settings) -> Result<Option<OwnedFd>, Failure> {
             let folder = control_folder();
             own_folder(&folder)
                 .map_err(|error| refused("the control socket cannot be in", &folder, &error))?;
+            remove_stale(&folder);
             folder.join(format!("{}.sock", process::id()))
         }
     };
@@ -251,6 +252,18 @@ fn control(settings: &Settings) -> Result<Option<OwnedFd>, Failure> {
     std::fs::set_permissions(&path, owner_only)
         .map_err(|error| refused("cannot keep others from", &path, &error))?;
     Ok(Some(socket))
+}
+
+/// Removes the control sockets of servers that were killed: nobody listens there, and their processes are gone.
+fn remove_stale(folder: &Path) {
+    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+        let is_socket = path.extension().is_some_and(|end| end == "sock");
+        let pid = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u32>().ok());
+        if is_socket && pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+            // What stays is in nobody's way: it is only looked at in vain.
+            let _ = socket::remove_stale(&path);
+        }
+    }
 }
 
 /// Makes the folder of control sockets, for this user alone; refuses one that somebody else has made.
