@@ -104,24 +104,19 @@ def test_level_stays(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1")
     servers.order("log-level", "debug")
 
-    def is_logged(since: int) -> bool:
+    def logs_its_first_request() -> None:
+        servers.order("reload")
+        since = servers.server.mark()
         with servers.server.connect(lint_answers=False) as connection:
             connection.send(b"GET / HTTP/1.1\r\nNo: host\r\n\r\n")
             assert 400 == connection.receive().status
-        return "ADY108 debug" in servers.server.log()[since:]
+        servers.server.wait_for_log("ADY108 debug", since=since)
 
-    def is_logged_by_the_next() -> bool:
-        servers.order("reload")
-        assert servers.settles(1)
-        since = servers.server.mark()
-        # It serves a moment before it is told from where on to log.
-        return until(lambda: is_logged(since))
-
-    assert is_logged_by_the_next()
+    logs_its_first_request()
     servers.server.signal(signal.SIGUSR2)
     servers.server.wait_for_log("the supervisor is version")
     since = servers.server.mark()
-    assert is_logged_by_the_next()
+    logs_its_first_request()
     servers.server.wait_for_log(r"debug: worker 1 \(process \d+\) has ended", since=since)
 
 

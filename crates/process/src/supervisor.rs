@@ -417,10 +417,6 @@ impl Supervisor {
         if worker.state != State::Starting {
             return;
         }
-        if let Some(level) = self.log_level {
-            // One that is gone is noticed by its end.
-            let _ = worker.channel.send(&ToWorker::LogLevel(level.name().to_owned()));
-        }
         let (number, generation, took_ms) = (slot.number, worker.generation, now_ms - worker.started_ms);
         (worker.state, worker.serving_ms, worker.due_ms) = (State::Serving, Some(now_ms), None);
         let again = self.starts > self.plan.processes as u64;
@@ -550,7 +546,7 @@ impl Supervisor {
         let position = (slot.number, self.wanted(), self.generation, seat);
         let own = [theirs.as_fd(), tally.board().as_fd(), self.shares.as_fd()];
         let others = self.sockets_beside(at);
-        let place = Place::new(position, own, &slot.sockets, &others);
+        let place = Place::new(position, own, &slot.sockets, &others, self.log_level);
         let mut kept = own.to_vec();
         kept.extend(slot.sockets.iter().flatten().map(OwnedFd::as_fd));
         kept.extend(&others);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use adyton_log::{self as log, messages};
+use adyton_log::{self as log, Level, messages};
 use adyton_server::Ending;
 use adyton_server::share::{self, Share};
 use adyton_server::tally::Tally;
@@ -33,6 +33,8 @@ pub struct Place {
     sockets: Vec<Vec<RawFd>>,
     /// The sockets of the others, at which it listens while it has fewer connections than they.
     others: Vec<RawFd>,
+    /// From where on is logged, if somebody has changed that.
+    log_level: Option<String>,
 }
 
 impl Place {
@@ -42,6 +44,7 @@ impl Place {
         [channel, board, shares]: [BorrowedFd<'_>; 3],
         sockets: &Sockets,
         others: &[BorrowedFd<'_>],
+        log_level: Option<Level>,
     ) -> Self {
         let numbers = |all: &Vec<OwnedFd>| all.iter().map(AsRawFd::as_raw_fd).collect();
         Self {
@@ -54,7 +57,13 @@ impl Place {
             shares: shares.as_raw_fd(),
             sockets: sockets.iter().map(numbers).collect(),
             others: others.iter().map(AsRawFd::as_raw_fd).collect(),
+            log_level: log_level.map(|level| level.name().to_owned()),
         }
+    }
+
+    /// From where on is logged, if somebody has changed that while the server ran.
+    pub fn log_level(&self) -> Option<Level> {
+        self.log_level.as_deref().and_then(Level::named)
     }
 
     /// As an argument of the program.

@@ -157,6 +157,9 @@ fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
 fn take_place(place: &Place) {
     process::set_name(&format!("adyton-{}", place.number));
     threads::take_place(place.number, place.of, place.generation);
+    if let Some(level) = place.log_level() {
+        log::set_level(level);
+    }
 }
 
 /// Serves as a worker; `forked`: from a process that has imported the application.
