@@ -22,6 +22,9 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 #: Files in which the application has failed, for ``--reload``.
 _failed: list[str] = []
 
+#: In development: of each imported source file when it had been changed last, in nanoseconds since 1970.
+_imported: dict[str, int] = {}
+
 
 class NotFoundError(Exception):
     """The module was imported, and what was asked for is not in it."""
@@ -278,9 +281,13 @@ def begin_fork() -> tuple[int, int]:
 
 def end_fork(midwife: int, reader: int) -> int:
     """Waits until a worker is forked, and returns its number; 0 if it never will be."""
+    import contextlib
+
     worker = os.read(reader, 16)
     os.close(reader)
-    os.waitpid(midwife, 0)
+    # Where the application has SIGCHLD ignored, the kernel has reaped it.
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(midwife, 0)
     return int(worker or 0)
 
 
@@ -293,12 +300,37 @@ def run_hooks(event: str, place: tuple[int, int, int]) -> None:
         sys.modules["adyton.hooks"].run(event, place)
 
 
-def sources() -> list[str]:
-    """The files that the application was imported from, or failed in; not those of an installation."""
-    brought = tuple({os.path.dirname(os.__file__), sys.prefix, _HERE})
+def note_imports() -> None:
+    """Notes of each source file that is imported from now on as which version that was."""
+    from importlib.machinery import SourceFileLoader
+
+    path_stats = SourceFileLoader.path_stats
+
+    def noted(self: SourceFileLoader, path: str) -> Any:  # noqa: ANN401
+        _imported[path] = os.stat(path).st_mtime_ns
+        return path_stats(self, path)
+
+    SourceFileLoader.path_stats = noted  # type: ignore[method-assign]
+
+
+def sources() -> list[tuple[str, int | None]]:
+    """The files that the application was imported from, or failed in; not those of an installation.
+
+    With each stands when it had been changed last as it was imported, in nanoseconds since 1970, if that was
+    noted.
+    """
+    import site
+    import sysconfig
+
+    paths = sysconfig.get_paths()
+    installed = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    installed.update((_HERE, site.getusersitepackages(), *site.getsitepackages()))
+    brought = tuple(os.path.join(folder, "") for folder in installed)
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     return [
-        file for file in [*files, *_failed] if file and os.path.isabs(file) and not file.startswith(brought)
+        (file, _imported.get(file))
+        for file in [*files, *_failed]
+        if file and os.path.isabs(file) and not file.startswith(brought)
     ]
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import site
 import subprocess
+import sys
+import sysconfig
 import time
+import venv
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,7 +23,6 @@ from support.server import LISTENING, STOP_TIMEOUT_S, Log, adyton, environment, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from processes.conftest import Crowd
 
@@ -73,13 +78,12 @@ WAITS = "waiting until one of its files changes"
 
 
 @contextmanager
-def developing(target: Path, *flags: str) -> Iterator[Log]:
+def developing(target: Path, *flags: str, python: Path = Path(sys.executable)) -> Iterator[Log]:
     """Serve a file that may be wrong; it is ended in the end."""
     always = ["--reload", "--processes", "1", "--bind", "127.0.0.1:0", "--control", "off"]
     read_end, write_end = os.pipe()
-    server = subprocess.Popen(
-        adyton("serve", str(target), *always, *flags), stderr=write_end, env=environment()
-    )
+    command = [str(python), *adyton("serve", str(target), *always, *flags)[1:]]
+    server = subprocess.Popen(command, stderr=write_end, env=environment())
     os.close(write_end)
     try:
         yield Log(read_end)
@@ -139,6 +143,49 @@ def test_changed_while_it_fails(tmp_path: Path, flags: list[str]) -> None:
         rewrite(target, RIGHT)
         log.wait_for(r"page\.py has changed", count=2)
         goes_on.touch()
+        assert_serves_right(log)
+
+
+HESITATES = """
+import os, time
+from pathlib import Path
+Path(__file__ + ".seen").touch()
+while os.path.exists(__file__ + ".hold"):
+    time.sleep(0.01)
+
+def handler(request):
+    return "wrong"
+"""
+
+
+@pytest.mark.parametrize("flags", [[], ["--preload"]], ids=["import", "preload"])
+def test_changed_while_it_is_imported(tmp_path: Path, flags: list[str]) -> None:
+    """Whoever saves a file while its first version is imported has the new one served."""
+    target = tmp_path / "page.py"
+    hold, seen = Path(f"{target}.hold"), Path(f"{target}.seen")
+    hold.touch()
+    target.write_text(HESITATES, encoding="utf-8")
+    with developing(target, *flags) as log:
+        assert until(seen.exists)
+        rewrite(target, RIGHT)
+        hold.unlink()
+        log.wait_for(rf"{re.escape(str(target))} has changed")
+        log.wait_for("generation 2 serves")
+        assert_serves_right(log)
+
+
+def test_application_in_its_environment(tmp_path: Path) -> None:
+    """An application in the folder of its virtual environment is no part of what is installed there."""
+    place = tmp_path / "project"
+    venv.create(place, symlinks=True)
+    packages = sysconfig.get_path("purelib", vars={"base": str(place), "platbase": str(place)})
+    (Path(packages) / "tests.pth").write_text("\n".join(site.getsitepackages()), encoding="utf-8")
+    target = place / "page.py"
+    target.write_text("def handler(request):\n    return 'wrong'\n", encoding="utf-8")
+    with developing(target, python=place / "bin" / "python") as log:
+        log.wait_for(LISTENING.pattern)
+        rewrite(target, RIGHT)
+        log.wait_for("generation 2 serves")
         assert_serves_right(log)
 
 

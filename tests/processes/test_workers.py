@@ -122,12 +122,32 @@ def test_second_signal_is_fast(crowd: Callable[..., Crowd], number: signal.Signa
         connection.send(request("/deadlock"))
         assert servers.has_inside(1)
         servers.server.signal(number)
-        # Two that come before either is heard are one.
+        # Two that come at the same time are one.
         servers.server.wait_for_log("stopping when what runs is done")
+        time.sleep(0.3)
         servers.server.signal(number)
 
         assert 0 == servers.server.wait(FAST_S)
     assert "from outside" not in servers.server.log()
+
+
+def test_one_signal_twice(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A group gets what it is sent once twice, if somebody in it passes that on: nothing is cut."""
+    gate = tmp_path / "gate"
+    servers = crowd("--processes", "1", env={"GATE": str(gate)})
+    with servers.server.connect() as connection:
+        connection.send(request("/gate"))
+        assert servers.has_inside(1)
+        # So that both are there when it looks: signals of one number would be one.
+        freeze(servers.server.process.pid)
+        servers.server.signal(signal.SIGTERM)
+        servers.server.signal(signal.SIGINT)
+        servers.server.signal(signal.SIGCONT)
+        servers.server.wait_for_log("stopping when what runs is done")
+        gate.touch()
+
+        assert b"passed" == connection.receive().body
+        assert 0 == servers.server.wait()
 
 
 def test_stop_twice(crowd: Callable[..., Crowd]) -> None:

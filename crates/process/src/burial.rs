@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::cause::{Cause, Known, NOT_LOADED, cause};
 use crate::message::FromWorker;
 use crate::prototype::PROTOTYPE_PAUSE_MS;
-use crate::slot::{Slot, Staff};
+use crate::slot::{Slot, Staff, backoff_ms};
 use crate::supervisor::{Stop, Supervisor};
 
 /// Children of others whose end is remembered for a moment.
@@ -80,7 +80,10 @@ impl Supervisor {
         if let Some(at) = self.prototypes.iter().position(|prototype| prototype.pid == pid) {
             let mut prototype = self.prototypes.remove(at);
             self.watch_sources(&prototype.listen());
-            self.prototype_not_before_ms = now_ms + if prototype.is_ready { 0 } else { PROTOTYPE_PAUSE_MS };
+            self.prototype_failures = if prototype.is_ready { 0 } else { self.prototype_failures + 1 };
+            let wait_ms =
+                if prototype.is_ready { 0 } else { backoff_ms(PROTOTYPE_PAUSE_MS, self.prototype_failures) };
+            self.prototype_not_before_ms = now_ms + wait_ms;
             let known = Known {
                 served: prototype.is_ready,
                 told: (prototype.generation != self.generation).then_some("it is no longer needed"),
@@ -120,7 +123,7 @@ impl Supervisor {
     }
 
     /// A worker has ended before it served.
-    fn note_not_started(&mut self, generation: u32, exit: Option<Exit>, now_ms: u64) {
+    pub(crate) fn note_not_started(&mut self, generation: u32, exit: Option<Exit>, now_ms: u64) {
         if self.proven == 0
             && self.plan.develops
             && exit == Some(Exit::Status(NOT_LOADED))
@@ -149,7 +152,12 @@ impl Supervisor {
                 }
                 _ => 1,
             };
-            self.stop.get_or_insert(Stop { at_ms: now_ms, fast: true, failed: Some(status) });
+            self.stop.get_or_insert(Stop {
+                asked_ms: now_ms,
+                at_ms: now_ms,
+                fast: true,
+                failed: Some(status),
+            });
         } else if generation > self.proven && generation == self.generation {
             self.generation = self.proven;
             self.manager.ready("the last reload has failed; the old version serves on");

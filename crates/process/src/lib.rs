@@ -42,7 +42,7 @@ mod worker;
 
 pub use client::{control_folder, order};
 pub use demand::Bounds;
-pub use message::{Channel, FromWorker, ToWorker};
+pub use message::{Channel, FromWorker, Source, ToWorker};
 pub use plan::{Limits, Pace, Plan, Sockets};
 pub use prototype::Orders as PrototypeOrders;
 pub use succession::{Note, TRIAL, Taken};

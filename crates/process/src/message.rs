@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use adyton_sys::socket;
 use serde::de::DeserializeOwned;
@@ -52,9 +53,18 @@ pub enum FromWorker {
     /// A signal from outside has told it to end, which it does.
     Leaving,
     /// The files that the application was imported from.
-    Sources(Vec<std::path::PathBuf>),
+    Sources(Vec<Source>),
     /// The answer to the question with this number.
     Answer(u64, serde_json::Value),
+}
+
+/// A file that the application was imported from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Where it is.
+    pub path: PathBuf,
+    /// When it had been changed last as it was imported, in nanoseconds since 1970, if that was noted.
+    pub modified_ns: Option<u64>,
 }
 
 /// The longest line: more is a fault of the other side.

@@ -6,18 +6,17 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
 
 use adyton_log::{self as log, messages};
 use adyton_sys::child::Kick;
 use adyton_sys::{child, pass, socket};
 
-use crate::message::FromWorker;
+use crate::message::{FromWorker, Source};
 use crate::slot::LAST_WORDS_MS;
 use crate::supervisor::Supervisor;
 use crate::worker::{Place, Worker};
 
-/// How long nobody is started in the place of a prototype that could not import the application.
+/// How long nobody is started in the place of the first prototype that could not import the application.
 pub(crate) const PROTOTYPE_PAUSE_MS: u64 = 1_000;
 
 /// What a prototype says when it has imported the application.
@@ -50,7 +49,7 @@ impl Prototype {
     }
 
     /// Takes note of what it says: that it is ready, or else which files are to blame, which are returned.
-    pub(crate) fn listen(&mut self) -> Vec<PathBuf> {
+    pub(crate) fn listen(&mut self) -> Vec<Source> {
         let mut blamed = Vec::new();
         let says =
             |line: &OwnedFd| socket::wait_readable(&[line.as_fd()], 0).is_ok_and(|says| says == [true]);
@@ -189,7 +188,7 @@ impl Orders {
     }
 
     /// Says which files the application is made of, although it could not be imported.
-    pub fn blame(&self, files: Vec<PathBuf>) {
+    pub fn blame(&self, files: Vec<Source>) {
         for file in files {
             // One at a time, because a message has a longest length. A supervisor that is gone needs to know nothing.
             let said = serde_json::to_vec(&FromWorker::Sources(vec![file]));

@@ -112,6 +112,13 @@ impl Staff {
         }
     }
 
+    /// Ends a worker that starts, and has nothing to finish; or one that has to go at once.
+    pub(crate) fn abandon(&mut self, why: &str) {
+        self.told.get_or_insert_with(|| why.to_owned());
+        self.hurried = true;
+        self.kick(Kick::Kill);
+    }
+
     /// A worker's time is over: it is made to say where it is, and then ended.
     pub(crate) fn press(&mut self, number: usize, limits: &Limits, now_ms: u64) {
         if self.state == State::Doomed {
@@ -201,8 +208,13 @@ impl Slot {
         self.workers.iter().rev().find(|worker| worker.state == State::Serving)
     }
 
+    /// Whether a worker starts, or was too slow to and has not ended yet.
     pub(crate) fn is_starting(&self) -> bool {
-        self.workers.iter().any(|worker| worker.state == State::Starting)
+        self.workers.iter().any(|worker| match worker.state {
+            State::Starting => true,
+            State::Doomed => worker.serving_ms.is_none(),
+            State::Serving | State::Draining => false,
+        })
     }
 
     /// Whether a worker has to be started: there is none, or the one that serves is to be replaced.
@@ -218,10 +230,14 @@ impl Slot {
     pub(crate) fn note_failure(&mut self, age_ms: u64, now_ms: u64) {
         self.failures = if age_ms >= PROVEN_MS { 0 } else { self.failures + 1 };
         // The first is replaced at once: whoever crashes once a day is not waited for.
-        let doublings = self.failures.saturating_sub(2).min(16);
-        let wait_ms = if self.failures < 2 { 0 } else { (BACKOFF_MS << doublings).min(BACKOFF_MS_MAX) };
-        self.not_before_ms = now_ms + wait_ms;
+        self.not_before_ms =
+            now_ms + if self.failures < 2 { 0 } else { backoff_ms(BACKOFF_MS, self.failures - 1) };
     }
+}
+
+/// How long nobody is started after so many failures, of which the first costs `first_ms`.
+pub(crate) fn backoff_ms(first_ms: u64, failures: u32) -> u64 {
+    (first_ms << failures.saturating_sub(1).min(16)).min(BACKOFF_MS_MAX)
 }
 
 #[cfg(test)]

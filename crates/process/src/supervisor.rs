@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -21,7 +20,7 @@ use crate::admin::AdminServers;
 use crate::cause::Cause;
 use crate::demand::Demand;
 use crate::jitter::Jitter;
-use crate::message::{Channel, FromWorker, ToWorker};
+use crate::message::{Channel, FromWorker, Source, ToWorker};
 use crate::notify::Manager;
 use crate::plan::{Pace, Plan, Sockets};
 use crate::prototype::{Dismissed, Prototype};
@@ -44,6 +43,9 @@ const QUICK_TICK_MS: u64 = 50;
 /// And while all that a reload waits for is that old workers stop to take connections, or another program that the last
 /// questions are answered.
 const CLOSING_TICK_MS: u64 = 2;
+
+/// Two signals that are nearer to each other than this are one.
+const TWICE_MS: u64 = 100;
 
 /// How a supervisor has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,8 @@ pub fn run(plan: Plan) -> io::Result<End> {
 /// A stop that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop {
+    /// Since when.
+    pub(crate) asked_ms: u64,
     /// Workers are told from then on: readiness fails first.
     pub(crate) at_ms: u64,
     pub(crate) fast: bool,
@@ -115,6 +119,8 @@ pub(crate) struct Supervisor {
     pub(crate) prototypes: Vec<Prototype>,
     /// Those that are about to end.
     pub(crate) dismissed: Vec<Dismissed>,
+    /// Prototypes that could not import the application, one after the other.
+    pub(crate) prototype_failures: u32,
     pub(crate) prototype_not_before_ms: u64,
     /// Children that have ended before they could say who they are.
     pub(crate) strangers: Vec<(u32, Exit)>,
@@ -164,6 +170,7 @@ impl Supervisor {
             succession: Succession::default(),
             prototypes: Vec::new(),
             dismissed: Vec::new(),
+            prototype_failures: 0,
             prototype_not_before_ms: 0,
             strangers: Vec::new(),
             reloads: Vec::new(),
@@ -268,7 +275,7 @@ impl Supervisor {
                 }
             }
         }
-        let blamed: Vec<PathBuf> = self.prototypes.iter_mut().flat_map(Prototype::listen).collect();
+        let blamed: Vec<Source> = self.prototypes.iter_mut().flat_map(Prototype::listen).collect();
         self.watch_sources(&blamed);
         while let Some((pid, exit)) = child::reap() {
             self.bury(pid, exit, now_ms);
@@ -281,7 +288,11 @@ impl Supervisor {
 
     fn obey(&mut self, signal: Signal, now_ms: u64) {
         match signal {
-            Signal::Terminate | Signal::Interrupt => self.leave(self.stop.is_some(), now_ms),
+            Signal::Terminate | Signal::Interrupt => {
+                // A signal that a whole group gets may come twice: from the terminal, and from who passes it on.
+                let is_second = self.stop.is_some_and(|stop| now_ms >= stop.asked_ms + TWICE_MS);
+                self.leave(is_second, now_ms);
+            }
             Signal::Quit => self.leave(true, now_ms),
             Signal::HangUp => self.reload(now_ms),
             Signal::User1 => {
@@ -300,14 +311,14 @@ impl Supervisor {
 
     /// Begins to stop, or stops faster.
     pub(crate) fn leave(&mut self, fast: bool, now_ms: u64) {
-        let mut stop = Stop { at_ms: now_ms, fast, failed: None };
+        let mut stop = Stop { asked_ms: now_ms, at_ms: now_ms, fast, failed: None };
         if !fast {
             stop.at_ms += self.plan.drain_delay_ms;
         }
         if let Some(begun) = self.stop {
             // Once workers were told, the sockets are gone: there is no way back.
             let at_ms = stop.at_ms.min(begun.at_ms);
-            stop = Stop { at_ms, fast: fast || begun.fast, failed: begun.failed };
+            stop = Stop { asked_ms: begun.asked_ms, at_ms, fast: fast || begun.fast, failed: begun.failed };
         }
         if self.stop.is_none_or(|begun| stop.fast && !begun.fast) {
             let how = if stop.fast { "at once" } else { "when what runs is done" };
@@ -325,8 +336,13 @@ impl Supervisor {
         self.not_started = 0;
         self.manager.reloading();
         log::write(&messages::RELOADING, format_args!("reloading: generation {}", self.generation));
+        (self.prototype_failures, self.prototype_not_before_ms) = (0, now_ms);
         for slot in &mut self.slots {
             slot.not_before_ms = now_ms;
+            // What an older version may hang in is not waited for.
+            for worker in slot.workers.iter_mut().filter(|worker| worker.state == State::Starting) {
+                worker.abandon("a newer version is wanted");
+            }
         }
     }
 
@@ -386,7 +402,7 @@ impl Supervisor {
     }
 
     /// Watches the files of the application, in development only: workers may say what they like.
-    pub(crate) fn watch_sources(&mut self, files: &[PathBuf]) {
+    pub(crate) fn watch_sources(&mut self, files: &[Source]) {
         if self.plan.develops {
             self.watch.add_sources(files);
         }
@@ -520,9 +536,7 @@ impl Supervisor {
                     &messages::WORKER_NOT_STARTED,
                     format_args!("worker {number} cannot be started: {error}"),
                 );
-                if self.proven == 0 {
-                    self.stop = Some(Stop { at_ms: now_ms, fast: true, failed: Some(1) });
-                }
+                self.note_not_started(self.generation, None, now_ms);
             }
         }
         self.end_reloads(now_ms);
@@ -632,10 +646,7 @@ impl Supervisor {
         }
         for worker in self.slots.iter_mut().flat_map(|slot| &mut slot.workers) {
             if fast || worker.state == State::Starting {
-                // One that starts has nothing to finish.
-                worker.told.get_or_insert_with(|| "the server stops".to_owned());
-                worker.hurried = true;
-                worker.kick(Kick::Kill);
+                worker.abandon("the server stops");
             } else {
                 worker.drain("the server stops", Ending::PROMPT, graceful_ms, now_ms);
             }

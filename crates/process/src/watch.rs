@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+
+use crate::message::Source;
 
 /// Neighbours that are looked at, at most: a folder of data may hold any number of files.
 const NEIGHBOURS_MAX: usize = 2_000;
@@ -24,8 +26,13 @@ pub(crate) struct Watch {
 impl Watch {
     /// Looks at one more file from now on.
     pub(crate) fn add(&mut self, file: &Path) {
+        self.add_as_of(file, None);
+    }
+
+    /// Looks at one more file, of which somebody has an earlier version already if it was changed after `since`.
+    fn add_as_of(&mut self, file: &Path, since: Option<SystemTime>) {
         if self.changed.len() < FILES_MAX && !self.changed.contains_key(file) {
-            self.changed.insert(file.to_owned(), modified(file));
+            self.changed.insert(file.to_owned(), since.or_else(|| modified(file)));
         }
     }
 
@@ -35,9 +42,9 @@ impl Watch {
     }
 
     /// Looks at the files of an application, and at those beside them.
-    pub(crate) fn add_sources(&mut self, files: &[PathBuf]) {
-        for file in files {
-            self.add(file);
+    pub(crate) fn add_sources(&mut self, sources: &[Source]) {
+        for Source { path: file, modified_ns } in sources {
+            self.add_as_of(file, modified_ns.map(|ns| SystemTime::UNIX_EPOCH + Duration::from_nanos(ns)));
             if self.changed.len() < FILES_MAX
                 && let Some(folder) = file.parent()
                 && !self.folders.iter().any(|known| known == folder)
@@ -88,7 +95,7 @@ mod tests {
     use std::io;
     use std::time::{Duration, SystemTime};
 
-    use super::{FILES_MAX, Watch};
+    use super::{FILES_MAX, Source, Watch};
 
     /// Whoever names files without end does not have all of them looked at.
     #[test]
@@ -101,7 +108,7 @@ mod tests {
         assert_eq!(FILES_MAX, watch.changed.len());
     }
 
-    /// A change, an addition and a removal are each noticed once.
+    /// A change, an addition and a removal are each noticed once, and a change since the import, too.
     #[test]
     fn noticed_once() -> io::Result<()> {
         let folder = std::env::temp_dir().join(format!("adyton-watch-{}", std::process::id()));
@@ -109,7 +116,7 @@ mod tests {
         let (one, other) = (folder.join("one.py"), folder.join("other.py"));
         fs::write(&one, "1")?;
         let mut watch = Watch::default();
-        watch.add_sources(std::slice::from_ref(&one));
+        watch.add_sources(&[Source { path: one.clone(), modified_ns: None }]);
 
         assert_eq!(None, watch.look());
 
@@ -129,6 +136,14 @@ mod tests {
         fs::remove_file(&other)?;
 
         assert_eq!(Some(other), watch.look());
+
+        let late = folder.join("late.py");
+        fs::write(&late, "3")?;
+        let mut watch = Watch::default();
+        watch.add_sources(&[Source { path: late.clone(), modified_ns: Some(1) }]);
+
+        assert_eq!(Some(late), watch.look());
+        assert_eq!(None, watch.look());
         fs::remove_dir_all(&folder)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +13,7 @@ use adyton_sys::board::Board;
 use adyton_sys::{child, socket};
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Channel, FromWorker, ToWorker};
+use crate::message::{Channel, FromWorker, Source, ToWorker};
 use crate::plan::Sockets;
 
 /// What a worker is given: its place among the others, and descriptors by their numbers.
@@ -117,7 +116,7 @@ pub trait Orders: Send + Sync + 'static {
     /// Which requests run.
     fn running(&self) -> serde_json::Value;
     /// Which files the application was imported from.
-    fn sources(&self) -> Vec<PathBuf>;
+    fn sources(&self) -> Vec<Source>;
     /// Open the logs again.
     fn reopen(&self);
 }
@@ -187,7 +186,7 @@ pub struct Line {
 
 impl Line {
     /// Says which files the application is made of, although it could not be loaded.
-    pub fn blame(&self, files: Vec<PathBuf>) {
+    pub fn blame(&self, files: Vec<Source>) {
         // A supervisor that is gone needs to know nothing.
         let _ = self.channel.send(&FromWorker::Sources(files));
     }
@@ -202,20 +201,21 @@ impl Line {
         Ok(Leaver { channel: Channel::new(again), has_said: AtomicBool::new(false) })
     }
 
-    /// Says that this worker serves, and does from then on what it is told, on a thread of its own. When the supervisor
-    /// is gone, the worker drains.
+    /// Does from now on what it is told, on a thread of its own, and says that this worker serves. When the supervisor is
+    /// gone, the worker drains.
     ///
     /// # Errors
     ///
     /// The supervisor is gone already, or there may be no further thread.
     pub fn listen(self, serves: &str, orders: Arc<dyn Orders>) -> io::Result<()> {
-        self.channel.send(&FromWorker::Ready { serves: serves.to_owned() })?;
+        let says = Channel::new(self.channel.as_fd().try_clone_to_owned()?);
         let run = move || {
             let channel = run(self.channel, &orders);
             // The end of the line must not be taken for the end of the worker, which still has to finish.
             std::mem::forget(channel);
         };
-        std::thread::Builder::new().name("adyton-orders".into()).spawn(run).map(|_| ())
+        std::thread::Builder::new().name("adyton-orders".into()).spawn(run)?;
+        says.send(&FromWorker::Ready { serves: serves.to_owned() })
     }
 }
 

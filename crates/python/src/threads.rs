@@ -3,6 +3,7 @@
 //! They are `threading.Thread`s, so that applications, debuggers and profilers find them where they find
 //! all others. With one thread for the application it is the main thread, and the others never see Python.
 
+use std::io;
 use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -59,12 +60,24 @@ fn ident(py: Python<'_>) -> PyResult<u64> {
 
 /// Runs a server to its end; says whether no thread was left inside the application. Comes and leaves attached.
 ///
+/// `announce` is called when all its threads are there.
+///
 /// # Errors
 ///
-/// The process may not have another thread.
-pub(crate) fn run(py: Python<'_>, server: &Arc<Server>, threads: usize) -> PyResult<bool> {
+/// The process may not have another thread, or it cannot be announced.
+pub(crate) fn run(
+    py: Python<'_>,
+    server: &Arc<Server>,
+    threads: usize,
+    announce: impl FnOnce() -> io::Result<()>,
+) -> PyResult<bool> {
     *lock() = Some(Running { server: Arc::clone(server), started: Vec::new(), count: 0 });
-    let ran = if threads == 1 { run_on_main(py, server) } else { run_beside_main(py, server) };
+    let started =
+        if threads == 1 { start_beside_main(server).map_err(PyErr::from) } else { start_all(py, server) };
+    let ran = started.and_then(|()| announce().map_err(PyErr::from)).and_then(|()| match threads {
+        1 => run_on_main(py, server),
+        _ => Ok(wait_on_main(server)),
+    });
     let started = lock().take().map(|running| running.started).unwrap_or_default();
     if matches!(ran, Ok(true)) {
         // They have nothing left to do: none of them shall meet an interpreter that is being taken down.
@@ -73,8 +86,8 @@ pub(crate) fn run(py: Python<'_>, server: &Arc<Server>, threads: usize) -> PyRes
     ran
 }
 
-/// The application has one thread: this one.
-fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
+/// The application has one thread, which is this one: the others only drive.
+fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
     for _ in 1..server.threads() {
         let server = Arc::clone(server);
         std::thread::Builder::new().name("adyton-driver".into()).spawn(move || {
@@ -91,6 +104,10 @@ fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
             }
         })?;
     }
+    Ok(())
+}
+
+fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
     let thread = ident(py)?;
     interpreter::detach();
     server.work(true, thread);
@@ -99,21 +116,25 @@ fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
     Ok(done)
 }
 
-/// The application has many threads, and this one waits for them.
-fn run_beside_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
+/// The application has many threads, of which this is none.
+fn start_all(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
     // Nobody drives before all are there: a first request that keeps the interpreter to itself would keep those out that
     // are to go on without it.
     let all = Arc::new(Barrier::new(server.threads()));
     for _ in 0..server.threads() {
         start(py, server, Some(&all))?;
     }
+    Ok(())
+}
+
+fn wait_on_main(server: &Server) -> bool {
     interpreter::detach();
     let done = server.wait(PATIENCE);
     interpreter::attach();
     if !done {
         log::write(&messages::LEFT_INSIDE, format_args!("stopped while the application was in a request"));
     }
-    Ok(done)
+    done
 }
 
 /// Ends a process in which threads are still inside the application: they would meet an interpreter that is being

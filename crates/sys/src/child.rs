@@ -37,7 +37,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The program cannot be run, or there may be no further process.
+    /// The program cannot be run, which says what is missing, or there may be no further process.
     pub fn spawn(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Result<u32> {
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).args(arguments).current_dir(&self.folder);
@@ -50,7 +50,18 @@ impl Program {
         // allocated.
         unsafe { command.pre_exec(prepare) };
         // The `Child` has nothing to drop: it is waited for by number.
-        Ok(command.spawn()?.id())
+        command.spawn().map(|child| child.id()).map_err(|error| self.explain(&error))
+    }
+
+    /// Says what of it is missing, if that is so: the kernel does not.
+    fn explain(&self, error: &io::Error) -> io::Error {
+        let (path, folder) = (self.path.display(), self.folder.display());
+        let why = match () {
+            () if !self.folder.is_dir() => format!("the folder {folder} is gone"),
+            () if !self.path.exists() => format!("the program {path} is gone"),
+            () => format!("{path} in {folder}: {error}"),
+        };
+        io::Error::new(error.kind(), why)
     }
 
     /// Puts it into the place of this process: number, children, blocked signals and `kept` descriptors stay.
@@ -144,6 +155,15 @@ pub fn adopt_orphans() -> io::Result<()> {
 /// None that the kernel documents for a signal that there is.
 pub fn end_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+/// Has this process outlive its parent, whatever [`end_with_parent`] has said.
+///
+/// # Errors
+///
+/// As there.
+pub fn outlive_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(None)?)
 }
 
 /// What a child is sent.

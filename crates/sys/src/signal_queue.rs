@@ -64,6 +64,9 @@ impl Signals {
             // SAFETY: as above, and the number is a signal's.
             unsafe { libc::sigaddset(&raw mut set, number) };
         }
+        // Where it is ignored, as whoever has started this may have left it, children end unseen: sigaction(2).
+        // SAFETY: the number is a signal's, and nobody has a handler for it yet.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         // SAFETY: `set` is only read, and the former mask is not asked for.
         let status = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
         if status != 0 {

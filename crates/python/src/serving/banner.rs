@@ -18,15 +18,20 @@ pub(crate) struct Crowd {
     pub(crate) admin: Option<String>,
 }
 
-/// Prints the banner: what is served, where, by which Python, with which limits.
-pub(crate) fn print(
+/// Prints the banner.
+pub(crate) fn print(text: &str) {
+    adyton_log::announce(&messages::SERVES, text);
+}
+
+/// The banner: what is served, where, by which Python, with which limits.
+pub(crate) fn text(
     python: &str,
     settings: &Settings,
     serves: &str,
     config: &Config,
     listening: &[String],
     crowd: &Crowd,
-) {
+) -> String {
     let plural = |number: usize, of: &str| format!("{number} {of}{}", if number == 1 { "" } else { "s" });
     let mut text = format!("adyton {VERSION} on {python}, process {}\n", process::id());
     if !serves.is_empty() {
@@ -62,7 +67,7 @@ pub(crate) fn print(
     for shown in listening {
         let _ = writeln!(text, "adyton: listening on {shown}");
     }
-    adyton_log::announce(&messages::SERVES, &text);
+    text
 }
 
 fn workers(number: usize) -> String {

@@ -19,14 +19,14 @@ use adyton_files::{Options, Site};
 use adyton_http1::Limits;
 use adyton_log as log;
 use adyton_log::sink::Target as LogTarget;
-use adyton_process::{Line, Parts as WorkerParts, Place, PrototypeOrders, Worker};
+use adyton_process::{Line, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
 use adyton_server::{AccessLog, App, Config, HandOver, Mount, Parts, Quota, Server};
-use adyton_sys::process;
 use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::user::{self, Identity};
 use adyton_sys::wake::Wake;
+use adyton_sys::{child, process};
 use pyo3::prelude::*;
 
 use self::banner::Crowd;
@@ -89,6 +89,8 @@ pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure
 pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<bool, Failure> {
     let place = Place::read(place).map_err(|error| Failure::Said(error, 2))?;
     let worker = Worker::new(place).map_err(Failure::system)?;
+    // Until it serves it has nothing to finish: without a supervisor nobody would know of it, and it has the sockets.
+    child::end_with_parent().map_err(Failure::system)?;
     settle(py, settings)?;
     let parts = worker.into_parts();
     take_place(&parts.place);
@@ -135,7 +137,7 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
 }
 
 /// In development, tells the supervisor which files it has to watch although the application does not start.
-fn blame(py: Python<'_>, settings: &Settings, tell: impl FnOnce(Vec<PathBuf>)) {
+fn blame(py: Python<'_>, settings: &Settings, tell: impl FnOnce(Vec<Source>)) {
     if settings.reload {
         tell(work::sources(py));
     }
@@ -149,7 +151,11 @@ fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
     become_user(py, settings)?;
     // As that user: in a folder of the user's, root could be led anywhere.
     open_log(settings)?;
-    py.import("adyton._load")?.call_method0("prepare_worker")?;
+    let module = py.import("adyton._load")?;
+    module.call_method0("prepare_worker")?;
+    if settings.reload {
+        module.call_method0("note_imports")?;
+    }
     capture_output(py, settings, false)?;
     Ok(())
 }
@@ -308,11 +314,11 @@ fn serve_at(
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
     let keeper = keep_signals(py, settings, application.is_some())?;
     let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
-    if line.is_none() {
-        let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
+    let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
+    let banner = line.is_none().then(|| {
         let crowd = Crowd { processes: 0, why: String::new(), loops, control: None, admin: None };
-        banner::print(&python, settings, &description, &config, &shown, &crowd);
-    }
+        banner::text(&python, settings, &description, &config, &shown, &crowd)
+    });
     let many = (settings.threads > 1, line.is_some());
     let app = application.map(|found| hosted(py, found, &names, settings, many)).transpose()?;
     let threads = if app.is_some() { config.threads } else { 1 };
@@ -321,14 +327,19 @@ fn serve_at(
     let asked = ordered.asked(handlers, leaver);
     let server = Server::new(config, parts, access_log, asked, app, tally).map_err(Failure::system)?;
     let server = Arc::new(server);
-    if let Some(line) = line {
-        let held_stacks = HeldStacks::new(py)?;
-        let reach = Arc::new(Reach { held_stacks, server: Arc::clone(&server), ordered, wake });
-        line.listen(&description, reach).map_err(Failure::system)?;
-    }
+    let held_stacks = HeldStacks::new(py)?;
+    let reach = Arc::new(Reach { held_stacks, server: Arc::clone(&server), ordered, wake });
     let reopener = renamed.map(|renamed| Reopener::start(renamed, &server)).transpose();
     let reopener = reopener.map_err(Failure::system)?;
-    let done = threads::run(py, &server, threads);
+    let done = threads::run(py, &server, threads, move || {
+        if let Some(text) = banner {
+            banner::print(&text);
+        }
+        line.map_or(Ok(()), |line| {
+            child::outlive_parent()?;
+            line.listen(&description, reach)
+        })
+    });
     drop(reopener);
     // Attached: what the loops still hold of the application is given back here.
     server.clear();

@@ -171,7 +171,9 @@ fn announce(
     let config = config(settings, process::raise_descriptors_max());
     let shown: Vec<String> = first.iter().map(|one| one.shown.clone()).collect();
     let settings = settings.clone();
-    Box::new(move |serves| banner::print(&python, &settings, serves, &config, &shown, &crowd))
+    Box::new(move |serves| {
+        banner::print(&banner::text(&python, &settings, serves, &config, &shown, &crowd));
+    })
 }
 
 /// A plan on its way through [`Python::detach`], on one thread.
@@ -230,7 +232,15 @@ fn program(py: Python<'_>, count: usize) -> PyResult<Program> {
     let kept = words.len().saturating_sub(count).max(1);
     let arguments = words[1..kept].to_vec();
     let path: PathBuf = sys.getattr("executable")?.extract()?;
-    Ok(Program { path, arguments, folder: std::env::current_dir()? })
+    Ok(Program { path, arguments, folder: current_folder()? })
+}
+
+/// The current folder as the user has named it: of a link that leads elsewhere tomorrow, reload is to follow it there.
+fn current_folder() -> io::Result<PathBuf> {
+    let real = std::env::current_dir()?;
+    let is_real =
+        |named: &PathBuf| named.is_absolute() && named.canonicalize().is_ok_and(|found| found == real);
+    Ok(std::env::var_os("PWD").map(PathBuf::from).filter(is_real).unwrap_or(real))
 }
 
 /// Opens the control socket.

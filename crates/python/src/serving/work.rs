@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use adyton_log::{self as log, messages};
-use adyton_process::{Leaver, Orders};
+use adyton_process::{Leaver, Orders, Source};
 use adyton_server::{Asked, Ending, Server};
 use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::temp;
@@ -130,7 +130,7 @@ impl Orders for Reach {
         running.into_iter().map(|(request, for_ms)| json!({"request": request, "for_ms": for_ms})).collect()
     }
 
-    fn sources(&self) -> Vec<PathBuf> {
+    fn sources(&self) -> Vec<Source> {
         Python::attach(sources)
     }
 
@@ -140,9 +140,13 @@ impl Orders for Reach {
 }
 
 /// The files that the application was imported from, or failed in.
-pub(crate) fn sources(py: Python<'_>) -> Vec<PathBuf> {
-    let found = || -> PyResult<_> { py.import("adyton._load")?.call_method0("sources")?.extract() };
-    found().unwrap_or_else(|error| {
+pub(crate) fn sources(py: Python<'_>) -> Vec<Source> {
+    let found = || -> PyResult<Vec<(PathBuf, Option<u64>)>> {
+        py.import("adyton._load")?.call_method0("sources")?.extract()
+    };
+    let found =
+        found().map(|all| all.into_iter().map(|(path, modified_ns)| Source { path, modified_ns }).collect());
+    found.unwrap_or_else(|error| {
         log::write(&messages::SOURCES_UNKNOWN, format_args!("nobody knows which files to watch: {error}"));
         Vec::new()
     })
