@@ -36,7 +36,10 @@ def on_fork(hook: _H) -> _H:
 
 
 def on_reload(hook: _H) -> _H:
-    """Runs ``hook`` in a worker that serves a version which a reload has brought, before it serves."""
+    """Runs ``hook`` in a worker that serves a version which a reload has brought, before it serves.
+
+    Those that replace one of them later, as after a crash, serve that version, too.
+    """
     return _add("on_reload", hook)
 
 

@@ -102,6 +102,25 @@ def test_hooks_without_preload(crowd: Callable[..., Crowd], serve: Servers, tmp_
     assert "stopped 1" in alone.log()
 
 
+def test_reload_hook_of_replacements(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """Workers that replace others serve the version of the last reload, and run its hooks."""
+    target = tmp_path / "hooked.py"
+    target.write_text(HOOKS, encoding="utf-8")
+    servers = crowd("--processes", "1", target=target)
+
+    def replaced() -> bytes:
+        old = servers.pids()
+        os.kill(old[0], signal.SIGKILL)
+        assert until(lambda: servers.pids() not in ([], old))
+        return servers.server.fetch("/").body
+
+    assert b"False; start 1 of 1" == replaced()
+
+    servers.order("reload")
+
+    assert b"False; reload 2, start 1 of 1" == replaced()
+
+
 def test_hook_that_fails(tmp_path: Path) -> None:
     """A worker whose hook raises does not serve, and shows its traceback."""
     target = tmp_path / "hooked.py"
