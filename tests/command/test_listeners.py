@@ -67,6 +67,35 @@ def test_unix(serve: Servers, application: Path, tmp_path: Path) -> None:
     assert not path.exists()
 
 
+RIGHTS = [
+    ("022", [], 0o755),
+    ("077", [], 0o700),
+    ("022", ["--socket-mode", "660"], 0o660),
+    ("077", ["--socket-mode", "0666"], 0o666),
+    ("000", ["--socket-mode", "600"], 0o600),
+]
+
+
+@pytest.mark.parametrize(("umask", "flags", "expected"), RIGHTS)
+def test_unix_rights(
+    serve: Servers, application: Path, tmp_path: Path, umask: str, flags: list[str], expected: int
+) -> None:
+    """A unix socket has the rights of `--socket-mode`, or else those that the umask leaves."""
+    path = tmp_path / "socket"
+    serve(application, "--umask", umask, *flags, bind=f"unix:{path}")
+
+    assert expected == stat.S_IMODE(path.stat().st_mode)
+
+
+def test_unix_rights_of_others(serve: Servers, application: Path, tmp_path: Path) -> None:
+    """`--socket-mode` is for `--bind` alone: who may watch, or give orders, is another question."""
+    paths = bound, admin, control = [tmp_path / name for name in ("bound", "admin", "control")]
+    flags = ["--processes", "1", "--admin", f"unix:{admin}", "--control", str(control)]
+    serve(application, *flags, "--umask", "027", "--socket-mode", "666", bind=f"unix:{bound}")
+
+    assert [0o666, 0o750, 0o600] == [stat.S_IMODE(path.stat().st_mode) for path in paths]
+
+
 def test_unix_leftover(serve: Servers, application: Path, tmp_path: Path) -> None:
     """A socket that a crashed server left behind is replaced."""
     path = tmp_path / "socket"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import grp
 import json
 import os
@@ -273,6 +274,36 @@ def test_other_user(serve: Servers, tmp_path: Path, privileged_port: int, group:
     assert "Uid:\t0\t0" in Path(f"/proc/{servers.server.process.pid}/status").read_text(encoding="ascii")
     servers.order("reload")
     assert servers.settles(1)
+
+
+def may_connect(path: Path, group: int) -> bool:
+    """Tell whether a process of the user nobody with this group alone can connect to a unix socket."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(group)
+        os.setuid(NOBODY)
+        with socket.socket(socket.AF_UNIX) as connection:
+            os._exit(1 if connection.connect_ex(str(path)) == errno.EACCES else 0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_socket_of_a_group(serve: Servers, tmp_path: Path) -> None:
+    """With rights for its group, a unix socket is for a proxy in the group of the workers, and no others."""
+    if os.geteuid() != 0:
+        return  # only root can be somebody else
+    path, group = tmp_path / "socket", grp.getgrnam("daemon").gr_gid
+    for folder in path.parents:
+        if str(folder).startswith("/tmp/"):  # noqa: S108
+            folder.chmod(folder.stat().st_mode | 0o055)
+    flags = ["--processes", "1", "--control", "off", "--user", "nobody", "--group", "daemon"]
+    flags += ["--bind", f"unix:{path}", "--socket-mode", "660"]
+    command = adyton("serve", str(APPLICATION), *flags)
+    server = serve.start(where("755", closed_folders(), command), cwd=Path("/"))
+
+    assert 200 == server.fetch("/who").status
+    assert may_connect(path, group)
+    assert not may_connect(path, grp.getgrnam("mail").gr_gid)
 
 
 def test_folder_that_is_not_for_others(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ pub struct Settings {
     pub bind: Vec<Bind>,
     pub host: String,
     pub port: u16,
+    /// Nothing: what the umask leaves.
+    pub socket_mode: Option<u32>,
     pub backlog: u32,
 
     pub interface: Interface,

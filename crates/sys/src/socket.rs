@@ -3,10 +3,11 @@
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketAddrAny, SocketAddrUnix,
@@ -38,13 +39,23 @@ pub fn listen_tcp(address: SocketAddr, backlog: u32, shared: bool) -> io::Result
     Ok(socket)
 }
 
+/// Who may connect to a unix socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The rights, as chmod(2) takes them.
+    pub mode: u32,
+    /// The group to which it is given; without one it keeps that of the process.
+    pub group: Option<u32>,
+}
+
 /// Listens on a unix socket at `path`. A socket left there by a server that is gone is replaced;
-/// one that still answers is not.
+/// one that still answers is not. Without `access` the umask says who may connect.
 ///
 /// # Errors
 ///
-/// `AddrInUse` when a server answers there or something else than a socket is there; otherwise as bind(2).
-pub fn listen_unix(path: &Path, backlog: u32) -> io::Result<OwnedFd> {
+/// `AddrInUse` when a server answers there or something else than a socket is there; otherwise as bind(2), chown(2)
+/// and chmod(2).
+pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Result<OwnedFd> {
     let address = SocketAddrUnix::new(path)?;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
     match rustix::net::bind(&socket, &address) {
@@ -54,8 +65,29 @@ pub fn listen_unix(path: &Path, backlog: u32) -> io::Result<OwnedFd> {
         }
         other => other?,
     }
+    // Until somebody listens, every connection is refused: nobody meets the rights that the umask has left.
+    if let Some(access) = access {
+        admit(path, access).map_err(|error| {
+            io::Error::new(error.kind(), format!("its group or rights cannot be set: {error}"))
+        })?;
+    }
     rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
     Ok(socket)
+}
+
+/// Sets group and rights of the socket at `path`: by a descriptor, because whoever may write in its folder could put a link
+/// there that leads elsewhere. (That fchmod(2) before bind(2) counts, too, is of no use: the umask takes from it.)
+fn admit(path: &Path, Access { mode, group }: Access) -> io::Result<()> {
+    let file = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::Socket {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something else than a socket"));
+    }
+    if let Some(group) = group {
+        rustix::fs::chownat(&file, c"", None, Some(Gid::from_raw(group)), AtFlags::EMPTY_PATH)?;
+    }
+    // fchmod(2) refuses a descriptor that was opened for its path alone.
+    let own = format!("/proc/self/fd/{}", file.as_raw_fd());
+    std::fs::set_permissions(own, std::fs::Permissions::from_mode(mode))
 }
 
 /// Removes the socket of a server that was killed: nobody listens there.

@@ -40,6 +40,11 @@ impl Identity {
         Ok(Self { name, user: user_number, group })
     }
 
+    /// Its first group.
+    pub fn group(&self) -> u32 {
+        self.group
+    }
+
     /// Gives it a file, if that is a plain one of root's that nobody else has a name for: whoever may write in its folder
     /// could have put another one there.
     ///

@@ -1,6 +1,6 @@
 //! Where the server listens.
 
-use super::{Kind, ROW, Row};
+use super::{Kind, ROW, Row, octal};
 use crate::bind::{parse_host, parse_port};
 use crate::units::Unit;
 
@@ -49,6 +49,20 @@ pub(super) const ROWS: &[Row] = &[
         detail: "Platforms that run containers say in `PORT` where they expect an answer, and they ask from \
                  outside: a port that comes from there is opened at `0.0.0.0` unless a host is given. It is \
                  not looked at when a port or an address to bind is given in any other way.",
+        ..GROUP
+    },
+    Row {
+        name: "socket-mode",
+        kind: Kind::Form {
+            shape: "OCTAL",
+            set: |settings, text| octal(text, "660").map(|bits| settings.socket_mode = Some(bits)),
+        },
+        example: "660",
+        help: "who may connect to unix sockets: chmod(1)",
+        detail: "Connecting takes the right to write. Unset, the umask decides, and the usual 022 leaves 755: only the user \
+                 who starts the server can connect. 660 lets the socket's group in, too, which with `--user` is the group \
+                 of the workers. It counts for each `unix:PATH` of `--bind`, before anybody can connect; not for `--admin` \
+                 and `--control`, nor for sockets that others have opened.",
         ..GROUP
     },
     Row {

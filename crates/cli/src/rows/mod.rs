@@ -39,6 +39,14 @@ const COUNT: usize = {
 /// What a row leaves out.
 const ROW: Row = Row::EMPTY;
 
+/// Reads the rights of files, as chmod(1) takes them.
+fn octal(text: &str, example: &str) -> Result<u32, String> {
+    match u32::from_str_radix(text, 8) {
+        Ok(bits) if bits <= 0o777 => Ok(bits),
+        _ => Err(format!("write three octal digits, as in {example}")),
+    }
+}
+
 /// Joins the groups while compiling; loops, because iterators are not `const`.
 const fn joined<const N: usize>() -> [Row; N] {
     let mut rows = [ROW; N];

@@ -1,6 +1,6 @@
 //! The supervisor and its workers.
 
-use super::{Kind, ROW, Row};
+use super::{Kind, ROW, Row, octal};
 use crate::settings::{Control, Pace, Processes, Settings};
 use crate::units::Unit;
 
@@ -170,11 +170,12 @@ pub(super) const ROWS: &[Row] = &[
         name: "umask",
         kind: Kind::Form {
             shape: "OCTAL",
-            set: |settings, text| umask(text).map(|bits| settings.umask = Some(bits)),
+            set: |settings, text| octal(text, "027").map(|bits| settings.umask = Some(bits)),
         },
         example: "027",
         help: "rights that new files do not get",
-        detail: "For the supervisor and its workers, as umask(2); unix sockets are files, too.",
+        detail: "For the supervisor and its workers, as umask(2). Unix sockets are files, too; `--socket-mode` is for \
+                 these alone.",
         ..GROUP
     },
     Row {
@@ -240,7 +241,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "127.0.0.1:9090",
         help: "where /livez, /readyz and /metrics are",
         detail: "An address as for `--bind`, with a page that shows how things stand at `/`. Nobody is asked who they \
-                 are, and nothing can be changed there.",
+                 are, and nothing can be changed there. A unix socket has the rights that the umask leaves.",
         ..GROUP
     },
 ];
@@ -259,13 +260,6 @@ const fn wait(most: u64, set: fn(&mut Settings, u64)) -> Kind {
 
 fn name(text: &str) -> Result<String, String> {
     if text.is_empty() { Err("write a name or a number".to_owned()) } else { Ok(text.to_owned()) }
-}
-
-fn umask(text: &str) -> Result<u32, String> {
-    match u32::from_str_radix(text, 8) {
-        Ok(bits) if bits <= 0o777 => Ok(bits),
-        _ => Err("write three octal digits, as in 027".to_owned()),
-    }
 }
 
 fn processes(text: &str) -> Result<Processes, String> {

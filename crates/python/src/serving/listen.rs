@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use adyton_cli::{Bind, Settings};
-use adyton_sys::socket;
+use adyton_sys::socket::{self, Access};
 
 use super::Failure;
 use crate::wsgi::Listener;
@@ -60,15 +60,23 @@ impl Listening {
     }
 }
 
-/// Opens everything that `--bind` names, once for each of `loops` loops; `shared`: there may be more later.
-pub(crate) fn open(settings: &Settings, loops: usize, shared: bool) -> Result<Vec<Vec<Listening>>, Failure> {
+/// Opens everything that `--bind` names, once for each of `loops` loops; `shared`: there may be more later. Unix sockets
+/// with rights of their own go to `group`.
+pub(crate) fn open(
+    settings: &Settings,
+    loops: usize,
+    shared: bool,
+    group: Option<u32>,
+) -> Result<Vec<Vec<Listening>>, Failure> {
+    let access = settings.socket_mode.map(|mode| Access { mode, group });
     let mut first = Vec::new();
     let refused = |bind: &Bind| {
         let bind = bind.to_string();
         move |error| Failure::system(format!("cannot listen at {bind}: {error} (setting --bind)"))
     };
     for bind in &settings.bind {
-        open_one(bind, settings.backlog, shared || loops > 1, &mut first).map_err(refused(bind))?;
+        let shared = shared || loops > 1;
+        open_one(bind, settings.backlog, shared, access, &mut first).map_err(refused(bind))?;
     }
     let mut all = Vec::new();
     for _ in 1..loops {
@@ -89,10 +97,11 @@ pub(crate) fn open_one(
     bind: &Bind,
     backlog: u32,
     shared: bool,
+    access: Option<Access>,
     all: &mut Vec<Listening>,
 ) -> std::io::Result<()> {
     match bind {
-        Bind::Unix(path) => all.push(Listening::new(socket::listen_unix(path, backlog)?)?),
+        Bind::Unix(path) => all.push(Listening::new(socket::listen_unix(path, backlog, access)?)?),
         Bind::Fd(number) => all.push(Listening::new(socket::adopt(*number)?)?),
         // A name may stand for several addresses: `localhost` is one of each kind.
         Bind::Tcp { host, port } => {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use adyton_cli::{Control, Pace, Processes, Settings};
@@ -11,8 +11,9 @@ use adyton_log::sink::Target;
 use adyton_process::grant::Grant;
 use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
 use adyton_sys::child::Program;
+use adyton_sys::socket::{self, Access};
 use adyton_sys::user::Identity;
-use adyton_sys::{process, socket, user};
+use adyton_sys::{process, user};
 use pyo3::prelude::*;
 
 use super::banner::{self, Crowd};
@@ -42,6 +43,7 @@ pub(crate) fn supervise(
         std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
     }
     let is_trial = note == Some(TRIAL);
+    let group = identity.as_ref().map(Identity::group);
     open_logs(settings, identity, is_trial || note.is_none())?;
     // One thread cannot wait for requests in two places.
     let loops = match (settings.threads, settings.processes) {
@@ -56,7 +58,7 @@ pub(crate) fn supervise(
     let note = note.map(Note::read).transpose().map_err(Failure::system)?;
     let Open { slots, first, control, admin, why } = match &note {
         Some(note) => Open::taken(note)?,
-        None => Open::fresh(settings, loops)?,
+        None => Open::fresh(settings, group, loops)?,
     };
     let _files = OwnFiles::new(settings, control.as_ref().and_then(socket::local_path));
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
@@ -126,9 +128,9 @@ struct Open {
 }
 
 impl Open {
-    fn fresh(settings: &Settings, loops: usize) -> Result<Self, Failure> {
+    fn fresh(settings: &Settings, group: Option<u32>, loops: usize) -> Result<Self, Failure> {
         let (processes, why) = processes(settings, loops);
-        let mut listening = listen::open(settings, loops * processes, true)?;
+        let mut listening = listen::open(settings, loops * processes, true, group)?;
         let first = listening[0].iter().map(Listening::again).collect::<Result<_, _>>()?;
         let mut slots = Vec::new();
         while !listening.is_empty() {
@@ -256,12 +258,9 @@ fn control(settings: &Settings) -> Result<Option<OwnedFd>, Failure> {
             folder.join(format!("{}.sock", process::id()))
         }
     };
-    let opened = socket::listen_unix(&path, ADMIN_BACKLOG);
-    let socket = opened.map_err(|error| refused("cannot listen for orders at", &path, &error))?;
-    let owner_only = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(&path, owner_only)
-        .map_err(|error| refused("cannot keep others from", &path, &error))?;
-    Ok(Some(socket))
+    let owner_only = Access { mode: 0o600, group: None };
+    let opened = socket::listen_unix(&path, ADMIN_BACKLOG, Some(owner_only));
+    opened.map(Some).map_err(|error| refused("cannot listen for orders at", &path, &error))
 }
 
 /// Removes the control sockets of servers that were killed: nobody listens there, and their processes are gone.
@@ -295,7 +294,7 @@ fn admin(settings: &Settings) -> Result<Option<OwnedFd>, Failure> {
     let wrong =
         |error: io::Error| Failure::system(format!("cannot listen at {bind}: {error} (setting --admin)"));
     let mut all = Vec::new();
-    listen::open_one(bind, ADMIN_BACKLOG, false, &mut all).map_err(wrong)?;
+    listen::open_one(bind, ADMIN_BACKLOG, false, None, &mut all).map_err(wrong)?;
     // A name may stand for several addresses: monitors need one.
     all.truncate(1);
     Ok(all.pop().map(|one| one.socket))

@@ -103,7 +103,7 @@ impl Server {
             addresses.push(socket::local_address(&tcp).unwrap().unwrap());
             let mut listeners = vec![tcp];
             let own = if home == 0 {
-                listeners.push(socket::listen_unix(&path, BACKLOG).unwrap());
+                listeners.push(socket::listen_unix(&path, BACKLOG, None).unwrap());
                 Arc::clone(&wake)
             } else {
                 Arc::new(Wake::new().unwrap())
