@@ -10,6 +10,7 @@
 mod arguments;
 pub mod bench;
 mod bind;
+mod elsewhere;
 mod help;
 mod nearest;
 mod reference;

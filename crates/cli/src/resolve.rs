@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::bind::{Bind, EVERY_ADDRESS};
+use crate::elsewhere::{self, Here};
 use crate::nearest::nearest;
 use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
@@ -264,18 +265,21 @@ fn missing_folder(name: &str, folder: &Path, base: &Path) -> Failure {
     Failure::usage(format!("{name}: there is no folder {}{hint}", folder.display()))
 }
 
-/// The sentence about a name that no row has, with the nearest that one has.
+/// The sentence about a name that no row has: what is there for it if another server has it, or else the nearest.
 pub(crate) fn unknown(source: Source, name: &str) -> Failure {
     let bare = match source {
-        Source::Variable => name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name),
-        _ => name.trim_start_matches('-'),
+        Source::Variable => name.strip_prefix(VARIABLE_PREFIX).unwrap_or(name).to_ascii_lowercase(),
+        _ => name.trim_start_matches('-').to_owned(),
     };
     let bare = bare.replace('_', "-");
-    let near = nearest(&bare, ROWS.iter().map(|row| row.name)).and_then(Row::find);
-    let hint = match near {
-        Some(row) => format!("did you mean {}?", spell(row, source)),
-        None => "adyton serve --help lists them all".to_owned(),
-    };
+    let spelled = |name| Row::find(name).map(|row| spell(row, source));
+    let elsewhere = elsewhere::find(&bare).and_then(|here| match here {
+        Here::Called(ours) => spelled(ours).map(|ours| format!("here it is {ours}")),
+        Here::Said(sentence) => Some((*sentence).to_owned()),
+    });
+    let near = || nearest(&bare, ROWS.iter().map(|row| row.name)).and_then(spelled);
+    let hint = elsewhere.or_else(|| near().map(|near| format!("did you mean {near}?")));
+    let hint = hint.as_deref().unwrap_or("adyton serve --help lists them all");
     Failure::usage(format!("{name} is not a setting; {hint}"))
 }
 

@@ -110,6 +110,33 @@ fn wrong_names_get_the_nearest_right_one() {
 }
 
 #[test]
+fn options_of_other_servers_are_known() {
+    let cases = [
+        ("--workers=4", "--workers is not a setting; here it is --processes"),
+        ("-w4", "-w is not a setting; here it is --processes"),
+        ("--timeout", "--timeout is not a setting; here it is --request-timeout"),
+        ("--http-socket", "--http-socket is not a setting; here it is --bind"),
+        (
+            "--limit-request-field_size",
+            "--limit-request-field_size is not a setting; here it is --header-field-bytes-max",
+        ),
+        ("--certfile", "--certfile is not a setting; TLS is the work of a proxy in front"),
+        ("-c", "-c is not a setting; settings are flags or ADYTON_* variables, and no file has them"),
+        ("--master", "--master is not a setting; it is always so"),
+        ("--access-logfile", "--access-logfile is not a setting; did you mean --access-log?"),
+    ];
+    for (flag, expected) in cases {
+        assert_eq!(refusal(&[flag], &[]), expected);
+    }
+    assert_eq!(
+        refusal(&[], &[("ADYTON_WORKERS", "4")]),
+        "ADYTON_WORKERS is not a setting; here it is ADYTON_PROCESSES"
+    );
+    let failure = keywords(&[("timeout", &["30"])], &[]).unwrap_err();
+    assert_eq!(failure.message, "timeout is not a setting; here it is request_timeout");
+}
+
+#[test]
 fn wrong_values_name_their_source() {
     let expected = "backlog=0: out of range, which is from 1 to 65535";
 
