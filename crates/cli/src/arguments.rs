@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use crate::bench::{self, Bench};
 use crate::help::{self, Ink};
 use crate::nearest::nearest;
+use crate::orders::{ORDERS, Order};
 use crate::reference::{bench_reference, reference};
 use crate::resolve::{Failure, Given, Source, resolve, unknown};
 use crate::row::{Kind, Row};
@@ -44,7 +45,7 @@ pub enum Command {
 /// What a server that runs is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// Which order: one of [`ORDERS`].
+    /// Which order: the name of one of `ORDERS`.
     pub order: &'static str,
     /// What it is about: a level of the log, or how the workers change.
     pub about: Option<String>,
@@ -53,17 +54,6 @@ pub struct Client {
     /// As JSON, for programs.
     pub json: bool,
 }
-
-/// The orders that a server takes on its control socket: each with what it is about, and its help.
-pub(crate) const ORDERS: [(&str, &str, &str); 7] = [
-    ("status", "", "how the server and its workers stand"),
-    ("top", "", "the same, live, on a terminal"),
-    ("reload", "", "new workers in the place of all, without losing a request"),
-    ("stop", "[fast]", "finish what runs, and end; fast: at once"),
-    ("workers", "more|fewer", "one worker more, or one less"),
-    ("log-level", "LEVEL", "log from debug, info, warning or error on"),
-    ("dump", "", "where every thread of every worker is in Python"),
-];
 
 /// Reads the command line, without the program's name, and the environment.
 ///
@@ -90,8 +80,8 @@ pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> 
         }
         "reference" => Ok(Command::Done(reference())),
         "-V" | "--version" => Ok(Command::Done(format!("adyton {VERSION}\n"))),
-        other => match ORDERS.iter().find(|(order, ..)| *order == other) {
-            Some((order, about, _)) => client(order, about, rest),
+        other => match Order::find(other) {
+            Some(order) => client(order, rest, ink),
             None => Err(unknown_command(other)),
         },
     }
@@ -121,15 +111,14 @@ fn inner(
 }
 
 /// `adyton status --control PATH --json` and its like.
-fn client(order: &'static str, about: &str, args: &[String]) -> Result<Command, Failure> {
-    let usage =
-        format!("adyton {order}{}{about} [--control PATH] [--json]", if about.is_empty() { "" } else { " " });
-    let wrong = |what: String| Failure::usage(format!("{what}; the command is: {usage}"));
-    let mut client = Client { order, about: None, control: None, json: false };
+fn client(order: &'static Order, args: &[String], ink: Ink) -> Result<Command, Failure> {
+    let wrong = |what: String| Failure::usage(format!("{what}; the command is: {}", order.usage()));
+    let Order { name, about, .. } = *order;
+    let mut client = Client { order: name, about: None, control: None, json: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "-h" | "--help" => return Ok(Command::Done(format!("Usage: {usage}\n"))),
+            "-h" | "--help" => return Ok(Command::Done(help::order(order, ink))),
             "--json" => client.json = true,
             "--control" => {
                 let path =
@@ -145,7 +134,7 @@ fn client(order: &'static str, about: &str, args: &[String]) -> Result<Command, 
             },
         }
     }
-    let known: &[&str] = match order {
+    let known: &[&str] = match name {
         "stop" => &["fast"],
         "workers" => &["more", "fewer"],
         "log-level" => &["debug", "info", "warning", "error"],
@@ -154,7 +143,7 @@ fn client(order: &'static str, about: &str, args: &[String]) -> Result<Command, 
     match client.about.as_deref() {
         Some(about) if !known.contains(&about) => Err(wrong(format!("{about} is not understood"))),
         None if !about.is_empty() && !about.starts_with('[') => {
-            Err(wrong(format!("{order} needs to know more")))
+            Err(wrong(format!("{name} needs to know more")))
         }
         _ => Ok(Command::Client(client)),
     }
@@ -325,13 +314,20 @@ fn plain(error: &clap::Error) -> String {
 
 fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
     let text = match topic {
-        None => help::overview(ink),
+        None | Some("help" | "reference") => help::overview(ink),
         Some("serve") => help::long("serve", ink),
         Some("check") => help::long("check", ink),
         Some("bench") => help::bench_long(ink),
-        Some(setting) => match Row::find(setting.trim_start_matches('-')) {
-            Some(row) => help::one(row, ink),
-            None => return Err(unknown(Source::Flag, setting)),
+        Some("compare") => return Ok(Command::Compare(vec!["--help".to_owned()])),
+        Some("tune") => return Ok(Command::Tune(vec!["--help".to_owned()])),
+        Some(topic) => match (Order::find(topic), Row::find(topic.trim_start_matches('-'))) {
+            // Some are both: adyton reload, and --reload.
+            (Some(order), Some(row)) => {
+                format!("{}\n{}", help::order(order, ink), help::one(row, ink))
+            }
+            (Some(order), None) => help::order(order, ink),
+            (None, Some(row)) => help::one(row, ink),
+            (None, None) => return Err(unknown(Source::Flag, topic)),
         },
     };
     Ok(Command::Done(text))
@@ -339,7 +335,7 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
 
 fn unknown_command(wrong: &str) -> Failure {
     let own = ["serve", "check", "bench", "compare", "tune", "help", "reference", "--version", "--help"];
-    let near = nearest(wrong, own.into_iter().chain(ORDERS.iter().map(|(order, ..)| *order)));
+    let near = nearest(wrong, own.into_iter().chain(ORDERS.iter().map(|order| order.name)));
     let hint = match near {
         Some(command) => format!("adyton {command}"),
         None => format!("adyton serve {wrong}"),

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::arguments::ORDERS;
 use crate::bench;
+use crate::orders::{ORDERS, Order};
 use crate::row::Row;
 use crate::rows::ROWS;
 
@@ -33,7 +33,7 @@ pub(crate) fn overview(ink: Ink) -> String {
         ("bench URL [OPTIONS]", "load a server, check every answer, and measure"),
         ("compare [SCENARIO]", "start every peer that is installed, and measure side by side"),
         ("tune TARGET", "find how many processes and threads an application wants"),
-        ("help [serve|bench|SETTING]", "the long help, or that of one setting"),
+        ("help [COMMAND|SETTING]", "the long help of a command, or that of one setting"),
         ("reference [bench]", "print the reference of all settings, in Markdown"),
         ("--version", "print the version"),
     ];
@@ -42,8 +42,8 @@ pub(crate) fn overview(ink: Ink) -> String {
         let _ = writeln!(out, "  adyton {command:<27} {text}");
     }
     let _ = writeln!(out, "\n{}", ink.bold("A server that runs"));
-    for (order, about, text) in ORDERS {
-        let _ = writeln!(out, "  adyton {:<27} {text}", format!("{order} {about}").trim_end());
+    for Order { name, about, help, .. } in ORDERS {
+        let _ = writeln!(out, "  adyton {:<27} {help}", format!("{name} {about}").trim_end());
     }
     let _ = writeln!(out, "\n{}", ink.bold("Targets"));
     for (target, text) in TARGETS {
@@ -114,6 +114,19 @@ pub(crate) fn one(row: &Row, ink: Ink) -> String {
     entry(row, Some(row.variable()), ink)
 }
 
+/// What `adyton help status` and `adyton status --help` print, and so of each order.
+pub(crate) fn order(order: &Order, ink: Ink) -> String {
+    let mut out = format!("{} {}\n\n", ink.bold("Usage:"), order.usage());
+    for line in wrapped(&format!("{} {}", sentence(order.help), order.detail), LINE_CHARS_MAX - 2) {
+        let _ = writeln!(out, "  {line}");
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("Options"));
+    for (option, text) in ORDER_OPTIONS {
+        let _ = writeln!(out, "  {option:<15} {text}");
+    }
+    out + &format!("\n{} {}\n", ink.bold("Example:"), order.example)
+}
+
 /// The whole text of a row, with the variable that it has.
 fn entry<S>(row: &Row<S>, variable: Option<String>, ink: Ink) -> String {
     let mut out = format!("  {}\n", flags(row, ink));
@@ -127,6 +140,11 @@ fn entry<S>(row: &Row<S>, variable: Option<String>, ink: Ink) -> String {
     say(&facts(row, variable));
     out
 }
+
+const ORDER_OPTIONS: [(&str, &str); 2] = [
+    ("--control PATH", "the server's control socket; needed if several run"),
+    ("--json", "the whole answer as JSON, for programs"),
+];
 
 const URLS: [(&str, &str); 4] = [
     ("http://HOST:PORT/PATH?QUERY", "a server over TCP"),

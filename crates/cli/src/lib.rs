@@ -13,6 +13,7 @@ mod bind;
 mod elsewhere;
 mod help;
 mod nearest;
+mod orders;
 mod reference;
 mod resolve;
 mod row;

@@ -12,7 +12,7 @@ mod common;
 use std::path::Path;
 
 use adyton_cli::{Command, ROWS, parse, reference};
-use common::printed;
+use common::{printed, run};
 
 #[test]
 fn every_row_is_in_every_help() {
@@ -58,6 +58,31 @@ fn one_setting_can_be_asked_about() {
     assert!(text.starts_with(expected), "{text}");
     assert!(text.ends_with("      Default 2s, from 0 to 24h; variable ADYTON_LINGER_TIMEOUT.\n"), "{text}");
     assert_eq!(text, printed(&["help", "--linger-timeout"]));
+}
+
+#[test]
+fn each_order_is_explained() {
+    for order in ["status", "top", "reload", "stop", "workers", "log-level", "dump"] {
+        let text = printed(&[order, "--help"]);
+
+        assert!(text.starts_with(&format!("Usage: adyton {order} ")), "{text}");
+        assert!(text.contains("  --control PATH  the server's control socket"), "{text}");
+        let example = text.lines().last().unwrap();
+        assert!(example.starts_with("Example: ") && example.contains(&format!("adyton {order}")), "{text}");
+        assert!(text.lines().count() > 8 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(text, printed(&[order, "-h"]));
+        let setting = ["reload", "log-level"].contains(&order).then(|| format!("--{order}"));
+        let both = setting.map(|setting| format!("{text}\n{}", printed(&["help", &setting])));
+        assert_eq!(both.unwrap_or(text), printed(&["help", order]));
+    }
+}
+
+#[test]
+fn what_python_does_explains_itself() {
+    let helps = |words: &Vec<String>| words == &["--help"];
+
+    assert!(matches!(run(&["help", "compare"], &[]), Ok(Command::Compare(words)) if helps(&words)));
+    assert!(matches!(run(&["help", "tune"], &[]), Ok(Command::Tune(words)) if helps(&words)));
 }
 
 #[test]
