@@ -182,11 +182,14 @@ def without_other_commands(text: str) -> str:
     """Leave out lines of shell that run something else, and what other servers call their settings."""
     others = ("make ", "pip ", "python ", "cargo ", ".venv/")
     lines = [line for line in text.splitlines() if not line.startswith(others)]
-    compares = False
+    ours = 0
     for at, line in enumerate(lines):
-        compares = line.startswith("| Adyton | ") or (compares and line.startswith("|"))
-        if compares:
-            lines[at] = line.split("|")[1]
+        if not line.startswith("|"):
+            ours = 0
+        elif line.startswith(("| Adyton | ", "| there | Adyton |")):
+            ours = line.split("|").index(" Adyton ")
+        if ours:
+            lines[at] = line.split("|")[ours]
     return "\n".join(lines)
 
 

@@ -61,6 +61,23 @@ def test_variables(site: Server) -> None:
     assert {"wsgi.input", "wsgi.errors", "wsgi.file_wrapper", "adyton.version"} <= told.keys()
 
 
+def test_proxies_are_not_believed(plain: Server) -> None:
+    """What a proxy says of its client is there to be read, and changes nothing else."""
+    fields = [("X-Forwarded-For", "1.2.3.4"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "other")]
+    told = environ(plain, fields=[*fields, ("Script-Name", "/prefix")])
+    expected = {
+        "HTTP_X_FORWARDED_FOR": "1.2.3.4",
+        "HTTP_X_FORWARDED_PROTO": "https",
+        "REMOTE_ADDR": "127.0.0.1",
+        "wsgi.url_scheme": "http",
+        "HTTP_HOST": "localhost",
+        "SCRIPT_NAME": "",
+        "PATH_INFO": "/environ",
+    }
+
+    assert expected == {name: told.get(name) for name in expected}
+
+
 def test_no_more_than_that(plain: Server) -> None:
     """Nothing of the process's environment is in it, nor what was not sent."""
     told = environ(plain)
