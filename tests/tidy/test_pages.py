@@ -91,6 +91,7 @@ def test_help_has_every_command() -> None:
         assert adyton("help", command) == adyton(command, "--help")
     for order in orders:
         assert adyton(order, "--help").startswith(f"Usage: adyton {order}")
+        assert adyton("help", order).startswith(adyton(order, "--help"))
 
 
 def test_rows_tell_every_spelling() -> None:
@@ -102,6 +103,20 @@ def test_rows_tell_every_spelling() -> None:
             wrong.append(flag)
 
     assert [] == wrong
+
+
+def test_limits_are_all_told() -> None:
+    """The table of limits has each setting that bounds what clients can make large or slow."""
+    parts = re.split(r"^## (.*)$", adyton("reference"), flags=re.MULTILINE)
+    groups = dict(zip(parts[1::2], parts[2::2], strict=True))
+    of_clients = ("Threads and overload", "Requests and answers", "Connections", "Timeouts")
+    rows = [reference_rows(groups[group]) for group in of_clients]
+    bounds = {flag for flag in set().union(*rows) if re.search(r"-(max|min|grace|limit|timeout)$", flag)}
+    page = (ROOT / "docs/limits.md").read_text()
+    table = "".join(line for line in page.splitlines() if line.startswith("|"))
+
+    assert len(bounds) > 20
+    assert [] == sorted(bounds - set(FLAG.findall(table)))
 
 
 def test_missing_links_are_found() -> None:
