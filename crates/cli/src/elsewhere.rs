@@ -86,7 +86,7 @@ const OPTIONS: &[(&[&str], Here)] = &[
     (&["lazy-apps", "lazy"], Said("it is always so, but with --preload")),
     (
         &["mount", "manage-script-name", "mount-point", "root-path"],
-        Said("the application is at /; another prefix is for a proxy, or for its own routes"),
+        Said("the application is at /, and another prefix is for a proxy or its own routes"),
     ),
 ];
 
