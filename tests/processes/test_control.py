@@ -55,6 +55,14 @@ def test_status(crowd: Callable[..., Crowd]) -> None:
     assert "workers that have ended: 1 killed, 2 told" in table
 
 
+def test_threads_from_the_start(crowd: Callable[..., Crowd]) -> None:
+    """Workers that nobody has asked anything yet have the threads that they have."""
+    servers = crowd("--processes", "2", "--threads", "4")
+    assert servers.settles(2)
+
+    assert all(4 <= worker["threads"] <= 8 for worker in servers.status()["workers"])
+
+
 @pytest.mark.parametrize("page", ["deadlock", "hold"])
 def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
     """The stacks of all threads of all workers, with what hangs in them, even if it keeps the interpreter."""

@@ -33,8 +33,9 @@ pub(crate) struct Seen {
     pub(crate) workers: usize,
     /// Requests that wait for a thread, in all of them.
     pub(crate) queued: u64,
-    /// Threads inside slow calls, in all of them, and how many there may be in each.
+    /// Threads inside slow calls, in all of them.
     pub(crate) busy: u64,
+    /// Threads, in all of them.
     pub(crate) threads: u64,
     /// CPU time of all workers since the last look, in milliseconds.
     pub(crate) cpu_ms: u64,
@@ -74,18 +75,17 @@ impl Demand {
     }
 }
 
-/// Whether one worker less would have had the time and the threads for all that was done.
+/// Whether one worker less would have had the time and the threads for all that was done, and half of both to spare.
 fn could_do_with_less(seen: Seen) -> bool {
-    let others = seen.workers.saturating_sub(1) as u64;
-    let per_worker = seen.threads / (seen.workers.max(1) as u64);
+    let (workers, others) = (seen.workers as u64, seen.workers.saturating_sub(1) as u64);
     seen.queued == 0
         && seen.cpu_ms * 1000 < others * BUSY_THOUSANDTHS * seen.elapsed_ms
-        && seen.busy * 2 < others * per_worker
+        && seen.busy * 2 * workers < others * seen.threads
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bounds, Demand, LOOKS_TO_GROW, LOOKS_TO_SETTLE, LOOKS_TO_SHRINK, Seen};
+    use super::{Bounds, Demand, LOOKS_TO_GROW, LOOKS_TO_SETTLE, LOOKS_TO_SHRINK, Seen, could_do_with_less};
 
     const BOUNDS: Bounds = Bounds { least: 1, most: 3 };
     const CALM: Seen = Seen { workers: 2, queued: 0, busy: 0, threads: 32, cpu_ms: 10, elapsed_ms: 1_000 };
@@ -113,6 +113,24 @@ mod tests {
         assert!(changes(Seen { workers: 1, threads: 16, ..CALM }, 200).is_empty());
         assert!(changes(Seen { cpu_ms: 900, ..CALM }, 200).is_empty(), "they compute");
         assert!(changes(Seen { busy: 12, ..CALM }, 200).is_empty(), "they wait, in many threads");
+    }
+
+    /// Among many workers, those that never had a request are too many, and no busy one hides them.
+    #[test]
+    fn many() {
+        let of = |workers: usize| Seen { workers, threads: 18 * workers as u64, ..CALM };
+        let fewest = |busy: u64, cpu_ms: u64| {
+            let enough = |workers: &usize| !could_do_with_less(Seen { busy, cpu_ms, ..of(*workers) });
+            (1..=20).rev().find(enough)
+        };
+
+        assert_eq!(Some(1), fewest(0, 0), "nobody was ever asked anything");
+        assert_eq!(Some(2), fewest(16, 0), "one has all the threads of its application inside");
+        assert_eq!(Some(3), fewest(1, 1_000), "one computes");
+        assert!(
+            could_do_with_less(Seen { threads: 18, ..of(20) }),
+            "of the others it is not known yet how many threads they have"
+        );
     }
 
     /// A moment's calm begins the count anew.

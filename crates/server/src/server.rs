@@ -384,7 +384,10 @@ impl Server {
             shared.crew.offer(Box::new(Loop::new(parts, home, Arc::clone(&shared))?));
         }
         let watch = if watched { Some(watch::start(&shared, loops)?) } else { None };
-        Ok(Self { shared, loops, watch: Mutex::new(watch) })
+        let server = Self { shared, loops, watch: Mutex::new(watch) };
+        // Whoever reads the board need not wait for a first request.
+        server.shared.tally.set(Cell::Threads, server.threads() as u64);
+        Ok(server)
     }
 
     /// Threads that have to call [`Server::work`]. With one thread for the application, the first of them enters it
