@@ -238,6 +238,18 @@ def test_own_program_keeps_bounds(crowd: Callable[..., Crowd]) -> None:
     assert servers.settles(2)
 
 
+def test_own_program_keeps_deaths(crowd: Callable[..., Crowd]) -> None:
+    """Why workers have ended is known after the program was replaced, too."""
+    servers = crowd("--processes", "1", "--max-requests", "5")
+    for _ in range(6):
+        servers.who()
+    assert until(lambda: {"limit": 1} == servers.status()["deaths"])
+    servers.server.signal(signal.SIGUSR2)
+    servers.server.wait_for_log("the supervisor is version")
+
+    assert {"limit": 1} == servers.status()["deaths"]
+
+
 def test_own_program_may_grow_again(crowd: Callable[..., Crowd]) -> None:
     """A number that was low when the program was replaced is not the most that there may be."""
     servers = crowd("--processes", "2", "--min-processes", "1", "--threads", "2")

@@ -463,7 +463,20 @@ def test_limits(crowd: Callable[..., Crowd], flags: list[str], page: str, count:
         servers.server.wait_for_log(f"worker 1 is replaced: {why}")
 
         assert until(lambda: bool(servers.pids()) and before != servers.pids())
+        assert until(lambda: "limit" in servers.status()["deaths"])
     assert [] == load.failures
+    assert {"limit"} == set(servers.status()["deaths"])
+
+
+def test_cause_of_a_stuck_request(crowd: Callable[..., Crowd]) -> None:
+    """A worker that was replaced because a request in it does not end has not ended for a reload."""
+    servers = crowd("--processes", "1", "--request-timeout", "1s", "--graceful-timeout", "1s")
+    with servers.server.connect(lint_answers=False) as connection:
+        connection.send(request("/deadlock"))
+        servers.server.wait_for_log("worker 1 is replaced: a request in it does not end")
+
+        assert until(lambda: {"limit": 1} == servers.status()["deaths"])
+    assert servers.settles(1)
 
 
 def test_memory_limit(crowd: Callable[..., Crowd]) -> None:

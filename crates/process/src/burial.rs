@@ -5,7 +5,7 @@ use adyton_server::share;
 use adyton_sys::child::Exit;
 use serde_json::json;
 
-use crate::cause::{Cause, Known, NOT_LOADED, cause};
+use crate::cause::{Cause, Known, NOT_LOADED, Reason, SIGKILL, cause};
 use crate::message::FromWorker;
 use crate::prototype::PROTOTYPE_PAUSE_MS;
 use crate::slot::{Slot, Staff, backoff_ms};
@@ -45,7 +45,7 @@ impl Supervisor {
         let slot = &mut self.slots[at];
         let known = Known {
             served: worker.serving_ms.is_some(),
-            told: worker.told.as_deref(),
+            told: worker.told.as_ref(),
             hurried: worker.hurried,
             doomed: worker.doomed.as_deref(),
             memory_was_short,
@@ -54,7 +54,7 @@ impl Supervisor {
         let (cause, words) = cause(exit, &known);
         // One that does not start at all says why, and its own words are enough.
         let is_said = self.proven == 0 && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
-        let is_well = cause == Cause::Told && !has_failed(exit) || is_said;
+        let is_well = matches!(cause, Cause::Told | Cause::Limit) && !has_failed(exit) || is_said;
         let message = if is_well { &messages::WORKER_ENDED } else { &messages::WORKER_DIED };
         log::write(message, format_args!("worker {} ({}) {words}", slot.number, worker.process()));
         *self.deaths.entry(cause).or_default() += 1;
@@ -84,9 +84,10 @@ impl Supervisor {
             let wait_ms =
                 if prototype.is_ready { 0 } else { backoff_ms(PROTOTYPE_PAUSE_MS, self.prototype_failures) };
             self.prototype_not_before_ms = now_ms + wait_ms;
+            let unneeded = Reason::other("it is no longer needed");
             let known = Known {
                 served: prototype.is_ready,
-                told: (prototype.generation != self.generation).then_some("it is no longer needed"),
+                told: (prototype.generation != self.generation).then_some(&unneeded),
                 hurried: true,
                 doomed: prototype.is_doomed.then_some("was not ready in time, or has not forked in time"),
                 memory_was_short: self.oom_kills.explain(exit),
@@ -198,7 +199,11 @@ impl Supervisor {
     }
 }
 
-/// Whether it says itself that something went wrong.
+/// Whether it says itself that something went wrong, or some signal but ours has ended it.
 fn has_failed(exit: Option<Exit>) -> bool {
-    matches!(exit, Some(Exit::Status(status)) if status != 0)
+    match exit {
+        Some(Exit::Status(status)) => status != 0,
+        Some(Exit::Signal(number)) => number != SIGKILL,
+        None => false,
+    }
 }

@@ -1,12 +1,15 @@
 //! Why a worker has ended.
 
 use adyton_sys::child::{Exit, signal_name};
+use serde::{Deserialize, Serialize};
 
 /// Why a worker has ended, as metrics count it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
     /// It was told to, and did.
     Told,
+    /// It had reached a limit of its own, or a request in it does not end: it was told to for that, and did.
+    Limit,
     /// It was told to, and did not.
     Overdue,
     /// It could not load the application, or open what it needs.
@@ -22,8 +25,9 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Told,
+        Self::Limit,
         Self::Overdue,
         Self::NotStarted,
         Self::Left,
@@ -41,6 +45,7 @@ impl Cause {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Told => "told",
+            Self::Limit => "limit",
             Self::Overdue => "overdue",
             Self::NotStarted => "not_started",
             Self::Left => "left",
@@ -51,13 +56,48 @@ impl Cause {
     }
 }
 
+/// Why a worker is told to end. In a note for another program, what is no limit is nothing but its words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Reason {
+    /// It has reached one of its limits.
+    Limit {
+        /// Which, in words.
+        limit: String,
+    },
+    /// Somebody wants that, or another worker serves in its place.
+    Other(String),
+}
+
+impl Reason {
+    /// A reason that is no limit.
+    pub(crate) fn other(words: &str) -> Self {
+        Self::Other(words.to_owned())
+    }
+
+    /// In words.
+    pub(crate) fn words(&self) -> &str {
+        match self {
+            Self::Limit { limit: words } | Self::Other(words) => words,
+        }
+    }
+
+    /// The cause of the end of a worker that did as it was told.
+    fn cause(&self) -> Cause {
+        match self {
+            Self::Limit { .. } => Cause::Limit,
+            Self::Other(_) => Cause::Told,
+        }
+    }
+}
+
 /// What was known of a worker when it ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Known<'k> {
     /// It had served.
     pub(crate) served: bool,
     /// Why it was told to end.
-    pub(crate) told: Option<&'k str>,
+    pub(crate) told: Option<&'k Reason>,
     /// It was told so in a hurry that ends with SIGKILL.
     pub(crate) hurried: bool,
     /// Why it was killed by us.
@@ -82,12 +122,13 @@ pub(crate) fn cause(exit: Option<Exit>, known: &Known<'_>) -> (Cause, String) {
     let Some(exit) = exit else { return unseen(known) };
     match (exit, known.doomed, known.told) {
         (_, Some(why), _) => (Cause::Overdue, format!("was killed: it {why}")),
-        (Exit::Status(0), None, Some(why)) => (Cause::Told, format!("has ended: {why}")),
-        (Exit::Status(status), None, Some(why)) => {
-            (Cause::Told, format!("has ended with status {status}, whose reason stands above: {why}"))
-        }
+        (Exit::Status(0), None, Some(why)) => (why.cause(), format!("has ended: {}", why.words())),
+        (Exit::Status(status), None, Some(why)) => (
+            why.cause(),
+            format!("has ended with status {status}, whose reason stands above: {}", why.words()),
+        ),
         (Exit::Signal(SIGKILL), None, Some(why)) if known.hurried => {
-            (Cause::Told, format!("was ended: {why}"))
+            (why.cause(), format!("was ended: {}", why.words()))
         }
         (Exit::Status(NOT_LOADED), None, _) if !known.served => {
             (Cause::NotStarted, "could not load the application; the reason stands above".to_owned())
@@ -107,7 +148,7 @@ pub(crate) fn cause(exit: Option<Exit>, known: &Known<'_>) -> (Cause, String) {
 fn unseen(known: &Known<'_>) -> (Cause, String) {
     match (known.doomed, known.told) {
         (Some(why), _) => (Cause::Overdue, format!("was killed: it {why}")),
-        (None, Some(why)) => (Cause::Told, format!("was ended: {why}")),
+        (None, Some(why)) => (why.cause(), format!("was ended: {}", why.words())),
         (None, None) => (Cause::NotStarted, "did not start: it was not even forked".to_owned()),
     }
 }
@@ -119,7 +160,7 @@ fn by_signal(name: &str, known: &Known<'_>) -> (Cause, String) {
             format!("was killed by the kernel because memory was short; it had {mib} MiB when last seen");
         (Cause::OutOfMemory, how)
     } else if name == "SIGXCPU" {
-        (Cause::Killed, "has used all the CPU time that its limit allows (SIGXCPU)".to_owned())
+        (Cause::Limit, "has used all the CPU time that its limit allows (SIGXCPU)".to_owned())
     } else if FAULTS.contains(&name) {
         (Cause::Crashed, format!("crashed with {name}; where Python was stands above"))
     } else {
@@ -131,7 +172,7 @@ fn by_signal(name: &str, known: &Known<'_>) -> (Cause, String) {
 mod tests {
     use adyton_sys::child::Exit;
 
-    use super::{Cause, Known, cause};
+    use super::{Cause, Known, Reason, cause};
 
     const SERVED: Known<'static> = Known {
         served: true,
@@ -146,7 +187,11 @@ mod tests {
     #[test]
     fn causes() {
         let starting = Known { served: false, ..SERVED };
-        let told = Known { told: Some("replaced"), ..SERVED };
+        let (reload, limit) =
+            (Reason::other("replaced"), Reason::Limit { limit: "it has answered 9".to_owned() });
+        let told = Known { told: Some(&reload), ..SERVED };
+        let limited = Known { told: Some(&limit), ..SERVED };
+        let limited_and_hung = Known { doomed: Some("hung"), ..limited.clone() };
         let hurried = Known { hurried: true, ..told.clone() };
         let doomed = Known { doomed: Some("hung"), ..SERVED };
         let short = Known { memory_was_short: true, ..SERVED };
@@ -155,6 +200,10 @@ mod tests {
             (Exit::Status(1), &told, Cause::Told, "with status 1"),
             (Exit::Signal(9), &hurried, Cause::Told, "was ended: replaced"),
             (Exit::Signal(9), &told, Cause::Killed, "from outside"),
+            (Exit::Status(0), &limited, Cause::Limit, "it has answered 9"),
+            (Exit::Status(1), &limited, Cause::Limit, "with status 1"),
+            (Exit::Signal(11), &limited, Cause::Crashed, "SIGSEGV"),
+            (Exit::Signal(6), &limited_and_hung, Cause::Overdue, "it hung"),
             (Exit::Signal(6), &doomed, Cause::Overdue, "it hung"),
             (Exit::Status(3), &starting, Cause::NotStarted, "application"),
             (Exit::Status(1), &starting, Cause::NotStarted, "status 1"),
@@ -163,7 +212,7 @@ mod tests {
             (Exit::Signal(11), &SERVED, Cause::Crashed, "SIGSEGV"),
             (Exit::Signal(9), &short, Cause::OutOfMemory, "5 MiB"),
             (Exit::Signal(9), &SERVED, Cause::Killed, "SIGKILL from outside"),
-            (Exit::Signal(24), &SERVED, Cause::Killed, "CPU time"),
+            (Exit::Signal(24), &SERVED, Cause::Limit, "CPU time"),
         ] {
             let (found, words) = cause(Some(exit), known);
 
@@ -176,7 +225,8 @@ mod tests {
     #[test]
     fn unseen() {
         let starting = Known { served: false, ..SERVED };
-        let told = Known { told: Some("the server stops"), ..starting.clone() };
+        let stop = Reason::other("the server stops");
+        let told = Known { told: Some(&stop), ..starting.clone() };
         let doomed = Known { doomed: Some("hung"), ..told.clone() };
         for (known, expected) in
             [(&starting, Cause::NotStarted), (&told, Cause::Told), (&doomed, Cause::Overdue)]

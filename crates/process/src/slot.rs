@@ -8,6 +8,7 @@ use adyton_server::tally::{Cell, Tally};
 use adyton_sys::child::{self, Kick};
 use adyton_sys::socket;
 
+use crate::cause::Reason;
 use crate::message::{Channel, ToWorker};
 use crate::plan::{Limits, Sockets};
 use crate::usage;
@@ -61,9 +62,9 @@ pub(crate) struct Staff {
     /// Until when it has to be done with what its state is about.
     pub(crate) due_ms: Option<u64>,
     /// Why it is to be replaced.
-    pub(crate) replace: Option<String>,
+    pub(crate) replace: Option<Reason>,
     /// Why it was told to drain.
-    pub(crate) told: Option<String>,
+    pub(crate) told: Option<Reason>,
     /// It was told to close what idles.
     pub(crate) hurried: bool,
     /// Why it was killed.
@@ -94,7 +95,7 @@ impl Staff {
     }
 
     /// Tells a worker to take nothing more, finish, and end.
-    pub(crate) fn drain(&mut self, why: &str, ending: Ending, graceful_ms: u64, now_ms: u64) {
+    pub(crate) fn drain(&mut self, why: Reason, ending: Ending, graceful_ms: u64, now_ms: u64) {
         let Ending { is_patient, takes_queue } = ending;
         let order = ToWorker::Drain { is_patient, takes_queue };
         if matches!(self.state, State::Draining | State::Doomed) {
@@ -105,7 +106,7 @@ impl Staff {
             return;
         }
         self.hurried = !is_patient;
-        (self.state, self.told) = (State::Draining, Some(why.to_owned()));
+        (self.state, self.told) = (State::Draining, Some(why));
         self.due_ms = Some(now_ms + graceful_ms + ENDING_MS);
         if self.channel.send(&order).is_err() {
             self.kick(Kick::Terminate);
@@ -113,8 +114,8 @@ impl Staff {
     }
 
     /// Ends a worker that starts, and has nothing to finish; or one that has to go at once.
-    pub(crate) fn abandon(&mut self, why: &str) {
-        self.told.get_or_insert_with(|| why.to_owned());
+    pub(crate) fn abandon(&mut self, why: Reason) {
+        self.told.get_or_insert(why);
         self.hurried = true;
         self.kick(Kick::Kill);
     }
@@ -141,11 +142,11 @@ impl Staff {
     }
 
     /// Why a worker has to be replaced; nothing if it may go on.
-    pub(crate) fn past_limit(&self, limits: &Limits, now_ms: u64) -> Option<String> {
+    pub(crate) fn past_limit(&self, limits: &Limits, now_ms: u64) -> Option<Reason> {
         let past = |number: u64, most: u64| most > 0 && number >= most;
         let served_ms = self.serving_ms.map_or(0, |since_ms| now_ms.saturating_sub(since_ms));
         let requests = self.tally.sample().answers();
-        if self.tally.get(Cell::Stuck) > 0 {
+        let limit = if self.tally.get(Cell::Stuck) > 0 {
             Some("a request in it does not end".to_owned())
         } else if past(requests, self.requests_max) {
             Some(format!("it has answered {requests} requests"))
@@ -157,7 +158,8 @@ impl Staff {
             Some(format!("it has used {} s of CPU time", limits.cpu_max_ms / 1000))
         } else {
             None
-        }
+        };
+        limit.map(|limit| Reason::Limit { limit })
     }
 }
 

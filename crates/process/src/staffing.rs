@@ -8,6 +8,7 @@ use adyton_server::share;
 use adyton_server::tally::Cell;
 use adyton_sys::socket;
 
+use crate::cause::Reason;
 use crate::demand::Seen;
 use crate::plan::Sockets;
 use crate::slot::{Slot, State, UNHURRIED};
@@ -130,7 +131,8 @@ impl Supervisor {
         for slot in &mut self.slots {
             if slot.retires_ms.is_some_and(|at_ms| at_ms <= now_ms) {
                 for worker in &mut slot.workers {
-                    worker.drain("there are to be fewer workers", UNHURRIED, graceful_ms, now_ms);
+                    let why = Reason::other("there are to be fewer workers");
+                    worker.drain(why, UNHURRIED, graceful_ms, now_ms);
                 }
             }
         }

@@ -17,7 +17,7 @@ use adyton_sys::clock;
 use serde::{Deserialize, Serialize};
 
 use crate::admin::AdminServers;
-use crate::cause::Cause;
+use crate::cause::{Cause, Reason};
 use crate::demand::Bounds;
 use crate::message::Channel;
 use crate::plan::Sockets;
@@ -117,8 +117,8 @@ struct NotedWorker {
     started_ms: u64,
     serving_ms: Option<u64>,
     due_ms: Option<u64>,
-    replace: Option<String>,
-    told: Option<String>,
+    replace: Option<Reason>,
+    told: Option<Reason>,
     hurried: bool,
     requests_max: u64,
     lifetime_max_ms: u64,
@@ -207,7 +207,7 @@ impl NotedWorker {
     /// Takes a worker over. What one counts on a board of another version cannot be read: it is replaced.
     fn take(&self, is_readable: bool) -> io::Result<Staff> {
         let board = child::inherit(self.board)?;
-        let other_version = || "the supervisor is of another version".to_owned();
+        let other_version = || Reason::other("the supervisor is of another version");
         Ok(Staff {
             pid: self.pid,
             midwife: None,
@@ -406,6 +406,7 @@ mod tests {
     use adyton_sys::socket;
 
     use super::NotedWorker;
+    use crate::cause::Reason;
 
     fn noted(board: &Board) -> io::Result<(NotedWorker, OwnedFd)> {
         let (ours, theirs) = socket::pair()?;
@@ -435,7 +436,26 @@ mod tests {
         let (other, _line) = noted(&Board::new(3)?)?;
 
         assert_eq!(None, same.take(true)?.replace);
-        assert_eq!(Some("the supervisor is of another version"), other.take(false)?.replace.as_deref());
+        assert_eq!(Some(Reason::other("the supervisor is of another version")), other.take(false)?.replace);
+        Ok(())
+    }
+
+    /// Why a worker is to end is known afterwards, too; earlier programs have written the words alone.
+    #[test]
+    fn reasons() -> io::Result<()> {
+        let (mut worker, _line) = noted(Tally::new()?.board())?;
+        worker.replace = Some(Reason::Limit { limit: "it has answered 9 requests".to_owned() });
+        worker.told = worker.replace.clone();
+        let mut written = serde_json::to_value(&worker)?;
+
+        assert_eq!(worker.told, serde_json::from_value::<NotedWorker>(written.clone())?.told);
+
+        written["told"] = "a new version serves".into();
+
+        assert_eq!(
+            Some(Reason::other("a new version serves")),
+            serde_json::from_value::<NotedWorker>(written)?.told
+        );
         Ok(())
     }
 }

@@ -17,7 +17,7 @@ use adyton_sys::{clock, socket};
 use serde_json::json;
 
 use crate::admin::AdminServers;
-use crate::cause::Cause;
+use crate::cause::{Cause, Reason};
 use crate::demand::Demand;
 use crate::jitter::Jitter;
 use crate::message::{Channel, FromWorker, Source, ToWorker};
@@ -341,7 +341,7 @@ impl Supervisor {
             slot.not_before_ms = now_ms;
             // What an older version may hang in is not waited for.
             for worker in slot.workers.iter_mut().filter(|worker| worker.state == State::Starting) {
-                worker.abandon("a newer version is wanted");
+                worker.abandon(Reason::other("a newer version is wanted"));
             }
         }
     }
@@ -424,7 +424,8 @@ impl Supervisor {
                 ),
             );
         }
-        worker.drain("a signal told it to", UNHURRIED, self.plan.limits.graceful_timeout_ms, now_ms);
+        let why = Reason::other("a signal told it to");
+        worker.drain(why, UNHURRIED, self.plan.limits.graceful_timeout_ms, now_ms);
     }
 
     fn note_ready(&mut self, at: usize, of: usize, serves: String, now_ms: u64) {
@@ -440,8 +441,8 @@ impl Supervisor {
         let process = worker.process();
         log::write(message, format_args!("worker {number} ({process}) serves, after {took_ms} ms"));
         for older in &mut slot.workers[..of] {
-            let why = older.replace.clone().unwrap_or_else(|| "a new version serves".to_owned());
-            older.drain(&why, UNHURRIED, self.plan.limits.graceful_timeout_ms, now_ms);
+            let why = older.replace.clone().unwrap_or_else(|| Reason::other("a new version serves"));
+            older.drain(why, UNHURRIED, self.plan.limits.graceful_timeout_ms, now_ms);
         }
         if self.proven == 0 {
             (self.plan.on_ready)(&serves);
@@ -481,11 +482,11 @@ impl Supervisor {
                     if let Some(why) = worker.replace.clone() {
                         log::write(
                             &messages::WORKER_REPLACED,
-                            format_args!("worker {number} is replaced: {why}"),
+                            format_args!("worker {number} is replaced: {}", why.words()),
                         );
                         if worker.tally.get(Cell::Stuck) > 0 {
                             // It would take requests that it can no longer answer. They wait for its successor.
-                            worker.drain(&why, STUCK, limits.graceful_timeout_ms, now_ms);
+                            worker.drain(why, STUCK, limits.graceful_timeout_ms, now_ms);
                         }
                     }
                 }
@@ -646,9 +647,9 @@ impl Supervisor {
         }
         for worker in self.slots.iter_mut().flat_map(|slot| &mut slot.workers) {
             if fast || worker.state == State::Starting {
-                worker.abandon("the server stops");
+                worker.abandon(Reason::other("the server stops"));
             } else {
-                worker.drain("the server stops", Ending::PROMPT, graceful_ms, now_ms);
+                worker.drain(Reason::other("the server stops"), Ending::PROMPT, graceful_ms, now_ms);
             }
         }
     }
