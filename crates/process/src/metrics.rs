@@ -190,7 +190,7 @@ impl Supervisor {
 
 /// A label's value (Prometheus text format 0.0.4).
 fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"")
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 fn of_sample(sample: &Sample) -> String {
@@ -237,7 +237,7 @@ fn row(out: &mut String, name: &str, labels: &str, number: &impl std::fmt::Displ
 mod tests {
     use adyton_server::tally::Sample;
 
-    use super::{of_sample, seconds};
+    use super::{escaped, of_sample, seconds};
 
     /// Classes are cumulative, and the last one has all.
     #[test]
@@ -248,6 +248,12 @@ mod tests {
         assert!(text.contains("adyton_request_duration_seconds_bucket{le=\"+Inf\"} 0\n"));
         assert!(text.contains("# TYPE adyton_request_duration_seconds histogram\n"));
         assert!(text.contains("adyton_requests_total{class=\"5xx\"} 0\n"));
+    }
+
+    /// Quotes, backslashes and ends of lines are escaped, each once.
+    #[test]
+    fn labels() {
+        assert_eq!(r#"/we\"ird\\\n"#, escaped("/we\"ird\\\n"));
     }
 
     #[test]

@@ -134,10 +134,16 @@ pub(crate) fn read(cells: &[AtomicU64]) -> Prefixes {
     all
 }
 
+/// What is no UTF-8 is taken for ISO 8859-1, as in the logs.
 fn read_name(cells: &[AtomicU64]) -> String {
     let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.load(Ordering::Relaxed).to_le_bytes()).collect();
     let length = usize::from(bytes[NAME_BYTES_MAX]).min(NAME_BYTES_MAX);
-    bytes[..length].escape_ascii().to_string()
+    let mut name = String::new();
+    for chunk in bytes[..length].utf8_chunks() {
+        name.push_str(chunk.valid());
+        name.extend(chunk.invalid().iter().map(|&byte| char::from(byte)));
+    }
+    name
 }
 
 /// Adds one table to another.
@@ -163,8 +169,8 @@ mod tests {
         (0..CELLS).map(|_| AtomicU64::new(0)).collect()
     }
 
-    fn ask(cells: &[AtomicU64], path: &str, is_error: bool, keeps: bool) {
-        let row = row_of(cells, path.as_bytes(), keeps);
+    fn ask(cells: &[AtomicU64], path: impl AsRef<[u8]>, is_error: bool, keeps: bool) {
+        let row = row_of(cells, path.as_ref(), keeps);
         note(cells, row, (is_error, 10), |cell, number| {
             cell.fetch_add(number, Ordering::Relaxed);
         });
@@ -189,9 +195,25 @@ mod tests {
 
         let shown: Vec<(String, u64, u64)> =
             read(&cells).into_iter().map(|(name, asked)| (name, asked.requests, asked.errors)).collect();
-        let expected = [("*", 2, 0), ("/", 3, 0), ("/\\xc3\\xa4", 1, 0), ("/shop", 3, 1)];
+        let expected = [("*", 2, 0), ("/", 3, 0), ("/shop", 3, 1), ("/\u{e4}", 1, 0)];
 
         assert_eq!(expected.map(|(name, requests, errors)| (name.to_owned(), requests, errors)), shown[..]);
+    }
+
+    /// A name is what was asked for: whoever shows it escapes what he has to.
+    #[test]
+    fn names() {
+        for (path, expected) in [
+            (&b"/we\"ird\\/x"[..], "/we\"ird\\"),
+            (b"/a\nb/", "/a\nb"),
+            ("/\u{e4}/".as_bytes(), "/\u{e4}"),
+            (b"/\xe4/", "/\u{e4}"),
+        ] {
+            let cells = table();
+            ask(&cells, path, false, true);
+
+            assert_eq!(vec![expected], read(&cells).into_keys().collect::<Vec<_>>());
+        }
     }
 
     /// However many prefixes there are, none is lost and the table is no larger.
@@ -200,7 +222,7 @@ mod tests {
         let cells = table();
         for round in 0..3 {
             for number in 0..100 {
-                ask(&cells, &format!("/{number}/{round}"), false, true);
+                ask(&cells, format!("/{number}/{round}"), false, true);
             }
         }
         let one = read(&cells);
