@@ -36,6 +36,8 @@ mod staffing;
 mod status;
 mod succession;
 mod supervisor;
+mod table;
+mod top;
 mod usage;
 mod watch;
 mod worker;
