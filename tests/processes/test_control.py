@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import fcntl
+import http.server
+import json
 import math
 import os
+import pty
 import re
 import select
 import signal
 import socket
+import socketserver
 import stat
+import struct
 import subprocess
+import termios
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -24,7 +32,7 @@ from support.client import request
 from support.server import Log, adyton, environment, run, until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from processes.conftest import Crowd
@@ -451,7 +459,8 @@ def test_top(crowd: Callable[..., Crowd]) -> None:
             try:
                 shown.wait_for(r"requests/s, \d+ in flight; inline \d+ %")
                 shown.wait_for(
-                    r"worker +process +state +req/s +5xx +inline .*\n +1 +\d+ +serving +\d+ +0 +\d+ %"
+                    r"worker +process +state +req/s +5xx +in flight +inline .*\n"
+                    r" +1 +\d+ +serving +\d+ +0 +\d+ +\d+ %"
                 )
                 shown.wait_for(r"\d+ ms  worker 1  GET /deadlock")
                 shown.wait_for(r"most asked for\nrequests  5xx  mean ms  path\n +2    0 +\d+\.\d +/\n")
@@ -460,6 +469,90 @@ def test_top(crowd: Callable[..., Crowd]) -> None:
     servers.order("stop", "fast")
 
     assert 0 == servers.server.wait()
+
+
+def test_top_as_json(crowd: Callable[..., Crowd]) -> None:
+    """Programs get an object at each look."""
+    servers = crowd("--processes", "1")
+    command = [*adyton("top"), "--json", "--control", str(servers.control)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as top:
+        assert top.stdout is not None
+        looks = [json.loads(top.stdout.readline()) for _ in range(2)]
+        top.send_signal(signal.SIGINT)
+
+    assert all([] == look["running"][0]["answer"] for look in looks)
+    assert all(["serving"] == [worker["state"] for worker in look["workers"]] for look in looks)
+
+
+class ManyWorkers(http.server.BaseHTTPRequestHandler):
+    """Answers what a server with thirty workers would, at its control socket."""
+
+    def do_GET(self) -> None:  # noqa: N802
+        """Answer whatever is asked."""
+        worker = {"state": "serving", "requests": 99, "in_flight": 1, "threads": 18, "threads_busy": 1}
+        workers = [{**worker, "worker": number, "pid": 10_000 + number} for number in range(1, 31)]
+        status = {"version": "1", "state": "serving", "total": worker, "workers": workers}
+        task = {"request": "GET /" + 50 * "long/", "for_ms": 7}
+        running = [{"worker": 1, "answer": [task] * 30}]
+        body = json.dumps(running if self.path == "/running" else status)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextlib.contextmanager
+def many_workers(control: Path) -> Iterator[None]:
+    """Listen at a control socket."""
+    with socketserver.UnixStreamServer(str(control), ManyWorkers) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_top_on_a_terminal(tmp_path: Path) -> None:
+    """Each look fits onto the terminal, however many workers there are and although its size changes."""
+    control = tmp_path / "control.sock"
+    command = [*adyton("top"), "--control", str(control)]
+    master, slave = pty.openpty()
+    os.set_blocking(master, False)
+    shown = bytearray()
+
+    def resize(columns: int) -> None:
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def looks() -> list[str]:
+        """Return what was drawn, but for what may not be whole yet."""
+        with contextlib.suppress(BlockingIOError):
+            shown.extend(os.read(master, 1 << 16))
+        return shown.decode().replace("\r\n", "\n").split("\x1b[H\x1b[2J")[1:-1]
+
+    resize(80)
+    with many_workers(control), subprocess.Popen(command, stdout=slave, stderr=slave, env=environment()) as top:
+        try:
+            assert until(lambda: len(looks()) >= 1)
+            resize(60)
+            # The second look may have been drawn before.
+            assert until(lambda: len(looks()) >= 3)
+            wide, _, narrow = looks()[:3]
+        finally:
+            top.send_signal(signal.SIGINT)
+    os.close(slave)
+    os.close(master)
+    for look, columns in ((wide, 80), (narrow, 60)):
+        lines = look.splitlines()
+
+        assert re.match(r"\d+ requests/s, 1 in flight;", lines[0])
+        assert len(lines) < 24
+        assert max(map(len, lines)) <= columns
+        assert 2 == len(re.findall(r"^\.\.\. and \d+ more$", look, re.MULTILINE))
+        assert re.search(r"^ +1 .* 1/18", look, re.MULTILINE)
 
 
 def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:

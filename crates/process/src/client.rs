@@ -10,7 +10,7 @@ use adyton_sys::process;
 use serde_json::Value;
 
 use crate::table::table;
-use crate::top::top;
+use crate::top::{record, top};
 
 /// How long an order may take: a reload waits until the new workers serve.
 const PATIENCE: Duration = Duration::from_secs(16 * 60);
@@ -34,6 +34,7 @@ pub fn control_folder() -> PathBuf {
 /// Gives an order to a server that runs, and prints what it answers; the exit status of the program.
 pub fn order(order: &str, about: Option<&str>, control: Option<&Path>, json: bool, color: bool) -> u8 {
     let done = find(control).and_then(|path| match order {
+        "top" if json => record(&path),
         "top" => top(&path, color),
         _ => give(&path, order, about, json),
     });

@@ -31,6 +31,7 @@ mod notify;
 mod plan;
 mod prototype;
 mod question;
+mod screen;
 mod slot;
 mod staffing;
 mod status;

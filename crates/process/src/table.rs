@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::screen::width;
+
 /// The whole status, for a person.
 pub(crate) fn table(status: &Value) -> String {
-    let mut out = heading(status);
-    out += &workers(COLUMNS, each(status));
-    out
+    let lines = workers(COLUMNS, each(status)).join("\n");
+    format!("{}\n{lines}\n", heading(status))
 }
 
 /// One column: its title, and how it shows a worker.
@@ -52,14 +53,12 @@ pub(crate) fn each(status: &Value) -> impl Iterator<Item = &Value> {
     status["workers"].as_array().into_iter().flatten()
 }
 
-/// A line for each worker.
-pub(crate) fn workers<T: Borrow<Value>>(columns: &[Column], workers: impl Iterator<Item = T>) -> String {
+/// The titles, and a line for each worker.
+pub(crate) fn workers<T: Borrow<Value>>(columns: &[Column], workers: impl Iterator<Item = T>) -> Vec<String> {
     let cells = |worker: T| columns.iter().map(|(_, show)| show(worker.borrow())).collect();
     let rows: Vec<Vec<String>> = workers.map(cells).collect();
     let titles: Vec<String> = columns.iter().map(|(title, _)| (*title).to_owned()).collect();
-    let mut out = String::new();
-    aligned(&mut out, &titles, &rows);
-    out
+    aligned(&titles, &rows)
 }
 
 /// What stands above the workers.
@@ -91,19 +90,18 @@ pub(crate) fn heading(status: &Value) -> String {
     if !deaths.is_empty() {
         let _ = writeln!(out, "workers that have ended: {}", deaths.join(", "));
     }
-    out.push('\n');
     out
 }
 
-/// A table with its columns as wide as they have to be, numbers to the right.
-pub(crate) fn aligned(out: &mut String, titles: &[String], rows: &[Vec<String>]) {
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).chain([titles[at].len()]).max();
-    let widths: Vec<usize> = (0..titles.len()).map(|at| width(at).unwrap_or(0)).collect();
-    for row in std::iter::once(titles).chain(rows.iter().map(Vec::as_slice)) {
-        let cells: Vec<String> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:>width$}")).collect();
-        let _ = writeln!(out, "{}", cells.join("  ").trim_end());
-    }
+/// The lines of a table with its columns as wide as they have to be, numbers to the right.
+pub(crate) fn aligned(titles: &[String], rows: &[Vec<String>]) -> Vec<String> {
+    let widest = |at: usize| rows.iter().map(|row| width(&row[at])).chain([width(&titles[at])]).max();
+    let widths: Vec<usize> = (0..titles.len()).map(|at| widest(at).unwrap_or(0)).collect();
+    let line = |row: &[String]| {
+        let padded = |(cell, most): (&String, &usize)| " ".repeat(most - width(cell)) + cell;
+        row.iter().zip(&widths).map(padded).collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    std::iter::once(titles).chain(rows.iter().map(Vec::as_slice)).map(line).collect()
 }
 
 #[cfg(test)]

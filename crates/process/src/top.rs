@@ -5,13 +5,36 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use adyton_sys::terminal::Size;
 use serde_json::Value;
 
 use crate::client::fetch;
+use crate::screen::{Section, picture, printable, width};
 use crate::table::{Column, aligned, each, heading, mib, workers};
 
 /// How often it looks.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Two looks at a server, and what runs at the second.
+struct Looks<'l> {
+    before: &'l Value,
+    now: &'l Value,
+    running: &'l Value,
+    /// Between the two.
+    seconds: f64,
+}
+
+/// An object of JSON on a line for each look: the status, with the requests that run.
+pub(crate) fn record(path: &Path) -> Result<(), String> {
+    loop {
+        let (_, mut status) = fetch(path, "GET", "/status")?;
+        (_, status["running"]) = fetch(path, "GET", "/running")?;
+        if writeln!(io::stdout(), "{status}").is_err() {
+            return Ok(());
+        }
+        sleep(LOOK);
+    }
+}
 
 /// A live view, once a second, until Ctrl-C or until the server is gone.
 pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
@@ -20,11 +43,13 @@ pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
         let (_, status) = fetch(path, "GET", "/status")?;
         let (_, running) = fetch(path, "GET", "/running")?;
         let now = Instant::now();
-        let out = match &before {
-            Some((then, last)) => view(last, &status, now.duration_since(*then).as_secs_f64()),
+        let (before_it, seconds) = match &before {
+            Some((then, last)) => (last, now.duration_since(*then).as_secs_f64()),
             // At first, what has happened since the server was started.
-            None => view(&Value::Null, &status, status["uptime_s"].as_f64().unwrap_or(0.0)),
-        } + &slowest(&running);
+            None => (&Value::Null, status["uptime_s"].as_f64().unwrap_or(0.0)),
+        };
+        let looks = Looks { before: before_it, now: &status, running: &running, seconds };
+        let out = view(&looks, Size::of_stdout());
         // Without colours there is no terminal to redraw, or its user wants none of that.
         let clear = if color { "\x1b[H\x1b[2J" } else { "" };
         print!("{clear}{out}");
@@ -43,6 +68,7 @@ const LIVE: &[Column] = &[
     ("state", |worker| worker["state"].as_str().unwrap_or_default().to_owned()),
     ("req/s", |worker| format!("{:.0}", worker["rate"].as_f64().unwrap_or(0.0))),
     ("5xx", |worker| worker["errors"].to_string()),
+    ("in flight", |worker| worker["in_flight"].to_string()),
     ("inline", |worker| share(worker, "inline")),
     ("handed", |worker| share(worker, "handed_over")),
     ("queued", |worker| share(worker, "queued")),
@@ -53,6 +79,22 @@ const LIVE: &[Column] = &[
     ("queue", |worker| worker["queue_length"].to_string()),
     ("rss", |worker| mib(&worker["rss_bytes"])),
     ("pss", |worker| mib(&worker["pss_bytes"])),
+];
+
+/// What is left away where a terminal is too narrow for all, in this order.
+const SPARED: &[&str] = &[
+    "pss",
+    "interp. wait",
+    "queue wait",
+    "handed",
+    "inline",
+    "queued",
+    "conns",
+    "rss",
+    "process",
+    "state",
+    "queue",
+    "5xx",
 ];
 
 /// What is only ever counted up.
@@ -94,17 +136,31 @@ fn mean(since: &Value, sum: &str, waits: &str) -> String {
     count(since, sum).checked_div(count(since, waits)).map_or_else(|| "-".to_owned(), |us| format!("{us} µs"))
 }
 
-/// What has happened between two looks.
-fn view(before: &Value, now: &Value, seconds: f64) -> String {
-    let live = each(now).map(|worker| {
-        let earlier = each(before).find(|other| other["pid"] == worker["pid"]);
-        since(earlier.unwrap_or(&Value::Null), worker, seconds)
+/// What is to be seen, on a terminal of this size.
+fn view(looks: &Looks<'_>, size: Size) -> String {
+    let Looks { before, now, running, seconds } = *looks;
+    let text = rates(&since(&before["total"], &now["total"], seconds)) + &heading(now);
+    let sections = vec![list(looks, size.columns), prefixes(before, now), slowest(running)];
+    picture(&text, sections, size)
+}
+
+/// A line for each worker, with the columns for which there is room.
+fn list(looks: &Looks<'_>, columns: usize) -> Section {
+    let live = each(looks.now).map(|worker| {
+        let earlier = each(looks.before).find(|other| other["pid"] == worker["pid"]);
+        since(earlier.unwrap_or(&Value::Null), worker, looks.seconds)
     });
-    let mut out = rates(&since(&before["total"], &now["total"], seconds));
-    out += &heading(now);
-    out += &workers(LIVE, live);
-    out += &prefixes(before, now);
-    out
+    let live: Vec<Value> = live.collect();
+    let (mut shown, mut spared) = (LIVE.to_vec(), SPARED.iter());
+    let mut lines = workers(&shown, live.iter());
+    while lines.iter().any(|line| width(line) > columns)
+        && let Some(next) = spared.next()
+    {
+        shown.retain(|(title, _)| title != next);
+        lines = workers(&shown, live.iter());
+    }
+    let rows = lines.split_off(1);
+    Section::new([vec![String::new()], lines].concat(), rows, usize::MAX)
 }
 
 /// The line of all workers together.
@@ -124,7 +180,7 @@ fn rates(total: &Value) -> String {
 }
 
 /// What is asked for most, by the first segment of the path, since the last look.
-fn prefixes(before: &Value, now: &Value) -> String {
+fn prefixes(before: &Value, now: &Value) -> Section {
     const SHOWN: usize = 10;
     const TITLES: [&str; 4] = ["requests", "5xx", "mean ms", "path"];
 
@@ -137,18 +193,16 @@ fn prefixes(before: &Value, now: &Value) -> String {
         let now = numbers(&one);
         let [requests, errors, us] = [0, 1, 2].map(|at| now[at].saturating_sub(then[at]));
         let mean = us.checked_div(requests).map_or_else(String::new, milliseconds);
-        let path = one["prefix"].as_str().unwrap_or_default().to_owned();
+        let path = printable(one["prefix"].as_str().unwrap_or_default());
         rows.push((requests, vec![requests.to_string(), errors.to_string(), mean, path]));
     }
     rows.retain(|(requests, _)| *requests > 0);
     rows.sort_by_key(|(requests, _)| std::cmp::Reverse(*requests));
-    if rows.is_empty() {
-        return String::new();
-    }
-    let rows: Vec<Vec<String>> = rows.into_iter().take(SHOWN).map(|(_, row)| row).collect();
-    let mut out = "\nmost asked for\n".to_owned();
-    aligned(&mut out, &TITLES.map(str::to_owned), &rows);
-    out
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(_, row)| row).collect();
+    let mut lines = aligned(&TITLES.map(str::to_owned), &rows);
+    let rows = lines.split_off(1);
+    let titles = [String::new(), "most asked for".to_owned()].into_iter().chain(lines);
+    Section::new(titles.collect(), rows, SHOWN)
 }
 
 /// Microseconds as milliseconds: `0.3`.
@@ -157,7 +211,7 @@ fn milliseconds(us: u64) -> String {
 }
 
 /// The requests that run longest.
-fn slowest(running: &Value) -> String {
+fn slowest(running: &Value) -> Section {
     const SHOWN: usize = 10;
 
     let mut all: Vec<(u64, String)> = Vec::new();
@@ -169,16 +223,17 @@ fn slowest(running: &Value) -> String {
         }
     }
     all.sort_by(|one, other| other.cmp(one));
-    let lines = all.iter().take(SHOWN).map(|(ms, line)| format!("{ms:>9} ms  {line}\n"));
-    let lines: String = lines.collect();
-    if lines.is_empty() { String::new() } else { format!("\nslowest requests that run\n{lines}") }
+    let lines = all.iter().map(|(ms, line)| format!("{ms:>9} ms  {line}")).collect();
+    Section::new(vec![String::new(), "slowest requests that run".to_owned()], lines, SHOWN)
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use adyton_sys::terminal::Size;
+    use serde_json::{Value, json};
 
-    use super::{prefixes, slowest, view};
+    use super::{LIVE, Looks, SPARED, prefixes, slowest, view};
+    use crate::screen::{picture, width};
 
     /// Rates, shares and means are of what has happened between two looks, for all workers and for each.
     #[test]
@@ -193,17 +248,21 @@ mod tests {
                         mean waits: queue 20 µs, interpreter -\n";
         let line = |text: &str| {
             let shown = text.lines().find(|line| line.trim_start().starts_with("1 ")).unwrap_or_default();
-            shown.split_whitespace().take(11).collect::<Vec<_>>().join(" ")
+            shown.split_whitespace().take(12).collect::<Vec<_>>().join(" ")
         };
 
-        let text = view(&look(7, 1), &look(7, 2), 2.0);
+        let between = |before: Value, now: Value, seconds: f64| {
+            let looks = Looks { before: &before, now: &now, running: &Value::Null, seconds };
+            view(&looks, Size::ENDLESS)
+        };
+        let text = between(look(7, 1), look(7, 2), 2.0);
 
         assert!(text.starts_with(expected), "{text}");
-        assert_eq!("1 7 serving 100 1 25 % 0 % 75 %", line(&text), "{text}");
+        assert_eq!("1 7 serving 100 1 3 25 % 0 % 75 %", line(&text), "{text}");
 
-        let replaced = view(&look(7, 1), &look(8, 1), 1.0);
+        let replaced = between(look(7, 1), look(8, 1), 1.0);
 
-        assert_eq!("1 8 serving 200 1 25 % 0 % 75 %", line(&replaced), "{replaced}");
+        assert_eq!("1 8 serving 200 1 3 25 % 0 % 75 %", line(&replaced), "{replaced}");
     }
 
     #[test]
@@ -211,15 +270,16 @@ mod tests {
         let task = |ms: u64| json!({"request": format!("GET /{ms}"), "for_ms": ms});
         let running = json!([{"worker": 1, "answer": [task(5)]}, {"worker": 2, "answer": [task(70)]}]);
 
-        let text = slowest(&running);
+        let text = picture("", vec![slowest(&running)], Size::ENDLESS);
 
         assert!(text.find("GET /70") < text.find("GET /5\n"), "{text}");
-        assert_eq!("", slowest(&json!([])));
+        assert_eq!("", picture("", vec![slowest(&json!([]))], Size::ENDLESS));
     }
 
     /// What was asked for most since the last look comes first, and what was not is left out.
     #[test]
     fn most_asked_for() {
+        let text = |before: &Value, now: &Value| picture("", vec![prefixes(before, now)], Size::ENDLESS);
         let status = |shop: u64, api: u64| {
             json!({"prefixes": [
                 {"prefix": "/shop", "requests": shop, "errors": 1, "duration_us": shop * 250},
@@ -230,7 +290,48 @@ mod tests {
         let expected = "\nmost asked for\nrequests  5xx  mean ms   path\n     200    0      1.5   /api\n      \
                         10    0      0.2  /shop\n";
 
-        assert_eq!(expected, prefixes(&status(10, 100), &status(20, 300)));
-        assert_eq!("", prefixes(&status(1, 1), &status(1, 1)));
+        assert_eq!(expected, text(&status(10, 100), &status(20, 300)));
+        assert_eq!("", text(&status(1, 1), &status(1, 1)));
+    }
+
+    /// What is spared is a column.
+    #[test]
+    fn spared() {
+        for title in SPARED {
+            assert!(LIVE.iter().any(|(known, _)| known == title), "{title}");
+        }
+    }
+
+    /// However small the terminal and however much there is: the headline stays, what is missing is counted, and no line is
+    /// too long.
+    #[test]
+    fn small_terminals() {
+        let worker = |number: u64| {
+            json!({"worker": number, "pid": 4_000_000 + number, "state": "serving", "requests": 123_456, "inline": 99,
+                   "in_flight": 1, "threads": 18, "threads_busy": 18, "connections": 1_000, "rss_bytes": 300 << 20,
+                   "pss_bytes": 200 << 20, "queue_length": 5, "errors": 0})
+        };
+        let workers: Vec<Value> = (1..=30).map(worker).collect();
+        let prefixes: Vec<Value> =
+            (1..=30).map(|n| json!({"prefix": format!("/{n}"), "requests": n})).collect();
+        let now = json!({"total": worker(0), "workers": workers, "prefixes": prefixes, "version": "1", "process": 1,
+                         "state": "serving", "serves": "a.long.name.of:an_application (WSGI)"});
+        let task = json!({"request": format!("GET /{}", "long/".repeat(30)), "for_ms": 1_000});
+        let running = json!([{"worker": 1, "answer": vec![task; 30]}]);
+        let looks = Looks { before: &Value::Null, now: &now, running: &running, seconds: 1.0 };
+        for (columns, titles) in [
+            (300, "worker  process    state   req/s  5xx  in flight  inline"),
+            (80, "worker  process    state   req/s  5xx  in flight  conns   busy  queue      rss"),
+            (60, "worker    state   req/s  5xx  in flight   busy  queue"),
+            (40, "worker   req/s  5xx  in flight   busy"),
+        ] {
+            let text = view(&looks, Size { columns, rows: 24 });
+
+            assert!(text.starts_with("123456 requests/s, 1 in flight"), "{text}");
+            assert!(text.lines().any(|line| line.starts_with(titles)), "{text}");
+            assert!(text.lines().all(|line| width(line) <= columns), "{text}");
+            assert_eq!(23, text.lines().count(), "{text}");
+            assert_eq!(3, text.lines().filter(|line| line.starts_with("... and ")).count(), "{text}");
+        }
     }
 }

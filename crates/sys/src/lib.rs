@@ -14,6 +14,7 @@ pub mod signal_queue;
 pub mod socket;
 pub mod stream;
 pub mod temp;
+pub mod terminal;
 pub mod tid;
 pub mod user;
 pub mod wake;
