@@ -335,15 +335,23 @@ def sources() -> list[tuple[str, int | None]]:
 
 
 def stacks() -> str:
-    """Where every thread is, as the interpreter prints it."""
+    """Where every thread is but this one, which only asks; those that are in the application come first."""
     import threading
     from traceback import format_stack
 
     names = {thread.ident: thread.name for thread in threading.enumerate()}
-    return "\n".join(
-        f"Thread {names.get(ident, ident)}:\n{''.join(format_stack(frame))}"
-        for ident, frame in sys._current_frames().items()  # noqa: SLF001
-    )
+    inside: list[str] = []
+    others: list[str] = []
+    idle = 0
+    for ident, frame in sys._current_frames().items():  # noqa: SLF001
+        name, code = names.get(ident, str(ident)), frame.f_code
+        is_main = ident == threading.main_thread().ident
+        is_server = is_main or name.startswith("adyton-")
+        if is_server and (code is threading.Thread.run.__code__ or code.co_filename.startswith(_HERE)):
+            idle += 1
+        elif ident != threading.get_ident():
+            (inside if is_server else others).append(f"Thread {name}:\n{''.join(format_stack(frame))}")
+    return "\n".join([*inside, *others, f"Threads of the server that idle: {idle}\n"])
 
 
 def python() -> str:

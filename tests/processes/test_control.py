@@ -82,9 +82,25 @@ def test_dump(crowd: Callable[..., Crowd], page: str) -> None:
         def is_whole() -> bool:
             # A worker that gets no CPU for seconds does not answer in time.
             dump = servers.order("dump")
-            return f"in {page}\n" in dump and ["1", "2"] == re.findall(r"== worker (\S+)", dump)
+            # Those that idle, and the one that asks, would bury the request.
+            heads = re.findall(r"^(?:== worker \d|Thread |Threads of)", dump, re.MULTILINE)
+            expected = ["== worker 1", "== worker 2", "Thread ", "Threads of", "Threads of"]
+            return f"in {page}\n" in dump and expected == sorted(heads)
 
         assert until(is_whole)
+    servers.order("stop", "fast")
+
+    assert 0 == servers.server.wait()
+
+
+def test_dump_of_one_thread(crowd: Callable[..., Crowd]) -> None:
+    """A request in the main thread, with which the application has no other."""
+    servers = crowd("--processes", "1", "--threads", "1")
+    with servers.server.connect() as connection:
+        connection.send(request("/deadlock"))
+
+        assert until(lambda: "in deadlock\n" in servers.order("dump"))
+        assert re.match(r"== worker 1 .*\nThread MainThread:\n", servers.order("dump"))
     servers.order("stop", "fast")
 
     assert 0 == servers.server.wait()
@@ -487,7 +503,7 @@ def test_top_as_json(crowd: Callable[..., Crowd]) -> None:
 class ManyWorkers(http.server.BaseHTTPRequestHandler):
     """Answers what a server with thirty workers would, at its control socket."""
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         """Answer whatever is asked."""
         worker = {"state": "serving", "requests": 99, "in_flight": 1, "threads": 18, "threads_busy": 1}
         workers = [{**worker, "worker": number, "pid": 10_000 + number} for number in range(1, 31)]
@@ -534,7 +550,10 @@ def test_top_on_a_terminal(tmp_path: Path) -> None:
         return shown.decode().replace("\r\n", "\n").split("\x1b[H\x1b[2J")[1:-1]
 
     resize(80)
-    with many_workers(control), subprocess.Popen(command, stdout=slave, stderr=slave, env=environment()) as top:
+    with (
+        many_workers(control),
+        subprocess.Popen(command, stdout=slave, stderr=slave, env=environment()) as top,
+    ):
         try:
             assert until(lambda: len(looks()) >= 1)
             resize(60)

@@ -113,6 +113,7 @@ impl Orders for Reach {
                 Ok(stacks) => Value::from(stacks),
                 Err(_) => match self.held_stacks.read() {
                     Ok(stacks) if !stacks.is_empty() => {
+                        let stacks = without_idle(&stacks);
                         Value::from(format!("a thread keeps the interpreter to itself:\n{stacks}"))
                     }
                     Ok(_) => Value::from("a thread keeps the interpreter to itself: no stack can be read"),
@@ -150,4 +151,41 @@ pub(crate) fn sources(py: Python<'_>) -> Vec<Source> {
         log::write(&messages::SOURCES_UNKNOWN, format_args!("nobody knows which files to watch: {error}"));
         Vec::new()
     })
+}
+
+/// The stacks that faulthandler has written, without those of threads that idle, which are counted, and of threads that
+/// run no Python, such as the one that asks.
+fn without_idle(stacks: &str) -> String {
+    let innermost = |stack: &&str| stack.lines().nth(1).unwrap_or_default().to_owned();
+    let is_idle = |stack: &&str| {
+        let frame = innermost(stack);
+        let is_main = frame.contains("/adyton/__main__.py\"");
+        is_main || frame.contains("threading.py\"") && frame.ends_with(" in run")
+    };
+    let (idle, busy): (Vec<&str>, Vec<&str>) = stacks
+        .trim_end()
+        .split("\n\n")
+        .filter(|stack| !innermost(stack).contains("<no Python frame>"))
+        .partition(is_idle);
+    format!("{}\n\nThreads of the server that idle: {}\n", busy.join("\n\n"), idle.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_idle;
+
+    /// Who does nothing is only counted.
+    #[test]
+    fn idle() {
+        let idle = "Thread 0x1 (most recent call first):\n  File \"/lib/threading.py\", line 982 in run\n  \
+                    File \"/lib/threading.py\", line 1045 in _bootstrap_inner\n\n";
+        let asks = "Current thread 0x2 (most recent call first):\n  <no Python frame>\n\n";
+        let busy = "Thread 0x3 (most recent call first):\n  File \"app.py\", line 1 in run\n  \
+                    File \"/lib/threading.py\", line 982 in run";
+
+        assert_eq!(
+            format!("{busy}\n\nThreads of the server that idle: 2\n"),
+            without_idle(&format!("{asks}{idle}{busy}\n\n{idle}"))
+        );
+    }
 }
