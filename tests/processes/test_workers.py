@@ -42,6 +42,14 @@ def test_places(crowd: Callable[..., Crowd]) -> None:
     assert "3 processes: as --processes says" in servers.server.log()
 
 
+def test_number_from_the_platform(crowd: Callable[..., Crowd]) -> None:
+    """Whoever wonders about the number of workers is told which of his variables says it."""
+    servers = crowd(env={"WEB_CONCURRENCY": "2", "ADYTON_PROCESSES": ""})
+
+    assert servers.settles(2)
+    assert "2 processes: as WEB_CONCURRENCY says" in servers.server.log()
+
+
 def test_alone(serve: Servers) -> None:
     """With 0 processes this one serves, and has no place among others."""
     server = serve(APPLICATION, "--processes", "0")

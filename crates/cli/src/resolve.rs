@@ -90,6 +90,8 @@ pub(crate) fn resolve(
             applied.map_err(|why| wrong(chosen, value, &why))?;
         }
     }
+    settings.processes_source =
+        chosen.iter().find(|chosen| chosen.row.name == "processes").map(spelled).unwrap_or_default();
     let handed = handed_over(environment);
     if handed > 0 && ["bind", "host", "port"].iter().all(|name| is_default(&chosen, name)) {
         settings.bind = (FIRST_HANDED..FIRST_HANDED + handed).map(Bind::Fd).collect();

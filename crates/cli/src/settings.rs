@@ -47,6 +47,8 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
 
     pub processes: Processes,
+    /// Where that was said, as who has said it knows the place: `--processes`, or the name of a variable.
+    pub processes_source: String,
     /// 0: as many as `processes`.
     pub min_processes: u64,
     /// 0: as many as `processes`.

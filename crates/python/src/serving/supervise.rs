@@ -209,7 +209,7 @@ fn limits(settings: &Settings) -> Limits {
 /// How many workers, and why so many.
 fn processes(settings: &Settings, loops: usize) -> (usize, String) {
     match settings.processes {
-        Processes::Number(number) => (number, "as --processes says".to_owned()),
+        Processes::Number(number) => (number, format!("as {} says", settings.processes_source)),
         _ if loops > 1 => (1, format!("its {loops} event loops use every CPU: this Python has no lock")),
         _ => Grant::ask().workers(),
     }
