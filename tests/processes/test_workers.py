@@ -509,13 +509,13 @@ def test_scale(crowd: Callable[..., Crowd]) -> None:
     with Load(servers.server.port, "/who") as load:
         servers.server.signal(signal.SIGTTIN)
         assert servers.settles(2)
-        servers.order("workers", "more")
+        assert "3 workers wanted\n" == servers.order("workers", "more")
         assert servers.settles(3)
         servers.server.signal(signal.SIGTTOU)
         assert servers.settles(2)
-        servers.order("workers", "fewer")
+        assert "1 worker wanted\n" == servers.order("workers", "fewer")
         assert servers.settles(1)
-        servers.order("workers", "fewer")
+        assert "one is the least" in servers.refused("workers", "fewer")
         load.run(1)
 
     assert [] == load.failures

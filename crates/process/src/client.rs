@@ -9,7 +9,7 @@ use std::time::Duration;
 use adyton_sys::process;
 use serde_json::Value;
 
-use crate::table::table;
+use crate::table::{number_of_workers, table};
 use crate::top::{record, top};
 
 /// How long an order may take: a reload waits until the new workers serve.
@@ -111,10 +111,12 @@ fn give(path: &Path, order: &str, about: Option<&str>, json: bool) -> Result<(),
         "status" => print!("{}", table(&value)),
         "dump" => print!("{}", stacks(&value)),
         "reload" => println!(
-            "generation {} serves in {} workers, after {} ms",
-            value["generation"], value["workers"], value["took_ms"]
+            "generation {} serves in {}, after {} ms",
+            value["generation"],
+            number_of_workers(&value["workers"]),
+            value["took_ms"]
         ),
-        "workers" => println!("{} workers wanted", value["processes"]),
+        "workers" => println!("{} wanted", number_of_workers(&value["processes"])),
         "log-level" => println!("logging from {} on", value["log_level"].as_str().unwrap_or_default()),
         _ => println!("{}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
     }

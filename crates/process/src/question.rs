@@ -126,6 +126,9 @@ impl Supervisor {
             Ask::Scale(by) if by > 0 && !self.may_grow() => {
                 (409, json!(format!("there can be no worker more: {WORKERS_MAX} are the most")))
             }
+            Ask::Scale(by) if by < 0 && self.wanted() <= 1 => {
+                (409, json!("there can be no worker less: one is the least"))
+            }
             Ask::Scale(by) => {
                 self.scale(by, now_ms);
                 (202, json!({"processes": self.wanted()}))

@@ -61,6 +61,11 @@ pub(crate) fn workers<T: Borrow<Value>>(columns: &[Column], workers: impl Iterat
     aligned(&titles, &rows)
 }
 
+/// `1 worker`, or `2 workers`.
+pub(crate) fn number_of_workers(number: &Value) -> String {
+    format!("{number} worker{}", if number == 1 { "" } else { "s" })
+}
+
 /// What stands above the workers.
 pub(crate) fn heading(status: &Value) -> String {
     let text = |name: &str| status[name].as_str().unwrap_or_default().to_owned();
@@ -78,8 +83,12 @@ pub(crate) fn heading(status: &Value) -> String {
     let total = &status["total"];
     let _ = writeln!(
         out,
-        "{} requests, {} of them 5xx, {} turned away, {} timed out; {} workers started",
-        total["requests"], total["errors"], total["turned_away"], total["timed_out"], status["starts"]
+        "{} requests, {} of them 5xx, {} turned away, {} timed out; {} started",
+        total["requests"],
+        total["errors"],
+        total["turned_away"],
+        total["timed_out"],
+        number_of_workers(&status["starts"])
     );
     let deaths: Vec<String> = status["deaths"]
         .as_object()
