@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import select
@@ -221,6 +222,20 @@ def test_own_program_answers(crowd: Callable[..., Crowd]) -> None:
 def process_start(pid: int) -> str:
     """Return when a process began, in ticks since the machine did: `exec` leaves that as it is."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+
+
+def test_reload_with_a_worker_less(crowd: Callable[..., Crowd]) -> None:
+    """A reload does not wait for a worker that is given up, which takes connections for seconds."""
+    servers = crowd("--processes", "1")
+
+    def took_ms() -> int:
+        servers.order("workers", "more")
+        assert servers.settles(2)
+        servers.order("workers", "fewer")
+        return int(json.loads(servers.order("reload", "--json"))["took_ms"])
+
+    # On a busy machine a start takes long, too, but not always.
+    assert until(lambda: took_ms() < 2_500)
 
 
 def test_own_program_keeps_bounds(crowd: Callable[..., Crowd]) -> None:

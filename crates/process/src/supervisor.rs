@@ -343,6 +343,8 @@ impl Supervisor {
             for worker in slot.workers.iter_mut().filter(|worker| worker.state == State::Starting) {
                 worker.abandon(Reason::other("a newer version is wanted"));
             }
+            // Its old worker takes connections until then, and all would wait for it: who comes late has the others.
+            slot.retires_ms = slot.retires_ms.map(|at_ms| at_ms.min(now_ms));
         }
     }
 
