@@ -238,6 +238,19 @@ def as_nobody(control: Path, text: str) -> str:
     return answer
 
 
+def test_head(crowd: Callable[..., Crowd]) -> None:
+    """Both listeners answer HEAD as they do GET."""
+    servers = crowd("--processes", "1", "--admin", "127.0.0.1:0")
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(servers.control))
+        connection.sendall(b"HEAD /status HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        head = b"".join(iter(lambda: connection.recv(65536), b""))
+
+    assert head.startswith(b"HTTP/1.1 200 ")
+    assert head.endswith(b"\r\n\r\n")
+    assert 200 == client.fetch(admin_of(servers.server), "/status", method="HEAD").status
+
+
 def test_admin(crowd: Callable[..., Crowd]) -> None:
     """Liveness, readiness and metrics; no orders; readiness fails first when the server stops."""
     # So long that all that is asked meanwhile is asked in time; the second signal ends it.

@@ -216,10 +216,10 @@ impl Admin {
     /// What a program of the same user may ask, and order.
     fn control(&self, method: Method, path: &[u8], query: &[u8]) -> Page {
         let ask = match (method, path) {
-            (Method::Get, b"/status") => Ask::Status(true),
-            (Method::Get, b"/dump") => Ask::Dump,
-            (Method::Get, b"/running") => Ask::Running,
-            (Method::Get, _) => return self.watch(path),
+            (Method::Get | Method::Head, b"/status") => Ask::Status(true),
+            (Method::Get | Method::Head, b"/dump") => Ask::Dump,
+            (Method::Get | Method::Head, b"/running") => Ask::Running,
+            (Method::Get | Method::Head, _) => return self.watch(path),
             (Method::Post, b"/reload") => return Page::json(self.reload()),
             (Method::Post, b"/stop") => Ask::Stop(query == b"fast"),
             (Method::Post, b"/more") => Ask::Scale(1),
