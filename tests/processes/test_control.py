@@ -587,6 +587,9 @@ def test_top_on_a_terminal(tmp_path: Path) -> None:
         assert re.search(r"^ +1 .* 1/18", look, re.MULTILINE)
 
 
+NOTHING_HIDDEN = "document.documentElement.scrollWidth <= innerWidth"
+
+
 def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     """The admin listener's page shows what happens, needs nothing from elsewhere, and has no errors."""
     servers = crowd("--processes", "2", "--admin", "127.0.0.1:0")
@@ -613,7 +616,13 @@ def test_page(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
         assert "serving" in browser.find("h1").text
         assert until(lambda: bool(browser.find("#line").get_attribute("points")))
         assert until(lambda: bool(servers.who()) and "100 %" in browser.text())
+        assert re.fullmatch(r"upper line: [\d.]+ requests/s", browser.find("#most").text)
+        assert "5xx/s" in browser.text()
         browser.look("admin")
+        browser.driver.set_window_size(400, 1000)
+        # On a telephone, tables that are too wide are moved by themselves.
+        assert until(lambda: browser.driver.execute_script(f"return innerWidth < 600 && {NOTHING_HIDDEN}"))
+        browser.look("admin-narrow")
         assert [] == browser.problems()
     finally:
         browser.close()
