@@ -123,6 +123,29 @@ def test_unix_in_use(serve: Servers, application: Path, tmp_path: Path) -> None:
     assert "precious" == file.read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    ("processes", "flags"),
+    [
+        ("0", ("--bind", "127.0.0.1:{port}")),
+        ("1", ("--bind", "127.0.0.1:{port}")),
+        ("1", ("--admin", "127.0.0.1:{port}", "--control", "control")),
+        ("1", ("--control", "file")),
+        ("1", ("--control", "nowhere/control")),
+    ],
+)
+def test_no_file_is_left(application: Path, tmp_path: Path, processes: str, flags: tuple[str, ...]) -> None:
+    """A start that fails half-way removes the sockets that it has made, and no other file."""
+    (tmp_path / "file").write_text("precious", encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        given = [flag.format(port=port) for flag in flags]
+        bound = ["--bind", "unix:socket", "--processes", processes, *given]
+        done = run("serve", str(application), *bound, cwd=tmp_path)
+
+    assert 1 == done.returncode, done.stderr
+    assert ["file"] == [path.name for path in tmp_path.iterdir()]
+
+
 def test_port_in_use(serve: Servers, application: Path) -> None:
     """A port that is taken is one sentence, and no traceback."""
     server = serve(application)

@@ -67,6 +67,7 @@ pub(crate) fn open(
     loops: usize,
     shared: bool,
     group: Option<u32>,
+    files: &mut OwnFiles,
 ) -> Result<Vec<Vec<Listening>>, Failure> {
     let access = settings.socket_mode.map(|mode| Access { mode, group });
     let mut first = Vec::new();
@@ -75,8 +76,8 @@ pub(crate) fn open(
         move |error| Failure::system(format!("cannot listen at {bind}: {error} (setting --bind)"))
     };
     for bind in &settings.bind {
-        let shared = shared || loops > 1;
-        open_one(bind, settings.backlog, shared, access, &mut first).map_err(refused(bind))?;
+        let opened = open_one(bind, settings.backlog, shared || loops > 1, access, files);
+        first.append(&mut opened.map_err(refused(bind))?);
     }
     let mut all = Vec::new();
     for _ in 1..loops {
@@ -88,7 +89,7 @@ pub(crate) fn open(
     Ok(all)
 }
 
-/// Opens what one address stands for.
+/// Opens what one address stands for; `files` learns of what it makes.
 ///
 /// # Errors
 ///
@@ -98,10 +99,15 @@ pub(crate) fn open_one(
     backlog: u32,
     shared: bool,
     access: Option<Access>,
-    all: &mut Vec<Listening>,
-) -> std::io::Result<()> {
+    files: &mut OwnFiles,
+) -> std::io::Result<Vec<Listening>> {
+    let mut all = Vec::new();
     match bind {
-        Bind::Unix(path) => all.push(Listening::new(socket::listen_unix(path, backlog, access)?)?),
+        Bind::Unix(path) => {
+            let socket = socket::listen_unix(path, backlog, access)?;
+            files.add(path.clone());
+            all.push(Listening::new(socket)?);
+        }
         Bind::Fd(number) => all.push(Listening::new(socket::adopt(*number)?)?),
         // A name may stand for several addresses: `localhost` is one of each kind.
         Bind::Tcp { host, port } => {
@@ -120,20 +126,26 @@ pub(crate) fn open_one(
             }
         }
     }
-    Ok(())
+    Ok(all)
 }
 
-/// Files of unix sockets that are ours. Dropping it removes them.
+/// Files of unix sockets that are ours. Dropping it removes them: at the end, and when a start fails half-way.
+#[derive(Default)]
 pub(crate) struct OwnFiles(Vec<PathBuf>);
 
 impl OwnFiles {
-    /// Those of the addresses in the settings, and some more.
-    pub(crate) fn new(settings: &Settings, more: impl IntoIterator<Item = PathBuf>) -> Self {
+    /// Those that another program has made for these settings.
+    pub(crate) fn taken(settings: &Settings) -> Self {
         let bound = settings.bind.iter().chain(&settings.admin).filter_map(|bind| match bind {
             Bind::Unix(path) => Some(path.clone()),
             _ => None,
         });
-        Self(bound.chain(more).collect())
+        Self(bound.collect())
+    }
+
+    /// Another one.
+    pub(crate) fn add(&mut self, path: PathBuf) {
+        self.0.push(path);
     }
 }
 

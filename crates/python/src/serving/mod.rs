@@ -261,8 +261,8 @@ fn serve_opened(
     }
     // One thread cannot wait for requests in two places.
     let loops = if application.is_some() && settings.threads > 1 { loops(py)? } else { 1 };
-    let listening = listen::open(settings, loops, false, None)?;
-    let _files = OwnFiles::new(settings, None);
+    let mut files = OwnFiles::default();
+    let listening = listen::open(settings, loops, false, None, &mut files)?;
     let tally = Tally::new().map_err(Failure::system)?;
     let position = Position { listening, beside: None, tally, line: None, place: (1, 1, 1) };
     serve_at(py, settings, application, position)

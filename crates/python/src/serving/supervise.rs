@@ -56,11 +56,11 @@ pub(crate) fn supervise(
         return Ok(0);
     }
     let note = note.map(Note::read).transpose().map_err(Failure::system)?;
+    let mut files = note.as_ref().map_or_else(OwnFiles::default, |_| OwnFiles::taken(settings));
     let Open { slots, first, control, admin, why } = match &note {
-        Some(note) => Open::taken(note)?,
-        None => Open::fresh(settings, group, loops)?,
+        Some(note) => Open::taken(note, &mut files)?,
+        None => Open::fresh(settings, group, loops, &mut files)?,
     };
-    let _files = OwnFiles::new(settings, control.as_ref().and_then(socket::local_path));
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
     let on_ready = announce(python, settings, &slots, (&first, control.as_ref(), admin.as_ref()), why);
     let (backlog, shares) = (settings.backlog, first.iter().all(|one| one.is_shared));
@@ -128,9 +128,14 @@ struct Open {
 }
 
 impl Open {
-    fn fresh(settings: &Settings, group: Option<u32>, loops: usize) -> Result<Self, Failure> {
+    fn fresh(
+        settings: &Settings,
+        group: Option<u32>,
+        loops: usize,
+        files: &mut OwnFiles,
+    ) -> Result<Self, Failure> {
         let (processes, why) = processes(settings, loops);
-        let mut listening = listen::open(settings, loops * processes, true, group)?;
+        let mut listening = listen::open(settings, loops * processes, true, group, files)?;
         let first = listening[0].iter().map(Listening::again).collect::<Result<_, _>>()?;
         let mut slots = Vec::new();
         while !listening.is_empty() {
@@ -138,12 +143,14 @@ impl Open {
             slots.push(listening.into_iter().map(only_sockets).collect());
             listening = rest;
         }
-        Ok(Self { slots, first, control: control(settings)?, admin: admin(settings)?, why })
+        let (control, admin) = (control(settings, files)?, admin(settings, files)?);
+        Ok(Self { slots, first, control, admin, why })
     }
 
-    fn taken(note: &Note) -> Result<Self, Failure> {
-        let taken = || -> io::Result<Self> {
+    fn taken(note: &Note, files: &mut OwnFiles) -> Result<Self, Failure> {
+        let mut taken = || -> io::Result<Self> {
             let Taken { slots, control, admin } = note.take_sockets()?;
+            control.as_ref().and_then(socket::local_path).into_iter().for_each(|path| files.add(path));
             let again = |socket: &OwnedFd| socket.try_clone().and_then(Listening::new);
             let first = slots.first().and_then(|loops| loops.first());
             let first = first.map_or(Ok(Vec::new()), |all| all.iter().map(again).collect())?;
@@ -245,8 +252,8 @@ fn current_folder() -> io::Result<PathBuf> {
     Ok(std::env::var_os("PWD").map(PathBuf::from).filter(is_real).unwrap_or(real))
 }
 
-/// Opens the control socket.
-fn control(settings: &Settings) -> Result<Option<OwnedFd>, Failure> {
+/// Opens the control socket; `files` learns of what it makes.
+fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, Failure> {
     let path = match &settings.control {
         Control::Off => return Ok(None),
         Control::Path(path) => path.clone(),
@@ -260,7 +267,9 @@ fn control(settings: &Settings) -> Result<Option<OwnedFd>, Failure> {
     };
     let owner_only = Access { mode: 0o600, group: None };
     let opened = socket::listen_unix(&path, ADMIN_BACKLOG, Some(owner_only));
-    opened.map(Some).map_err(|error| refused("cannot listen for orders at", &path, &error))
+    let socket = opened.map_err(|error| refused("cannot listen for orders at", &path, &error))?;
+    files.add(path);
+    Ok(Some(socket))
 }
 
 /// Removes the control sockets of servers that were killed: nobody listens there, and their processes are gone.
@@ -288,13 +297,12 @@ fn own_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens the listener for monitors.
-fn admin(settings: &Settings) -> Result<Option<OwnedFd>, Failure> {
+/// Opens the listener for monitors; `files` learns of what it makes.
+fn admin(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, Failure> {
     let Some(bind) = &settings.admin else { return Ok(None) };
     let wrong =
         |error: io::Error| Failure::system(format!("cannot listen at {bind}: {error} (setting --admin)"));
-    let mut all = Vec::new();
-    listen::open_one(bind, ADMIN_BACKLOG, false, None, &mut all).map_err(wrong)?;
+    let mut all = listen::open_one(bind, ADMIN_BACKLOG, false, None, files).map_err(wrong)?;
     // A name may stand for several addresses: monitors need one.
     all.truncate(1);
     Ok(all.pop().map(|one| one.socket))
