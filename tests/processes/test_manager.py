@@ -14,6 +14,7 @@ import socket
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -306,22 +307,37 @@ def test_socket_of_a_group(serve: Servers, tmp_path: Path) -> None:
     assert not may_connect(path, grp.getgrnam("mail").gr_gid)
 
 
-def test_folder_that_is_not_for_others(tmp_path: Path) -> None:
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Give a folder that everybody may enter, as pytest's own may not be."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
+
+
+@pytest.mark.parametrize("static", [True, False])
+def test_folder_that_is_not_for_others(open_folder: Path, static: bool) -> None:  # noqa: FBT001
     """A folder that the other user may not read is named, and nothing serves a part of what was asked."""
     if os.geteuid() != 0:
         return  # only root can be somebody else
-    folder = tmp_path / "static"
+    folder = open_folder / "static"
     folder.mkdir(mode=0o700)
-    flags = ["--user", "nobody", "--static", f"/static={folder}", "--control", "off"]
-    command = where("755", closed_folders(), adyton(*ALONE, *flags))
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env=environment(), cwd="/"
-    )
+    target = [str(APPLICATION), "--static", f"/static={folder}"] if static else [str(folder)]
+    done = as_nobody("serve", *target, "--bind", "127.0.0.1:0", "--processes", "1")
 
     assert 2 == done.returncode
     assert f"the folder {folder} cannot be served: " in done.stderr
     assert "denied" in done.stderr
     assert "listening" not in done.stderr
+
+
+def as_nobody(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `adyton arguments...` with workers of another user, who may enter all that leads to the server."""
+    command = where("755", closed_folders(), adyton(*arguments, "--user", "nobody", "--control", "off"))
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment(), cwd="/"
+    )
 
 
 def test_python_that_is_not_for_others() -> None:

@@ -70,9 +70,11 @@ impl Root {
     ///
     /// # Errors
     ///
-    /// Those of open(2); `ENOTDIR` when it is not a folder.
+    /// Those of open(2); `ENOTDIR` when it is not a folder; `EACCES` when nothing in it could be reached.
     pub fn open(path: &Path) -> io::Result<Root> {
         let mut root = Root::open_to_walk(path)?;
+        // To open a folder by O_PATH needs no right to it, and to look anything up in it does (path_resolution(7)).
+        root.walk(c".", OFlags::PATH)?;
         let probe = root.resolve(c".", OFlags::PATH, Links::Refuse);
         // Container runtimes before 2020 answer EPERM to a system call that they do not know.
         root.walks = matches!(probe, Err(Errno::NOSYS | Errno::PERM));
