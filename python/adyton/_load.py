@@ -33,15 +33,44 @@ class NotFoundError(Exception):
 def prepare(chdir: str | None, python_path: Sequence[str], env: Sequence[tuple[str, str]]) -> None:
     """Goes to the working directory, and sets up ``sys.path`` and the environment.
 
-    Raises ``OSError`` when the directory cannot be entered.
+    Raises ``OSError``, with a sentence, when a folder is not there or may not be entered.
     """
     if chdir is not None:
-        os.chdir(chdir)
+        _try("chdir", chdir, os.chdir)
+    for entry in python_path:
+        # A zip archive will do, and so will what this user may enter and not list.
+        _try("python-path", entry, os.stat if os.path.isfile(entry) else _look_into)
     for entry in reversed([os.getcwd(), *map(os.fspath, python_path)]):
         path = os.path.abspath(entry)
         if path not in sys.path:
             sys.path.insert(0, path)
     os.environ.update(env)
+
+
+def _try(setting: str, path: str, use: Callable[[str], object]) -> None:
+    """Uses a path that a setting names; an error says which it is, and whom it is refused to."""
+    try:
+        use(path)
+    except PermissionError as error:
+        message = f"{setting}: {_user()} may not enter {path}"
+        raise OSError(message) from error
+    except OSError as error:
+        message = f"{setting}: {path} is no folder to enter: {error.strerror}"
+        raise OSError(message) from error
+
+
+def _look_into(folder: str) -> None:
+    os.stat(os.path.join(folder, "."))
+
+
+def _user() -> str:
+    """Who this process is, by name if there is one."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"the user {os.geteuid()}"
 
 
 def load(place: str, attribute: str | None, is_file: bool, factory: bool) -> tuple[Any, str]:  # noqa: FBT001

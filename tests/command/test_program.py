@@ -82,6 +82,7 @@ def test_interrupt(serve: Servers, program: Path) -> None:
         ("adyton.serve(app, keep_alive_tiemout=5)", "keep_alive_timeout"),
         ("adyton.serve(app, bind='nonsense')", "HOST:PORT"),
         ("adyton.serve(app, backlog='many')", "backlog"),
+        ("adyton.serve(app, bind='127.0.0.1:0', temp_dir='no/such')", "--temp-dir"),
         ("adyton.serve(5, bind='127.0.0.1:0')", "int"),
         ("adyton.serve()", ""),
         ("adyton.serve(app, bind='1.2.3.4:0')", "1.2.3.4"),

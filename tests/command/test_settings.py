@@ -60,6 +60,25 @@ def test_wrong_flag(application: Path, flags: list[str], said: str) -> None:
     assert "" == done.stdout
 
 
+UNUSABLE = [
+    (["--python-path", "no/such/folder"], "python-path: no/such/folder is no folder to enter"),
+    (["--temp-dir", "no/such/folder"], "(setting --temp-dir)"),
+    (["--temp-dir", "/proc"], "large bodies cannot be stored in /proc: "),
+    (["--static", "/static=/etc", "--static-404", "no-such.html"], "there is no no-such.html in a folder"),
+]
+
+
+@pytest.mark.parametrize("command", [["check"], ["serve", "--processes", "0"], ["serve", "--processes", "1"]])
+@pytest.mark.parametrize(("flags", "said"), UNUSABLE, ids=repr)
+def test_unusable(application: Path, command: list[str], flags: list[str], said: str) -> None:
+    """A folder or file that cannot be used is said at the start, and when only asked whether all is well."""
+    done = run(*command, str(application), "--bind=127.0.0.1:0", *flags)
+
+    assert 2 == done.returncode, done.stderr
+    assert said in done.stderr
+    assert 1 == len(done.stderr.strip().splitlines())
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [

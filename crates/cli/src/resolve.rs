@@ -1,7 +1,7 @@
 //! One `Settings` out of what was given: argument before variable before default.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::bind::{Bind, EVERY_ADDRESS};
 use crate::elsewhere::{self, Here};
@@ -258,6 +258,23 @@ fn look_at_disk(settings: &mut Settings) -> Result<(), Failure> {
     {
         let message = format!("static: / is given two folders; {} is there already", folder.display());
         return Err(Failure::usage(message));
+    }
+    look_for_pages(settings, &base)
+}
+
+/// A page that stands in for missing files may be in some of the folders only, but not in none.
+fn look_for_pages(settings: &Settings, base: &Path) -> Result<(), Failure> {
+    let mut folders: Vec<PathBuf> = settings.statics.iter().map(|mount| base.join(&mount.dir)).collect();
+    if let Some(Target::Folder(folder)) = &settings.located {
+        folders.push(base.join(folder));
+    }
+    let pages = [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)];
+    for (name, page) in pages.into_iter().filter_map(|(name, page)| Some((name, page.as_ref()?))) {
+        if !folders.is_empty() && !folders.iter().any(|folder| folder.join(page).is_file()) {
+            let hint = did_you_mean(Path::new(page), &folders[0]);
+            let message = format!("{name}: there is no {page} in a folder that is served{hint}");
+            return Err(Failure::usage(message));
+        }
     }
     Ok(())
 }

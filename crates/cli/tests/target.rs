@@ -157,7 +157,15 @@ fn folders_are_looked_for_at_the_start() {
     let near = format!("chdir: there is no folder {chdir}x; did you mean {chdir}?");
     assert_eq!(refusal(&["--chdir", &format!("{chdir}x")], &[]), near);
 
-    let cases: [(&[&str], &str); 3] = [
+    let cases: [(&[&str], &str); 5] = [
+        (
+            &["--static", "/a=public", "--static", "/b=a", "--static-404", "404.html"],
+            "static-404: there is no 404.html in a folder that is served",
+        ),
+        (
+            &["--static", "/a=.", "--static-fallback", "helo.py"],
+            "static-fallback: there is no helo.py in a folder that is served; did you mean hello.py?",
+        ),
         (&["--static", "/a=pubic"], "static: there is no folder pubic; did you mean public?"),
         (
             &["--static", "/a=a", "--static", "/a/=both"],

@@ -2,6 +2,7 @@
 
 use adyton_cli::{Interface, Settings, Target};
 use adyton_log::messages;
+use adyton_sys::temp;
 use pyo3::intern;
 use pyo3::prelude::*;
 
@@ -38,11 +39,22 @@ pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Option<Appl
             (path.to_string_lossy().into_owned(), attribute.clone(), true)
         }
     };
+    check_temp_dir(settings)?;
     let loaded = module.call_method1("load", (place, attribute, is_file, settings.factory));
     let (object, name) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
         .map_err(|error| report(py, &module, &error))?;
     examine(py, object, &name, settings.interface).map(Some).map_err(|error| report(py, &module, &error))
+}
+
+/// Makes sure that large bodies can be stored, which would only be known when the first one comes.
+pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
+    let folder = &settings.temp_dir;
+    let refused = |error| {
+        let what = format!("large bodies cannot be stored in {}: {error}", folder.display());
+        Failure::Said(format!("{what} (setting --temp-dir)"), 2)
+    };
+    temp::unlinked(folder).map(|_| ()).map_err(refused)
 }
 
 /// The application with what development adds to it.

@@ -239,6 +239,7 @@ pub(crate) fn serve_application(
     check_logs(settings)?;
     open_log(settings)?;
     capture_output(py, settings, true)?;
+    load::check_temp_dir(settings)?;
     serve_opened(py, settings, application)
 }
 
