@@ -230,6 +230,58 @@ def test_causes(crowd: Callable[..., Crowd], page: str, cause: str, more: str) -
     assert servers.settles(1)
 
 
+@pytest.mark.parametrize("end", ["/segfault", "/leave", "SIGKILL", "fast"])
+@pytest.mark.parametrize("form", ["combined", "%m %U"])
+def test_lines_of_the_dead(crowd: Callable[..., Crowd], tmp_path: Path, end: str, form: str) -> None:
+    """However a worker ends, the access log has a line for each answer, once."""
+    log = tmp_path / "access.log"
+    servers = crowd("--processes", "1", "--access-log", str(log), "--access-log-format", form)
+    servers.server.may_crash = True
+    pid = servers.pids()[0]
+    with servers.server.connect(lint_answers=False) as connection:
+        for _ in range(3):
+            assert 200 == connection.get("/who").status
+        if end == "SIGKILL":
+            os.kill(pid, signal.SIGKILL)
+        elif end == "fast":
+            servers.order("stop", "fast")
+        else:
+            connection.send(request(end))
+
+        assert connection.at_end()
+
+    assert until(lambda: not is_alive(pid) and log.read_text("utf-8").count("\n") >= 3)
+    assert 3 == log.read_text("utf-8").count("GET /who")
+    if end != "fast":
+        assert servers.who()[0] != str(pid)
+
+
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_requests_of_the_dead(crowd: Callable[..., Crowd], threads: str) -> None:
+    """What is logged about a crash names the requests that were inside, without what may be secret."""
+    flags = ["--threads", threads, "--request-id-header", "X-Request-ID"]
+    servers = crowd("--processes", "1", *flags)
+    servers.server.may_crash = True
+    others = int(threads) - 1
+    with contextlib.ExitStack() as stack:
+        kept = [stack.enter_context(servers.server.connect(lint_answers=False)) for _ in range(others + 1)]
+        for connection in kept[1:]:
+            connection.send(request("/deadlock", fields=[("X-Request-ID", "waits-1")]))
+        assert servers.has_inside(others)
+        assert 200 == kept[0].get("/who").status
+        kept[0].send(request("/segfault?password=1"))
+
+        assert kept[0].at_end()
+
+    said = servers.server.wait_for_log(r"crashed with SIGSEGV.*$")
+    line = next(line for line in said.splitlines() if "crashed with SIGSEGV" in line)
+
+    assert re.search(r"inside the application (was|were) .*GET /segfault \(request [0-9a-f]{16}\)", line)
+    assert others == line.count("GET /deadlock (request waits-1)")
+    assert "/who" not in line
+    assert "password" not in line
+
+
 def test_killed(crowd: Callable[..., Crowd]) -> None:
     """A worker that is killed under load costs the requests inside it, and no other connection."""
     servers = crowd("--processes", "2")

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::output;
 
 /// The longest id of a client's that is taken over.
-const GIVEN_BYTES_MAX: usize = 128;
+pub const GIVEN_BYTES_MAX: usize = 128;
 
 /// Name of a request in all logs. A clone is cheap: each call of the application is noted with it, where its thread and
 /// where others look.
@@ -27,12 +27,18 @@ struct Names {
 }
 
 impl RequestId {
+    /// The server's own number for it, which names it if nobody else does.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// The trace that the request is part of: 32 hexadecimal digits (W3C Trace Context, section 3.2.2.3).
     pub fn trace(&self) -> Option<&str> {
         self.others.as_ref().and_then(|others| others.trace.as_deref())
     }
 
-    fn given(&self) -> Option<&str> {
+    /// What it was given from elsewhere.
+    pub fn given(&self) -> Option<&str> {
         self.others.as_ref().and_then(|others| others.given.as_deref())
     }
 }

@@ -118,7 +118,7 @@ impl Sink {
         let way = match target {
             // A descriptor of our own goes around the standard library's buffer, and its lock.
             Target::Standard => Way::to(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
-            Target::File(path) => Way::to(open_file(path)?),
+            Target::File(path) => Way::to(crate::open_file(path)?),
             Target::Syslog(address) => Way::Syslog(Syslog::open(address)),
         };
         Ok(Self::new(way))

@@ -1,5 +1,8 @@
 //! The end of children: of workers, of prototypes, and of those that nobody knows.
 
+use std::io;
+
+use adyton_log::sink::{Sink, Target};
 use adyton_log::{self as log, messages};
 use adyton_server::share;
 use adyton_sys::child::Exit;
@@ -13,6 +16,9 @@ use crate::supervisor::{Stop, Supervisor};
 
 /// Children of others whose end is remembered for a moment.
 const STRANGERS_MAX: usize = 64;
+
+/// How many of the requests that a worker has died in are named.
+const NAMED_MAX: usize = 20;
 
 /// Workers that do not start, one after the other, until it is said that a reload does not come to its end.
 const NOT_STARTED_MAX: u32 = 3;
@@ -56,10 +62,13 @@ impl Supervisor {
         let is_said = self.proven == 0 && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
         let is_well = matches!(cause, Cause::Told | Cause::Limit) && !has_failed(exit) || is_said;
         let message = if is_well { &messages::WORKER_ENDED } else { &messages::WORKER_DIED };
-        log::write(message, format_args!("worker {} ({}) {words}", slot.number, worker.process()));
+        let inside = if is_well { String::new() } else { said_of(&worker.tally.inside()) };
+        log::write(message, format_args!("worker {} ({}) {words}{inside}", slot.number, worker.process()));
+        let lines = worker.tally.lines_left();
         *self.deaths.entry(cause).or_default() += 1;
         share::clear(&self.shares, worker.seat);
         self.past.add_past(&worker.tally.sample());
+        write_lines(self.plan.access_log.as_ref(), &lines);
         for round in &mut self.rounds {
             round.waiting.retain(|&(_, other)| other != worker.pid);
         }
@@ -196,6 +205,36 @@ impl Supervisor {
             // Whoever asked may have gone.
             let _ = reply.send((500, json!(why)));
         }
+    }
+}
+
+/// The requests that a worker has died in, in words.
+fn said_of(inside: &[String]) -> String {
+    match inside {
+        [] => String::new(),
+        [one] => format!("; the request inside the application was {one}"),
+        all => {
+            let surplus = all.len().saturating_sub(NAMED_MAX);
+            let more = if surplus == 0 { String::new() } else { format!(", and {surplus} more") };
+            let named = all[..all.len() - surplus].join(", ");
+            format!("; the requests inside the application were {named}{more}")
+        }
+    }
+}
+
+/// Writes the lines of its access log that a worker has left. A reader that has no room now is not waited for.
+fn write_lines(target: Option<&Target>, lines: &[u8]) {
+    let Some(target) = target.filter(|_| !lines.is_empty()) else { return };
+    match Sink::open(target) {
+        Ok(mut sink) => {
+            if sink.write(lines) < lines.len() {
+                sink.lose(&io::Error::other("its reader does not keep up"));
+            }
+        }
+        Err(error) => log::write(
+            &messages::ACCESS_LOG_LOST,
+            format_args!("the access log cannot be opened, and the last lines of a worker are lost: {error}"),
+        ),
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
+use adyton_log::sink::Target;
 use adyton_sys::child::Program;
 
 use crate::demand::Bounds;
@@ -47,6 +48,8 @@ pub struct Plan {
     pub develops: bool,
     /// What an earlier life of this supervisor has left.
     pub note: Option<Note>,
+    /// Where requests are logged, for the lines that a dead worker has left.
+    pub access_log: Option<Target>,
     /// From a graceful stop's beginning to its first act.
     pub drain_delay_ms: u64,
 }

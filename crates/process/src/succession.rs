@@ -206,7 +206,8 @@ impl NotedWorker {
 
     /// Takes a worker over. What one counts on a board of another version cannot be read: it is replaced.
     fn take(&self, is_readable: bool) -> io::Result<Staff> {
-        let board = child::inherit(self.board)?;
+        let tally = Tally::open(child::inherit(self.board)?).ok().filter(|_| is_readable);
+        let is_readable = tally.is_some();
         let other_version = || Reason::other("the supervisor is of another version");
         Ok(Staff {
             pid: self.pid,
@@ -215,7 +216,7 @@ impl NotedWorker {
             state: if self.drains { State::Draining } else { State::Serving },
             seat: self.seat,
             channel: Channel::new(child::inherit(self.channel)?),
-            tally: if is_readable { Tally::open(board)? } else { Tally::new()? },
+            tally: tally.map_or_else(Tally::new, Ok)?,
             started_ms: self.started_ms,
             serving_ms: self.serving_ms,
             due_ms: self.due_ms,

@@ -1,8 +1,8 @@
 //! The access log: one line per answer, in Apache's notation or as JSON.
 //!
 //! A line is appended to a buffer, without a system call and without an allocation; the buffer is written
-//! when it is full or half a second old. So a line costs a fraction of a microsecond, and the log of a
-//! process that is killed lacks at most the last half second.
+//! when it is full or half a second old. So a line costs a fraction of a microsecond. What the buffer holds is on the
+//! board, too, from where the supervisor writes it when the process has died (`estate.rs`).
 
 mod client;
 mod format;
@@ -19,6 +19,7 @@ use adyton_log::sink::{Sink, Target};
 use adyton_log::stamp::Stamp;
 use adyton_sys::clock;
 
+use crate::estate::Lines;
 use format::Format;
 
 /// One answer, as the log sees it.
@@ -49,6 +50,8 @@ pub struct AccessLog {
     held_since_ms: Option<u64>,
     sink: Sink,
     target: Target,
+    /// The same lines where they outlive this process.
+    left: Option<Lines>,
 }
 
 impl AccessLog {
@@ -85,7 +88,14 @@ impl AccessLog {
             held_since_ms: None,
             sink,
             target: target.clone(),
+            left: None,
         })
+    }
+
+    /// Keeps what it holds back there, too.
+    pub(crate) fn leaving(mut self, left: Lines) -> Self {
+        self.left = Some(left);
+        self
     }
 
     /// Whether `format` could be opened with.
@@ -111,8 +121,10 @@ impl AccessLog {
     /// Adds one line.
     pub fn record(&mut self, record: &Record<'_>) {
         self.stamp.set(clock::unix_seconds());
+        let before = self.held.len();
         self.format.write(&mut self.held, record, &self.stamp);
-        if self.held.len() >= HELD_BYTES_MAX {
+        let is_left = self.left.as_mut().is_none_or(|left| left.push(&self.held[before..]));
+        if self.held.len() >= HELD_BYTES_MAX || !is_left {
             self.flush();
         }
     }
@@ -151,6 +163,12 @@ impl AccessLog {
             self.held.shrink_to(HELD_BYTES_CAPACITY);
         }
         self.held_since_ms = None;
+        // Whoever dies between a write and this leaves lines that stand in the log already: better twice than not at all.
+        if let Some(left) = &mut self.left {
+            left.clear();
+            let has_room = left.push(&self.held);
+            debug_assert!(has_room, "what is held back has room");
+        }
     }
 }
 
@@ -202,7 +220,7 @@ impl std::error::Error for AccessLogError {
 const HELD_BYTES_MAX: usize = 64 * 1024;
 
 /// Room for the line that passes the limit, too.
-const HELD_BYTES_CAPACITY: usize = HELD_BYTES_MAX + 4 * 1024;
+pub(crate) const HELD_BYTES_CAPACITY: usize = HELD_BYTES_MAX + 4 * 1024;
 
 /// How long a line is held at most while the loop has time for ticks: short enough to watch the log live.
 const HELD_MS_MAX: u32 = 500;

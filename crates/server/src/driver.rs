@@ -16,6 +16,7 @@ use crate::config::{Config, HandOver};
 use crate::connection::{After, Connection, Phase, Respond};
 use crate::endpoints::Endpoint;
 use crate::errand::{Ask, Errand, Place, parse_again};
+use crate::estate::Seat;
 use crate::event_loop::{Advance, Loop};
 use crate::reply::{Answer, Reply};
 use crate::server::{Http, Job, NO_KEY, Own, Return, Shared, Stage, Task, What, lock};
@@ -296,6 +297,8 @@ pub(crate) struct Driver {
     home: usize,
     /// Whether it runs at a lower priority, or never shall.
     gives_way: bool,
+    /// Where it notes the request that it is in, for the case that the process dies of it.
+    seat: Option<Seat>,
 }
 
 impl Driver {
@@ -323,7 +326,8 @@ impl Driver {
         };
         // With one slot this thread is the loop's driver, too.
         let gives_way = shared.config.nice == 0 || shared.crew.slots() == 1;
-        Self { shared: Arc::clone(shared), desk: Desk::new(&shared.config), hand, home: 0, gives_way }
+        let desk = Desk::new(&shared.config);
+        Self { shared: Arc::clone(shared), desk, hand, home: 0, gives_way, seat: shared.tally.seat() }
     }
 
     fn crew(&self) -> &Crew<Http> {
@@ -531,6 +535,9 @@ impl Driver {
         let Desk { buffer, head, .. } = &mut self.desk;
         let (listener, peer) = (usize::from(ask.connection.listener), ask.connection.peer);
         request::enter(&ask.answer.id);
+        if let Some(seat) = &self.seat {
+            seat.enter(ask.place.head_bytes(buffer), &ask.answer.id);
+        }
         let mut reply = Reply::new(ask.connection, ask.answer, &self.shared, date, live);
         reply.lay_in(&mut self.hand);
         let (bytes, body) = match &mut ask.place {
@@ -556,7 +563,7 @@ impl Driver {
             Outcome::Failed
         });
         let done = Done::of(outcome, call.reply);
-        request::leave();
+        leave(self.seat.as_ref());
         let Ask { key, started_us, endpoint, place, .. } = ask;
         (AskLeft { key, started_us, endpoint, place }, done)
     }
@@ -572,6 +579,9 @@ impl Driver {
             return (connection, respond);
         };
         request::enter(&answer.id);
+        if let Some(seat) = &self.seat {
+            seat.enter(&[], &answer.id);
+        }
         let mut reply = Reply::new(connection, answer, &self.shared, date, respond.live.take());
         reply.lay_in(&mut self.hand);
         reply.before_wait();
@@ -582,7 +592,7 @@ impl Driver {
             Pull::End => reply.end(),
             Pull::Failed => reply.abort(),
         }
-        request::leave();
+        leave(self.seat.as_ref());
         let (connection, answer, live) = reply.into_parts();
         if pulled != Pull::More {
             respond.stream = None;
@@ -680,6 +690,14 @@ impl Driver {
             let stopping = (self.shared.stop)().is_some();
             self.shared.inboxes[self.home].put(Return { key, connection, endpoint, took_us }, stopping);
         }
+    }
+}
+
+/// The thread of this seat has come back from a request.
+fn leave(seat: Option<&Seat>) {
+    request::leave();
+    if let Some(seat) = seat {
+        seat.leave();
     }
 }
 

@@ -15,6 +15,7 @@ mod dispatch;
 mod driver;
 mod endpoints;
 mod errand;
+mod estate;
 mod event_loop;
 mod held;
 mod output;

@@ -129,18 +129,21 @@ impl Task {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum What {
     /// The beginning of a request's head.
-    Head { bytes: [u8; 96], length: u8 },
+    Head { bytes: [u8; What::HEAD_BYTES_MAX], length: u8 },
     /// Something that has none, in words.
     Named(&'static str),
 }
 
 impl What {
+    /// How much of a head is noted.
+    pub(crate) const HEAD_BYTES_MAX: usize = 96;
+
     /// What follows in an answer that has begun, or its end.
     pub(crate) const REST: Self = Self::Named("the rest of an answer");
 
     /// Notes the beginning of a head.
     pub(crate) fn of(head: &[u8]) -> Self {
-        let mut bytes = [0; 96];
+        let mut bytes = [0; Self::HEAD_BYTES_MAX];
         let length = head.len().min(bytes.len());
         bytes[..length].copy_from_slice(&head[..length]);
         Self::Head { bytes, length: u8::try_from(length).unwrap_or(0) }
@@ -359,6 +362,7 @@ impl Server {
     ) -> io::Result<Self> {
         let loops = parts.len();
         tally.set_single(loops == 1);
+        let lines = tally.lines();
         // Beside the driver of each loop one more is kept fresh, for when a driver is late.
         let reserve = if config.threads > 1 && app.is_some() { loops + 1 } else { 0 };
         let queue = (config.queue_max, config.queue_timeout_ms);
@@ -377,7 +381,7 @@ impl Server {
             watch: OnceLock::new(),
             ended: Mutex::new(Vec::new()),
             has_ended: Condvar::new(),
-            access_log: access_log.map(Mutex::new),
+            access_log: access_log.map(|log| Mutex::new(log.leaving(lines))),
             config,
         });
         for (home, parts) in parts.into_iter().enumerate() {

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use adyton_sys::board::Board;
 
+use crate::estate::{self, Lines, Seat};
 use crate::prefixes::{self, Prefixes};
 
 /// A number on the board.
@@ -115,12 +117,15 @@ const HISTOGRAM_CELLS: usize = BOUNDS_US.len() + 2;
 /// Cells of the numbers of a board.
 const CELLS: usize = Cell::End as usize + Histogram::End as usize * HISTOGRAM_CELLS;
 
-/// Cells of a board with its table of prefixes.
-const BOARD_CELLS: usize = CELLS + prefixes::CELLS;
+/// Where on a board that begins which a worker leaves when it dies.
+const ESTATE: usize = CELLS + prefixes::CELLS;
+
+/// Cells of a board with all that.
+const BOARD_CELLS: usize = ESTATE + estate::CELLS;
 
 /// The numbers of one server.
 pub struct Tally {
-    board: Board,
+    board: Arc<Board>,
     /// One loop writes what loops write: no locked instruction is needed.
     single: bool,
 }
@@ -132,7 +137,7 @@ impl Tally {
     ///
     /// The process is out of memory or descriptors.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { board: Board::new(BOARD_CELLS)?, single: false })
+        Ok(Self { board: Arc::new(Board::new(BOARD_CELLS)?), single: false })
     }
 
     /// A tally on the board that another process has made.
@@ -141,7 +146,7 @@ impl Tally {
     ///
     /// The descriptor is no board.
     pub fn open(fd: OwnedFd) -> io::Result<Self> {
-        Ok(Self { board: Board::open(fd, BOARD_CELLS)?, single: false })
+        Ok(Self { board: Arc::new(Board::open(fd, BOARD_CELLS)?), single: false })
     }
 
     /// Says that one loop writes.
@@ -214,18 +219,38 @@ impl Tally {
     /// Where an answer to a request for `path` is counted.
     pub(crate) fn row_of(&self, path: &[u8], status: u16) -> u8 {
         // Whoever guesses paths gets something else, as a rule.
-        prefixes::row_of(&self.board.cells()[CELLS..], path, (200..300).contains(&status))
+        prefixes::row_of(&self.board.cells()[CELLS..ESTATE], path, (200..300).contains(&status))
     }
 
     /// Counts an answer there.
     pub(crate) fn note_row(&self, row: u8, status: u16, duration_us: u64) {
-        let table = &self.board.cells()[CELLS..];
+        let table = &self.board.cells()[CELLS..ESTATE];
         prefixes::note(table, row, (status >= 500, duration_us), |cell, number| self.add_to(cell, number));
+    }
+
+    /// Where lines of the access log are noted that are not written yet.
+    pub(crate) fn lines(&self) -> Lines {
+        Lines::new(Arc::clone(&self.board), ESTATE)
+    }
+
+    /// Where a thread notes the request that it is in; `None` when too many have a place already.
+    pub(crate) fn seat(&self) -> Option<Seat> {
+        Seat::take(&self.board, ESTATE)
+    }
+
+    /// The lines of its access log that a process which has died has not written.
+    pub fn lines_left(&self) -> Vec<u8> {
+        estate::lines(&self.board.cells()[ESTATE..])
+    }
+
+    /// The requests that were inside the application when it died.
+    pub fn inside(&self) -> Vec<String> {
+        estate::inside(&self.board.cells()[ESTATE..])
     }
 
     /// Everything as it is now.
     pub fn sample(&self) -> Sample {
-        let (numbers, table) = self.board.cells().split_at(CELLS);
+        let (numbers, table) = self.board.cells()[..ESTATE].split_at(CELLS);
         let cells = numbers.iter().map(|cell| cell.load(Ordering::Relaxed)).collect();
         Sample { cells, prefixes: prefixes::read(table) }
     }

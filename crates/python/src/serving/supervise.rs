@@ -88,6 +88,7 @@ pub(crate) fn supervise(
         touch: settings.touch_reload.clone(),
         develops: settings.reload,
         note,
+        access_log: settings.access_log.as_ref().map(|target| super::log_place(settings, target)),
         drain_delay_ms: settings.drain_delay_ms,
     };
     let plan = Detached(plan);
