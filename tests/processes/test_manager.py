@@ -94,8 +94,9 @@ def test_told(crowd: Callable[..., Crowd], manager: tuple[str, Manager]) -> None
     assert 0 == servers.server.wait()
 
 
+@pytest.mark.parametrize("more", [[], ["--bind", "127.0.0.1:0"]], ids=["alone", "beside an address"])
 @pytest.mark.parametrize("processes", ["0", "2"])
-def test_sockets_from_outside(serve: Servers, processes: str) -> None:
+def test_sockets_from_outside(serve: Servers, processes: str, more: list[str]) -> None:
     """Sockets of `LISTEN_FDS` are listened at, and connections that came before the server are served."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
@@ -107,7 +108,7 @@ def test_sockets_from_outside(serve: Servers, processes: str) -> None:
             "os.execv(sys.executable, [sys.executable, '-m', 'adyton', *sys.argv[2:]])\n"
         )
         command = [sys.executable, "-c", program, str(listener.fileno()), "serve", str(APPLICATION)]
-        server = serve.start([*command, "--processes", processes], pass_fds=[listener.fileno()])
+        server = serve.start([*command, "--processes", processes, *more], pass_fds=[listener.fileno()])
     with early:
         early.sendall(b"GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 

@@ -93,7 +93,9 @@ pub(crate) fn resolve(
     settings.processes_source =
         chosen.iter().find(|chosen| chosen.row.name == "processes").map(spelled).unwrap_or_default();
     let handed = handed_over(environment);
-    if handed > 0 && ["bind", "host", "port"].iter().all(|name| is_default(&chosen, name)) {
+    let names_descriptors = settings.bind.iter().any(|bind| matches!(bind, Bind::Fd(_)));
+    if handed > 0 && !names_descriptors {
+        // Whoever connects to them waits for this program, whatever else was typed.
         settings.bind = (FIRST_HANDED..FIRST_HANDED + handed).map(Bind::Fd).collect();
     } else if from_parts {
         settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
@@ -160,10 +162,6 @@ fn handed_over(environment: &[(String, String)]) -> i32 {
     let number = |name| lookup(environment, name).and_then(|text| text.parse::<u32>().ok());
     let is_ours = number("LISTEN_PID") == Some(std::process::id());
     number("LISTEN_FDS").filter(|_| is_ours).and_then(|count| i32::try_from(count).ok()).unwrap_or(0)
-}
-
-fn is_default(chosen: &[Chosen<'_>], name: &str) -> bool {
-    chosen.iter().any(|chosen| chosen.row.name == name && chosen.source == Source::Default)
 }
 
 fn choose<'a>(given: Given<'a>, environment: &'a [(String, String)]) -> Result<Vec<Chosen<'a>>, Failure> {

@@ -19,8 +19,9 @@ pub(super) const ROWS: &[Row] = &[
         repeatable: true,
         help: "HOST:PORT, [v6]:PORT, unix:PATH or fd://N",
         detail: "`:PORT` is that port of every IPv4 address; port 0 lets the kernel pick one, which the banner \
-                 shows. `fd://N` is a listening socket that whoever started the server left open. The default \
-                 is not reachable from other machines. Not together with `--host` or `--port`.",
+                 shows. `fd://N` is a listening socket that whoever started the server left open. Sockets that a \
+                 service manager hands over (`$LISTEN_FDS`, sd_listen_fds(3)) take the place of all addresses, \
+                 unless one is an `fd://N`. The default is not reachable from other machines. Not together with `--host` or `--port`.",
         ..GROUP
     },
     Row {
