@@ -513,6 +513,20 @@ def test_top_as_json(crowd: Callable[..., Crowd]) -> None:
     assert all(["serving"] == [worker["state"] for worker in look["workers"]] for look in looks)
 
 
+@pytest.mark.parametrize("words", [["status"], ["dump"], ["top"], ["top", "--json"]], ids=" ".join)
+def test_reader_that_leaves(crowd: Callable[..., Crowd], words: list[str]) -> None:
+    """Whoever has seen enough, like `head`, is told nothing of a fault."""
+    servers = crowd("--processes", "1")
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    command = [*adyton(*words), "--control", str(servers.control)]
+    done = subprocess.run(command, stdout=write_end, stderr=subprocess.PIPE, env=environment(), check=False)
+    os.close(write_end)
+
+    assert b"" == done.stderr
+    assert 0 == done.returncode
+
+
 class ManyWorkers(http.server.BaseHTTPRequestHandler):
     """Answers what a server with thirty workers would, at its control socket."""
 

@@ -103,24 +103,27 @@ fn give(path: &Path, order: &str, about: Option<&str>, json: bool) -> Result<(),
     if status >= 400 {
         return Err(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
     }
-    if json {
-        println!("{value}");
-        return Ok(());
-    }
+    let out = if json { format!("{value}\n") } else { in_words(order, &value) };
+    // Who has seen enough of it, and closes the pipe, is right.
+    let _ = io::stdout().write_all(out.as_bytes());
+    Ok(())
+}
+
+/// What came of an order, for a person.
+fn in_words(order: &str, value: &Value) -> String {
     match order {
-        "status" => print!("{}", table(&value)),
-        "dump" => print!("{}", stacks(&value)),
-        "reload" => println!(
-            "generation {} serves in {}, after {} ms",
+        "status" => table(value),
+        "dump" => stacks(value),
+        "reload" => format!(
+            "generation {} serves in {}, after {} ms\n",
             value["generation"],
             number_of_workers(&value["workers"]),
             value["took_ms"]
         ),
-        "workers" => println!("{} wanted", number_of_workers(&value["processes"])),
-        "log-level" => println!("logging from {} on", value["log_level"].as_str().unwrap_or_default()),
-        _ => println!("{}", value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+        "workers" => format!("{} wanted\n", number_of_workers(&value["processes"])),
+        "log-level" => format!("logging from {} on\n", value["log_level"].as_str().unwrap_or_default()),
+        _ => format!("{}\n", value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
     }
-    Ok(())
 }
 
 fn stacks(value: &Value) -> String {

@@ -52,8 +52,8 @@ pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
         let out = view(&looks, Size::of_stdout());
         // Without colours there is no terminal to redraw, or its user wants none of that.
         let clear = if color { "\x1b[H\x1b[2J" } else { "" };
-        print!("{clear}{out}");
-        if io::stdout().flush().is_err() {
+        let mut terminal = io::stdout();
+        if write!(terminal, "{clear}{out}").and_then(|()| terminal.flush()).is_err() {
             return Ok(());
         }
         before = Some((now, status));
