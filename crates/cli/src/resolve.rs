@@ -90,8 +90,7 @@ pub(crate) fn resolve(
             applied.map_err(|why| wrong(chosen, value, &why))?;
         }
     }
-    settings.processes_source =
-        chosen.iter().find(|chosen| chosen.row.name == "processes").map(spelled).unwrap_or_default();
+    settings.processes_source = source_of(&chosen, "processes");
     let handed = handed_over(environment);
     let names_descriptors = settings.bind.iter().any(|bind| matches!(bind, Bind::Fd(_)));
     if handed > 0 && !names_descriptors {
@@ -162,6 +161,16 @@ fn handed_over(environment: &[(String, String)]) -> i32 {
     let number = |name| lookup(environment, name).and_then(|text| text.parse::<u32>().ok());
     let is_ours = number("LISTEN_PID") == Some(std::process::id());
     number("LISTEN_FDS").filter(|_| is_ours).and_then(|count| i32::try_from(count).ok()).unwrap_or(0)
+}
+
+/// The setting's flag, or the variable of the platform that counts for it.
+fn source_of(chosen: &[Chosen<'_>], name: &str) -> String {
+    let found = chosen.iter().find(|chosen| chosen.row.name == name);
+    let source = |chosen: &Chosen<'_>| match chosen.source {
+        Source::Ambient => spelled(chosen),
+        _ => chosen.row.flag(),
+    };
+    found.map(source).unwrap_or_default()
 }
 
 fn choose<'a>(given: Given<'a>, environment: &'a [(String, String)]) -> Result<Vec<Chosen<'a>>, Failure> {

@@ -47,7 +47,7 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
 
     pub processes: Processes,
-    /// Where that was said, as who has said it knows the place: `--processes`, or the name of a variable.
+    /// What says so: `--processes`, in any of its forms, or the name of a platform's variable.
     pub processes_source: String,
     /// 0: as many as `processes`.
     pub min_processes: u64,
