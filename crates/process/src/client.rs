@@ -71,8 +71,16 @@ fn find(control: Option<&Path>) -> Result<PathBuf, String> {
     }
 }
 
+/// Sends one request and takes the whole answer; a refusal is an error.
+pub(crate) fn ask(path: &Path, method: &str, target: &str) -> Result<Value, String> {
+    match fetch(path, method, target)? {
+        (400.., value) => Err(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+        (_, value) => Ok(value),
+    }
+}
+
 /// Sends one request and takes the whole answer: its status and its body.
-pub(crate) fn fetch(path: &Path, method: &str, target: &str) -> Result<(u16, Value), String> {
+fn fetch(path: &Path, method: &str, target: &str) -> Result<(u16, Value), String> {
     let exchange = || -> io::Result<String> {
         let mut stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -99,10 +107,7 @@ fn give(path: &Path, order: &str, about: Option<&str>, json: bool) -> Result<(),
         ("log-level", Some(level)) => ("POST", format!("/log-level?{level}")),
         _ => ("POST", format!("/{order}")),
     };
-    let (status, value) = fetch(path, method, &target)?;
-    if status >= 400 {
-        return Err(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-    }
+    let value = ask(path, method, &target)?;
     let out = if json { format!("{value}\n") } else { in_words(order, &value) };
     // Who has seen enough of it, and closes the pipe, is right.
     let _ = io::stdout().write_all(out.as_bytes());

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use adyton_sys::terminal::Size;
 use serde_json::Value;
 
-use crate::client::fetch;
+use crate::client::ask;
 use crate::screen::{Section, picture, printable, width};
 use crate::table::{Column, aligned, each, heading, mib, workers};
 
@@ -27,8 +27,11 @@ struct Looks<'l> {
 /// An object of JSON on a line for each look: the status, with the requests that run.
 pub(crate) fn record(path: &Path) -> Result<(), String> {
     loop {
-        let (_, mut status) = fetch(path, "GET", "/status")?;
-        (_, status["running"]) = fetch(path, "GET", "/running")?;
+        let mut status = ask(path, "GET", "/status")?;
+        let running = ask(path, "GET", "/running")?;
+        if let Some(object) = status.as_object_mut() {
+            object.insert("running".to_owned(), running);
+        }
         if writeln!(io::stdout(), "{status}").is_err() {
             return Ok(());
         }
@@ -40,15 +43,15 @@ pub(crate) fn record(path: &Path) -> Result<(), String> {
 pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
     let mut before: Option<(Instant, Value)> = None;
     loop {
-        let (_, status) = fetch(path, "GET", "/status")?;
-        let (_, running) = fetch(path, "GET", "/running")?;
+        let status = ask(path, "GET", "/status")?;
+        let running = ask(path, "GET", "/running")?;
         let now = Instant::now();
-        let (before_it, seconds) = match &before {
+        let (earlier, seconds) = match &before {
             Some((then, last)) => (last, now.duration_since(*then).as_secs_f64()),
             // At first, what has happened since the server was started.
             None => (&Value::Null, status["uptime_s"].as_f64().unwrap_or(0.0)),
         };
-        let looks = Looks { before: before_it, now: &status, running: &running, seconds };
+        let looks = Looks { before: earlier, now: &status, running: &running, seconds };
         let out = view(&looks, Size::of_stdout());
         // Without colours there is no terminal to redraw, or its user wants none of that.
         let clear = if color { "\x1b[H\x1b[2J" } else { "" };
