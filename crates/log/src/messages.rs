@@ -60,7 +60,7 @@ messages! {
         REQUEST_TIMEOUT = 202 Error "A request took longer than `--request-timeout`; it was interrupted where the stack says."
             "Make it faster, do it in the background, or raise the setting."
         THREAD_LOST = 203 Error "A request does not react to its interruption; its thread is lost, and a worker is replaced."
-            "Find the call that waits without end (often C code): the stack is above."
+            "Find the call that waits without end (often C code): the stack is above, or in the message."
         NOT_INTERRUPTED = 204 Error "A request could not be interrupted." "Raise the limit of threads of the process."
         SERVER_FAILED = 205 Error "The server itself failed in one request, which was ended." "Report it, please."
         FILE_SHORTENED = 206 Error "A file became shorter while it was sent; the answer was cut."

@@ -4,6 +4,7 @@ use adyton_server::{App, Call, IfStill, Outcome, Stream};
 use pyo3::prelude::*;
 
 use crate::failure;
+use crate::held_stacks;
 use crate::interpreter;
 use crate::payload;
 use crate::threads;
@@ -40,6 +41,10 @@ impl<C: Callable> App for Hosted<C> {
 
     fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String> {
         threads::interrupt(thread, if_still)
+    }
+
+    fn held_stacks(&self) -> Option<String> {
+        held_stacks::read()
     }
 
     fn absolve(&self, thread: u64) {

@@ -2,6 +2,7 @@
 
 mod failure;
 mod handler;
+mod held_stacks;
 mod hosted;
 mod interpreter;
 mod items;

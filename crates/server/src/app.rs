@@ -32,6 +32,11 @@ pub trait App: Send + Sync + 'static {
     /// attached. Called on a thread of its own, detached.
     fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String>;
 
+    /// Where all threads are, asked without what calls need: one of them may keep that to itself. `None`: nobody knows.
+    fn held_stacks(&self) -> Option<String> {
+        None
+    }
+
     /// Takes back what [`App::interrupt`] has done to this thread: the call has ended by itself. Called while attached.
     fn absolve(&self, thread: u64);
 }

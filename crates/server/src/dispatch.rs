@@ -244,7 +244,8 @@ impl Loop {
     fn lose(&self, post: &Post<Http>, task: &Task) {
         note(post, task, |task| task.lost = true);
         self.shared.tally.count(Cell::Stuck);
-        log_stuck(task, self.now_ms.saturating_sub(task.since_ms));
+        let stacks = || self.shared.app.as_ref().and_then(|app| app.held_stacks());
+        log_stuck(task, self.now_ms.saturating_sub(task.since_ms), stacks);
     }
 
     /// Answers for a thread that is lost.

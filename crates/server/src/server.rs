@@ -512,16 +512,21 @@ impl Server {
     }
 }
 
-/// Logs that a call does not end.
-pub(crate) fn log_stuck(task: &Task, waited_ms: u64) {
-    let why = if task.is_interrupted() { "was interrupted and" } else { "keeps the interpreter and" };
-    log::write_about(
-        task.id.as_ref(),
-        &messages::THREAD_LOST,
-        format_args!(
-            "{} {why} does not react after {} s; its thread is lost until it does",
-            task.what,
-            waited_ms / 1000
-        ),
-    );
+/// Logs that a call does not end: it does not heed its interruption, or cannot be reached, because some call keeps what all
+/// of them need.
+pub(crate) fn log_stuck(task: &Task, waited_ms: u64, stacks: impl FnOnce() -> Option<String>) {
+    let (what, seconds) = (task.what.to_string(), waited_ms / 1000);
+    let text = if task.is_interrupted() {
+        format!(
+            "{what} was interrupted and does not react after {seconds} s; its thread is lost until it does"
+        )
+    } else {
+        let stacks = stacks().map(|stacks| format!("; this is where all threads are:\n{stacks}"));
+        format!(
+            "{what} is not reached after {seconds} s, because it or another request keeps the interpreter; its thread \
+             is lost until that lets go{}",
+            stacks.unwrap_or_default()
+        )
+    };
+    log::write_about(task.id.as_ref(), &messages::THREAD_LOST, format_args!("{}", text.trim_end()));
 }

@@ -34,8 +34,9 @@ use self::listen::{Listening, OwnFiles};
 pub(crate) use self::load::{Application, Kind, examine};
 use self::reopen::Reopener;
 pub(crate) use self::supervise::supervise;
-use self::work::{HeldStacks, Ordered, Reach};
+use self::work::{Ordered, Reach};
 use crate::handler::Handler;
+use crate::held_stacks;
 use crate::hosted::Hosted;
 use crate::threads;
 use crate::wsgi::{Listener, Wsgi};
@@ -328,8 +329,8 @@ fn serve_at(
     let asked = ordered.asked(handlers, leaver);
     let server = Server::new(config, parts, access_log, asked, app, tally).map_err(Failure::system)?;
     let server = Arc::new(server);
-    let held_stacks = HeldStacks::new(py)?;
-    let reach = Arc::new(Reach { held_stacks, server: Arc::clone(&server), ordered, wake });
+    held_stacks::prepare(py)?;
+    let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
     let reopener = renamed.map(|renamed| Reopener::start(renamed, &server)).transpose();
     let reopener = reopener.map_err(Failure::system)?;
     let done = threads::run(py, &server, threads, move || {

@@ -1,8 +1,5 @@
 //! A worker's half: what the supervisor orders is done here.
 
-use std::fs::File;
-use std::io::{Read, Seek};
-use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,48 +9,19 @@ use std::time::Duration;
 use adyton_log::{self as log, messages};
 use adyton_process::{Leaver, Orders, Source};
 use adyton_server::{Asked, Ending, Server};
-use adyton_sys::signal_handlers::{self, Handlers};
-use adyton_sys::temp;
+use adyton_sys::signal_handlers::Handlers;
 use adyton_sys::wake::Wake;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
 use super::reopen::reopen;
+use crate::held_stacks;
 
 /// How long a thread may keep the interpreter before the others' stacks are given up.
 const PATIENCE: Duration = Duration::from_millis(2_500);
 
-/// What says where all threads are when none of ours gets the interpreter.
-pub(crate) struct HeldStacks {
-    file: File,
-    signal: i32,
-}
-
-impl HeldStacks {
-    pub(crate) fn new(py: Python<'_>) -> PyResult<Self> {
-        let file = temp::in_memory()?;
-        let module = py.import("adyton._load")?;
-        let signal = module.call_method1("write_stacks_at_signal", (file.as_raw_fd(),))?.extract()?;
-        Ok(Self { file, signal })
-    }
-
-    /// The stacks, read without the interpreter; empty when the application has taken the signal for itself.
-    fn read(&self) -> std::io::Result<String> {
-        let mut file = &self.file;
-        file.set_len(0)?;
-        file.rewind()?;
-        // To this thread alone: another one could be in a call that a signal ends.
-        signal_handlers::raise(self.signal)?;
-        file.rewind()?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    }
-}
-
 /// What the supervisor can reach of a worker.
 pub(crate) struct Reach {
-    pub(crate) held_stacks: HeldStacks,
     pub(crate) server: Arc<Server>,
     pub(crate) ordered: Arc<Ordered>,
     pub(crate) wake: Arc<Wake>,
@@ -111,16 +79,10 @@ impl Orders for Reach {
         match std::thread::Builder::new().name("adyton-dump".into()).spawn(dump) {
             Ok(_) => match receiver.recv_timeout(PATIENCE) {
                 Ok(stacks) => Value::from(stacks),
-                Err(_) => match self.held_stacks.read() {
-                    Ok(stacks) if !stacks.is_empty() => {
-                        let stacks = without_idle(&stacks);
-                        Value::from(format!("a thread keeps the interpreter to itself:\n{stacks}"))
-                    }
-                    Ok(_) => Value::from("a thread keeps the interpreter to itself: no stack can be read"),
-                    Err(error) => Value::from(format!(
-                        "a thread keeps the interpreter to itself, and no stack can be read: {error}"
-                    )),
-                },
+                Err(_) => Value::from(match held_stacks::read() {
+                    Some(stacks) => format!("a thread keeps the interpreter to itself:\n{stacks}"),
+                    None => "a thread keeps the interpreter to itself: no stack can be read".to_owned(),
+                }),
             },
             Err(error) => Value::from(format!("there can be no thread that reads the stacks: {error}")),
         }
@@ -151,41 +113,4 @@ pub(crate) fn sources(py: Python<'_>) -> Vec<Source> {
         log::write(&messages::SOURCES_UNKNOWN, format_args!("nobody knows which files to watch: {error}"));
         Vec::new()
     })
-}
-
-/// The stacks that faulthandler has written, without those of threads that idle, which are counted, and of threads that
-/// run no Python, such as the one that asks.
-fn without_idle(stacks: &str) -> String {
-    let innermost = |stack: &&str| stack.lines().nth(1).unwrap_or_default().to_owned();
-    let is_idle = |stack: &&str| {
-        let frame = innermost(stack);
-        let is_main = frame.contains("/adyton/__main__.py\"");
-        is_main || frame.contains("threading.py\"") && frame.ends_with(" in run")
-    };
-    let (idle, busy): (Vec<&str>, Vec<&str>) = stacks
-        .trim_end()
-        .split("\n\n")
-        .filter(|stack| !innermost(stack).contains("<no Python frame>"))
-        .partition(is_idle);
-    format!("{}\n\nThreads of the server that idle: {}\n", busy.join("\n\n"), idle.len())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_idle;
-
-    /// Who does nothing is only counted.
-    #[test]
-    fn idle() {
-        let idle = "Thread 0x1 (most recent call first):\n  File \"/lib/threading.py\", line 982 in run\n  \
-                    File \"/lib/threading.py\", line 1045 in _bootstrap_inner\n\n";
-        let asks = "Current thread 0x2 (most recent call first):\n  <no Python frame>\n\n";
-        let busy = "Thread 0x3 (most recent call first):\n  File \"app.py\", line 1 in run\n  \
-                    File \"/lib/threading.py\", line 982 in run";
-
-        assert_eq!(
-            format!("{busy}\n\nThreads of the server that idle: 2\n"),
-            without_idle(&format!("{asks}{idle}{busy}\n\n{idle}"))
-        );
-    }
 }
