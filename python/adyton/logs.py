@@ -131,23 +131,49 @@ def capture() -> None:
     sys.stdout, sys.stderr = _Stream(sys.stdout, 1), _Stream(sys.stderr, 2)
     if logging.lastResort is not None:
         logging.lastResort = Handler(logging.WARNING)
-    _say_in_one_piece()
+    _say_what_threads_fail_of()
+    _say_warnings()
 
 
-def _say_in_one_piece() -> None:
-    """Has the traceback of a thread that has failed arrive as one entry."""
+def _say_what_threads_fail_of() -> None:
+    """Has the traceback of a thread that has failed arrive as one entry, which is an error."""
     import threading  # noqa: PLC0415
 
     usual: Callable[[threading.ExceptHookArgs], object] = threading.excepthook
 
     def failed(args: threading.ExceptHookArgs) -> None:
-        if args.exc_type is SystemExit or args.exc_value is None:
+        if args.exc_type is SystemExit or args.exc_value is None or not isinstance(sys.stderr, _Stream):
             usual(args)
             return
         from traceback import format_exception  # noqa: PLC0415
 
         name = args.thread.name if args.thread is not None else "?"
         lines = format_exception(args.exc_type, args.exc_value, args.exc_traceback)
-        sys.stderr.write(f"Exception in thread {name}:\n{''.join(lines)}")
+        text = f"Exception in thread {name}:\n{''.join(lines)}"
+        relay(logging.ERROR, "threading", text)
 
     threading.excepthook = failed
+
+
+def _say_warnings() -> None:
+    """Has warnings arrive with their level, under the name that ``logging.captureWarnings`` gives them."""
+    import warnings  # noqa: PLC0415
+
+    usual: Callable[..., object] = warnings.showwarning
+
+    def show(  # noqa: PLR0913, PLR0917
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if file is not None or not isinstance(sys.stderr, _Stream):
+            # Somebody wants it elsewhere.
+            usual(message, category, filename, lineno, file, line)
+            return
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        relay(logging.WARNING, "py.warnings", text)
+
+    warnings.showwarning = show

@@ -36,11 +36,14 @@ ENTRIES = [
     ("/print-surrogate", rf"^{TIME} request {ID} stdout: \\udcff$"),
     ("/stderr", rf"^{TIME} request {ID} stderr: oops$"),
     ("/errors", rf"^{TIME} request {ID} stderr: said to wsgi\.errors$"),
-    ("/warn", rf"^{TIME} request {ID} stderr: .*application\.py:\d+: UserWarning: old$"),
+    ("/warn", rf"^{TIME} request {ID} warning: py\.warnings: .*application\.py:\d+: UserWarning: old$"),
     ("/logging", rf"^{TIME} request {ID} warning: shop\.cart: empty 3$"),
     ("/logging", rf"^{TIME} request {ID} error: shop\.cart: failed\nTraceback \(most recent call last\):\n"),
     ("/handler", rf"^{TIME} request {ID} info: shop\.handled: taken$"),
-    ("/thread", rf"^{TIME} stderr: Exception in thread beside:\nTraceback \(most recent call last\):\n"),
+    (
+        "/thread",
+        rf"^{TIME} error: threading: Exception in thread beside:\nTraceback \(most recent call last\):\n",
+    ),
     ("/fail", rf"^{TIME} request {ID} ADY201 error: GET /fail failed:\nTraceback"),
 ]
 
