@@ -94,7 +94,8 @@ pub(super) const ROWS: &[Row] = &[
         example: "10000",
         help: "requests until a worker is replaced; 0: any",
         detail: "For applications that leak memory. Up to a tenth more, at random, so that workers do not \
-                 end together. The successor serves before the old worker stops.",
+                 end together. It is looked at once a second, and the old worker serves on until its successor does, so \
+                 it answers what comes in that time as well.",
         ..GROUP
     },
     Row {
