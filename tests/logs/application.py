@@ -43,6 +43,18 @@ def log_failure() -> None:
         CART.exception("failed")
 
 
+def log_levels() -> None:
+    """Log something of each level."""
+    for level in (10, 20, 30, 40):
+        logging.getLogger("shop.root").log(level, "%d", level)
+
+
+def handle_all() -> None:
+    """Set up the server's handler for everything."""
+    logging.getLogger().addHandler(adyton.logs.Handler())
+    logging.getLogger().setLevel(logging.DEBUG)
+
+
 def run_thread() -> None:
     """Have a thread fail."""
     thread = threading.Thread(target=fail, name="beside")
@@ -78,6 +90,9 @@ SAY: dict[str, Callable[[], object]] = {
     "/stderr": lambda: print("oops", file=sys.stderr),
     "/warn": lambda: warnings.warn("old", stacklevel=1),
     "/logging": log_failure,
+    "/levels": log_levels,
+    "/handler-for-all": handle_all,
+    "/basic-config": logging.basicConfig,
     "/handler": lambda: HANDLED.info("taken"),
     "/thread": run_thread,
     "/raw": lambda: os.write(2, b"written to descriptor 2\n"),

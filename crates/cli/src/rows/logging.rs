@@ -126,8 +126,9 @@ pub(super) const ROWS: &[Row] = &[
         default: "info",
         example: "warning",
         help: "the least serious message that is logged",
-        detail: "It counts for the application's `logging`, too, and not for what it prints. `adyton log-level` changes it \
-                 while the server runs.",
+        detail: "It counts for what arrives from the application's `logging`, too, and not for what it prints. What its loggers \
+                 leave out never arrives: as long as it sets no level, Python leaves out what is below `warning`. \
+                 `adyton log-level` changes it while the server runs.",
         ..GROUP
     },
 ];
