@@ -79,6 +79,32 @@ def test_unusable(application: Path, command: list[str], flags: list[str], said:
     assert 1 == len(done.stderr.strip().splitlines())
 
 
+REFUSED = [
+    (["--access-log-format", "%y"], "%y"),
+    (["--access-log=-", "--access-log-format", "%{Cookie}i"], "Cookie"),
+    (["--access-log", "/no/such/log"], "cannot open the access log /no/such/log"),
+    (["--error-log", "syslog:/no/such/socket"], "cannot open the error log syslog:/no/such/socket"),
+    (["--user", "nobody-at-all"], "there is no user nobody-at-all"),
+    (["--group", "daemon", "--processes", "1"], "--group: it goes with --user"),
+    (["--user", "nobody", "--processes", "0"], "--user: only workers become another user"),
+    (["--processes", "1", "--min-processes", "2"], "min-processes"),
+]
+
+
+@pytest.mark.parametrize("command", ["serve", "check"])
+@pytest.mark.parametrize(("flags", "said"), REFUSED, ids=[" ".join(row[0]) for row in REFUSED])
+def test_refused_before_the_import(tmp_path: Path, command: str, flags: list[str], said: str) -> None:
+    """Settings that cannot be are refused by both commands, and before the application is imported."""
+    target = tmp_path / "app.py"
+    target.write_text("import os\nos.write(1, b'imported')\napp = print\n", encoding="utf-8")
+    done = run(command, str(target), "--bind", "127.0.0.1:0", "--control", "off", *flags)
+
+    assert 2 == done.returncode, done.stderr
+    assert said in done.stderr
+    assert 1 == len(done.stderr.splitlines())
+    assert "" == done.stdout
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [

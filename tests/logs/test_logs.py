@@ -259,6 +259,100 @@ def test_no_collector(tmp_path: Path) -> None:
     assert f"cannot open the error log syslog:{tmp_path}/none: No such file" in done.stderr
 
 
+FAULTS = [
+    ("port", 1, "adyton: cannot listen at 127.0.0.1:", "ADY330"),
+    ("--access-log-format=%y", 2, "adyton: %y is not known", "ADY330"),
+    ("--access-log=missing/log", 2, "adyton: cannot open the access log missing/log: No such file", "ADY330"),
+    ("application", 3, "", "ADY217"),
+]
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+@pytest.mark.parametrize("where", ["text", "json", "syslog"])
+@pytest.mark.parametrize(("fault", "status", "said", "code"), FAULTS, ids=[row[0] for row in FAULTS])
+def test_cannot_start(
+    tmp_path: Path, fault: str, status: int, said: str, code: str, where: str, processes: str
+) -> None:
+    """Whoever has typed the command sees that it fails, and the log has an entry that says why."""
+    target = tmp_path / "shop.py"
+    broken = fault == "application"
+    target.write_text("raise RuntimeError('not today')\n" if broken else "app = print\n", encoding="utf-8")
+    log, socket_path = tmp_path / "error.log", tmp_path / "socket"
+    flags = ["--processes", processes, "--control", "off"]
+    flags += ["--error-log", f"syslog:{socket_path}" if where == "syslog" else str(log)]
+    flags += ["--log-format", "json" if where == "json" else "text"]
+    with (
+        socket.create_server(("127.0.0.1", 0)) as taken,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as collector,
+    ):
+        collector.bind(str(socket_path))
+        collector.settimeout(TIMEOUT_S)
+        port = taken.getsockname()[1] if fault == "port" else 0
+        flags += ["--bind", f"127.0.0.1:{port}", *([fault] if fault.startswith("--") else [])]
+        done = run("serve", str(target), *flags, cwd=tmp_path)
+        entry = collector.recv(65536).decode() if where == "syslog" else log.read_text("utf-8")
+
+    assert status == done.returncode
+    if broken:
+        # A worker has nobody to tell but the log.
+        is_elsewhere = processes == "1" and where != "syslog"
+        said = f"adyton: nothing is served; the error log {log} says why" if is_elsewhere else "not today"
+    assert said in done.stderr
+    assert 1 == entry.count(code)
+    why = "RuntimeError: not today" if broken else said.removeprefix("adyton: ")
+    if where == "json":
+        first = json.loads(entry.splitlines()[0])
+
+        assert ("error", code) == (first["level"], first["code"])
+        assert why in first["message"]
+    else:
+        begin = r"<27>adyton\[\d+\]: " if where == "syslog" else rf"{TIME} "
+
+        assert re.match(rf"{begin}(worker 1 )?{code} error: ", entry)
+        assert why in entry
+
+
+def test_without_set_up(serve: Servers) -> None:
+    """Without handlers Python's own level counts, and with the server's handler that of the server."""
+    server = serve(APPLICATION, "--log-level", "debug")
+    server.fetch("/levels")
+    text = server.wait_for_log(r"error: shop\.root: 40$")
+
+    assert re.search(rf"^{TIME} request {ID} warning: shop\.root: 30$", text, re.MULTILINE)
+    assert "shop.root: 20" not in text
+    assert "shop.root: 10" not in text
+
+    server.fetch("/handler-for-all")
+    server.fetch("/levels")
+
+    server.wait_for_log(rf"^{TIME} request {ID} debug: shop\.root: 10$")
+    server.wait_for_log(rf"^{TIME} request {ID} info: shop\.root: 20$")
+
+
+def test_own_set_up(serve: Servers) -> None:
+    """An application that sets up `logging`, even late, gets what it has asked for."""
+    server = serve(APPLICATION, "--log-level", "debug")
+    server.fetch("/basic-config")
+    server.fetch("/levels")
+
+    text = server.wait_for_log(rf"^{TIME} request {ID} stderr: ERROR:shop\.root:40$")
+
+    assert "WARNING:shop.root:30" in text
+    assert "INFO:shop.root" not in text
+
+
+def test_levels_in_json(serve: Servers) -> None:
+    """A thread that fails is an error, and a warning is one."""
+    server = serve(APPLICATION, "--log-format", "json")
+    server.fetch("/warn")
+    server.fetch("/thread")
+    server.stop()
+    found = [(entry["level"], entry.get("logger")) for entry in entries(server)]
+
+    assert ("warning", "py.warnings") in found
+    assert ("error", "threading") in found
+
+
 def test_left_alone(serve: Servers) -> None:
     """On demand an application's streams stay what they were."""
     server = serve(APPLICATION, "--capture-output", "off")

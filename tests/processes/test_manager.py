@@ -354,10 +354,10 @@ def test_python_that_is_not_for_others() -> None:
 
 
 WRONG = [
-    (["--user", "nobody-at-all"], 2, "user: there is no user nobody-at-all"),
-    (["--user", "nobody", "--group", "no-such-group"], 2, "user: there is no group no-such-group"),
-    (["--group", "daemon"], 2, "group: it goes with --user"),
-    (["--user", "nobody", "--processes", "0"], 2, "user: only workers become another user"),
+    (["--user", "nobody-at-all"], 2, "--user: there is no user nobody-at-all"),
+    (["--user", "nobody", "--group", "no-such-group"], 2, "--user: there is no group no-such-group"),
+    (["--group", "daemon"], 2, "--group: it goes with --user"),
+    (["--user", "nobody", "--processes", "0"], 2, "--user: only workers become another user"),
     (["--admin", "127.0.0.1:0", "--processes", "0"], 2, "--admin: it is for workers and their supervisor"),
     (["--preload", "--processes", "0"], 2, "with --processes 0 there are none"),
     (["--umask", "9"], 2, "write three octal digits"),

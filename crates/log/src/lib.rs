@@ -13,9 +13,12 @@ pub mod sink;
 pub mod stamp;
 
 use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::{fmt, io};
 
 use adyton_sys::user::Identity;
@@ -64,6 +67,8 @@ static WORKER: AtomicUsize = AtomicUsize::new(0);
 static JSON: AtomicBool = AtomicBool::new(false);
 static FILE: OnceLock<PathBuf> = OnceLock::new();
 static SYSLOG: OnceLock<Mutex<Syslog>> = OnceLock::new();
+/// What was standard error before a file took its place, until the server serves: somebody may be looking at it.
+static ONLOOKER: Mutex<Option<File>> = Mutex::new(None);
 static OTHERS: OnceLock<(Identity, Vec<PathBuf>)> = OnceLock::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
 static IS_CUT: AtomicBool = AtomicBool::new(false);
@@ -99,7 +104,9 @@ pub fn open(target: &Target) -> io::Result<()> {
         Target::Standard => {}
         Target::File(path) => {
             let path = std::path::absolute(path)?;
-            process::become_stderr(open_file(&path)?)?;
+            let file = open_file(&path)?;
+            *lock(&ONLOOKER) = onlooker(&file).unwrap_or(None);
+            process::become_stderr(file)?;
             // A process has one for its whole life.
             let _ = FILE.set(path);
         }
@@ -109,6 +116,17 @@ pub fn open(target: &Target) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Standard error, if it is something else than this file: a terminal, or what collects what a program says.
+fn onlooker(file: &File) -> io::Result<Option<File>> {
+    let stderr = File::from(io::stderr().as_fd().try_clone_to_owned()?);
+    let (one, other) = (file.metadata()?, stderr.metadata()?);
+    Ok(((one.dev(), one.ino()) != (other.dev(), other.ino())).then_some(stderr))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes these files of logs for another user, now and whenever they are opened again, so that processes of that user
@@ -183,6 +201,31 @@ pub fn announce(message: &Message, text: &str) {
     if !is_json() || collected {
         count(&process::write_stderr(text.as_bytes()));
     }
+}
+
+/// Says why nothing is served: to whoever has started this as it is, and where entries go as one.
+pub fn complain(message: &Message, text: &str) {
+    let collected = SYSLOG.get().is_some();
+    if is_json() || collected || FILE.get().is_some() {
+        put(&Source::Server(message), text.strip_prefix("adyton: ").unwrap_or(text).trim_end());
+    }
+    if collected || !is_json() && FILE.get().is_none() {
+        count(&process::write_stderr(text.as_bytes()));
+    }
+    tell_onlooker(text);
+}
+
+/// Says something to whoever has started this, if that is not seen where entries go.
+pub fn tell_onlooker(text: &str) {
+    if let Some(mut onlooker) = lock(&ONLOOKER).as_ref() {
+        // Nobody may be there, and then nobody needs it.
+        let _ = onlooker.write_all(text.as_bytes());
+    }
+}
+
+/// From now on this serves, and whoever has started it is not waited for by what waits for the end of its output.
+pub fn forget_onlooker() {
+    *lock(&ONLOOKER) = None;
 }
 
 /// Writes one entry.

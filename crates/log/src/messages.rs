@@ -128,6 +128,7 @@ messages! {
             "Send signals to the supervisor."
         VERSION_STALLED = 329 Error "The new version serves in some workers and does not start in others."
             "Read why above; reload again when that is mended. The old version serves in the others meanwhile."
+        CANNOT_START = 330 Error "The server, or one of its processes, cannot start." "The message says why."
     }
     "Logs" {
         ACCESS_LOG_LOST = 401 Error "The access log cannot be written, and lines are lost. Told once a minute."

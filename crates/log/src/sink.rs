@@ -244,10 +244,21 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// As connect(2), of syslog only.
+    /// As connect(2), and as open(2) of a file that is there. Of one that is not, its folder is looked at: it is not made.
     pub fn check(&self) -> io::Result<()> {
-        let Self::Syslog(address) = self else { return Ok(()) };
-        Socket::open(address, address.look_up()?).map(|_| ())
+        match self {
+            Self::Standard => Ok(()),
+            Self::File(path) => match path.metadata() {
+                Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(|_| ()),
+                // Whoever reads a pipe would take the close for its end.
+                Ok(_) => Ok(()),
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    std::path::absolute(path)?.parent().map_or(Ok(()), |folder| folder.metadata().map(|_| ()))
+                }
+                Err(error) => Err(error),
+            },
+            Self::Syslog(address) => Socket::open(address, address.look_up()?).map(|_| ()),
+        }
     }
 }
 

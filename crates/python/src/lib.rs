@@ -19,6 +19,7 @@ mod wsgi;
 use std::path::Path;
 
 use adyton_cli::{Client, Command, Interface, Processes};
+use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -82,7 +83,7 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
         Ok(()) => 0,
         Err(Failure::Application) => 3,
         Err(Failure::Said(message, status)) => {
-            eprintln!("adyton: {}", one_line(&message));
+            log::complain(&messages::CANNOT_START, &format!("adyton: {}\n", one_line(&message)));
             status
         }
     }

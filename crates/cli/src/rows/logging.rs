@@ -40,7 +40,9 @@ pub(super) const ROWS: &[Row] = &[
         default: "combined",
         example: r#"%h %t "%r" %>s %b %D"#,
         help: "common, combined, json, or atoms like %h",
-        detail: "Atoms are those of Apache's `LogFormat`. `combined` is what most programs that read logs expect; `json` is one object a line.",
+        detail: "`combined` is what most programs that read logs expect; `json` is one object a line. The atoms are some of \
+                 Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` `%>s` `%b` `%B` `%D` `%T` `%P` `%L` \
+                 `%{Name}i` and `%%`; another one is refused.",
         ..GROUP
     },
     Row {
@@ -60,7 +62,7 @@ pub(super) const ROWS: &[Row] = &[
         default: "-",
         example: "error.log",
         help: "where messages go; - is standard error",
-        detail: "The server's own messages, with codes that [messages](messages.md) explains, the application's tracebacks \
+        detail: "The server's own messages, with a code each (`docs/reference/messages.md`), the application's tracebacks \
                  and what it prints. A file takes the place of standard error, so that what a crash leaves is in it, too; \
                  SIGUSR1 to the server opens it again.",
         ..GROUP

@@ -90,7 +90,7 @@ pub(crate) fn examine(
 pub(crate) fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: &PyErr) -> Failure {
     let told = module.call_method1("report", (error.value(py),)).and_then(|text| text.extract::<String>());
     match told {
-        Ok(text) => adyton_log::announce(&messages::NOT_LOADED, &text),
+        Ok(text) => adyton_log::complain(&messages::NOT_LOADED, &text),
         Err(second) => return Failure::from(second),
     }
     Failure::Application

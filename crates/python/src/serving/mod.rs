@@ -13,7 +13,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use adyton_cli::{
-    AccessLogFormat, CaptureOutput, HandOver as When, LogFormat, Settings, Target, UnderscoreHeaders,
+    AccessLogFormat, CaptureOutput, HandOver as When, LogFormat, Processes, Settings, Target,
+    UnderscoreHeaders,
 };
 use adyton_files::{Options, Site};
 use adyton_http1::Limits;
@@ -65,22 +66,29 @@ impl From<PyErr> for Failure {
     }
 }
 
-/// Loads the target and says what it is.
+/// Looks at the settings as [`serve`] and [`supervise()`] do, but for what the system refuses only then, loads the target
+/// and says what it is.
 pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failure> {
+    check_log(settings)?;
+    check_settings(settings)?;
+    match settings.processes {
+        Processes::None => check_alone(settings)?,
+        _ => supervise::check_bounds(py, settings)?,
+    }
     let application = load::prepare(py, settings)?;
-    let mounts = mounts(settings)?;
     let found = match &application {
         Some(application) => application.description.clone(),
         None => banner::folders(settings),
     };
-    drop(mounts);
     Ok(format!("{found}: fine"))
 }
 
 /// Serves what the settings name in this process, until a signal stops it; says whether the application has ended, too.
 pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure> {
-    check_logs(settings)?;
+    check_log(settings)?;
     open_log(settings)?;
+    check_settings(settings)?;
+    check_alone(settings)?;
     capture_output(py, settings, false)?;
     let application = load::prepare(py, settings)?;
     serve_opened(py, settings, application)
@@ -225,9 +233,9 @@ fn identity(settings: &Settings) -> Result<Option<Identity>, Failure> {
     let group = settings.group.as_deref();
     let found = settings.user.as_deref().map(|user| Identity::find(user, group)).transpose();
     match found {
-        Ok(None) if group.is_some() => Err(Failure::Said("group: it goes with --user".to_owned(), 2)),
+        Ok(None) if group.is_some() => Err(Failure::Said("--group: it goes with --user".to_owned(), 2)),
         Ok(found) => Ok(found),
-        Err(why) => Err(Failure::Said(format!("user: {why}"), 2)),
+        Err(why) => Err(Failure::Said(format!("--user: {why}"), 2)),
     }
 }
 
@@ -237,8 +245,10 @@ pub(crate) fn serve_application(
     settings: &Settings,
     application: Option<Application>,
 ) -> Result<bool, Failure> {
-    check_logs(settings)?;
+    check_log(settings)?;
     open_log(settings)?;
+    check_settings(settings)?;
+    check_alone(settings)?;
     capture_output(py, settings, true)?;
     load::check_temp_dir(settings)?;
     serve_opened(py, settings, application)
@@ -250,10 +260,6 @@ fn serve_opened(
     settings: &Settings,
     application: Option<Application>,
 ) -> Result<bool, Failure> {
-    if settings.user.is_some() {
-        let why = "user: only workers become another user, and with --processes 0 there are none";
-        return Err(Failure::Said(why.to_owned(), 2));
-    }
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
     }
@@ -395,11 +401,30 @@ fn loops(py: Python<'_>) -> PyResult<usize> {
 }
 
 fn access_log(settings: &Settings) -> Result<Option<AccessLog>, Failure> {
-    let format = settings.access_log_format.atoms().unwrap_or("json");
-    AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
     let Some(target) = &settings.access_log else { return Ok(None) };
+    let format = settings.access_log_format.atoms().unwrap_or("json");
     let opened = AccessLog::open(&log_place(settings, target), format);
     opened.map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
+}
+
+/// Looks for what is wrong in settings that have no fault each by itself.
+fn check_settings(settings: &Settings) -> Result<(), Failure> {
+    let format = settings.access_log_format.atoms().unwrap_or("json");
+    AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
+    if let Some(target) = &settings.access_log {
+        check_target("access", &log_place(settings, target))?;
+    }
+    identity(settings)?;
+    mounts(settings).map(|_| ())
+}
+
+/// The same for a process that serves without a supervisor.
+fn check_alone(settings: &Settings) -> Result<(), Failure> {
+    if settings.user.is_none() {
+        return Ok(());
+    }
+    let why = "--user: only workers become another user, and with --processes 0 there are none";
+    Err(Failure::Said(why.to_owned(), 2))
 }
 
 /// Where a log is: relative paths are relative to `--chdir`, wherever this process is already.
@@ -422,14 +447,13 @@ fn open_log(settings: &Settings) -> Result<(), Failure> {
 }
 
 /// Makes sure that somebody takes what is logged, before anything is begun.
-fn check_logs(settings: &Settings) -> Result<(), Failure> {
-    let logs = [("error", Some(&settings.error_log)), ("access", settings.access_log.as_ref())];
-    for (name, target) in logs.into_iter().filter_map(|(name, target)| target.map(|target| (name, target))) {
-        target
-            .check()
-            .map_err(|error| Failure::Said(format!("cannot open the {name} log {target}: {error}"), 2))?;
-    }
-    Ok(())
+fn check_log(settings: &Settings) -> Result<(), Failure> {
+    check_target("error", &log_place(settings, &settings.error_log))
+}
+
+fn check_target(name: &str, target: &LogTarget) -> Result<(), Failure> {
+    let refused = |error| Failure::Said(format!("cannot open the {name} log {target}: {error}"), 2);
+    target.check().map_err(refused)
 }
 
 /// Has what the application prints go there, too; `asked`: only if the user has said so.

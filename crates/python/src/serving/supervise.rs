@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 
 use super::banner::{self, Crowd};
 use super::listen::{self, Listening, OwnFiles};
-use super::{Failure, config, identity, loops};
+use super::{Failure, check_settings, config, identity, loops};
 
 /// Connections that wait at the sockets for programs and monitors.
 const ADMIN_BACKLOG: u32 = 64;
@@ -33,18 +33,9 @@ pub(crate) fn supervise(
     arguments: &[String],
     note: Option<&str>,
 ) -> Result<u8, Failure> {
-    // A user who is not there is told now, and not by a worker.
-    let identity = identity(settings)?;
-    if let Some(bits) = settings.umask {
-        user::set_umask(bits);
-    }
     let program = program(py, arguments.len() + if note.is_some() { 2 } else { 0 })?;
-    if let Some(folder) = &settings.chdir {
-        std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
-    }
     let is_trial = note == Some(TRIAL);
-    let group = identity.as_ref().map(Identity::group);
-    open_logs(settings, identity, is_trial || note.is_none())?;
+    let group = settle(settings, is_trial || note.is_none())?;
     // One thread cannot wait for requests in two places.
     let loops = match (settings.threads, settings.processes) {
         (1, _) => 1,
@@ -93,16 +84,42 @@ pub(crate) fn supervise(
     };
     let plan = Detached(plan);
     let ended = py.detach(move || plan.run());
-    match ended.map_err(Failure::system)? {
-        End::Stopped => Ok(0),
-        End::NotStarted(status) => Ok(status),
+    Ok(match ended.map_err(Failure::system)? {
+        End::Stopped => 0,
+        End::NotStarted(status) => {
+            let place = super::log_place(settings, &settings.error_log);
+            adyton_log::tell_onlooker(&format!(
+                "adyton: nothing is served; the error log {place} says why\n"
+            ));
+            status
+        }
+    })
+}
+
+/// What a supervisor becomes before it opens anything; one that is the first looks at its settings. The group of its workers,
+/// if it is to be another one.
+fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
+    // A user who is not there is told now, and not by a worker.
+    let identity = identity(settings)?;
+    if let Some(bits) = settings.umask {
+        user::set_umask(bits);
     }
+    if let Some(folder) = &settings.chdir {
+        std::env::set_current_dir(folder).map_err(|error| refused("cannot go to", folder, &error))?;
+    }
+    let group = identity.as_ref().map(Identity::group);
+    open_logs(settings, identity, is_first)?;
+    if is_first {
+        // Once, and not by each worker.
+        check_settings(settings)?;
+    }
+    Ok(group)
 }
 
 /// Opens the logs; makes their files for the user that the workers become.
 fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) -> Result<(), Failure> {
     if is_first {
-        super::check_logs(settings)?;
+        super::check_log(settings)?;
     }
     if let Some(identity) = identity {
         let all = settings.access_log.iter().chain([&settings.error_log]);
@@ -233,6 +250,12 @@ fn bounds(settings: &Settings, processes: usize) -> Result<Bounds, Failure> {
     }
     let what = format!("min-processes, processes and max-processes are {least}, {processes} and {most}");
     Err(Failure::Said(format!("{what}: each must be at least the one before"), 2))
+}
+
+/// Whether these numbers of workers fit together.
+pub(crate) fn check_bounds(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
+    let (processes, _) = processes(settings, loops(py)?);
+    bounds(settings, processes).map(|_| ())
 }
 
 /// How this program was started, without the `count` arguments that the user typed.
