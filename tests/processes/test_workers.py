@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import select
 import signal
 import subprocess
 import time
@@ -254,6 +255,35 @@ def test_lines_of_the_dead(crowd: Callable[..., Crowd], tmp_path: Path, end: str
     assert 3 == log.read_text("utf-8").count("GET /who")
     if end != "fast":
         assert servers.who()[0] != str(pid)
+
+
+def test_lines_that_nobody_reads(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A supervisor with lines for a pipe whose reader has gone does not wait for another one."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    servers = crowd("--processes", "1", "--access-log", str(pipe))
+    pid = servers.pids()[0]
+
+    def holds_back() -> bool:
+        """Stop the worker, if it has a line then that it has not written."""
+        assert 200 == servers.server.fetch("/who").status
+        freeze(pid)
+        if not select.select([reader], [], [], 0)[0]:
+            return True
+        os.read(reader, 1 << 16)
+        os.kill(pid, signal.SIGCONT)
+        return False
+
+    assert until(holds_back)
+    os.close(reader)
+    os.kill(pid, signal.SIGKILL)
+    servers.server.wait_for_log("ADY401 error: the access log cannot be opened, and the last lines")
+
+    assert [] == servers.pids()
+
+    with pipe.open("rb"):
+        assert servers.settles(1)
 
 
 @pytest.mark.parametrize("threads", ["1", "4"])

@@ -138,13 +138,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub fn make_for(identity: Identity, files: Vec<PathBuf>) -> io::Result<()> {
     // As above.
     let (identity, files) = OTHERS.get_or_init(|| (identity, files));
-    files.iter().try_for_each(|path| open_file_for(path, identity).map(|_| ()))
+    files.iter().try_for_each(|path| open_file_for(path, identity, 0).map(|_| ()))
 }
 
 fn open_file(path: &Path) -> io::Result<File> {
+    open_file_with(path, 0)
+}
+
+/// Opens the file of a log, with further flags of open(2).
+fn open_file_with(path: &Path, flags: i32) -> io::Result<File> {
     match OTHERS.get() {
-        Some((identity, _)) => open_file_for(path, identity),
-        None => sink::open_file(path),
+        Some((identity, _)) => open_file_for(path, identity, flags),
+        None => sink::open_file(path, flags),
     }
 }
 

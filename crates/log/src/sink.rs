@@ -55,8 +55,8 @@ impl fmt::Display for Target {
 /// # Errors
 ///
 /// As open(2).
-pub fn open_file(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(FILE_MODE).open(path)
+pub(crate) fn open_file(path: &Path, flags: i32) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(FILE_MODE).custom_flags(flags).open(path)
 }
 
 /// Opens it as root on behalf of another user, whose it becomes. In a folder of that user, a symbolic link could lead root
@@ -65,14 +65,12 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 /// # Errors
 ///
 /// As open(2) and fchown(2).
-pub(crate) fn open_file_for(path: &Path, identity: &Identity) -> io::Result<File> {
+pub(crate) fn open_file_for(path: &Path, identity: &Identity, flags: i32) -> io::Result<File> {
     if path.starts_with("/dev") {
         // Devices are nobody's to give away, and `/dev/stderr` is a link.
-        return open_file(path);
+        return open_file(path, flags);
     }
-    let mut options = OpenOptions::new();
-    options.append(true).create(true).mode(FILE_MODE).custom_flags(process::NO_FOLLOW);
-    let file = options.open(path)?;
+    let file = open_file(path, flags | process::NO_FOLLOW)?;
     identity.own(&file)?;
     Ok(file)
 }
@@ -118,10 +116,22 @@ impl Sink {
         let way = match target {
             // A descriptor of our own goes around the standard library's buffer, and its lock.
             Target::Standard => Way::to(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
-            Target::File(path) => Way::to(crate::open_file(path)?),
+            Target::File(path) => Way::to(open_file(path, 0)?),
             Target::Syslog(address) => Way::Syslog(Syslog::open(address)),
         };
         Ok(Self::new(way))
+    }
+
+    /// Opens it for a supervisor, which waits for nothing: a pipe that nobody reads is not opened.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Sink::open`].
+    pub fn open_now(target: &Target) -> io::Result<Self> {
+        match target {
+            Target::File(path) => crate::open_file_with(path, process::NO_WAIT).map(Self::of),
+            other => Self::open(other),
+        }
     }
 
     /// Writes to a file that is open.

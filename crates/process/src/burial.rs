@@ -225,7 +225,7 @@ fn said_of(inside: &[String]) -> String {
 /// Writes the lines of its access log that a worker has left. A reader that has no room now is not waited for.
 fn write_lines(target: Option<&Target>, lines: &[u8]) {
     let Some(target) = target.filter(|_| !lines.is_empty()) else { return };
-    match Sink::open(target) {
+    match Sink::open_now(target) {
         Ok(mut sink) => {
             if sink.write(lines) < lines.len() {
                 sink.lose(&io::Error::other("its reader does not keep up"));

@@ -54,6 +54,9 @@ pub fn become_stderr(file: impl Into<OwnedFd>) -> io::Result<()> {
 /// The flag of open(2) that follows no symbolic link at the end of a path.
 pub const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
 
+/// The flag of open(2) that does not wait for a pipe's reader.
+pub const NO_WAIT: i32 = libc::O_NONBLOCK;
+
 /// A number that nobody can guess, or, where the kernel has none yet, one that depends on this process.
 pub fn random() -> u64 {
     let mut bytes = [0; 8];
