@@ -220,10 +220,27 @@ def test_full_disk(serve: Servers, tmp_path: Path) -> None:
 
     assert size == log.stat().st_size
 
+    server.wait_for_log("ADY404 error: the error log cannot be written, and entries are lost: ")
     limit_file_size(server, 1 << 30)
     server.fetch("/print")
 
     assert until(lambda: "ADY403 error: 3 entries of this log could not be written" in log.read_text("utf-8"))
+    told = server.wait_for_log("ADY404 error: the error log can be written again; 3 entries were lost")
+    assert 2 == told.count("ADY404")
+    assert "ADY404" not in log.read_text("utf-8")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_full_disk_from_the_start(processes: str, form: str) -> None:
+    """A server that does not start, and cannot log why, says at least that."""
+    flags = ["--processes", processes, "--error-log", "/dev/full", "--log-format", form, "--control", "off"]
+    done = run("serve", "no_such_module", "--bind", "127.0.0.1:0", *flags)
+
+    assert 3 == done.returncode
+    assert 1 == len(done.stderr.splitlines()), done.stderr
+    assert "ADY404" in done.stderr
+    assert "the error log cannot be written, and entries are lost: No space left" in done.stderr
 
 
 def limit_file_size(server: Server, size: int) -> None:

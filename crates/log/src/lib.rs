@@ -6,6 +6,7 @@
 
 mod entry;
 pub mod escape;
+mod former;
 pub mod messages;
 mod output;
 pub mod request;
@@ -13,9 +14,6 @@ pub mod sink;
 pub mod stamp;
 
 use std::fs::File;
-use std::io::Write as _;
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
@@ -68,7 +66,6 @@ static JSON: AtomicBool = AtomicBool::new(false);
 static FILE: OnceLock<PathBuf> = OnceLock::new();
 static SYSLOG: OnceLock<Mutex<Syslog>> = OnceLock::new();
 /// What was standard error before a file took its place, until the server serves: somebody may be looking at it.
-static ONLOOKER: Mutex<Option<File>> = Mutex::new(None);
 static OTHERS: OnceLock<(Identity, Vec<PathBuf>)> = OnceLock::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
 static IS_CUT: AtomicBool = AtomicBool::new(false);
@@ -105,7 +102,7 @@ pub fn open(target: &Target) -> io::Result<()> {
         Target::File(path) => {
             let path = std::path::absolute(path)?;
             let file = open_file(&path)?;
-            *lock(&ONLOOKER) = onlooker(&file).unwrap_or(None);
+            former::keep(&file);
             process::become_stderr(file)?;
             // A process has one for its whole life.
             let _ = FILE.set(path);
@@ -116,17 +113,6 @@ pub fn open(target: &Target) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Standard error, if it is something else than this file: a terminal, or what collects what a program says.
-fn onlooker(file: &File) -> io::Result<Option<File>> {
-    let stderr = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-    let (one, other) = (file.metadata()?, stderr.metadata()?);
-    Ok(((one.dev(), one.ino()) != (other.dev(), other.ino())).then_some(stderr))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes these files of logs for another user, now and whenever they are opened again, so that processes of that user
@@ -222,15 +208,7 @@ pub fn complain(message: &Message, text: &str) {
 
 /// Says something to whoever has started this, if that is not seen where entries go.
 pub fn tell_onlooker(text: &str) {
-    if let Some(mut onlooker) = lock(&ONLOOKER).as_ref() {
-        // Nobody may be there, and then nobody needs it.
-        let _ = onlooker.write_all(text.as_bytes());
-    }
-}
-
-/// From now on this serves, and whoever has started it is not waited for by what waits for the end of its output.
-pub fn forget_onlooker() {
-    *lock(&ONLOOKER) = None;
+    former::write(text.as_bytes());
 }
 
 /// Writes one entry.
@@ -242,8 +220,11 @@ fn put_about(request: Option<&RequestId>, source: &Source<'_>, text: &str) {
     let worker = Some(WORKER.load(Ordering::Relaxed)).filter(|&number| number > 0);
     let unix_ms = clock::unix_ms();
     let lost = LOST.swap(0, Ordering::Relaxed);
-    if lost > 0 && send(&Entry::of_loss(unix_ms), &format!("{lost} {}", entry::LOST_WORDS)).is_err() {
-        LOST.fetch_add(lost, Ordering::Relaxed);
+    if lost > 0 {
+        match send(&Entry::of_loss(unix_ms), &format!("{lost} {}", entry::LOST_WORDS)) {
+            Ok(()) => former::regained(lost),
+            Err(_) => drop(LOST.fetch_add(lost, Ordering::Relaxed)),
+        }
     }
     count(&send(&Entry { source, worker, request, unix_ms }, text));
 }
@@ -284,7 +265,8 @@ const TRIES_MAX: u32 = 1_000;
 
 /// A log that cannot be written must not stop the server: what was lost is told when it can be written again.
 fn count(written: &io::Result<()>) {
-    if written.is_err() {
+    if let Err(error) = written {
         LOST.fetch_add(1, Ordering::Relaxed);
+        former::lost(error);
     }
 }

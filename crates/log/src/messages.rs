@@ -136,6 +136,8 @@ messages! {
         LOG_NOT_REOPENED = 402 Error "A log could not be opened again; the old file is written to."
             "Give the user of the workers the right to make it."
         ENTRIES_LOST = 403 Error "Entries of this log were lost before this one." "Make room, or look at who reads it."
+        ERROR_LOG_LOST = 404 Error "The error log cannot be written, or can be again. Told on what is standard error without it, once a minute."
+            "Make room."
     }
 }
 

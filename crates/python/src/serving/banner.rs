@@ -21,7 +21,6 @@ pub(crate) struct Crowd {
 /// Prints the banner.
 pub(crate) fn print(text: &str) {
     adyton_log::announce(&messages::SERVES, text);
-    adyton_log::forget_onlooker();
 }
 
 /// The banner: what is served, where, by which Python, with which limits.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use adyton_cli::{Control, Pace, Processes, Settings};
 use adyton_log::sink::Target;
+use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
 use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
 use adyton_sys::child::Program;
@@ -87,6 +88,8 @@ pub(crate) fn supervise(
     Ok(match ended.map_err(Failure::system)? {
         End::Stopped => 0,
         End::NotStarted(status) => {
+            // What the worker has said may have been lost, which this process only knows when it says something.
+            log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
             let place = super::log_place(settings, &settings.error_log);
             adyton_log::tell_onlooker(&format!(
                 "adyton: nothing is served; the error log {place} says why\n"
@@ -129,7 +132,7 @@ fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) ->
         });
         let refused =
             |error| Failure::system(format!("workers of another user cannot have the logs: {error}"));
-        adyton_log::make_for(identity, files.collect()).map_err(refused)?;
+        log::make_for(identity, files.collect()).map_err(refused)?;
     }
     super::open_log(settings)
 }

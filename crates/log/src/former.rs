@@ -1,0 +1,66 @@
+//! What was standard error before an error log in a file became it: there is told why nothing is served, and the loss of the
+//! log itself.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use adyton_sys::{clock, stream};
+
+use crate::entry::{Entry, Source};
+use crate::{is_json, messages};
+
+/// How often it is told at most: a full disk may have room for an entry now and then.
+const TELL_EVERY_MS: u64 = 60_000;
+
+static FORMER: OnceLock<File> = OnceLock::new();
+static TOLD_MS: AtomicU64 = AtomicU64::new(0);
+static IS_TOLD: AtomicBool = AtomicBool::new(false);
+
+/// Keeps standard error, unless it is this log already, as in a worker, whose supervisor has opened it.
+pub(crate) fn keep(log: &File) {
+    // A process without standard error has nobody to tell.
+    let Ok(former) = io::stderr().as_fd().try_clone_to_owned() else { return };
+    let file = |file: &File| file.metadata().map(|found| (found.dev(), found.ino())).ok();
+    let former = File::from(former);
+    if file(&former) != file(log) {
+        // What was first is what somebody looks at.
+        let _ = FORMER.set(former);
+    }
+}
+
+/// An entry could not be written.
+pub(crate) fn lost(error: &io::Error) {
+    let now_ms = clock::monotonic_ms().max(1);
+    let told_ms = TOLD_MS.load(Ordering::Relaxed);
+    if told_ms > 0 && now_ms.saturating_sub(told_ms) < TELL_EVERY_MS {
+        return;
+    }
+    TOLD_MS.store(now_ms, Ordering::Relaxed);
+    IS_TOLD.store(true, Ordering::Relaxed);
+    tell(&format!("the error log cannot be written, and entries are lost: {error}"));
+}
+
+/// It can be written again.
+pub(crate) fn regained(entries_lost: u64) {
+    if IS_TOLD.swap(false, Ordering::Relaxed) {
+        tell(&format!("the error log can be written again; {entries_lost} entries were lost"));
+    }
+}
+
+fn tell(text: &str) {
+    let source = Source::Server(&messages::ERROR_LOG_LOST);
+    let entry = Entry { source: &source, worker: None, request: None, unix_ms: clock::unix_ms() };
+    let mut line = if is_json() { entry.json(text) } else { entry.text(text) };
+    line.push(b'\n');
+    write(&line);
+}
+
+/// Writes something as it is. There is nobody else to tell, and a reader that stands still is not waited for.
+pub(crate) fn write(bytes: &[u8]) {
+    let Some(mut former) = FORMER.get() else { return };
+    let _ = if stream::has_reader(former) { stream::write_now(former, bytes) } else { former.write(bytes) };
+}
