@@ -71,9 +71,19 @@ def test_count(
         assert count == wanted
     else:
         assert 1 <= wanted <= len(os.sched_getaffinity(0))
-        why = "the machine has|the control group grants|of memory allow no more|this Python has no lock"
+        why = "machine has|of the machine's|control group grants|of memory allow no more|this Python has no lock"
         assert re.search(why, servers.server.log()), servers.server.log()
     assert servers.settles(wanted)
+
+
+def test_count_of_cpus(serve: Servers) -> None:
+    """A process that may only use some of the CPUs does not say that the machine has no more."""
+    one, online = str(min(os.sched_getaffinity(0))), os.sysconf("SC_NPROCESSORS_ONLN")
+    alone = ["--bind", "127.0.0.1:0", "--control", "off", "--processes", "auto"]
+    server = serve.start(["taskset", "-c", one, *adyton("serve", str(APPLICATION), *alone)])
+    some, all_of_it = f"this process may use 1 of the machine's {online} CPUs", "the machine has 1 CPU"
+
+    assert f"1 process: {some if online > 1 else all_of_it}\n" in server.log()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])

@@ -15,28 +15,43 @@ pub struct Grant {
     pub cpus: f64,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Whether the control group grants less CPU time than the machine has.
-    pub limits_cpus: bool,
+    /// Who says that it is no more CPU time.
+    whose: Whose,
+}
+
+/// What there is of CPUs, and who sees to it that there are no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whose {
+    Machine,
+    /// An affinity or a cpuset: these CPUs only, of so many.
+    Affinity(u32),
+    /// The quota of a control group.
+    Group,
 }
 
 impl Grant {
     /// Asks the kernel.
     pub fn ask() -> Self {
         // The standard library's number has the quota in it already, rounded down.
-        let allowed = f64::from(process::cpus_allowed());
+        let cpus = (process::cpus_allowed(), process::cpus_of_the_machine());
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let root = Path::new("/sys/fs/cgroup");
         let quota = cpu_quota(root, &groups);
         let machine = memory_total(&fs::read_to_string("/proc/meminfo").unwrap_or_default());
         let limit = memory_limit(root, &groups);
-        Self::of(allowed, quota, [machine, limit].into_iter().flatten().min())
+        Self::of(cpus, quota, [machine, limit].into_iter().flatten().min())
     }
 
-    fn of(allowed: f64, quota: Option<f64>, memory_bytes: Option<u64>) -> Self {
+    fn of((allowed, all): (u32, u32), quota: Option<f64>, memory_bytes: Option<u64>) -> Self {
+        let whose = match quota {
+            Some(quota) if quota < f64::from(allowed) => Whose::Group,
+            _ if allowed < all => Whose::Affinity(all),
+            _ => Whose::Machine,
+        };
         Self {
-            cpus: quota.map_or(allowed, |quota| quota.min(allowed)),
+            cpus: quota.map_or(f64::from(allowed), |quota| quota.min(f64::from(allowed))),
             memory_bytes: memory_bytes.unwrap_or(u64::MAX),
-            limits_cpus: quota.is_some_and(|quota| quota < allowed),
+            whose,
         }
     }
 
@@ -53,9 +68,13 @@ impl Grant {
             let mib = self.memory_bytes >> 20;
             return (by_memory, format!("{mib} MiB of memory allow no more"));
         }
-        let whose = if self.limits_cpus { "the control group grants" } else { "the machine has" };
-        let plural = if self.cpus > 1.0 { "s" } else { "" };
-        (by_cpus, format!("{whose} {} CPU{plural}", self.cpus))
+        let (cpus, plural) = (self.cpus, if self.cpus > 1.0 { "s" } else { "" });
+        let why = match self.whose {
+            Whose::Machine => format!("the machine has {cpus} CPU{plural}"),
+            Whose::Affinity(all) => format!("this process may use {cpus} of the machine's {all} CPUs"),
+            Whose::Group => format!("the control group grants {cpus} CPU{plural}"),
+        };
+        (by_cpus, why)
     }
 }
 
@@ -176,7 +195,8 @@ mod tests {
     /// A part of a CPU is a worker, and memory counts as well.
     #[test]
     fn workers() {
-        let grant = |quota, memory_bytes| Grant::of(8.0, quota, memory_bytes).workers();
+        let grant = |quota, memory_bytes| Grant::of((8, 8), quota, memory_bytes).workers();
+        let some = |quota| Grant::of((3, 8), quota, None).workers();
 
         assert_eq!((2, "the control group grants 1.5 CPUs".to_owned()), grant(Some(1.5), None));
         assert_eq!((2, "the control group grants 2 CPUs".to_owned()), grant(Some(2.0), None));
@@ -184,6 +204,8 @@ mod tests {
         assert_eq!((8, "the machine has 8 CPUs".to_owned()), grant(Some(16.0), Some(64 << 30)));
         assert_eq!((4, "512 MiB of memory allow no more".to_owned()), grant(None, Some(512 << 20)));
         assert_eq!(1, grant(None, Some(1 << 20)).0);
+        assert_eq!((3, "this process may use 3 of the machine's 8 CPUs".to_owned()), some(Some(4.0)));
+        assert_eq!((2, "the control group grants 2 CPUs".to_owned()), some(Some(2.0)));
     }
 
     #[test]

@@ -117,6 +117,12 @@ pub fn cpus_allowed() -> u32 {
     }
 }
 
+/// How many CPUs the machine has, whoever may use them.
+pub fn cpus_of_the_machine() -> u32 {
+    // SAFETY: asks for a number, and changes nothing.
+    u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1)
+}
+
 /// The size of a page of memory: 4 KiB mostly, up to 64 KiB on some machines.
 pub fn page_bytes() -> u64 {
     // SAFETY: asks for a number, and changes nothing.
