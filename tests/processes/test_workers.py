@@ -76,6 +76,26 @@ def test_count(
     assert servers.settles(wanted)
 
 
+@pytest.mark.parametrize(
+    ("flags", "line"),
+    [
+        (
+            ["--min-processes", "2", "--max-processes", "3"],
+            "2 processes, later 2 to 3: as --min",
+        ),
+        (["--min-processes", "2"], "2 processes: as --min-processes says; "),
+        (["--min-processes", "1", "--max-processes", "3"], "1 process, later 1 to 3: "),
+    ],
+)
+def test_count_within_bounds(serve: Servers, flags: list[str], line: str) -> None:
+    """What is not given is moved between the bounds that are; the banner says them, and why."""
+    one = str(min(os.sched_getaffinity(0)))
+    alone = ["--bind", "127.0.0.1:0", "--control", "off", "--processes", "auto", *flags]
+    server = serve.start(["taskset", "-c", one, *adyton("serve", str(APPLICATION), *alone)])
+
+    assert f"  workers  {line}" in server.log()
+
+
 def test_count_of_cpus(serve: Servers) -> None:
     """A process that may only use some of the CPUs does not say that the machine has no more."""
     one, online = str(min(os.sched_getaffinity(0))), os.sysconf("SC_NPROCESSORS_ONLN")

@@ -11,6 +11,8 @@ use adyton_sys::process;
 /// The processes that serve, for the banner.
 pub(crate) struct Crowd {
     pub(crate) processes: usize,
+    /// The least and the most that there may be later.
+    pub(crate) bounds: (usize, usize),
     /// Why so many.
     pub(crate) why: String,
     pub(crate) loops: usize,
@@ -42,7 +44,7 @@ pub(crate) fn text(
         text.push('\n');
     }
     if crowd.processes > 0 {
-        let _ = writeln!(text, "  workers  {}: {}", workers(crowd.processes), crowd.why);
+        let _ = writeln!(text, "  workers  {}: {}", workers(crowd.processes, crowd.bounds), crowd.why);
     }
     if settings.reload {
         text.push_str("  reload   when a file changes: for development only\n");
@@ -70,8 +72,9 @@ pub(crate) fn text(
     text
 }
 
-fn workers(number: usize) -> String {
-    if number == 1 { "1 process".to_owned() } else { format!("{number} processes") }
+fn workers(number: usize, (least, most): (usize, usize)) -> String {
+    let now = if number == 1 { "1 process".to_owned() } else { format!("{number} processes") };
+    if least == most { now } else { format!("{now}, later {least} to {most}") }
 }
 
 /// The folders that are served, for a person.

@@ -324,7 +324,8 @@ fn serve_at(
     let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
     let banner = line.is_none().then(|| {
-        let crowd = Crowd { processes: 0, why: String::new(), loops, control: None, admin: None };
+        let crowd =
+            Crowd { processes: 0, bounds: (0, 0), why: String::new(), loops, control: None, admin: None };
         banner::text(&python, settings, &description, &config, &shown, &crowd)
     });
     let many = (settings.threads > 1, line.is_some());

@@ -54,7 +54,9 @@ pub(crate) fn supervise(
         None => Open::fresh(settings, group, loops, &mut files)?,
     };
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
-    let on_ready = announce(python, settings, &slots, (&first, control.as_ref(), admin.as_ref()), why);
+    let bounds = note.as_ref().and_then(Note::bounds).map_or_else(|| bounds(settings, slots.len()), Ok)?;
+    let on_ready =
+        announce(python, settings, &slots, (&first, control.as_ref(), admin.as_ref()), (bounds, why));
     let (backlog, shares) = (settings.backlog, first.iter().all(|one| one.is_shared));
     let open = move || -> io::Result<Sockets> {
         let again = || first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect();
@@ -65,7 +67,7 @@ pub(crate) fn supervise(
         arguments: arguments.iter().map(OsString::from).collect(),
         preload: settings.preload,
         processes: slots.len(),
-        bounds: note.as_ref().and_then(Note::bounds).map_or_else(|| bounds(settings, slots.len()), Ok)?,
+        bounds,
         pace: match settings.reload_pace {
             Pace::All => adyton_process::Pace::All,
             Pace::One => adyton_process::Pace::One,
@@ -187,10 +189,11 @@ fn announce(
     settings: &Settings,
     slots: &[Sockets],
     (first, control, admin): (&[Listening], Option<&OwnedFd>, Option<&OwnedFd>),
-    why: String,
+    (bounds, why): (Bounds, String),
 ) -> Box<dyn FnMut(&str)> {
     let crowd = Crowd {
         processes: slots.len(),
+        bounds: (bounds.least, bounds.most),
         why,
         loops: slots.first().map_or(1, Vec::len),
         control: control.and_then(socket::local_path),
@@ -238,8 +241,24 @@ fn limits(settings: &Settings) -> Limits {
 fn processes(settings: &Settings, loops: usize) -> (usize, String) {
     match settings.processes {
         Processes::Number(number) => (number, format!("as {} says", settings.processes_source)),
-        _ if loops > 1 => (1, format!("its {loops} event loops use every CPU: this Python has no lock")),
-        _ => Grant::ask().workers(),
+        _ if loops > 1 => {
+            let why = format!("its {loops} event loops use every CPU: this Python has no lock");
+            within_bounds(settings, 1, why)
+        }
+        _ => {
+            let (number, why) = Grant::ask().workers();
+            within_bounds(settings, number, why)
+        }
+    }
+}
+
+/// The number that nobody has given, between those that somebody has.
+fn within_bounds(settings: &Settings, number: usize, why: String) -> (usize, String) {
+    let given = |number: u64| usize::try_from(number).ok().filter(|&number| number > 0);
+    match (given(settings.min_processes), given(settings.max_processes)) {
+        (Some(least), _) if number < least => (least, format!("as --min-processes says; {why}")),
+        (_, Some(most)) if number > most => (most, format!("as --max-processes says; {why}")),
+        _ => (number, why),
     }
 }
 
