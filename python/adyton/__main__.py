@@ -8,9 +8,22 @@ from adyton._core import main as run
 
 def main() -> int:
     """Runs the command line of this process and returns its exit status."""
+    _open_streams()
     # Empty counts as unset (no-color.org).
     color = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
     return run(sys.argv[1:], color)
+
+
+def _open_streams() -> None:
+    """Opens what is closed of the three standard streams (``2>&-``): a socket or a log would get its number.
+
+    Workers inherit them, as they do any others.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            # The lowest number that is free, which is this one: those before it are open.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # noqa: FBT003
+            setattr(sys, name, open(number, mode, closefd=False))  # noqa: SIM115
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,8 +16,6 @@ from support.http import NoResponseError
 from support.server import adyton, until
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from support.server import Server, Servers
 
 FILES_MAX = 48
@@ -107,3 +107,34 @@ def is_answered(server: Server) -> bool:
     with contextlib.suppress(NoResponseError, ConnectionResetError, BrokenPipeError):
         return server.fetch().body == b"hello"
     return False
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-"])
+def test_closed_streams(
+    serve: Servers, application: Path, tmp_path: Path, processes: str, closed: str
+) -> None:
+    """Without standard streams all is well, and no socket and no log gets one of their numbers."""
+    log = tmp_path / "error.log"
+    flags = ["--bind", "127.0.0.1:0", "--processes", processes, "--error-log", str(log), "--control", "off"]
+    command = [*adyton("serve"), str(application), *flags]
+    server = serve.start(["sh", "-c", f'exec "$@" {closed}', "sh", *command], log=log)
+
+    assert b"hello" == server.fetch().body
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text("ascii")
+    for pid in [str(server.process.pid), *children.split()]:
+        streams = [os.readlink(f"/proc/{pid}/fd/{number}") for number in range(3)]  # noqa: PTH115
+
+        assert str(log) == streams[2]
+        assert not any("socket" in stream for stream in streams)
+
+
+def test_closed_error_stream(application: Path) -> None:
+    """A command that has nowhere to say what is wrong does its work all the same."""
+    command = adyton("check", str(application))
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" 2>&-', "sh", *command], capture_output=True, text=True, check=False
+    )
+
+    assert 0 == done.returncode
+    assert "fine" in done.stdout
