@@ -133,7 +133,7 @@ def test_closed_error_stream(application: Path) -> None:
     """A command that has nowhere to say what is wrong does its work all the same."""
     command = adyton("check", str(application))
     done = subprocess.run(
-        ["sh", "-c", 'exec "$@" 2>&-', "sh", *command], capture_output=True, text=True, check=False
+        ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", *command], capture_output=True, text=True, check=False
     )
 
     assert 0 == done.returncode
