@@ -183,8 +183,30 @@ def report(error: BaseException) -> str:
     _failed.extend(frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__))
     if isinstance(error, SyntaxError) and error.filename:
         _failed.append(error.filename)
-    lines = format_exception(type(error), error, _own_frames(error.__traceback__))
+    frames = _own_frames(error.__traceback__)
+    lines = format_exception(type(error), error, frames)
+    if isinstance(error, ModuleNotFoundError) and frames is None:
+        lines.append(_where_it_is_not(error.name or ""))
     return "".join(lines).encode("utf-8", "backslashreplace").decode()
+
+
+def _where_it_is_not(name: str) -> str:
+    """What may help to find a module: import says nothing of folders that it may not enter."""
+    parent = sys.modules.get(name.rpartition(".")[0])
+    closed = [folder for folder in getattr(parent, "__path__", sys.path) if _is_closed(folder)]
+    if closed:
+        return f"adyton: {_user()} may not enter {', '.join(closed)}, where it is looked for\n"
+    if parent is None:
+        return f"adyton: it is not in {os.getcwd()}; --python-path names other folders to look in\n"
+    return ""
+
+
+def _is_closed(folder: str) -> bool:
+    try:
+        _look_into(folder)
+    except OSError as error:
+        return isinstance(error, PermissionError)
+    return False
 
 
 def _own_frames(frames: TracebackType | None) -> TracebackType | None:

@@ -116,6 +116,8 @@ def test_failing_import(project: Path, command: str, target: str, said: str, fil
         "panicked",
     ):
         assert ours not in done.stderr
+    # Only of what the settings name it is asked where it was looked for.
+    assert (target == "no_such_module") == ("--python-path" in done.stderr)
     if said.startswith("RuntimeError"):
         assert done.stderr.startswith("Traceback (most recent call last):\n")
         assert "in fail" in done.stderr

@@ -333,11 +333,57 @@ def test_folder_that_is_not_for_others(open_folder: Path, static: bool) -> None:
     assert "listening" not in done.stderr
 
 
-def as_nobody(*arguments: str) -> subprocess.CompletedProcess[str]:
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (["app:application"], "nobody may not enter {folder}, where it is looked for"),
+        (["app:application", "--chdir", "{folder}"], "chdir: nobody may not enter {folder}"),
+        (["app:application", "--python-path", "{folder}"], "python-path: nobody may not enter {folder}"),
+    ],
+)
+def test_application_that_is_not_for_others(open_folder: Path, flags: list[str], sentence: str) -> None:
+    """Of an application in a folder that the other user may not enter it is said who may not enter what."""
+    if os.geteuid() != 0:
+        return  # only root can be somebody else
+    folder = open_folder / "closed"
+    folder.mkdir(mode=0o700)
+    (folder / "app.py").write_text("def application(environ, start_response): ...\n", encoding="utf-8")
+    given = [flag.format(folder=folder) for flag in flags]
+    done = as_nobody("serve", *given, "--bind", "127.0.0.1:0", "--processes", "1", cwd=folder)
+
+    assert done.returncode in (2, 3)
+    assert sentence.format(folder=folder) in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "flags", "sentence"),
+    [
+        ("closed/app.py", [], "closed/app.py cannot be looked at: Permission denied"),
+        ("app.py", ["--static", "/s=closed/static"], "static: closed/static cannot be looked at: Permission"),
+    ],
+)
+def test_what_may_not_be_looked_at(open_folder: Path, target: str, flags: list[str], sentence: str) -> None:
+    """Of what is in a folder that may not be entered nobody says that it is not there."""
+    (open_folder / "app.py").write_text("def application(environ, start_response): ...\n", encoding="utf-8")
+    (open_folder / "closed").mkdir(mode=0)
+    command = adyton("check", target, *flags)
+    if os.geteuid() == 0:
+        # Root may enter everything.
+        drop = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+        command = where("755", closed_folders(), [*drop, *command])
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env=environment(), cwd=open_folder
+    )
+
+    assert 2 == done.returncode
+    assert sentence in done.stderr
+
+
+def as_nobody(*arguments: str, cwd: Path = Path("/")) -> subprocess.CompletedProcess[str]:
     """Run `adyton arguments...` with workers of another user, who may enter all that leads to the server."""
     command = where("755", closed_folders(), adyton(*arguments, "--user", "nobody", "--control", "off"))
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, env=environment(), cwd="/"
+        command, capture_output=True, text=True, timeout=60, check=False, env=environment(), cwd=cwd
     )
 
 
@@ -361,7 +407,13 @@ WRONG = [
     (["--admin", "127.0.0.1:0", "--processes", "0"], 2, "--admin: it is for workers and their supervisor"),
     (["--preload", "--processes", "0"], 2, "with --processes 0 there are none"),
     (["--umask", "9"], 2, "write three octal digits"),
-    (["--control", "/nowhere/at/all.sock"], 1, "cannot listen for orders at /nowhere/at/all.sock"),
+    (
+        ["--control", "/nowhere/at/all.sock"],
+        1,
+        "for orders at /nowhere/at/all.sock: No such file or directory (os error 2) (setting --control)",
+    ),
+    (["--bind", "127.0.0.1:9", "--bind", "127.0.0.1:9"], 2, "bind: 127.0.0.1:9 is given twice"),
+    (["--bind", "unix:s", "--admin", "unix:s"], 2, "admin: requests are served at unix:s already (bind)"),
     (["--admin", "192.0.2.1:80"], 1, "cannot listen at 192.0.2.1:80"),
     (["--min-processes", "2"], 2, "min-processes, processes and max-processes are 2, 1 and 1"),
     (["--processes", "many"], 2, "write auto, or a number from 0 to 1024"),

@@ -9,7 +9,7 @@ use crate::nearest::nearest;
 use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
 use crate::settings::{Processes, Settings};
-use crate::target::{Target, did_you_mean};
+use crate::target::{Target, barred, did_you_mean};
 
 /// Why the server does not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -287,6 +287,9 @@ fn look_for_pages(settings: &Settings, base: &Path) -> Result<(), Failure> {
 }
 
 fn missing_folder(name: &str, folder: &Path, base: &Path) -> Failure {
+    if let Some(why) = barred(&base.join(folder)) {
+        return Failure::usage(format!("{name}: {} cannot be looked at: {why}", folder.display()));
+    }
     let hint = did_you_mean(folder, base);
     Failure::usage(format!("{name}: there is no folder {}{hint}", folder.display()))
 }

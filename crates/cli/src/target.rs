@@ -1,6 +1,7 @@
 //! What `TARGET` means: a module, a file of Python, or a folder of files.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::nearest::nearest;
@@ -83,10 +84,18 @@ fn checked(attribute: &str, text: &str) -> Result<String, Failure> {
 
 /// The sentence about a path that does not exist, with the nearest name beside it.
 fn missing(place: &str, base: &Path) -> Failure {
+    if let Some(why) = barred(&base.join(place)) {
+        return Failure::usage(format!("{place} cannot be looked at: {why}"));
+    }
     let folder =
         if base == Path::new(".") { "the current folder".into() } else { base.display().to_string() };
     let hint = did_you_mean(Path::new(place), base);
     Failure::usage(format!("there is no {place} in {folder}{hint}"))
+}
+
+/// Why nobody can say whether this path exists, if that is so: a folder above may not be entered.
+pub(crate) fn barred(path: &Path) -> Option<io::Error> {
+    fs::metadata(path).err().filter(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
 /// The end of a sentence about a missing path: its existing neighbour with the nearest name, if there is one.
