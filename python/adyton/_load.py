@@ -342,13 +342,14 @@ def end_fork(midwife: int, reader: int) -> int:
     return int(worker or 0)
 
 
-def run_hooks(event: str, place: tuple[int, int, int]) -> None:
-    """Runs the application's hooks of one kind, if it has any.
+def run_hooks(event: str, place: tuple[int, int, int]) -> list[str]:
+    """Runs the application's hooks of one kind, if it has any; returns what failed of those at the end.
 
     Raises what a hook raises.
     """
-    if "adyton.hooks" in sys.modules:
-        sys.modules["adyton.hooks"].run(event, place)
+    if "adyton.hooks" not in sys.modules:
+        return []
+    return [report(error) for error in sys.modules["adyton.hooks"].run(event, place)]
 
 
 def note_imports() -> None:

@@ -12,7 +12,6 @@ import that fails does; one that raises in a worker that stops is logged.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -58,19 +57,20 @@ def _add(event: str, hook: _H) -> _H:
     return hook
 
 
-def run(event: str, worker: tuple[int, int, int]) -> None:
+def run(event: str, worker: tuple[int, int, int]) -> list[Exception]:
     """Runs the hooks of one kind in the order in which they were given; the server does that.
 
-    Raises what a hook raises; hooks of ``on_worker_stop`` all run, and what they raise is printed.
+    Raises what a hook raises; hooks of ``on_worker_stop`` all run, and what they raise is returned.
     """
     from adyton import Worker  # noqa: PLC0415
 
+    raised = []
     for hook in _hooks.get(event, []):
         try:
             hook(Worker(*worker))
-        except Exception:
+        except Exception as error:
+            error.add_note(f"adyton: a hook of {event} has failed, in worker {worker[0]}")
             if event != "on_worker_stop":
                 raise
-            from traceback import print_exc  # noqa: PLC0415
-
-            print_exc(file=sys.stderr)
+            raised.append(error)
+    return raised

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 from pathlib import Path
@@ -121,6 +122,22 @@ def test_reload_hook_of_replacements(crowd: Callable[..., Crowd], tmp_path: Path
     assert b"False; reload 2, start 1 of 1" == replaced()
 
 
+FAILS_TWICE = """
+import adyton
+
+@adyton.hooks.on_worker_stop
+def first(worker):
+    raise LookupError("first")
+
+@adyton.hooks.on_worker_stop
+def second(worker):
+    raise ValueError("second")
+
+def handler(request):
+    return "fine"
+"""
+
+
 def test_hook_that_fails(tmp_path: Path) -> None:
     """A worker whose hook raises does not serve, and shows its traceback."""
     target = tmp_path / "hooked.py"
@@ -131,6 +148,25 @@ def test_hook_that_fails(tmp_path: Path) -> None:
 
     assert 3 == done.returncode
     assert 1 == done.stderr.count("ZeroDivisionError: division by zero\n"), done.stderr
+    assert "adyton: a hook of on_worker_start has failed, in worker" in done.stderr
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_hooks_that_fail_at_the_end(serve: Servers, tmp_path: Path, processes: str) -> None:
+    """All hooks of a worker that stops run, and each that fails is one entry of the log."""
+    target = tmp_path / "hooked.py"
+    target.write_text(FAILS_TWICE, encoding="utf-8")
+    server = serve(target, "--processes", processes, "--control", "off", "--log-format", "json")
+    server.stop()
+    entries = [json.loads(line) for line in server.log().splitlines() if "ADY216" in line]
+    messages = [entry["message"] for entry in entries]
+    begins = "a hook of on_worker_stop failed:\nTraceback (most recent call last):\n"
+
+    assert 2 == len(messages)
+    assert all(message.startswith(begins) for message in messages)
+    assert "\nLookupError: first\nadyton: a hook" in messages[0]
+    assert "\nValueError: second\nadyton: a hook" in messages[1]
+    assert not any("adyton/hooks.py" in message for message in messages)
 
 
 def test_killed_and_reloaded(crowd: Callable[..., Crowd]) -> None:

@@ -19,6 +19,7 @@ use adyton_cli::{
 use adyton_files::{Options, Site};
 use adyton_http1::Limits;
 use adyton_log as log;
+use adyton_log::messages;
 use adyton_log::sink::Target as LogTarget;
 use adyton_process::{Line, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
 use adyton_server::share::Share;
@@ -205,7 +206,11 @@ fn serve_as(
 fn hook(py: Python<'_>, event: &str, place: (usize, usize, u32)) -> Result<(), Failure> {
     let module = py.import("adyton._load")?;
     let ran = module.call_method1("run_hooks", (event, place));
-    ran.map(|_| ()).map_err(|error| load::report(py, &module, &error))
+    let failed: Vec<String> = ran.map_err(|error| load::report(py, &module, &error))?.extract()?;
+    for text in failed {
+        log::write(&messages::ENDING_FAILED, format_args!("a hook of {event} failed:\n{}", text.trim_end()));
+    }
+    Ok(())
 }
 
 /// Becomes the user that the settings name, for good.
