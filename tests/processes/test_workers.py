@@ -596,10 +596,8 @@ def test_cause_of_a_stuck_request(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1", "--request-timeout", "1s", "--graceful-timeout", "1s")
     with servers.server.connect(lint_answers=False) as connection:
         connection.send(request("/deadlock"))
-        log = servers.server.wait_for_log("worker 1 is replaced: a request in it does not end")
+        servers.server.wait_for_log("worker 1 is replaced: a request in it does not end")
 
-        # Already now, and not only when it is killed: the call may return before that.
-        assert "in hold" in log
         assert until(lambda: {"limit": 1} == servers.status()["deaths"])
     assert servers.settles(1)
 

@@ -90,8 +90,10 @@ pub(crate) fn supervise(
     Ok(match ended.map_err(Failure::system)? {
         End::Stopped => 0,
         End::NotStarted(status) => {
-            // What the worker has said may have been lost, which this process only knows when it says something.
-            log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
+            if matches!(settings.error_log, Target::File(_)) {
+                // What the worker has said may have been lost, which this process only knows when it says something.
+                log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
+            }
             let place = super::log_place(settings, &settings.error_log);
             adyton_log::tell_onlooker(&format!(
                 "adyton: nothing is served; the error log {place} says why\n"
