@@ -99,6 +99,7 @@ pub(crate) fn resolve(
     } else if from_parts {
         settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
     }
+    refuse_twice(&settings)?;
     if settings.reload
         && let Some(why) = is_production(&settings, environment)
     {
@@ -110,6 +111,20 @@ pub(crate) fn resolve(
     settings.target = target.map(str::to_owned);
     look_at_disk(&mut settings)?;
     Ok(settings)
+}
+
+/// One address cannot be listened at twice; the kernel would only say that it is in use, and not by whom.
+fn refuse_twice(settings: &Settings) -> Result<(), Failure> {
+    let bound = |bind: &Bind| settings.bind.iter().filter(|other| *other == bind).count();
+    // Of port 0 the kernel makes another port each time.
+    let is_one = |bind: &&Bind| !matches!(bind, Bind::Tcp { port: 0, .. });
+    if let Some(twice) = settings.bind.iter().filter(is_one).find(|bind| bound(bind) > 1) {
+        return Err(Failure::usage(format!("bind: {twice} is given twice")));
+    }
+    match settings.admin.as_ref().filter(is_one).filter(|admin| bound(admin) > 0) {
+        Some(admin) => Err(Failure::usage(format!("admin: requests are served at {admin} already (bind)"))),
+        None => Ok(()),
+    }
 }
 
 /// What says that this is no developer's own machine, if anything does.

@@ -68,10 +68,7 @@ pub(crate) fn supervise(
         preload: settings.preload,
         processes: slots.len(),
         bounds,
-        pace: match settings.reload_pace {
-            Pace::All => adyton_process::Pace::All,
-            Pace::One => adyton_process::Pace::One,
-        },
+        pace: pace(settings),
         limits: limits(settings),
         shares,
         open: Box::new(open),
@@ -90,14 +87,7 @@ pub(crate) fn supervise(
     Ok(match ended.map_err(Failure::system)? {
         End::Stopped => 0,
         End::NotStarted(status) => {
-            if matches!(settings.error_log, Target::File(_)) {
-                // What the worker has said may have been lost, which this process only knows when it says something.
-                log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
-            }
-            let place = super::log_place(settings, &settings.error_log);
-            adyton_log::tell_onlooker(&format!(
-                "adyton: nothing is served; the error log {place} says why\n"
-            ));
+            say_not_started(settings);
             status
         }
     })
@@ -121,6 +111,16 @@ fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
         check_settings(settings)?;
     }
     Ok(group)
+}
+
+/// Says to whoever looks on that nothing is served, and where the reason stands.
+fn say_not_started(settings: &Settings) {
+    if matches!(settings.error_log, Target::File(_)) {
+        // What the worker has said may have been lost, which this process only knows when it says something.
+        log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
+    }
+    let place = super::log_place(settings, &settings.error_log);
+    adyton_log::tell_onlooker(&format!("adyton: nothing is served; the error log {place} says why\n"));
 }
 
 /// Opens the logs; makes their files for the user that the workers become.
@@ -228,6 +228,13 @@ fn only_sockets(all: Vec<Listening>) -> Vec<OwnedFd> {
     all.into_iter().map(|one| one.socket).collect()
 }
 
+fn pace(settings: &Settings) -> adyton_process::Pace {
+    match settings.reload_pace {
+        Pace::All => adyton_process::Pace::All,
+        Pace::One => adyton_process::Pace::One,
+    }
+}
+
 fn limits(settings: &Settings) -> Limits {
     Limits {
         requests_max: settings.max_requests,
@@ -315,7 +322,10 @@ fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>,
     };
     let owner_only = Access { mode: 0o600, group: None };
     let opened = socket::listen_unix(&path, ADMIN_BACKLOG, Some(owner_only));
-    let socket = opened.map_err(|error| refused("cannot listen for orders at", &path, &error))?;
+    let socket = opened.map_err(|error| {
+        let path = path.display();
+        Failure::system(format!("cannot listen for orders at {path}: {error} (setting --control)"))
+    })?;
     files.add(path);
     Ok(Some(socket))
 }
