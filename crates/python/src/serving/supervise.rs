@@ -37,13 +37,7 @@ pub(crate) fn supervise(
     let program = program(py, arguments.len() + if note.is_some() { 2 } else { 0 })?;
     let is_trial = note == Some(TRIAL);
     let group = settle(settings, is_trial || note.is_none())?;
-    // One thread cannot wait for requests in two places.
-    let loops = match (settings.threads, settings.processes) {
-        (1, _) => 1,
-        // All workers together have a loop for each CPU.
-        (_, Processes::Number(number)) => (loops(py)? / number).max(1),
-        _ => loops(py)?,
-    };
+    let loops = loops_of_each(py, settings)?;
     if is_trial {
         return Ok(0);
     }
@@ -121,6 +115,17 @@ fn say_not_started(settings: &Settings) {
     }
     let place = super::log_place(settings, &settings.error_log);
     adyton_log::tell_onlooker(&format!("adyton: nothing is served; the error log {place} says why\n"));
+}
+
+/// How many event loops a worker has.
+fn loops_of_each(py: Python<'_>, settings: &Settings) -> PyResult<usize> {
+    Ok(match (settings.threads, settings.processes) {
+        // One thread cannot wait for requests in two places.
+        (1, _) => 1,
+        // All workers together have a loop for each CPU.
+        (_, Processes::Number(number)) => (loops(py)? / number).max(1),
+        _ => loops(py)?,
+    })
 }
 
 /// Opens the logs; makes their files for the user that the workers become.
