@@ -219,6 +219,20 @@ def _own_frames(frames: TracebackType | None) -> TracebackType | None:
     return None
 
 
+def move_in() -> None:
+    """Sets the variables that say whose process it is, as a login does: the former user's would mislead."""
+    import pwd
+
+    try:
+        entry = pwd.getpwuid(os.getuid())
+    except KeyError:
+        os.environ["HOME"] = "/"
+        for name in ("USER", "LOGNAME"):
+            os.environ.pop(name, None)
+    else:
+        os.environ.update(HOME=entry.pw_dir, USER=entry.pw_name, LOGNAME=entry.pw_name)
+
+
 def prepare_worker() -> None:
     """Has the Python stacks of all threads written when this process is ended by a fault, or by SIGABRT."""
     import faulthandler

@@ -308,6 +308,53 @@ def test_socket_of_a_group(serve: Servers, tmp_path: Path) -> None:
     assert not may_connect(path, grp.getgrnam("mail").gr_gid)
 
 
+WHOSE = """
+import os
+
+def handler(request):
+    return " ".join(os.environ.get(name, "-") for name in ("HOME", "USER", "LOGNAME"))
+"""
+
+AS_NOBODY = ["--reuid", str(NOBODY), "--regid", str(pwd.getpwnam("nobody").pw_gid)]
+
+RAN_AS = [
+    ([], ["nobody"], "{home} nobody nobody"),
+    ([], ["nobody", "--env", "HOME=/elsewhere"], "/elsewhere nobody nobody"),
+    ([], ["4000000000", "--group", "4000000000"], "/ - -"),
+    # Who is it already keeps what it has.
+    ([*AS_NOBODY, "--init-groups"], ["nobody"], "/root root -"),
+    ([*AS_NOBODY, "--clear-groups"], ["nobody"], "/root root -"),
+]
+
+
+@pytest.mark.parametrize(("before", "user", "said"), RAN_AS, ids=repr)
+def test_variables_of_the_other_user(
+    serve: Servers, open_folder: Path, before: list[str], user: list[str], said: str
+) -> None:
+    """Workers of another user have its home and its name, and those that were it already what they had."""
+    if os.geteuid() != 0:
+        return  # only root can be somebody else
+    (open_folder / "whose.py").write_text(WHOSE, encoding="utf-8")
+    flags = ["--bind", "127.0.0.1:0", "--processes", "1", "--control", "off", "--user", *user]
+    command = ["setpriv", "--nnp", *before, *adyton("serve", str(open_folder / "whose.py"), *flags)]
+    command = ["env", "-u", "LOGNAME", "HOME=/root", "USER=root", *command]
+    server = serve.start(where("755", closed_folders(), command), cwd=Path("/"))
+
+    assert said.format(home=pwd.getpwnam("nobody").pw_dir) == server.fetch().body.decode()
+
+
+def test_root_that_may_not() -> None:
+    """Root that has lost the right to become somebody else is not told that root has it."""
+    if os.geteuid() != 0:
+        return  # only root can lose it
+    command = ["setpriv", "--bounding-set=-setgid", *adyton(*ALONE, "--user", "nobody", "--control", "off")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
+
+    assert 1 == done.returncode
+    assert "a worker cannot become nobody: Operation not permitted" in done.stderr
+    assert "only root" not in done.stderr
+
+
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """Give a folder that everybody may enter, as pytest's own may not be."""

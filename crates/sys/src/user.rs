@@ -59,12 +59,26 @@ impl Identity {
         Ok(())
     }
 
-    /// Becomes it, with its supplementary groups and nothing else, and makes sure that there is no way back.
+    /// Becomes it, with its supplementary groups and nothing else, and makes sure that there is no way back. A process that
+    /// is it already keeps the groups that it has.
     ///
     /// # Errors
     ///
     /// The kernel refuses, or the way back is open: the process must not go on.
     pub fn become_for_good(&self) -> io::Result<()> {
+        if !self.is_all_of_this_process()? {
+            self.take_over()?;
+            if !self.is_all_of_this_process()? {
+                return Err(io::Error::other("the kernel has not done what it said"));
+            }
+        }
+        if self.user != 0 && can_be_root() {
+            return Err(io::Error::other("this process could become root again"));
+        }
+        Ok(())
+    }
+
+    fn take_over(&self) -> io::Result<()> {
         match &self.name {
             // SAFETY: the name ends in NUL and lives during the call.
             Some(name) => check(unsafe { libc::initgroups(name.as_ptr(), self.group) })?,
@@ -74,14 +88,7 @@ impl Identity {
         // SAFETY: takes numbers only.
         check(unsafe { libc::setresgid(self.group, self.group, self.group) })?;
         // SAFETY: takes numbers only.
-        check(unsafe { libc::setresuid(self.user, self.user, self.user) })?;
-        if !self.is_all_of_this_process()? {
-            return Err(io::Error::other("the kernel has not done what it said"));
-        }
-        if self.user != 0 && can_be_root() {
-            return Err(io::Error::other("this process could become root again"));
-        }
-        Ok(())
+        check(unsafe { libc::setresuid(self.user, self.user, self.user) })
     }
 
     /// Whether this process is it in every respect: real, effective and saved numbers, and no groups but its own.

@@ -216,14 +216,23 @@ fn hook(py: Python<'_>, event: &str, place: (usize, usize, u32)) -> Result<(), F
 /// Becomes the user that the settings name, for good.
 fn become_user(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
     let Some(user) = &settings.user else { return Ok(()) };
+    let before = process::user();
     let refused = |error| {
-        Failure::system(format!("a worker cannot become {user}: {error} (only root can; setting --user)"))
+        let hint = if before == 0 { "" } else { "only root can; " };
+        Failure::system(format!("a worker cannot become {user}: {error} ({hint}setting --user)"))
     };
     identity(settings)?.map_or(Ok(()), |identity| identity.become_for_good()).map_err(refused)?;
+    if process::user() != before {
+        py.import("adyton._load")?.call_method0("move_in")?;
+    }
     if !settings.new_privileges {
         user::gain_no_rights().map_err(refused)?;
     }
-    // What is imported next would only say that there is no such module.
+    check_python(py, user)
+}
+
+/// Makes sure that this user may read the interpreter's library: an import would only say that there is no such module.
+fn check_python(py: Python<'_>, user: &str) -> Result<(), Failure> {
     let library: PathBuf = py.import("os")?.getattr("__file__")?.extract()?;
     std::fs::File::open(&library).map(|_| ()).map_err(|error| {
         let place = library.parent().unwrap_or(&library).display();
