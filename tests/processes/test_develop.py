@@ -247,12 +247,19 @@ def test_pages_only(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     assert b"1" == servers.server.fetch("/.adyton/generation").body
 
 
-def test_not_in_production() -> None:
-    """Where others could connect it is refused; and without it there is no script."""
-    done = run("serve", str(APPLICATION), "--reload", "--bind", "0.0.0.0:0")
+@pytest.mark.parametrize(
+    ("bind", "why"),
+    [
+        ("0.0.0.0:0", "0.0.0.0:0 can be reached from elsewhere"),
+        ("unix:/tmp/site.sock", "unix:/tmp/site.sock is for a server in front"),
+    ],
+)
+def test_not_in_production(bind: str, why: str) -> None:
+    """Where others could connect it is refused, by themselves or through a server in front."""
+    done = run("serve", str(APPLICATION), "--reload", "--bind", bind)
 
     assert 2 == done.returncode
-    assert "reload: it is for development, and 0.0.0.0:0 can be reached from elsewhere" in done.stderr
+    assert f"reload: it is for development, and {why}" in done.stderr
 
 
 def test_not_as_a_service() -> None:
