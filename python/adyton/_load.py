@@ -183,7 +183,7 @@ def report(error: BaseException) -> str:
     _failed.extend(frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__))
     if isinstance(error, SyntaxError) and error.filename:
         _failed.append(error.filename)
-    frames = _own_frames(error.__traceback__)
+    frames = without_ours(error.__traceback__)
     lines = format_exception(type(error), error, frames)
     if isinstance(error, ModuleNotFoundError) and frames is None:
         lines.append(_where_it_is_not(error.name or ""))
@@ -209,8 +209,8 @@ def _is_closed(folder: str) -> bool:
     return False
 
 
-def _own_frames(frames: TracebackType | None) -> TracebackType | None:
-    """Leaves out the frames of this package and of the import system at the top."""
+def without_ours(frames: TracebackType | None) -> TracebackType | None:
+    """Leaves out the frames of this package and of the import system at the top; nothing if all are."""
     while frames is not None:
         file = frames.tb_frame.f_code.co_filename
         if not (os.path.abspath(file).startswith(_HERE) or "importlib" in file):
@@ -296,10 +296,23 @@ def before_preload() -> None:
 
 
 def after_preload() -> None:
-    """Takes what was imported out of the collector's sight: its look would copy every page."""
+    """Takes what was imported out of the collector's sight: its look would copy every page.
+
+    Says which threads the import has started: a fork has none but the one that forks (fork(2)).
+    """
     import gc
 
     gc.freeze()
+    if "threading" not in sys.modules:
+        return
+    import threading
+
+    names = [thread.name for thread in threading.enumerate() if thread is not threading.current_thread()]
+    if names:
+        from adyton._core import relay
+
+        where = "start threads in a hook of on_worker_start"
+        relay(30, "adyton", f"--preload: {', '.join(names)} will not run in workers: {where}")
 
 
 #: Set while a process is forked that forks a worker.

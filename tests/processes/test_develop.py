@@ -262,6 +262,28 @@ def test_not_in_production(bind: str, why: str) -> None:
     assert f"reload: it is for development, and {why}" in done.stderr
 
 
+RAISES = {
+    "handler": "def handler(request):\n    return 1 / 0\n",
+    "wsgi": "def application(environ, start_response):\n    return 1 / 0\n",
+    "body": "def application(environ, start_response):\n"
+    "    start_response('200 OK', [])\n    yield b'x'\n    1 / 0\n",
+}
+
+
+@pytest.mark.parametrize("kind", RAISES)
+def test_traceback_in_development(crowd: Callable[..., Crowd], tmp_path: Path, kind: str) -> None:
+    """A traceback begins in the application, and not in what development puts around it."""
+    target = tmp_path / "site.py"
+    target.write_text(RAISES[kind], encoding="utf-8")
+    server = crowd("--processes", "1", "--reload", target=target).server
+    with server.connect() as connection:
+        connection.send(client.request())
+        log = server.wait_for_log("ZeroDivisionError: division by zero")
+
+    assert f'Traceback (most recent call last):\n  File "{target}", line ' in log
+    assert "_develop.py" not in log
+
+
 def test_not_as_a_service() -> None:
     """A unit file that was copied with its flags is refused, too."""
     words = ("serve", str(APPLICATION), "--reload", "--bind", "127.0.0.1:0")

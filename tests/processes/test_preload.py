@@ -122,6 +122,27 @@ def test_reload_hook_of_replacements(crowd: Callable[..., Crowd], tmp_path: Path
     assert b"False; reload 2, start 1 of 1" == replaced()
 
 
+STARTS_THREAD = """
+import threading
+
+threading.Thread(target=threading.Event().wait, name="the-poller", daemon=True).start()
+
+def handler(request):
+    return "fine"
+"""
+
+
+@pytest.mark.parametrize("flags", [["--preload"], []], ids=["preload", "import"])
+def test_thread_of_the_import(crowd: Callable[..., Crowd], tmp_path: Path, flags: list[str]) -> None:
+    """A thread that the import starts is in no forked worker, which is said; others have it."""
+    target = tmp_path / "threaded.py"
+    target.write_text(STARTS_THREAD, encoding="utf-8")
+    server = crowd("--processes", "1", *flags, target=target).server
+    said = "warning: adyton: --preload: the-poller will not run in workers: start threads in a hook"
+
+    assert bool(flags) == (said in server.log())
+
+
 FAILS_TWICE = """
 import adyton
 

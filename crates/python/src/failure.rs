@@ -39,12 +39,14 @@ pub(crate) fn log(py: Python<'_>, error: &PyErr, what: &str) {
     log::write(&messages::APPLICATION_FAILED, format_args!("{what} failed:\n{}", text.trim_end()));
 }
 
-/// As the interpreter prints it, chained exceptions and notes included.
+/// As the interpreter prints it, chained exceptions and notes included, without our frames above the application's.
 fn traceback(py: Python<'_>, error: &PyErr) -> PyResult<String> {
-    let lines = py.import("traceback")?.call_method1(
-        "format_exception",
-        (error.get_type(py), error.value(py), error.traceback(py) as Option<Bound<'_, PyTraceback>>),
-    )?;
+    let all: Option<Bound<'_, PyTraceback>> = error.traceback(py);
+    let own = py.import("adyton._load")?.call_method1("without_ours", (&all,))?;
+    let frames = if own.is_none() { all.into_pyobject(py)?.into_any() } else { own };
+    let lines = py
+        .import("traceback")?
+        .call_method1("format_exception", (error.get_type(py), error.value(py), frames))?;
     let lines: Vec<String> = lines.extract()?;
     Ok(lines.concat())
 }
