@@ -243,7 +243,7 @@ class Server:
             self.signal(signal.SIGTERM)
         status = self.wait()
 
-        assert 0 == status, self.log()
+        assert 0 == status, f"status {status}; the log:\n{self.log()}"
 
         self.check_log()
 
