@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from processes.conftest import APPLICATION, admin_of, freeze, is_alive
+from processes.load import Load
 from real.browser import Browser
 from support import client
 from support.client import request
@@ -452,6 +453,21 @@ def assert_is_prometheus(text: str) -> None:
 
         assert buckets == sorted(buckets)
         assert f"{name}_count {buckets[-1]}\n" in text
+
+
+def test_even_load_of_old_connections(crowd: Callable[..., Crowd]) -> None:
+    """A worker that is new gets its part of connections that were kept alive before it was there."""
+    servers = crowd("--processes", "1")
+    with Load(servers.server.port, "/who", keeping=12, opening=0) as load:
+        assert until(lambda: len(load.answers) > 100)
+        servers.order("workers", "more")
+
+        def fewest() -> int:
+            workers = servers.status()["workers"]
+            return min(worker["connections"] for worker in workers) if len(workers) == 2 else 0
+
+        assert until(lambda: fewest() >= 4)
+    assert [] == load.failures
 
 
 def test_even_load(crowd: Callable[..., Crowd]) -> None:

@@ -61,7 +61,7 @@ impl Loop {
         let mut asked = head.asked();
         let requests_max = self.shared.config.keep_alive_requests_max;
         let last = requests_max != 0 && connection.requests >= requests_max;
-        asked.keep_alive &= !(last || self.stopping_ms.is_some());
+        asked.keep_alive &= !(last || self.stopping_ms.is_some() || self.gives_away());
         let path = head.path().of(bytes);
         let mut own = asked;
         own.keep_alive &= !unread;

@@ -203,6 +203,8 @@ pub(crate) struct Loop {
     /// How many addresses these are, over and over.
     listened: usize,
     share: Option<Share>,
+    /// Connections that are to end with their next answers, because other workers have few.
+    surplus: u64,
     pub(crate) ids: RequestIds,
     /// Others have had the time to take what waits: one is taken here, however many there are.
     has_waited: bool,
@@ -270,6 +272,7 @@ impl Loop {
             listeners: parts.listeners,
             listened: parts.addresses.max(1),
             share: parts.share,
+            surplus: 0,
             ids: RequestIds::new(process::random()),
             has_waited: false,
             closing: false,
@@ -423,6 +426,7 @@ impl Loop {
     /// Tells the board how things stand.
     fn publish_standing(&mut self) {
         self.standing_due_ms = None;
+        self.surplus = self.share.as_ref().map_or(0, Share::surplus);
         let [mut idle, mut receiving, mut asking, mut answering, mut closing] = [0; 5];
         for (_, slot) in &self.connections {
             let kind = match slot.connection.as_deref() {
@@ -461,6 +465,13 @@ impl Loop {
             self.shared.tally.shift(cell, std::mem::replace(before, now), now);
         }
         self.shared.publish_threads();
+    }
+
+    /// Whether one connection more is left to other workers: its client opens the next one there.
+    pub(crate) fn gives_away(&mut self) -> bool {
+        let gives = self.surplus > 0;
+        self.surplus -= u64::from(gives);
+        gives
     }
 
     /// Takes note that there is a quick call to make.

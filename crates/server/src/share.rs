@@ -46,14 +46,26 @@ impl Share {
         self.own().fetch_sub(connections as u64, Ordering::Relaxed);
     }
 
-    /// Whether this worker has more than its share: a few connections are nobody's concern.
-    pub(crate) fn is_ahead(&self) -> bool {
+    /// The connections of each worker if all had the same number; `None` while this one is alone.
+    fn fair(&self) -> Option<u64> {
         let cells = self.board.cells();
         let read = |at: usize| cells[at].load(Ordering::Relaxed);
         let (serving, used) = (read(SERVING), usize::try_from(read(USED)).unwrap_or(0).min(SEATS));
         let total: u64 = cells[FIRST..FIRST + used].iter().map(|cell| cell.load(Ordering::Relaxed)).sum();
-        let fair = total / serving.max(1);
-        serving > 1 && self.own().load(Ordering::Relaxed) > (fair + fair / 16).max(FEW)
+        (serving > 1).then(|| total / serving)
+    }
+
+    /// Whether this worker has more than its share: a few connections are nobody's concern.
+    pub(crate) fn is_ahead(&self) -> bool {
+        let own = self.own().load(Ordering::Relaxed);
+        self.fair().is_some_and(|fair| own > (fair + fair / 16).max(FEW))
+    }
+
+    /// The connections that others should have, when they are many: workers that are new get no part of the work where
+    /// clients keep their connections.
+    pub(crate) fn surplus(&self) -> u64 {
+        let own = self.own().load(Ordering::Relaxed);
+        self.fair().filter(|fair| own > fair + (fair / 2).max(FEW)).map_or(0, |fair| own - fair)
     }
 }
 
@@ -76,6 +88,24 @@ mod tests {
     use adyton_sys::board::Board;
 
     use super::{CELLS, Share, clear, set_serving};
+
+    /// Who has half as much again as all have on the average gives the rest away; alone nobody does.
+    #[test]
+    fn surplus() -> io::Result<()> {
+        let board = Board::new(CELLS)?;
+        let one = Share::new(Board::open(board.as_fd().try_clone_to_owned()?, CELLS)?, 0);
+        let mut surplus = Vec::new();
+        for connections in 1..=12 {
+            one.enter();
+            set_serving(&board, 1, 1);
+            assert_eq!(0, one.surplus(), "{connections}");
+            set_serving(&board, 2, 2);
+            surplus.push(one.surplus());
+        }
+
+        assert_eq!([0, 0, 0, 0, 3, 3, 4, 4, 5, 5, 6, 6], surplus[..]);
+        Ok(())
+    }
 
     /// Who has clearly more than the others is ahead; alone nobody is.
     #[test]
