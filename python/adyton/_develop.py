@@ -46,7 +46,9 @@ def _wsgi(application: Callable[..., Any], generation: int) -> Callable[..., Any
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:  # noqa: ANN401
             nonlocal is_page
-            is_page = environ["REQUEST_METHOD"] != "HEAD" and status.startswith("200") and _is_page(headers)
+            has_body = environ["REQUEST_METHOD"] != "HEAD" and not status.startswith(("1", "204", "304"))
+            # A page that says what is wrong is to be replaced by a better one, too.
+            is_page = has_body and _is_page(headers)
             if is_page:
                 headers[:] = [pair for pair in headers if pair[0].lower() != "content-length"]
             return start_response(status, headers, *more)
@@ -81,13 +83,18 @@ def _handler(application: Callable[..., Any], generation: int) -> Callable[..., 
         answer = application(request)
         if isinstance(answer, str):
             return answer + _SCRIPT.decode("ascii")
-        if isinstance(answer, Response) and isinstance(answer.body, str) and _is_page(answer.headers):
-            answer.body += _SCRIPT.decode("ascii")
+        if isinstance(answer, Response) and answer.body:
+            if isinstance(answer.body, str) and _is_page(answer.headers):
+                answer.body += _SCRIPT.decode("ascii")
+            elif isinstance(answer.body, bytes) and _is_page(answer.headers, unsaid=""):
+                answer.body += _SCRIPT
         return answer
 
     return handler
 
 
-def _is_page(headers: list[tuple[str, str]]) -> bool:
+def _is_page(headers: list[tuple[str, str]], unsaid: str = "text/html") -> bool:
+    """Whether it is one; ``unsaid`` is what it is if they do not say."""
     named = {name.lower(): value for name, value in headers}
-    return named.get("content-type", "text/html").startswith("text/html") and "content-encoding" not in named
+    kind = named.get("content-type", unsaid).lower()
+    return kind.startswith("text/html") and "content-encoding" not in named

@@ -228,9 +228,17 @@ def test_browser(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 
 WSGI = """
 def application(environ, start_response):
-    kind = environ["QUERY_STRING"]
-    start_response("200 OK", [("Content-Type", kind), ("Content-Length", "4")])
+    kind, status = environ["QUERY_STRING"], environ["PATH_INFO"][1:] or "200 OK"
+    start_response(status, [("Content-Type", kind), ("Content-Length", "4")])
     return [b"page"]
+"""
+
+HANDLER = """
+from adyton import Response
+
+def handler(request):
+    kind = request.query_string or None
+    return Response({"/text": "page", "/bytes": b"page"}[request.path], 404, content_type=kind)
 """
 
 
@@ -243,8 +251,21 @@ def test_pages_only(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     assert b"page" == servers.server.fetch("/?text/plain").body
     page = servers.server.fetch("/?text/html").body
     assert page.startswith(b"page\n<script>")
+    assert servers.server.fetch("/500%20Oops?Text/HTML").body.startswith(b"page\n<script>")
     assert b"" == servers.server.fetch("/?text/html", method="HEAD").body
     assert b"1" == servers.server.fetch("/.adyton/generation").body
+
+
+def test_pages_of_handlers(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
+    """A page may be text or bytes; bytes of which nobody says what they are are none."""
+    target = tmp_path / "site.py"
+    target.write_text(HANDLER, encoding="utf-8")
+    servers = crowd("--processes", "1", "--reload", target=target)
+
+    assert b"page" == servers.server.fetch("/bytes").body
+    assert b"page" == servers.server.fetch("/text?text/plain").body
+    assert servers.server.fetch("/text").body.startswith(b"page\n<script>")
+    assert servers.server.fetch("/bytes?text/html").body.startswith(b"page\n<script>")
 
 
 @pytest.mark.parametrize(

@@ -526,6 +526,7 @@ def test_crash_loop(crowd: Callable[..., Crowd]) -> None:
         waits.append(time.monotonic() - since)
 
     assert all(wait >= least for wait, least in zip(waits, BACKOFF_S, strict=True)), waits
+    assert "from outside; the next one starts in 0.8 s\n" in servers.server.log()
     assert servers.settles(1)
     assert 7 == servers.status()["starts"]
 

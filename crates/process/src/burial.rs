@@ -63,7 +63,19 @@ impl Supervisor {
         let is_well = matches!(cause, Cause::Told | Cause::Limit) && !has_failed(exit) || is_said;
         let message = if is_well { &messages::WORKER_ENDED } else { &messages::WORKER_DIED };
         let inside = if is_well { String::new() } else { said_of(&worker.tally.inside()) };
-        log::write(message, format_args!("worker {} ({}) {words}{inside}", slot.number, worker.process()));
+        let has_failed = worker.told.is_none();
+        if has_failed {
+            slot.note_failure(now_ms - worker.started_ms, now_ms);
+        }
+        let wait_ms = slot.not_before_ms.saturating_sub(now_ms);
+        let next = match wait_ms {
+            1.. if has_failed && self.proven > 0 => {
+                format!("; the next one starts in {}.{} s", wait_ms / 1000, wait_ms % 1000 / 100)
+            }
+            _ => String::new(),
+        };
+        let process = worker.process();
+        log::write(message, format_args!("worker {} ({process}) {words}{inside}{next}", slot.number));
         let lines = worker.tally.lines_left();
         *self.deaths.entry(cause).or_default() += 1;
         share::clear(&self.shares, worker.seat);
@@ -72,11 +84,8 @@ impl Supervisor {
         for round in &mut self.rounds {
             round.waiting.retain(|&(_, other)| other != worker.pid);
         }
-        if worker.told.is_none() {
-            slot.note_failure(now_ms - worker.started_ms, now_ms);
-            if worker.serving_ms.is_none() {
-                self.note_not_started(worker.generation, exit, now_ms);
-            }
+        if has_failed && worker.serving_ms.is_none() {
+            self.note_not_started(worker.generation, exit, now_ms);
         }
     }
 
