@@ -13,7 +13,7 @@ import pytest
 
 from support.client import request
 from support.http import NoResponseError
-from support.server import adyton, until
+from support.server import adyton, environment, until
 
 if TYPE_CHECKING:
     from support.server import Server, Servers
@@ -133,7 +133,11 @@ def test_closed_error_stream(application: Path) -> None:
     """A command that has nowhere to say what is wrong does its work all the same."""
     command = adyton("check", str(application))
     done = subprocess.run(
-        ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", *command], capture_output=True, text=True, check=False
+        ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
     )
 
     assert 0 == done.returncode

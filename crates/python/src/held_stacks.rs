@@ -53,20 +53,22 @@ impl Writer {
     }
 }
 
-/// The stacks that faulthandler has written, without those of threads that idle, which are counted, and of threads that
-/// run no Python, such as the one that asks.
+/// The stacks that faulthandler has written, without those of threads that idle, which are counted, and of those that ask:
+/// they run no Python, or wait for all others to stop, as they do in free-threaded Python.
 fn without_idle(stacks: &str) -> String {
     let innermost = |stack: &&str| stack.lines().nth(1).unwrap_or_default().to_owned();
+    let asks = |stack: &&str| {
+        let frame = innermost(stack);
+        frame.contains("<no Python frame>")
+            || frame.contains("/adyton/_load.py\"") && frame.ends_with(" in stacks")
+    };
     let is_idle = |stack: &&str| {
         let frame = innermost(stack);
         let is_main = frame.contains("/adyton/__main__.py\"");
         is_main || frame.contains("threading.py\"") && frame.ends_with(" in run")
     };
-    let (idle, busy): (Vec<&str>, Vec<&str>) = stacks
-        .trim_end()
-        .split("\n\n")
-        .filter(|stack| !innermost(stack).contains("<no Python frame>"))
-        .partition(is_idle);
+    let (idle, busy): (Vec<&str>, Vec<&str>) =
+        stacks.trim_end().split("\n\n").filter(|stack| !asks(stack)).partition(is_idle);
     format!("{}\n\nThreads of the server that idle: {}\n", busy.join("\n\n"), idle.len())
 }
 
@@ -79,7 +81,8 @@ mod tests {
     fn idle() {
         let idle = "Thread 0x1 (most recent call first):\n  File \"/lib/threading.py\", line 982 in run\n  \
                     File \"/lib/threading.py\", line 1045 in _bootstrap_inner\n\n";
-        let asks = "Current thread 0x2 (most recent call first):\n  <no Python frame>\n\n";
+        let asks = "Current thread 0x2 (most recent call first):\n  <no Python frame>\n\n\
+                    Thread 0x4 (most recent call first):\n  File \"/lib/adyton/_load.py\", line 9 in stacks\n\n";
         let busy = "Thread 0x3 (most recent call first):\n  File \"app.py\", line 1 in run\n  \
                     File \"/lib/threading.py\", line 982 in run";
 
