@@ -5,6 +5,7 @@ use serde::Deserialize;
 use crate::plan::{self, Plan};
 use crate::random::Random;
 use crate::report::{Report, float};
+use crate::verdict::{count_whole, whole_seconds};
 
 /// An earlier report, as far as it is compared.
 #[derive(Clone, Debug, Deserialize)]
@@ -15,6 +16,7 @@ pub struct Baseline {
     urls: Vec<Target>,
     slow: Vec<Slow>,
     rate: f64,
+    seconds: f64,
     service: Times,
     response: Option<Times>,
     series: Vec<Count>,
@@ -148,9 +150,11 @@ impl Baseline {
             let (before, now) = (before.cpu_us_per_request, now.cpu_us_per_request);
             rows.push(Row { name: "CPU us", before, now });
         }
-        let whole = |counts: Vec<f64>| counts[..counts.len().saturating_sub(1)].to_vec();
-        let earlier = whole(self.series.iter().map(|second| float(second.right)).collect());
-        let present = whole(report.series.iter().map(|second| float(second.right)).collect());
+        let earlier: Vec<f64> = self.series[..count_whole(self.series.len(), self.seconds)]
+            .iter()
+            .map(|second| float(second.right))
+            .collect();
+        let present: Vec<f64> = whole_seconds(report).iter().map(|second| float(second.right)).collect();
         Some(Comparison { rows, rate_between: ratio_between(&earlier, &present) })
     }
 }

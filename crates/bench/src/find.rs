@@ -21,7 +21,7 @@ const STEPS_MAX: usize = 12;
 const CONFIRMATIONS_MAX: usize = 4;
 
 /// Gates that say something of the server, and so of the rate; the others speak of this program and the machine.
-const SERVERS_GATES: [&str; 4] = ["answers", "hits", "late", "listen-queue"];
+const SERVERS_GATES: [&str; 5] = ["answers", "hits", "late", "listen-queue", "steady"];
 
 /// Gates that say that a rate may have failed for want of something that is not the server's.
 const OTHERS_GATES: [&str; 4] = ["generator", "own-limits", "steal", "foreign-load"];

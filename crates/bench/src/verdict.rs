@@ -3,6 +3,8 @@
 //! Each gate looks at a finished report. One that fails puts its sentence in the place of the figures, because a
 //! figure with a footnote is quoted without it.
 
+use std::f64::consts::PI;
+
 use serde::Serialize;
 
 use crate::report::{Report, float};
@@ -37,6 +39,9 @@ const DRIFT_MAX: f64 = 0.1;
 
 /// A second with less than this share of the median is a stall.
 const STALL_SHARE: f64 = 0.5;
+
+/// What random numbers are taken to do by themselves, in standard deviations: beyond it they are one time in 16,000.
+const CHANCE: f64 = 4.0;
 
 /// Seconds below which no drift can be told; a stall is named however short the measurement is.
 const STEADY_SECONDS_MIN: usize = 5;
@@ -215,7 +220,8 @@ fn steady(report: &Report) -> Option<String> {
     }
     let rates: Vec<f64> = seconds.iter().map(|second| float(second.right)).collect();
     let middle = median(&rates);
-    if let Some(second) = rates.iter().position(|rate| *rate < STALL_SHARE * middle) {
+    let is_stall = |rate: &f64| *rate < STALL_SHARE * middle && middle - rate > by_chance(report, middle);
+    if let Some(second) = rates.iter().position(is_stall) {
         let rate = rates[second];
         return Some(format!(
             "in second {} there were {rate:.0} right answers, in others {middle:.0}",
@@ -223,9 +229,18 @@ fn steady(report: &Report) -> Option<String> {
         ));
     }
     let [first, _, last] = thirds(&rates);
-    let drift = ((last / first - 1.0).abs() > DRIFT_MAX)
+    // The median of so many random numbers varies less than one of them.
+    let of_medians = by_chance(report, middle) * (PI / float(rates.len().div_ceil(3) as u64)).sqrt();
+    let has_drifted = (last / first - 1.0).abs() > DRIFT_MAX && (last - first).abs() > of_medians;
+    let drift = has_drifted
         .then(|| format!("no steady state: {first:.0} requests/s in the first third, {last:.0} in the last"));
     drift.or_else(|| slower(report, seconds))
+}
+
+/// How far the number of answers in a second may be from the usual one without any reason: random arrivals differ by the root
+/// of their number, and else it is where a second ends that decides.
+fn by_chance(report: &Report, usual: f64) -> f64 {
+    if report.asked.load == "poisson" { CHANCE * usual.sqrt() } else { 2.0 }
 }
 
 /// A time without a right answer that neither slow answers nor chance explain.
@@ -258,11 +273,14 @@ fn slower(report: &Report, seconds: &[Second]) -> Option<String> {
     })
 }
 
-/// The seconds of the measurement; the last one need not be whole.
-fn whole_seconds(report: &Report) -> &[Second] {
-    let whole =
-        (1..=report.series.len()).take_while(|second| float(*second as u64) <= report.seconds).count();
-    &report.series[..whole]
+/// The whole seconds of the measurement: the last one need not be.
+pub(crate) fn whole_seconds(report: &Report) -> &[Second] {
+    &report.series[..count_whole(report.series.len(), report.seconds)]
+}
+
+/// How many of so many seconds are whole in a measurement of that length.
+pub(crate) fn count_whole(count: usize, seconds: f64) -> usize {
+    (1..=count).take_while(|second| float(*second as u64) <= seconds).count()
 }
 
 /// Whether the measurement was long enough to tell a drift.
@@ -368,6 +386,15 @@ mod tests {
         ("part of a second", |report| report.series.push(Second::default()), &[]),
         ("drift", |report| rates(report, &[1120, 1110, 1000, 1000, 1000, 1000]), &["steady"]),
         ("little drift", |report| rates(report, &[1080, 1080, 1000, 1000, 1000, 1000]), &[]),
+        (
+            "drift of random arrivals",
+            |report| random(report, &[1250, 1240, 1000, 1000, 1000, 1000]),
+            &["steady"],
+        ),
+        ("as random arrivals are", |report| random(report, &[1120, 1110, 1000, 1000, 1000, 1000]), &[]),
+        ("few random arrivals", |report| random(report, &[12, 4, 9, 11, 8, 16]), &[]),
+        ("stall of random arrivals", |report| random(report, &[100, 100, 49, 100, 100, 100]), &["steady"]),
+        ("one of a few", |report| rates(report, &[4, 3, 3, 4, 3, 4]), &[]),
         ("few seconds", |report| (report.seconds, report.series[2].right) = (4.9, 0), &[]),
         ("lull", |report| report.longest_lull_ms = 501, &["steady"]),
         ("short lull", |report| report.longest_lull_ms = 500, &[]),
@@ -411,6 +438,12 @@ mod tests {
         }
         let fired = |gate| CASES.iter().any(|(_, _, gates)| gates.contains(&gate));
         assert!(GATES.iter().all(|(gate, _)| fired(*gate)), "a gate has no case");
+    }
+
+    /// The answers of each second, to requests that were due at random.
+    fn random(report: &mut Report, right: &[u64]) {
+        report.asked.load = "poisson";
+        rates(report, right);
     }
 
     /// One of the requests that were under way has a bad end.

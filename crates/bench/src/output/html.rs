@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::{URL_COLUMNS, asked, grouped, identity, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::{Report, float};
+use crate::verdict::whole_seconds;
 
 const PAGE: &str = include_str!("report.html");
 
@@ -110,13 +111,9 @@ type Point = (f64, f64);
 
 /// Right answers of each whole second.
 fn series(report: &Report) -> Vec<Point> {
-    let whole = report.series.len().saturating_sub(1);
-    let last = float(whole.saturating_sub(1).max(1) as u64);
-    report.series[..whole]
-        .iter()
-        .zip(0_u32..)
-        .map(|(second, at)| (f64::from(at) / last, float(second.right)))
-        .collect()
+    let whole = whole_seconds(report);
+    let last = float(whole.len().saturating_sub(1).max(1) as u64);
+    whole.iter().zip(0_u32..).map(|(second, at)| (f64::from(at) / last, float(second.right))).collect()
 }
 
 /// Where percentiles stand on the axis: each nine takes as much room as the one before.
