@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import random
 import re
 import signal
 import subprocess
@@ -45,6 +46,18 @@ def test_ratios_are_those_of_rounds() -> None:
     assert noise({}, {0: 1.0}) is None
 
 
+@pytest.mark.parametrize("count", [6, 7, 10, 14])
+def test_confidence(count: int) -> None:
+    """The interval has the true median as often as it says, however few values there are."""
+    chance = random.Random(count)
+    samples = [[math.exp(chance.gauss(0, 0.3)) for _ in range(count)] for _ in range(300)]
+    hits = sum(low <= 1 <= high for low, high in map(interval, samples))
+
+    # Three standard deviations below 95 %: the seed makes it the same each time.
+    assert hits / len(samples) > 0.95 - 3 * math.sqrt(0.95 * 0.05 / len(samples))
+    assert all(low > min(sample) for sample in samples[:20] for low, _ in [interval(sample)]) == (count > 8)
+
+
 def test_what_is_a_difference() -> None:
     """A ratio within the noise of the same thing twice is none."""
     same, other = [0.99, 1.02, 1.0, 0.98, 1.01, 1.0], [1.2, 1.22, 1.19, 1.21, 1.2, 1.23]
@@ -62,12 +75,12 @@ def test_what_is_a_difference() -> None:
 
 
 def test_what_is_known() -> None:
-    """Rounds that agree are enough once there are five; those that do not are not."""
-    agree, differ = [100.0, 102.0, 99.0, 101.0, 100.0], [100.0, 120.0, 80.0, 110.0, 95.0]
+    """Rounds that agree are enough once there are six; those that do not are not."""
+    agree, differ = [100.0, 102.0, 99.0, 101.0, 100.0, 100.0], [100.0, 120.0, 80.0, 110.0, 95.0, 100.0]
 
-    assert [True, False, False] == [is_known(rates, 0.03) for rates in (agree, agree[:4], differ)]
+    assert [True, False, False] == [is_known(rates, 0.03) for rates in (agree, agree[:5], differ)]
     assert is_known(differ, 0.25)
-    assert is_known([0.0] * 5, 0.03)
+    assert is_known([0.0] * 6, 0.03)
 
 
 def test_noise_is_that_of_the_median() -> None:
@@ -338,7 +351,7 @@ def test_noise_of_each_figure() -> None:
     peer = next(peer for peer in read_peers() if peer.key == "adyton-wsgi")
     rows = [Row(peer, Size.usual(1), again=again) for again in (False, True)]
     for row, cpu_s in zip(rows, (0.1, 0.15), strict=True):
-        row.shots[""] = {number: Shot([report()], cpu_s=cpu_s, memory_bytes=1) for number in range(5)}
+        row.shots[""] = {number: Shot([report()], cpu_s=cpu_s, memory_bytes=1) for number in range(6)}
     seats, versions = Seats.of_this_machine(), {peer.key: "1.0"}
     page = Page.of(CONCURRENCY, rows, PUBLISHED, seats, versions)
     for row in rows:
@@ -349,7 +362,7 @@ def test_noise_of_each_figure() -> None:
     assert "CPU us 50.0%" in text(page)
     assert {None} == set(few.noise[""].values())
     for shown in (text(few), markdown(few)):
-        assert "is unknown: fewer than 5 rounds." in shown
+        assert "is unknown: fewer than 6 rounds." in shown
         assert "30 of 480" not in shown
         assert "120 of 480" in shown
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-VALUES_MIN = 5
-"""With fewer there is nothing to draw from."""
+VALUES_MIN = 6
+"""With fewer no interval has the confidence: the median is outside of five values one time in sixteen."""
+CONFIDENCE = 0.95
 FEW, NO_DIFFERENCE = "too few rounds", "no difference"
 """What is said where there is nothing more to say."""
 DRAWS = 2_000
@@ -24,21 +25,37 @@ def ratios(those: Mapping[int, float], to: Mapping[int, float]) -> list[float]:
 
 
 def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
-    """Returns bounds between which the median lies with 95 % confidence (bootstrap).
+    """Returns bounds between which the median lies with 95 % confidence.
 
-    With few values these are the smallest and the largest.
+    They are those of the bootstrap or, where they are wider, the pair of values that has the median between
+    them so often whatever the distribution is (sign test): with few values the bootstrap promises too much.
+    With fewer than ``VALUES_MIN`` they are the smallest and the largest.
     """
+    low, high = sure(values)
     if len(values) < VALUES_MIN:
-        return min(values), max(values)
+        return low, high
     drawn = random.Random(seed)  # noqa: S311 - the same for the same values
     medians = sorted(median(drawn.choices(values, k=len(values))) for _ in range(DRAWS))
-    return medians[DRAWS // 40], medians[-(DRAWS // 40)]
+    return min(low, medians[DRAWS // 40]), max(high, medians[-(DRAWS // 40)])
+
+
+def sure(values: Sequence[float]) -> tuple[float, float]:
+    """Returns the innermost pair of values that has the median between it with the confidence, or all."""
+    ordered, count = sorted(values), len(values)
+    outside = 0.0
+    for place in range((count + 1) // 2):
+        # So often do no more than ``place`` values lie on one side of the median.
+        outside += 2 * math.comb(count, place) / 2**count
+        if outside > 1 - CONFIDENCE:
+            return ordered[max(0, place - 1)], ordered[-max(1, place)]
+    return ordered[0], ordered[-1]
 
 
 def is_known(values: Sequence[float], within: float) -> bool:
     """Tells whether the interval of the median reaches no further than that part of it, on average.
 
-    To go on until it does leaves the interval its confidence (Chow and Robbins, 1965).
+    To go on until it does takes a little of the interval's confidence, which it has whole only in the limit
+    (Chow and Robbins, 1965).
     """
     if len(values) < VALUES_MIN:
         return False

@@ -88,7 +88,8 @@ class Peer:
 
     def shown(self, sizes: Mapping[str, object]) -> str:
         """The command lines as they are told: with its sizes, and nothing of this machine in them."""
-        text = replaced(" & ".join(self.lines()), sizes)
+        usual = {"port": 8000, "work": ".", "files": "files", "closing": ""}
+        text = replaced(" & ".join(self.lines()), {**usual, **self.words, **sizes})
         return text.replace("{python}", "python").replace("{app}/", "").replace("{app}", ".")
 
     def configuration(self) -> dict[str, str]:

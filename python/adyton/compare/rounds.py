@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 BENCH = (sys.executable, "-m", "adyton", "bench", "--json")
 START_S, BENCH_S = 1.7, 0.8
 """What a start takes, and a run of ``adyton bench`` besides its measurement, on a quiet machine."""
-ROUNDS = ((10, 5.0), (7, 2.0), (5, 1.0), (3, 0.2), (2, 0.2), (1, 0.2))
+ROUNDS = ((10, 5.0), (7, 2.0), (6, 1.0), (3, 0.2), (2, 0.2), (1, 0.2))
 """The first number of rounds is taken that leaves measurements of so many seconds."""
-HALVED_ROUNDS = 5
+HALVED_ROUNDS = 6
 """With fewer rounds than that, half of the load is offered in the first only."""
 LONGEST_S = 10.0
 """A longer measurement says nothing more."""
@@ -127,7 +127,7 @@ def sizes_of(peer: Peer, scenario: Scenario, cpus: int) -> list[Size]:
     """Returns the sizes that a peer is tried with: only those that it can be told, in a sweep."""
     if not scenario.sizes:
         return [Size.usual(cpus)]
-    text = " ".join([*peer.lines(), *peer.files.values()])
+    text = " ".join([*peer.lines(), *peer.configuration().values()])
     many, threaded = "{processes}" in text or "{workers}" in text, "{threads}" in text
     if not many and not threaded:
         return []
@@ -184,7 +184,7 @@ def is_done(scenario: Scenario, row: Row, pace: Pace) -> bool:
 
 def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats) -> None:
     """Starts a peer, puts every load on it that it has the pages for, and ends it."""
-    with running(row.peer, scenario.asked, row.size, seats.server) as server:
+    with running(row.peer, scenario.asked, row.size, seats.server, closing=scenario.closes) as server:
         capacity = 0.0
         warm: set[tuple[str, ...]] = set()
         for load in filter(row.takes, scenario.loads):
@@ -206,7 +206,7 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
                 continue
             capacity = shot.rate if load.is_closed else capacity
             if scenario.recovers:
-                shot = replace(shot, recovered_s=recovery_s(load, server))
+                shot = replace(shot, recovered_s=recovery_s(load, server, shot.ended_s))
             if are_good(scenario, row, load, shot, "full load"):
                 row.shots.setdefault(load.name, {})[number] = shot
 
@@ -235,13 +235,14 @@ def once(load: Load, rate: float, server: Server, pace: Pace, seats: Seats) -> S
     leaders = set(server.leaders)
     before = Spent.now(leaders, seats)
     reports = bench(runs, server, seats)
+    ended_s = time.monotonic()
     spent = Spent.now(leaders, seats).since(before)
     # What was spent before the measurement is taken off: it was as busy then.
     cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + LEAD_S)
     foreign_cpus = spent.foreign_cpus(seats, forks=server.forks)
     beside = reports.pop() if load.beside else None
     memory_bytes = _processes.memory_bytes(leaders)
-    return Shot(reports, cpu_s, memory_bytes, beside=beside, foreign_cpus=foreign_cpus)
+    return Shot(reports, cpu_s, memory_bytes, beside=beside, foreign_cpus=foreign_cpus, ended_s=ended_s)
 
 
 def are_good(scenario: Scenario, row: Row, load: Load, shot: Shot, when: str) -> bool:
@@ -254,7 +255,7 @@ def are_good(scenario: Scenario, row: Row, load: Load, shot: Shot, when: str) ->
         for reason in report["invalid"]
         if reason["gate"] not in allowed
     }
-    if any(report["counts"]["wrong_body"] for report in reports):
+    if any(report["counts"]["wrong_body"] for report in [*reports, *filter(None, [shot.beside])]):
         why["answers"] = f"{when}: answers were wrong"
     if shot.foreign_cpus > FOREIGN_CPUS_MAX:
         why[FOREIGN] = (
@@ -304,8 +305,11 @@ def threads_of(options: Sequence[str], seats: Seats) -> int:
     return min(len(seats.load), connections)
 
 
-def recovery_s(load: Load, server: Server) -> float:
-    """Returns how long after a load the peer is itself again: the first of some prompt answers in a row."""
+def recovery_s(load: Load, server: Server, ended_s: float) -> float:
+    """Returns how long after a load the peer is itself again: the first of some prompt answers in a row.
+
+    The load ended at ``ended_s`` of the monotonic clock, in seconds.
+    """
     page = load.pages[0]
     port, path = place_of(server.urls[page])
     began = time.monotonic()
@@ -321,7 +325,7 @@ def recovery_s(load: Load, server: Server) -> float:
             since, prompt = (since if prompt else asked), prompt + 1
         else:
             prompt = 0
-    return since - began
+    return since - ended_s
 
 
 def place_of(url: str) -> tuple[int, str]:

@@ -43,6 +43,8 @@ class Shot:
     """CPUs that were busy with neither peer nor load, among those of the peer or of the load."""
     is_steady: bool = True
     """Whether it was as fast as in the load before, or it was not asked."""
+    ended_s: float = 0.0
+    """When the load was over, by the monotonic clock."""
 
     @property
     def rate(self) -> float:

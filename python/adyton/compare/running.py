@@ -141,8 +141,12 @@ def seated(cpus: frozenset[int]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def running(peer: Peer, asked: Iterable[str], size: Size, cpus: frozenset[int]) -> Iterator[Server]:
+def running(
+    peer: Peer, asked: Iterable[str], size: Size, cpus: frozenset[int], *, closing: bool = False
+) -> Iterator[Server]:
     """Starts a peer, gives it when those pages are right that are asked for and it has, and ends it.
+
+    With ``closing``, each request comes over a connection of its own, which the floor has to be told.
 
     Raises :class:`PeerError` when it does not answer in time, with what it says.
     """
@@ -150,7 +154,7 @@ def running(peer: Peer, asked: Iterable[str], size: Size, cpus: frozenset[int]) 
         work = Path(name)
         work.chmod(0o755)
         port = free_port()
-        words = dict(words_of(peer)) | start_words(work, port, size)
+        words = dict(words_of(peer)) | start_words(work, port, size, closing=closing)
         write(peer, work, words)
         processes: list[subprocess.Popen[bytes]] = []
         try:
@@ -170,7 +174,7 @@ def running(peer: Peer, asked: Iterable[str], size: Size, cpus: frozenset[int]) 
                 stop(process)
 
 
-def start_words(work: Path, port: int, size: Size) -> dict[str, object]:
+def start_words(work: Path, port: int, size: Size, *, closing: bool = False) -> dict[str, object]:
     """What stands for the words in braces that every peer has."""
     return {
         **SYSTEM,
@@ -178,6 +182,7 @@ def start_words(work: Path, port: int, size: Size) -> dict[str, object]:
         "work": work,
         "files": work / "files",
         "app": work / "app",
+        "closing": "close" if closing else "",
         **size.words,
     }
 

@@ -63,6 +63,11 @@ class Scenario:
         """All pages that some load needs."""
         return set().union(*(load.asked for load in self.loads))
 
+    @property
+    def closes(self) -> bool:
+        """Whether each request comes over a connection of its own."""
+        return all("-k=off" in load.options for load in self.loads)
+
 
 ERRORS = frozenset({"answers", "listen-queue", "steady", "late", "little"})
 """What an overloaded server is expected to show; the table tells how many."""
