@@ -108,7 +108,7 @@ pub struct Parts {
     /// How many addresses there are.
     pub addresses: usize,
     /// How many connections this process may have beside others.
-    pub share: Option<Share>,
+    pub share: Option<Arc<Share>>,
     /// Static folders; the longest matching prefix wins.
     pub mounts: Vec<Mount>,
     /// Wakes the loop, from signal handlers too.
@@ -202,7 +202,7 @@ pub(crate) struct Loop {
     listeners: Vec<OwnedFd>,
     /// How many addresses these are, over and over.
     listened: usize,
-    share: Option<Share>,
+    share: Option<Arc<Share>>,
     /// Connections that are to end with their next answers, because other workers have few.
     surplus: u64,
     pub(crate) ids: RequestIds,
@@ -426,7 +426,8 @@ impl Loop {
     /// Tells the board how things stand.
     fn publish_standing(&mut self) {
         self.standing_due_ms = None;
-        self.surplus = self.share.as_ref().map_or(0, Share::surplus);
+        self.surplus =
+            self.share.as_ref().map_or(0, |share| share.surplus().div_ceil(self.shared.inboxes.len() as u64));
         let [mut idle, mut receiving, mut asking, mut answering, mut closing] = [0; 5];
         for (_, slot) in &self.connections {
             let kind = match slot.connection.as_deref() {
@@ -782,7 +783,7 @@ impl Loop {
     /// one, and then they have it again.
     fn leaves_to_others(&mut self) -> bool {
         let has_waited = std::mem::take(&mut self.has_waited);
-        !has_waited && self.stopping_ms.is_none() && self.share.as_ref().is_some_and(Share::is_ahead)
+        !has_waited && self.stopping_ms.is_none() && self.share.as_ref().is_some_and(|share| share.is_ahead())
     }
 
     /// Whether a connection waits at a listener. The last one that did may be in already, and nobody is closed

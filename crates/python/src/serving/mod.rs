@@ -309,7 +309,7 @@ fn serve_at(
     application: Option<Application>,
     position: Position,
 ) -> Result<bool, Failure> {
-    let Position { listening, mut beside, tally, line, place } = position;
+    let Position { listening, beside, tally, line, place } = position;
     hook(py, "on_worker_start", place).inspect_err(|_| {
         if let Some(line) = &line {
             blame(py, settings, |files| line.blame(files));
@@ -321,15 +321,16 @@ fn serve_at(
     let names: Vec<Listener> = listening[0].iter().map(Listening::listener).collect();
     let shown: Vec<String> = listening[0].iter().map(|listening| listening.shown.clone()).collect();
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
+    let (mut others, share) = beside.unzip();
+    let share = share.map(Arc::new);
     let mut parts = Vec::new();
     for (home, listening) in listening.into_iter().enumerate() {
         let mut listeners: Vec<OwnedFd> = listening.into_iter().map(|listening| listening.socket).collect();
         let addresses = listeners.len();
-        let (others, share) = beside.take().unzip();
-        listeners.extend(others.into_iter().flatten());
+        listeners.extend(others.take().into_iter().flatten());
         let own = Arc::new(Wake::new().map_err(Failure::system)?);
         let wake = if home == 0 { Arc::clone(&wake) } else { own };
-        parts.push(Parts { listeners, addresses, share, mounts: mounts(settings)?, wake });
+        parts.push(Parts { listeners, addresses, share: share.clone(), mounts: mounts(settings)?, wake });
     }
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
