@@ -225,13 +225,16 @@ def as_nobody(control: Path, text: str) -> str:
     read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
-        os.setuid(65534)
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(control))
-            connection.sendall(text.encode())
-            while data := connection.recv(65536):
-                os.write(write_end, data)
-        os._exit(0)
+        try:
+            os.setuid(65534)
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(str(control))
+                connection.sendall(text.encode())
+                while data := connection.recv(65536):
+                    os.write(write_end, data)
+        finally:
+            # Whatever happens: else the tests themselves would go on in this process, too.
+            os._exit(0)
     os.close(write_end)
     with os.fdopen(read_end) as stream:
         answer = stream.read()

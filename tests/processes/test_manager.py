@@ -282,11 +282,16 @@ def may_connect(path: Path, group: int) -> bool:
     """Tell whether a process of the user nobody with this group alone can connect to a unix socket."""
     child = os.fork()
     if child == 0:
-        os.setgroups([])
-        os.setgid(group)
-        os.setuid(NOBODY)
-        with socket.socket(socket.AF_UNIX) as connection:
-            os._exit(1 if connection.connect_ex(str(path)) == errno.EACCES else 0)
+        refused = True
+        try:
+            os.setgroups([])
+            os.setgid(group)
+            os.setuid(NOBODY)
+            with socket.socket(socket.AF_UNIX) as connection:
+                refused = connection.connect_ex(str(path)) == errno.EACCES
+        finally:
+            # Whatever happens: else the tests themselves would go on in this process, too.
+            os._exit(refused)
     return os.waitpid(child, 0)[1] == 0
 
 

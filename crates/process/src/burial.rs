@@ -17,6 +17,9 @@ use crate::supervisor::{Stop, Supervisor};
 /// Children of others whose end is remembered for a moment.
 const STRANGERS_MAX: usize = 64;
 
+/// For so long: whoever is said to be one of them says so, or has ended, at the same time.
+const STRANGERS_MS: u64 = 60_000;
+
 /// How many of the requests that a worker has died in are named.
 const NAMED_MAX: usize = 20;
 
@@ -121,20 +124,22 @@ impl Supervisor {
             return;
         }
         // Process 1, and who adopts orphans, hears of everybody's children. Only a few can be workers.
-        self.strangers.push((pid, exit));
+        self.strangers.push((pid, exit, now_ms));
         let surplus = self.strangers.len().saturating_sub(STRANGERS_MAX);
         self.strangers.drain(..surplus);
     }
 
     /// Forked workers that have ended before, or after, they said who they are.
     pub(crate) fn bury_nameless(&mut self, now_ms: u64) {
+        // Numbers come again.
+        self.strangers.retain(|(_, _, since_ms)| now_ms < since_ms + STRANGERS_MS);
         for at in 0..self.slots.len() {
             while let Some(of) = self.slots[at].workers.iter().position(|worker| {
                 worker.channel.has_ended()
-                    && (worker.pid == 0 || self.strangers.iter().any(|(pid, _)| *pid == worker.pid))
+                    && (worker.pid == 0 || self.strangers.iter().any(|(pid, ..)| *pid == worker.pid))
             }) {
                 let pid = self.slots[at].workers[of].pid;
-                let known = self.strangers.iter().position(|(other, _)| *other == pid);
+                let known = self.strangers.iter().position(|(other, ..)| *other == pid);
                 let exit = known.map(|known| self.strangers.swap_remove(known).1);
                 self.bury_worker(at, of, exit, now_ms);
             }

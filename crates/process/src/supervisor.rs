@@ -123,7 +123,7 @@ pub(crate) struct Supervisor {
     pub(crate) prototype_failures: u32,
     pub(crate) prototype_not_before_ms: u64,
     /// Children that have ended before they could say who they are.
-    pub(crate) strangers: Vec<(u32, Exit)>,
+    pub(crate) strangers: Vec<(u32, Exit, u64)>,
     /// Who waits for the end of a reload, with when it began.
     pub(crate) reloads: Vec<(Sender<Answer>, u64)>,
     pub(crate) rounds: Vec<Round>,
@@ -389,7 +389,7 @@ impl Supervisor {
         let worker = &mut self.slots[at].workers[of];
         // One that has ended already is buried at once, and not sent anything.
         let has_ended =
-            worker.channel.has_ended() && self.strangers.iter().any(|(stranger, _)| *stranger == pid);
+            worker.channel.has_ended() && self.strangers.iter().any(|(stranger, ..)| *stranger == pid);
         if worker.pid != 0 || is_taken || !(has_ended || usage::is_our_child(pid)) {
             return;
         }
