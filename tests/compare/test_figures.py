@@ -363,8 +363,8 @@ def test_noise_of_each_figure() -> None:
     assert {None} == set(few.noise[""].values())
     for shown in (text(few), markdown(few)):
         assert "is unknown: fewer than 6 rounds." in shown
-        assert "30 of 480" not in shown
-        assert "120 of 480" in shown
+        assert "30 of 600" not in shown
+        assert "150 of 600" in shown
 
 
 def test_commands_are_whole() -> None:
