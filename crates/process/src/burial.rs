@@ -66,17 +66,11 @@ impl Supervisor {
         let is_well = matches!(cause, Cause::Told | Cause::Limit) && !has_failed(exit) || is_said;
         let message = if is_well { &messages::WORKER_ENDED } else { &messages::WORKER_DIED };
         let inside = if is_well { String::new() } else { said_of(&worker.tally.inside()) };
-        let has_failed = worker.told.is_none();
-        if has_failed {
+        let is_unasked = worker.told.is_none();
+        if is_unasked {
             slot.note_failure(now_ms - worker.started_ms, now_ms);
         }
-        let wait_ms = slot.not_before_ms.saturating_sub(now_ms);
-        let next = match wait_ms {
-            1.. if has_failed && self.proven > 0 => {
-                format!("; the next one starts in {}.{} s", wait_ms / 1000, wait_ms % 1000 / 100)
-            }
-            _ => String::new(),
-        };
+        let next = if is_unasked && self.proven > 0 { slot.said_of_next(now_ms) } else { String::new() };
         let process = worker.process();
         log::write(message, format_args!("worker {} ({process}) {words}{inside}{next}", slot.number));
         let lines = worker.tally.lines_left();
@@ -87,7 +81,7 @@ impl Supervisor {
         for round in &mut self.rounds {
             round.waiting.retain(|&(_, other)| other != worker.pid);
         }
-        if has_failed && worker.serving_ms.is_none() {
+        if is_unasked && worker.serving_ms.is_none() {
             self.note_not_started(worker.generation, exit, now_ms);
         }
     }
@@ -101,10 +95,13 @@ impl Supervisor {
         if let Some(at) = self.prototypes.iter().position(|prototype| prototype.pid == pid) {
             let mut prototype = self.prototypes.remove(at);
             self.watch_sources(&prototype.listen());
-            self.prototype_failures = if prototype.is_ready { 0 } else { self.prototype_failures + 1 };
-            let wait_ms =
-                if prototype.is_ready { 0 } else { backoff_ms(PROTOTYPE_PAUSE_MS, self.prototype_failures) };
-            self.prototype_not_before_ms = now_ms + wait_ms;
+            if prototype.is_ready {
+                (self.prototype_failures, self.prototype_not_before_ms) = (0, now_ms);
+            } else {
+                self.prototype_failures += 1;
+                self.prototype_not_before_ms =
+                    now_ms + backoff_ms(PROTOTYPE_PAUSE_MS, self.prototype_failures);
+            }
             let unneeded = Reason::other("it is no longer needed");
             let known = Known {
                 served: prototype.is_ready,

@@ -235,6 +235,14 @@ impl Slot {
         self.not_before_ms =
             now_ms + if self.failures < 2 { 0 } else { backoff_ms(BACKOFF_MS, self.failures - 1) };
     }
+
+    /// When the next worker starts, in words, if that is not at once.
+    pub(crate) fn said_of_next(&self, now_ms: u64) -> String {
+        match self.not_before_ms.saturating_sub(now_ms) {
+            0 => String::new(),
+            wait_ms => format!("; the next one starts in {}.{} s", wait_ms / 1000, wait_ms % 1000 / 100),
+        }
+    }
 }
 
 /// How long nobody is started after so many failures, of which the first costs `first_ms`.
