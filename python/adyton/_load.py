@@ -5,6 +5,7 @@ Imports as little as possible: this runs before the first answer.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -392,19 +393,25 @@ def note_imports() -> None:
     SourceFileLoader.path_stats = noted  # type: ignore[method-assign]
 
 
-def sources() -> list[tuple[str, int | None]]:
-    """The files that the application was imported from, or failed in; not those of an installation.
-
-    With each stands when it had been changed last as it was imported, in nanoseconds since 1970, if that was
-    noted.
-    """
+@functools.cache
+def _installed() -> tuple[str, ...]:
+    """The folders of what comes with an installation: they are asked about several times a second."""
     import site
     import sysconfig
 
     paths = sysconfig.get_paths()
     installed = {paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
     installed.update((_HERE, site.getusersitepackages(), *site.getsitepackages()))
-    brought = tuple(os.path.join(folder, "") for folder in installed)
+    return tuple(os.path.join(folder, "") for folder in installed)
+
+
+def sources() -> list[tuple[str, int | None]]:
+    """The files that the application was imported from, or failed in; not those of an installation.
+
+    With each stands when it had been changed last as it was imported, in nanoseconds since 1970, if that was
+    noted.
+    """
+    brought = _installed()
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     return [
         (file, _imported.get(file))

@@ -20,6 +20,13 @@ pub(crate) struct Crowd {
     pub(crate) admin: Option<String>,
 }
 
+impl Crowd {
+    /// One process without a supervisor.
+    pub(crate) fn alone(loops: usize) -> Self {
+        Self { processes: 0, bounds: (0, 0), why: String::new(), loops, control: None, admin: None }
+    }
+}
+
 /// Prints the banner.
 pub(crate) fn print(text: &str) {
     adyton_log::announce(&messages::SERVES, text);

@@ -337,12 +337,12 @@ fn serve_at(
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
     let keeper = keep_signals(py, settings, application.is_some())?;
     let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
-    let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
-    let banner = line.is_none().then(|| {
-        let crowd =
-            Crowd { processes: 0, bounds: (0, 0), why: String::new(), loops, control: None, admin: None };
-        banner::text(&python, settings, &description, &config, &shown, &crowd)
+    // A worker's supervisor says it for all.
+    let banner = line.is_none().then(|| -> PyResult<String> {
+        let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
+        Ok(banner::text(&python, settings, &description, &config, &shown, &Crowd::alone(loops)))
     });
+    let banner = banner.transpose()?;
     let many = (settings.threads > 1, line.is_some());
     let app = application.map(|found| hosted(py, found, &names, settings, many)).transpose()?;
     let threads = if app.is_some() { config.threads } else { 1 };
