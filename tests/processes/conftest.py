@@ -25,6 +25,12 @@ APPLICATION = Path(__file__).parent / "application.py"
 ADMIN = re.compile(r"^  admin    http://([0-9.]+):(\d+)$", re.MULTILINE)
 
 
+def version(number: int) -> str:
+    """Return the application with another version in it."""
+    text = APPLICATION.read_text(encoding="utf-8")
+    return text.replace('os.environ.get("VERSION", "1")', f'"{number}"')
+
+
 def admin_of(server: Server) -> tuple[str, int]:
     """Return the address of the admin listener."""
     found = ADMIN.search(server.log())

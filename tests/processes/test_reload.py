@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from processes.conftest import APPLICATION, admin_of, freeze
+from processes.conftest import APPLICATION, admin_of, freeze, version
 from processes.load import Load
 from support.server import open_files, until
 
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from processes.conftest import Crowd
 
 TEXT = APPLICATION.read_text(encoding="utf-8")
-
-
-def version(number: int) -> str:
-    """Return the application with another version in it."""
-    return TEXT.replace('os.environ.get("VERSION", "1")', f'"{number}"')
 
 
 @pytest.mark.parametrize("pace", ["all", "one"])

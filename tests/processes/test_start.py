@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from processes.conftest import APPLICATION, is_alive
+from processes.conftest import APPLICATION, is_alive, version
 from support.server import adyton, until
 
 if TYPE_CHECKING:
@@ -46,11 +46,6 @@ import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])
 """
-
-
-def version(number: int) -> str:
-    """Return the application with another version in it."""
-    return TEXT.replace('os.environ.get("VERSION", "1")', f'"{number}"')
 
 
 def versions(servers: Crowd) -> set[str]:
