@@ -469,7 +469,8 @@ def test_even_load_of_old_connections(crowd: Callable[..., Crowd]) -> None:
             workers = servers.status()["workers"]
             return min(worker["connections"] for worker in workers) if len(workers) == 2 else 0
 
-        assert until(lambda: fewest() >= 4)
+        # Nine are not more than half as many again as the six of each: whoever has them keeps them.
+        assert until(lambda: fewest() >= 3)
     assert [] == load.failures
 
 
