@@ -18,12 +18,13 @@ from adyton.compare.command import choose
 from adyton.compare.pages import BODIES, PLACES
 from adyton.compare.peers import Peer, read_peers, replaced
 from adyton.compare.report import FIGURES, Page, markdown, text
-from adyton.compare.rounds import Pace, compare, rows_left, rows_of, sizes_of
+from adyton.compare.rounds import Pace, compare, in_turn, rows_left, rows_of, sizes_of
 from adyton.compare.rows import Row, Shot
 from adyton.compare.running import PeerError, Seats, Size, running, start_words
 from adyton.compare.scenarios import CONCURRENCY, FAILURE, MECHANISMS, SCENARIOS, SWEEP, Scenario
 
 from bench.schema import faults
+from compare.reports import report
 from support.server import until
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ PACE = Pace(rounds=1, seconds=0.2, warm_up_s=0.1, tries=1, halves=1)
 SEATS = Seats.of_this_machine()
 SIZE = Size.usual(1)
 PEERS = {peer.key: peer for peer in read_peers()}
+SHOT = Shot([report()], cpu_s=0.1, memory_bytes=1)
 SILENT = Peer("silent", "silent", ("hello",), start="sleep 600", version="sleep --version")
 GONE = Peer("gone", "gone", ("hello",), start="{python} -c 'raise SystemExit(\"no luck\")'", version="")
 
@@ -110,12 +112,89 @@ def test_vintages() -> None:
     peers = [replace(PEERS[key], needs=(), modules=(), paths=()) for key in ("waitress", "waitress-debian")]
     newer, older = peers
 
-    assert [newer] == choose(peers, None, older=False)
-    assert peers == choose(peers, None, older=True)
-    assert [older] == choose(peers, older.key, older=False)
+    assert [newer] == choose(peers, None, older=False, quick=False)
+    assert peers == choose(peers, None, older=True, quick=False)
+    assert [older] == choose(peers, older.key, older=False, quick=False)
     assert {key.replace("-debian", "") for key in PEERS if PEERS[key].older} < {
         key for key in PEERS if not PEERS[key].older
     }
+
+
+def test_quick() -> None:
+    """A comparison in a hurry has every server in some mode, and those that others are compared with."""
+    here = [replace(peer, needs=(), modules=(), paths=()) for peer in PEERS.values()]
+    taken = choose(here, None, older=False, quick=True)
+    assert not isinstance(taken, str)
+    keys = {peer.key for peer in taken}
+
+    assert {"adyton-wsgi", "adyton-static", "apache-static", "floor"} < keys
+    assert len(keys) < len(here) / 2
+    assert [] == [peer.key for peer in taken if peer.older]
+    assert {peer.name.split(",")[0] for peer in taken if "uWSGI" in peer.name} == {"uWSGI", "nginx + uWSGI"}
+    assert [PEERS["granian-rsgi"].key] == [
+        peer.key for peer in here if choose(here, "granian-rsgi", older=False, quick=True) == [peer]
+    ]
+
+
+def test_order_of_loads() -> None:
+    """Loads come in an order of each round; those that are multiples of another's rate come behind it."""
+    orders = {tuple(load.name for load in in_turn(FAILURE.loads, str(seed))) for seed in range(20)}
+
+    assert {"as it can"} == {order[0] for order in orders}
+    assert len(orders) > 10
+    assert all(sorted(order) == sorted(load.name for load in FAILURE.loads) for order in orders)
+    assert 5 == len({in_turn(SWEEP.loads, str(seed))[0].name for seed in range(50)})
+
+
+def test_rounds_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not count, and is not the peer's fault, is measured again in the same round, and told."""
+    row = Row(PEERS["adyton-wsgi"], SIZE)
+    load = CONCURRENCY.loads[0]
+    reasons = [
+        {"steady": "there was a stall"},
+        {},
+        {"steal": "the hypervisor gave"},
+        {"steal": "twice"},
+        {},
+        {},
+    ]
+    measured: list[int] = []
+
+    def measure(_scenario: Scenario, row: Row, number: int, *_more: object) -> None:
+        measured.append(number)
+        if row.is_good(load, number, reasons[len(measured) - 1]):
+            row.shots.setdefault(load.name, {})[number] = SHOT
+
+    monkeypatch.setattr("adyton.compare.rounds.measure", measure)
+    compare(CONCURRENCY, [row], replace(PACE, rounds=4), SEATS, lambda _text: None)
+
+    assert [0, 0, 1, 1, 2, 3] == measured
+    assert [0, 2, 3] == list(row.shots[load.name])
+    assert "3 measurements did not count, the first because there was a stall" in text(
+        page_of(CONCURRENCY, [row])
+    )
+
+    row.shots[load.name].pop(3)
+    row.shots[load.name].pop(2)
+    assert not row.is_valid(load), "one round of two has figures"
+    assert ["there was a stall", "the hypervisor gave", "twice"] == row.why_not(load)
+
+
+def test_fault_of_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the peer does wrong once is not measured until it goes well; nor who never starts."""
+    row = Row(PEERS["adyton-wsgi"], SIZE)
+    load = CONCURRENCY.loads[0]
+    row.shots[load.name] = dict.fromkeys(range(6), SHOT)
+    assert row.is_valid(load)
+    assert not row.is_good(load, 6, {"answers": "half load: answers were wrong"})
+    assert not row.is_valid(load)
+    assert not row.lacks(load, 6)
+
+    monkeypatch.setattr("adyton.compare.running.START_S", 0.1)
+    gone = Row(GONE, SIZE)
+    compare(CONCURRENCY, [gone], replace(PACE, rounds=3, known_within=0.03), SEATS, lambda _text: None)
+
+    assert 1 == len(gone.problems[load.name]), "the second time is the last"
 
 
 REPORTER = """
@@ -184,7 +263,7 @@ def test_our_own() -> None:
     page = page_of(CONCURRENCY, rows)
 
     assert 3 == len(rows)
-    assert 6 == len(told)
+    assert 6 == sum("once more" not in each for each in told)
     for row in rows:
         shots = row.shots.get(load.name, {}).values()
         # On a busy machine a round may be spoilt, but no answer is wrong.
@@ -230,6 +309,7 @@ def test_scenarios(scenario: Scenario) -> None:
     assert [] == faults(json.loads(json.dumps(page.as_json())), "compare")
     assert all(load.name in shown for load in scenario.loads)
     assert all(figure in shown for figure in scenario.figures)
+    assert scenario.judged in scenario.figures
     assert scenario.classic in " ".join(shown.split())
     assert scenario.classic in markdown(page)
 
@@ -238,7 +318,9 @@ def test_scenarios_have_peers() -> None:
     """Each load has several peers that have its pages, and the figures that it asks for exist."""
     for scenario in SCENARIOS.values():
         assert set(scenario.figures) <= FIGURES.keys()
+        assert scenario.classics.keys() <= PEERS.keys()
         for load in scenario.loads:
+            assert not load.half or "poisson" in load.half
             assert 2 <= len([peer for peer in PEERS.values() if load.asked <= peer.places.keys()])
 
 
@@ -355,7 +437,8 @@ def test_sizes() -> None:
     assert ["2 x 1", "8 x 1"] == told["bjoern"] == told["lighttpd-static"] == told["h2o-static"]
     # What they are told stands in files that they share.
     assert ["2 x 1", "8 x 1"] == told["nginx-static"]
-    assert [] == told["floor"]
+    # What others are compared with takes part once.
+    assert [str(Size.usual(2))] == told["floor"]
     assert [Size.usual(2)] == sizes_of(PEERS["bjoern"], MECHANISMS, 2)
 
 

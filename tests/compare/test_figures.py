@@ -10,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from adyton import _processes
@@ -21,8 +22,10 @@ from adyton.compare.report import Page, finite, markdown, number, text
 from adyton.compare.rounds import Pace, threads_of
 from adyton.compare.rows import Row, Shot
 from adyton.compare.running import Seats, Size, seated, siblings_of
-from adyton.compare.scenarios import CONCURRENCY, SCENARIOS, Scenario
+from adyton.compare.scenarios import CONCURRENCY, MECHANISMS, SCENARIOS, SLOW, Scenario
 from adyton.compare.spent import Spent
+
+from compare.reports import report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,31 +96,6 @@ def test_noise_is_that_of_the_median() -> None:
     assert math.inf == noise({0: 100.0}, {0: 0.0})
 
 
-def report(**more: Any) -> dict[str, Any]:
-    """Make the parts of a report of `adyton bench` that are looked at."""
-    counts = {
-        "sent": 100,
-        "right": 80,
-        "wrong_status": 5,
-        "wrong_body": 0,
-        "connection_error": 3,
-        "timeout": 2,
-    }
-    service = {"count": 80, "p50_us": 2_000.0, "p99_us": 9_000.0}
-    return {
-        "invalid": [],
-        "rate": 80.0,
-        "seconds": 1.0,
-        "counts": counts,
-        "never_sent": 20,
-        "body_bytes": 4_000_000,
-        "in_time": 72,
-        "service": service,
-        "response": None,
-        "curve": [(50.0, 2_000.0), (70.0, 3_000.0), (90.0, 7_000.0), (99.0, 9_000.0), (100.0, 9_500.0)],
-    } | more
-
-
 def test_shot() -> None:
     """Pages that are loaded at the same time add up; what is late, wrong or never sent is no answer."""
     shot = Shot([report(), report()], cpu_s=0.17, memory_bytes=2**21)
@@ -128,8 +106,8 @@ def test_shot() -> None:
     assert 8.0 == pytest.approx(shot.megabytes)
     assert 100 * 160 / 240 == pytest.approx(shot.answered_percent)
     assert 1000.0 == pytest.approx(shot.cpu_us)
-    assert (3.0, math.inf) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
-    assert 240 == shot.due
+    assert (2.9375, math.inf) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
+    assert (240, 240.0) == (shot.due, shot.offered)
     assert 2.0 == shot.memory_mib
 
 
@@ -210,7 +188,8 @@ def test_times_are_those_at_half_load() -> None:
     assert (4.0, 8.0) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
     lost = report(counts=counts | {"timeout": 1}, never_sent=0)
     # One more in a thousand has no answer.
-    assert (3.0, 9.5) == tuple(Shot([lost], 0.0, None).percentile_ms(name) for name in ("p50_us", "p99_us"))
+    slower = tuple(Shot([lost], 0.0, None).percentile_ms(name) for name in ("p50_us", "p99_us"))
+    assert pytest.approx((2.0025, 9.0495), abs=1e-3) == slower
     assert shot.memory_mib is None
     assert 30 == shot.errors
 
@@ -380,3 +359,54 @@ def test_commands_are_whole() -> None:
         assert "--worker-class sync --workers 5 " in shown
     assert [] == [line.command for line in page.lines if "{processes}" in line.command]
     assert [] == re.findall(r"\{(?:processes|threads|workers|apache_threads)\}", text(page))
+
+
+def test_compared_by_what_is_asked() -> None:
+    """Where the rate is given, each peer is beside ours by its times, even where these have no end."""
+    ours, other = (
+        next(peer for peer in read_peers() if peer.key == key) for key in ("adyton-wsgi", "bjoern")
+    )
+    load = SLOW.loads[0]
+    times = {"ours": 2_000.0, "again": 2_000.0, "other": 5_000.0, "never": None}
+    rows = [
+        Row(ours, Size.usual(1)),
+        Row(ours, Size.usual(1), again=True),
+        Row(other, Size.usual(1)),
+        Row(replace(other, key="never", name="never"), Size.usual(1)),
+    ]
+    right = {"sent": 80, "right": 80, "wrong_status": 0, "wrong_body": 0, "connection_error": 0, "timeout": 0}
+    for row, p99_us in zip(rows, times.values(), strict=True):
+        service = {"count": 80 if p99_us else 0, "p50_us": 1.0, "p99_us": p99_us}
+        shot = Shot([report(service=service, counts=right, never_sent=0)], cpu_s=0.1, memory_bytes=1)
+        row.shots[load.name] = dict.fromkeys(range(6), shot)
+    page = Page.of(
+        SLOW,
+        rows,
+        PUBLISHED,
+        Seats.of_this_machine(),
+        dict.fromkeys(("adyton-wsgi", "bjoern", "never"), "1"),
+    )
+    beside = {line.name: (line.verdict, line.to_ours) for line in page.lines if line.load == load.name}
+
+    assert ("no difference", (1.0, 1.0, 1.0)) == beside["Adyton, WSGI (again)"]
+    assert ("more", (2.5, 2.5, 2.5)) == beside["bjoern"]
+    assert ("more", (math.inf,) * 3) == beside["never"]
+    assert "`beside ours` is the ratio of `p99 ms`" in text(page)
+    assert "never (never..never)" in text(page)
+    assert [["never"] * 3] == [
+        line["to_ours"]
+        for line in page.as_json()["lines"]
+        if (line["name"], line["load"]) == ("never", "alone")
+    ]
+
+
+def test_facts() -> None:
+    """A page tells on which machine and with which build its figures were made, and what they once were."""
+    row = Row(next(peer for peer in read_peers() if peer.key == "mod-python"), Size.usual(1))
+    row.shots[""] = {0: Shot([report()], cpu_s=0.1, memory_bytes=1)}
+    page = Page.of(MECHANISMS, [row], PUBLISHED, Seats.of_this_machine(), {"mod-python": "3.5"})
+
+    assert re.search(r"- machine: .+, \d+ CPUs, \d+\.\d GiB", markdown(page))
+    assert re.search(r"- adyton: \S+, core [0-9a-f]{12}\n", markdown(page))
+    assert (400, None) == (page.lines[0].classic, page.lines[0].of_thousand)
+    assert "classic" in text(page)

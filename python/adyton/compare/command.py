@@ -52,7 +52,8 @@ def run(words: Sequence[str]) -> int:
     peers = read_peers()
     if options.list:
         return list_peers(peers)
-    chosen = choose(peers, options.peers, older=options.publish)
+    is_quick = not options.publish and options.time is None
+    chosen = choose(peers, options.peers, older=options.publish, quick=is_quick)
     if isinstance(chosen, str):
         sys.stderr.write(f"adyton compare: {chosen}\n")
         return USAGE
@@ -86,7 +87,8 @@ def parser() -> argparse.ArgumentParser:
     grammar.add_argument(
         "--peers",
         metavar="NAME,...",
-        help="only these, by the names that --list shows (default: all that are not an older vintage)",
+        help="only these, by the names that --list shows (default: those marked * there; with --time all but "
+        "older vintages, with --publish all)",
     )
     grammar.add_argument(
         "--publish",
@@ -125,10 +127,14 @@ def named(word: str) -> tuple[str, str]:
     return name, path
 
 
-def choose(peers: list[Peer], names: str | None, *, older: bool) -> list[Peer] | str:
-    """Returns the peers that take part, or what is wrong with the names."""
+def choose(peers: list[Peer], names: str | None, *, older: bool, quick: bool) -> list[Peer] | str:
+    """Returns the peers that take part, or what is wrong with the names.
+
+    Where none is named these are all, but for those of an ``older`` vintage, and for those that a ``quick``
+    comparison leaves out, unless that is asked for.
+    """
     if names is None:
-        asked = [peer for peer in peers if older or not peer.older]
+        asked = [peer for peer in peers if (older or not peer.older) and (peer.quick or not quick)]
         return [peer for peer in asked if not peer.missing] or "none of the peers is installed"
     chosen = []
     for name in names.split(","):
@@ -146,7 +152,8 @@ def list_peers(peers: list[Peer]) -> int:
     keys, names = max(len(peer.key) for peer in peers), max(len(peer.name) for peer in peers)
     for peer in peers:
         state = f"missing: {peer.missing}" if peer.missing else version_of(peer)
-        sys.stdout.write(f"{peer.key:{keys}}  {peer.name:{names}}  {' '.join(peer.serves):14}{state}\n")
+        mark = "*" if peer.quick else " "
+        sys.stdout.write(f"{peer.key:{keys}} {mark} {peer.name:{names}}  {' '.join(peer.serves):14}{state}\n")
     return GOOD
 
 

@@ -21,7 +21,12 @@ DRAWS = 2_000
 
 def ratios(those: Mapping[int, float], to: Mapping[int, float]) -> list[float]:
     """Returns the ratio within each round that counts for both, so that a slow minute meets both."""
-    return [those[number] / to[number] for number in those if to.get(number, 0) > 0]
+    return [
+        # Where neither has an end, they are the same.
+        1.0 if those[number] == to[number] else those[number] / to[number]
+        for number in those
+        if to.get(number, 0) > 0
+    ]
 
 
 def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:

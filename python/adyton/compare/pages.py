@@ -43,9 +43,10 @@ BODIES = {
 
 QUICK = {"hello": "/", "page": "/page", "wait": "/wait", "compute": "/compute"}
 MOUNTED = {f"static {name}": f"/static/{name}" for name in FILES}
+THROUGH_PYTHON = QUICK | {name: f"/files/{name}" for name in FILES}
 PLACES: dict[str, dict[str, str]] = {
-    "python": QUICK | {name: f"/files/{name}" for name in FILES},
-    "asgi": QUICK,
+    "python": THROUGH_PYTHON,
+    "asgi": THROUGH_PYTHON,
     "php": {"hello": "/hello.php", "page": "/page.php"},
     "hello": {"hello": "/"},
     "mount": MOUNTED,

@@ -54,6 +54,8 @@ class Peer:
     """Each request has a process of its own, whose CPU time is nobody's when it has ended."""
     older: bool = False
     """An older vintage of another peer, which takes part where it is named, and where one publishes."""
+    quick: bool = False
+    """Takes part even where there is no time for every mode of every server."""
     user: str = ""
     """Who starts it, when we are root."""
     needs: tuple[str, ...] = ()
@@ -131,6 +133,8 @@ def read(file: Path) -> dict[str, Any]:
     if model is None:
         return table
     other = read(file.with_stem(model))
+    # Of several modes of one server, each says itself whether it is the one for which there is always time.
+    other.pop("quick", None)
     merged = {name: other.get(name, {}) | table.get(name, {}) for name in MERGED}
     return other | table | merged
 

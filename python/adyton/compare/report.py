@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import platform
 import textwrap
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from adyton.compare import machine
 from adyton.compare.figures import FEW, NO_DIFFERENCE, VALUES_MIN, interval, noise, ratios, verdict
 from adyton.compare.rows import FLOOR
 
@@ -44,8 +44,10 @@ class Line:
     """With 95 % confidence; of few rounds the slowest and the fastest."""
     of_thousand: float | None = None
     """The rate, where that of static files is 1000; none without static files."""
+    classic: int | None = None
+    """Its figure in the classic table."""
     to_ours: tuple[float, float, float] | None = None
-    """The ratio to the peer that takes part twice, and its interval."""
+    """The ratio to the peer that takes part twice, and its interval, by what the scenario is judged by."""
     verdict: str = ""
     """More, less, or no difference beside that peer; or that there are too few rounds to tell."""
     cpu_us: float = 0.0
@@ -59,6 +61,8 @@ class Line:
     answered_percent: float = 0.0
     memory_mib: float | None = None
     megabytes: float = 0.0
+    offered: float = 0.0
+    """Requests that were due, a second."""
     goodput: float = 0.0
     beside_rate: float | None = None
     recovered_s: float | None = None
@@ -66,6 +70,8 @@ class Line:
     """The CPU time is that of the server's CPUs, because the peer's processes end unseen."""
     unsteady: int = 0
     """Rounds in which it was not as fast as just before."""
+    spoilt: list[str] = field(default_factory=list)
+    """Why measurements did not count, each for itself."""
 
 
 @dataclass(frozen=True)
@@ -99,16 +105,15 @@ class Page:
         """Makes the page of rows that are filled."""
         lines, noises = [], {}
         for load in scenario.loads:
-            beside = Beside.of(rows, load, scenario.of)
+            beside = Beside.of(rows, load, scenario)
             if beside.noise is not None:
                 noises[load.name] = beside.noises(scenario.figures)
             under = [beside.line(row, versions[row.peer.key]) for row in rows if row.takes(load)]
             lines += sorted(under, key=lambda each: -each.rate)
         facts = {
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "machine": f"{len(seats.server)} CPUs for servers, {len(seats.load)} for the load",
-            "kernel": platform.release(),
-            "python": platform.python_version(),
+            **machine.facts(),
+            "CPUs": f"{len(seats.server)} for servers, {len(seats.load)} for the load",
             "rounds": str(pace),
         }
         rounds = {row.name: {load: by_round(shots) for load, shots in row.shots.items()} for row in rows}
@@ -139,16 +144,18 @@ def configurations(rows: Sequence[Row]) -> list[Configuration]:
 
 def by_round(shots: Mapping[int, Shot]) -> dict[int, dict[str, Any]]:
     """Returns shots as JSON has them, in which there is no infinity."""
-    told = {number: finite(asdict(shot)) for number, shot in shots.items()}
-    for each in told.values():
-        # It is by a clock that nobody else has.
-        each.pop("ended_s")
-    return told
+    return {number: finite(asdict(shot)) for number, shot in shots.items()}
 
 
 def finite(table: dict[str, Any]) -> dict[str, Any]:
     """Returns a table with text where a number has no end."""
-    return {name: "never" if value == math.inf else value for name, value in table.items()}
+
+    def told(value: Any) -> Any:  # noqa: ANN401 - whatever is in it
+        if isinstance(value, tuple):
+            return [told(each) for each in value]
+        return "never" if value == math.inf else value
+
+    return {name: told(value) for name, value in table.items()}
 
 
 @dataclass(frozen=True)
@@ -162,18 +169,39 @@ class Beside:
     """Its other time, then."""
     static: Row | None
     floor: Row | None
-    noise: float | None
+    judged: Callable[[Shot], float | None]
+    """The figure by which rows are compared with ours."""
+    is_rate: bool
+    """Whether that is the rate, which may be the load's own."""
+    classics: Mapping[str, int]
 
     @classmethod
-    def of(cls, rows: Sequence[Row], load: Load, static: str) -> Beside:
+    def of(cls, rows: Sequence[Row], load: Load, scenario: Scenario) -> Beside:
         """Finds them."""
         valid = [row for row in rows if row.is_valid(load)]
         again = next((row for row in valid if row.again), None)
         first = next((row for row in valid if again and row.peer is again.peer and not row.again), None)
         ours = first if first and again and first.size == again.size else None
         keyed = {row.peer.key: row for row in reversed(valid)}
-        differ = noise(ours.rates(load), again.rates(load)) if ours and again else None
-        return cls(load, ours, again if ours else None, keyed.get(static), keyed.get(FLOOR), differ)
+        return cls(
+            load,
+            ours,
+            again if ours else None,
+            keyed.get(scenario.of),
+            keyed.get(FLOOR),
+            MEASURED[scenario.judged],
+            scenario.judged == "requests/s",
+            scenario.classics,
+        )
+
+    @property
+    def noise(self) -> float | None:
+        """How far two runs of the same peer differ in the figure by which rows are compared."""
+        return noise(*self.both(self.judged)) if self.ours else None
+
+    def both(self, figure: Callable[[Shot], float | None]) -> list[dict[int, float]]:
+        """Returns a figure of the peer that takes part twice, by round."""
+        return [by_number(row, self.load, figure) for row in (self.ours, self.again) if row]
 
     def noises(self, figures: Sequence[str]) -> dict[str, float | None]:
         """Returns how far the two runs of the same peer differ, by figure; none with too few rounds."""
@@ -181,10 +209,7 @@ class Beside:
 
     def noise_of(self, figure: Callable[[Shot], float | None]) -> float | None:
         """Returns it for one figure."""
-        first, second = (
-            {number: value for number, shot in shots.items() if (value := figure(shot)) is not None}
-            for shots in (row.shots[self.load.name] for row in (self.ours, self.again) if row)
-        )
+        first, second = self.both(figure)
         return noise(first, second) if len(ratios(second, first)) >= VALUES_MIN else None
 
     def line(self, row: Row, version: str) -> Line:
@@ -204,6 +229,7 @@ class Beside:
             is_least=any(shot.is_least for shot in shots),
             rate_interval=interval(list(row.rates(load).values())),
             of_thousand=None if of_static is None else 1000 * of_static,
+            classic=self.classics.get(row.peer.key),
             to_ours=to_ours,
             verdict=says,
             cpu_us=row.middle(load, lambda shot: shot.cpu_us),
@@ -215,11 +241,13 @@ class Beside:
             answered_percent=row.middle(load, lambda shot: shot.answered_percent),
             memory_mib=middle(shots, lambda shot: shot.memory_mib),
             megabytes=row.middle(load, lambda shot: shot.megabytes),
+            offered=row.middle(load, lambda shot: shot.offered),
             goodput=row.middle(load, lambda shot: shot.goodput),
             beside_rate=middle(shots, lambda shot: shot.beside_rate),
             recovered_s=middle(shots, lambda shot: shot.recovered_s),
             is_of_cpus=row.peer.forks,
             unsteady=sum(not shot.is_steady for shot in shots),
+            spoilt=row.why_spoilt(load),
         )
 
     def ratio(self, row: Row, to: Row | None, figure: Callable[[Shot], float]) -> float | None:
@@ -231,11 +259,17 @@ class Beside:
         """Returns the ratio to our row with its interval, and what it says."""
         if self.ours is None or self.ours is row or self.noise is None:
             return None, ""
-        values = ratios(row.rates(self.load), self.ours.rates(self.load))
+        values = ratios(*(by_number(each, self.load, self.judged) for each in (row, self.ours)))
         shots = [*row.shots[self.load.name].values(), *self.ours.shots[self.load.name].values()]
-        if not values or any(shot.is_least for shot in shots):
+        if not values or (self.is_rate and any(shot.is_least for shot in shots)):
             return None, ""
         return (median(values), *interval(values)), verdict(values, self.noise)
+
+
+def by_number(row: Row, load: Load, figure: Callable[[Shot], float | None]) -> dict[int, float]:
+    """Returns a figure by round, where it is there."""
+    shots = row.shots[load.name].items()
+    return {number: value for number, shot in shots if (value := figure(shot)) is not None}
 
 
 def middle(shots: Sequence[Shot], figure: Callable[[Shot], float | None]) -> float | None:
@@ -250,10 +284,10 @@ def to_ours_text(each: Line) -> str:
         return ""
     if each.verdict == NO_DIFFERENCE:
         return each.verdict
-    ratio, low, high = each.to_ours
+    ratio, low, high = (number(value, ".2f") for value in each.to_ours)
     if each.verdict == FEW:
-        return f"{ratio:.2f} ({each.verdict})"
-    return f"{ratio:.2f} ({low:.2f}..{high:.2f})"
+        return f"{ratio} ({each.verdict})"
+    return f"{ratio} ({low}..{high})"
 
 
 def number(value: float | None, form: str) -> str:
@@ -266,6 +300,7 @@ FIGURES: dict[str, Callable[[Line], str]] = {
     "between": lambda each: f"{each.rate_interval[0]:,.0f}..{each.rate_interval[1]:,.0f}",
     "rounds": lambda each: str(each.rounds),
     "of 1000": lambda each: number(each.of_thousand, ".0f"),
+    "classic": lambda each: number(each.classic, "d"),
     "CPU us": lambda each: f"{each.cpu_us:.1f}",
     "x floor": lambda each: number(each.of_floor, ".2f"),
     "p50 ms": lambda each: number(each.p50_ms, ".2f"),
@@ -274,6 +309,7 @@ FIGURES: dict[str, Callable[[Line], str]] = {
     "answered %": lambda each: f"{each.answered_percent:.1f}",
     "MiB": lambda each: number(each.memory_mib, ".1f"),
     "MB/s": lambda each: f"{each.megabytes:.1f}",
+    "offered/s": lambda each: f"{each.offered:,.0f}",
     "goodput/s": lambda each: f"{each.goodput:,.0f}",
     "beside/s": lambda each: number(each.beside_rate, ",.0f"),
     "recovers s": lambda each: number(each.recovered_s, ".2f"),
@@ -378,6 +414,8 @@ def notes(page: Page) -> list[str]:
     out = []
     if any(load.half for load in page.scenario.loads):
         out.append("Times are those at half of the rate, from when requests were due.")
+    if page.scenario.judged != "requests/s":
+        out.append(f"`beside ours` is the ratio of `{page.scenario.judged}`.")
     if "x floor" in page.scenario.figures and all(each.of_floor is None for each in page.lines):
         out.append(
             "There is nothing in `x floor`: the floor took no part, or has no figures. It needs a C compiler."
@@ -394,6 +432,10 @@ def notes(page: Page) -> list[str]:
     if unsteady:
         out.append(f"Measured although not yet as fast as just before, within 5 %: {'; '.join(unsteady)}.")
     out += [f"{label(each)}: {problem}" for each in page.lines for problem in each.problems]
+    for each in page.lines:
+        if each.spoilt:
+            counted = f"{len(each.spoilt)} measurement{'s' * (len(each.spoilt) > 1)} did not count"
+            out.append(f"{label(each)}: {counted}, the first because {each.spoilt[0]}.")
     return list(dict.fromkeys(out))
 
 

@@ -15,13 +15,13 @@ from adyton import _processes
 from adyton._runs import BenchError, bench_together
 from adyton.compare import pages
 from adyton.compare.figures import VALUES_MIN, is_known
-from adyton.compare.rows import FLOOR, GENERATOR, Row, Shot
+from adyton.compare.rows import FLOOR, FOREIGN, GENERATOR, RUN, START, Row, Shot
 from adyton.compare.running import PeerError, Seats, Size, is_right, running, seated
 from adyton.compare.scenarios import DEADLINE_S
 from adyton.compare.spent import Spent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from adyton.compare.peers import Peer
     from adyton.compare.running import Server
@@ -32,23 +32,20 @@ START_S, BENCH_S = 1.7, 0.8
 """What a start takes, and a run of ``adyton bench`` besides its measurement, on a quiet machine."""
 ROUNDS = ((10, 5.0), (7, 2.0), (6, 1.0), (3, 0.2), (2, 0.2), (1, 0.2))
 """The first number of rounds is taken that leaves measurements of so many seconds."""
-HALVED_ROUNDS = 6
-"""With fewer rounds than that, half of the load is offered in the first only."""
+HALVED_ROUNDS, HALVED_FEW = 6, 3
+"""With fewer rounds than that, half of the load is offered in the first only; with little time in so many."""
 LONGEST_S = 10.0
 """A longer measurement says nothing more."""
 PUBLISHED_S, PUBLISHED_MIN_S = 3.0, 0.5
 """A measurement that is published, and what it is at least where there is little time: rounds differ more."""
-LEAD_S = 0.3
-"""Load before each measurement, while connections are made and the first answers come."""
+LEAD_S, PUBLISHED_LEAD_S = 0.3, 1.0
+"""Load before each measurement, and at the most before one that is published."""
 STEADY = 0.05
 """Two measurements that differ by less, one after the other: the peer is warm."""
 HALVED_MIN = 2
 """A half of which fewer requests are due within the measurement says nothing, and is not offered."""
-KNOWN = {"foreign-load", GENERATOR}
+KNOWN = frozenset({"foreign-load", GENERATOR})
 """What works behind the listener is no stranger here; a rate that is the load's own is told as such."""
-FOREIGN = "strangers"
-SPOILS = {"steal", FOREIGN}
-"""Of a round in which the machine was given to others nothing can be said."""
 FOREIGN_CPUS_MAX = 0.1
 """What other programs may have of the CPUs of peer or load."""
 RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0
@@ -68,6 +65,8 @@ class Pace:
     """A peer is measured so often at most, until it is as fast as the time before."""
     halves: int
     """In how many rounds half of the load is offered, too."""
+    lead_s: float = LEAD_S
+    """Load before each measurement, while connections are made and the first answers come."""
     total_s: float = math.inf
     """No round is begun that would not end within that time."""
     known_within: float | None = None
@@ -90,11 +89,23 @@ class Pace:
     @classmethod
     def publish(cls, total_s: float, scenario: Scenario, rows: Sequence[Row]) -> Pace:
         """As long as honest figures need; with little time, rounds of shorter measurements."""
-        left = seconds_of(total_s, VALUES_MIN, VALUES_MIN, scenario, len(rows))
         least = max(PUBLISHED_MIN_S, scenario.seconds_min)
+        for halves in (10, VALUES_MIN, HALVED_FEW):
+            # A third of a measurement is the load before it.
+            left = 0.75 * seconds_of(total_s, VALUES_MIN, min(halves, VALUES_MIN), scenario, len(rows))
+            if left >= least:
+                break
         seconds = max(least, math.floor(10 * min(PUBLISHED_S, left)) / 10)
-        warm_up_s = min(seconds, 2.0)
-        return cls(10, seconds, warm_up_s, tries=4, halves=10, total_s=total_s, known_within=0.03)
+        return cls(
+            10,
+            seconds,
+            warm_up_s=min(seconds, 2.0),
+            tries=4,
+            halves=halves,
+            lead_s=min(PUBLISHED_LEAD_S, max(LEAD_S, round(seconds / 3, 1))),
+            total_s=total_s,
+            known_within=0.03,
+        )
 
     def __str__(self) -> str:
         """How a page tells it."""
@@ -103,7 +114,10 @@ class Pace:
             rounds = (
                 f"up to {rounds}, from {VALUES_MIN} on until rates are known within {self.known_within:.0%}"
             )
-        return f"{rounds}, each {self.seconds:g} s after {self.warm_up_s:g} s of warm-up, in random order"
+        return (
+            f"{rounds}, each {self.seconds:g} s after {self.warm_up_s:g} s of warm-up and {self.lead_s:g} s "
+            "of the same load, peers and loads in random order"
+        )
 
 
 def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, rows: int) -> float:
@@ -130,7 +144,7 @@ def sizes_of(peer: Peer, scenario: Scenario, cpus: int) -> list[Size]:
     text = " ".join([*peer.lines(), *peer.configuration().values()])
     many, threaded = "{processes}" in text or "{workers}" in text, "{threads}" in text
     if not many and not threaded:
-        return []
+        return [Size.usual(cpus)] if peer.key == FLOOR else []
     pairs = [(each * cpus if many else 1, threads if threaded else 1) for each, threads in scenario.sizes]
     return [Size(processes, threads, processes, swept=True) for processes, threads in dict.fromkeys(pairs)]
 
@@ -154,11 +168,14 @@ def compare(
         order.shuffle(turn)
         for place, row in enumerate(turn):
             tell(f"round {number + 1}/{pace.rounds}, {place + 1}/{len(turn)}: {row.name}")
-            try:
-                measure(scenario, row, number, pace, seats)
-            except PeerError as error:
-                for load in filter(row.takes, scenario.loads):
-                    row.note(row.problems, load, [str(error)])
+            measure(scenario, row, number, pace, seats)
+        for row in turn:
+            if not any(row.lacks(load, number) for load in scenario.loads):
+                continue
+            if time.monotonic() - began_s > pace.total_s:
+                break
+            tell(f"round {number + 1}/{pace.rounds}, once more: {row.name}")
+            measure(scenario, row, number, pace, seats)
     return pace
 
 
@@ -183,87 +200,111 @@ def is_done(scenario: Scenario, row: Row, pace: Pace) -> bool:
 
 
 def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats) -> None:
-    """Starts a peer, puts every load on it that it has the pages for, and ends it."""
-    with running(row.peer, scenario.asked, row.size, seats.server, closing=scenario.closes) as server:
-        capacity = 0.0
-        warm: set[tuple[str, ...]] = set()
-        for load in filter(row.takes, scenario.loads):
-            rate = capacity * load.times
-            if load.times and rate < 1:
-                row.note(row.problems, load, ["it shows no rate of which a multiple could be offered"])
-                continue
-            shoot = once if load.pages in warm else settled
-            warm.add(load.pages)
-            try:
-                shot = shoot(load, rate, server, pace, seats)
-                if load.half and number < pace.halves and shot.rate / 2 * pace.seconds >= HALVED_MIN:
-                    offered = replace(load, options=load.half)
-                    half = once(offered, shot.rate / 2, server, pace, seats)
-                    if are_good(scenario, row, load, half, "half load"):
-                        shot = replace(shot, half=half.reports)
-            except PeerError as error:
-                row.note(row.problems, load, [str(error)])
-                continue
-            capacity = shot.rate if load.is_closed else capacity
-            if scenario.recovers:
-                shot = replace(shot, recovered_s=recovery_s(load, server, shot.ended_s))
-            if are_good(scenario, row, load, shot, "full load"):
-                row.shots.setdefault(load.name, {})[number] = shot
+    """Starts a peer, puts every load on it that it has the pages for, ends it, and notes what was wrong."""
+    loads = in_turn(filter(row.takes, scenario.loads), f"{pace.seed} {number} {row.name}")
+    try:
+        with running(row.peer, scenario.asked, row.size, seats.server, closing=scenario.closes) as server:
+            put(scenario, row, number, loads, Bench(server, pace, seats))
+    except PeerError as error:
+        # Who has served before, or was not tried before, may serve the next time.
+        kind = START if row.shots or not row.spoilt else RUN
+        for load in loads:
+            row.is_good(load, number, {kind: str(error)})
 
 
-def settled(load: Load, rate: float, server: Server, pace: Pace, seats: Seats) -> Shot:
-    """Puts a load on a peer until it is as fast as the time before, or has been tried often enough."""
-    before = once(load, rate, server, replace(pace, seconds=pace.warm_up_s), seats).rate
-    for _ in range(pace.tries):
-        shot = once(load, rate, server, pace, seats)
-        if abs(shot.rate - before) <= STEADY * shot.rate:
-            return shot
-        before = shot.rate
-    return replace(shot, is_steady=False)
+def in_turn(loads: Iterable[Load], seed: str) -> list[Load]:
+    """Returns loads in random order; those that are multiples of what another one shows are behind it."""
+    order = random.Random(seed)  # noqa: S311 - the same for the same seed
+    return sorted(loads, key=lambda load: (load.times > 0, order.random()))
 
 
-def once(load: Load, rate: float, server: Server, pace: Pace, seats: Seats) -> Shot:
-    """Puts a load on a peer once; with a rate it is an open loop."""
-    offered = ("--rate", str(int(max(1, rate)))) if rate else ()
-    timing = ("-d", f"{int(1000 * pace.seconds)}ms", "--warm-up", f"{int(1000 * LEAD_S)}ms")
-    runs = [Run(load.pages, (*load.options, *offered, *timing))]
-    if load.beside:
-        page, *options = load.beside
-        # It begins to load when the other one does, give or take a start, and must not end before it.
-        longer = ("-d", f"{int(1000 * (pace.seconds + 2 * LEAD_S))}ms", *timing[2:])
-        runs.append(Run((page,), (*options, *longer)))
-    leaders = set(server.leaders)
-    before = Spent.now(leaders, seats)
-    reports = bench(runs, server, seats)
-    ended_s = time.monotonic()
-    spent = Spent.now(leaders, seats).since(before)
-    # What was spent before the measurement is taken off: it was as busy then.
-    cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + LEAD_S)
-    foreign_cpus = spent.foreign_cpus(seats, forks=server.forks)
-    beside = reports.pop() if load.beside else None
-    memory_bytes = _processes.memory_bytes(leaders)
-    return Shot(reports, cpu_s, memory_bytes, beside=beside, foreign_cpus=foreign_cpus, ended_s=ended_s)
-
-
-def are_good(scenario: Scenario, row: Row, load: Load, shot: Shot, when: str) -> bool:
-    """Tells whether reports are figures; notes among the problems, or what was spoilt, why not."""
-    reports = shot.reports
+def put(scenario: Scenario, row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:
+    """Puts the loads on a peer that runs, one after the other."""
     allowed = KNOWN | scenario.allowed
+    capacity = 0.0
+    warm: set[tuple[str, ...]] = set()
+    for load in loads:
+        rate = capacity * load.times
+        if load.times and rate < 1:
+            row.is_good(load, number, {RUN: "it shows no rate of which a multiple could be offered"})
+            continue
+        shoot = bench.once if load.pages in warm else bench.settled
+        warm.add(load.pages)
+        try:
+            shot = shoot(load, rate)
+            if load.half and number < bench.pace.halves and shot.rate / 2 * bench.pace.seconds >= HALVED_MIN:
+                half = bench.once(replace(load, options=load.half), shot.rate / 2)
+                if row.is_good(load, number, flaws(half, allowed, "half load")):
+                    shot = replace(shot, half=half.reports)
+        except PeerError as error:
+            row.is_good(load, number, {RUN: str(error)})
+            continue
+        capacity = shot.rate if load.is_closed else capacity
+        if row.is_good(load, number, flaws(shot, allowed, "full load")):
+            row.shots.setdefault(load.name, {})[number] = shot
+
+
+def flaws(shot: Shot, allowed: frozenset[str], when: str) -> dict[str, str]:
+    """Returns why reports are no figures, by the gates that failed; nothing when they are."""
     why = {
         reason["gate"]: f"{when}: {reason['why']}"
-        for report in reports
+        for report in shot.reports
         for reason in report["invalid"]
         if reason["gate"] not in allowed
     }
-    if any(report["counts"]["wrong_body"] for report in [*reports, *filter(None, [shot.beside])]):
+    if any(report["counts"]["wrong_body"] for report in [*shot.reports, *filter(None, [shot.beside])]):
         why["answers"] = f"{when}: answers were wrong"
     if shot.foreign_cpus > FOREIGN_CPUS_MAX:
         why[FOREIGN] = (
             f"{when}: other programs kept {shot.foreign_cpus:.2f} CPUs busy that are for peer and load"
         )
-    row.note(row.problems, load, [text for gate, text in why.items() if gate not in SPOILS])
-    row.note(row.spoilt, load, [text for gate, text in why.items() if gate in SPOILS])
-    return not why
+    return why
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Loads of a peer that runs."""
+
+    server: Server
+    pace: Pace
+    seats: Seats
+
+    def settled(self, load: Load, rate: float) -> Shot:
+        """Puts a load on the peer until it is as fast as the time before, or has been tried often enough."""
+        before = replace(self, pace=replace(self.pace, seconds=self.pace.warm_up_s)).once(load, rate).rate
+        for _ in range(self.pace.tries):
+            shot = self.once(load, rate)
+            if abs(shot.rate - before) <= STEADY * shot.rate:
+                return shot
+            before = shot.rate
+        return replace(shot, is_steady=False)
+
+    def once(self, load: Load, rate: float) -> Shot:
+        """Puts a load on the peer once; with a rate it is an open loop."""
+        server, pace, seats = self.server, self.pace, self.seats
+        offered = ("--rate", str(int(max(1, rate)))) if rate else ()
+        timing = ("-d", f"{int(1000 * pace.seconds)}ms", "--warm-up", f"{int(1000 * pace.lead_s)}ms")
+        runs = [Run(load.pages, (*load.options, *offered, *timing))]
+        if load.beside:
+            page, *options = load.beside
+            # It begins to load when the other one does, give or take a start, and must not end before it.
+            longer = ("-d", f"{int(1000 * (pace.seconds + 2 * pace.lead_s))}ms", *timing[2:])
+            runs.append(Run((page,), (*options, *longer)))
+        leaders = set(server.leaders)
+        before = Spent.now(leaders, seats)
+        reports = reports_of(runs, server, seats)
+        ended_s = time.monotonic()
+        spent = Spent.now(leaders, seats).since(before)
+        # What was spent before the measurement is taken off: it was as busy then.
+        cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + pace.lead_s)
+        return Shot(
+            reports[:1],
+            cpu_s,
+            _processes.memory_bytes(leaders),
+            beside=reports[1] if load.beside else None,
+            recovered_s=recovery_s(load, server, ended_s) if load.recovers else None,
+            foreign_cpus=spent.foreign_cpus(seats, forks=server.forks),
+        )
 
 
 @dataclass(frozen=True)
@@ -285,7 +326,7 @@ class Run:
         return "--urls", str(file)
 
 
-def bench(runs: Sequence[Run], server: Server, seats: Seats) -> list[dict[str, Any]]:
+def reports_of(runs: Sequence[Run], server: Server, seats: Seats) -> list[dict[str, Any]]:
     """Runs ``adyton bench`` on the CPUs of the load, several at the same time, and returns their reports."""
     with tempfile.TemporaryDirectory(prefix="adyton-compare-") as name, seated(seats.load):
         checked = []

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from adyton.compare.peers import Peer
     from adyton.compare.running import Size
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 GENERATOR = "generator"
 """The gate of ``adyton bench`` that says that it measures itself."""
+FOREIGN, START, RUN = "strangers", "start", "run"
+"""Reasons beside the gates of ``adyton bench``: others used the CPUs, no right answer yet, none any more."""
+SPOILS = {"steal", "own-limits", "little", "steady", "late", FOREIGN, START}
+"""A measurement like that does not count, and another one may be good; all else is the peer's fault."""
 FLOOR = "floor"
 """The peer that is no server: CPU times are told as multiples of its own, too."""
 AGAIN = " (again)"
@@ -43,8 +47,6 @@ class Shot:
     """CPUs that were busy with neither peer nor load, among those of the peer or of the load."""
     is_steady: bool = True
     """Whether it was as fast as in the load before, or it was not asked."""
-    ended_s: float = 0.0
-    """When the load was over, by the monotonic clock."""
 
     @property
     def rate(self) -> float:
@@ -85,6 +87,12 @@ class Shot:
         return sum(report["counts"]["sent"] + report["never_sent"] for report in reports)
 
     @property
+    def offered(self) -> float:
+        """Requests that were due, a second; of a closed loop those that were sent."""
+        due = (report["counts"]["sent"] + report["never_sent"] for report in self.reports)
+        return float(sum(each / report["seconds"] for each, report in zip(due, self.reports, strict=True)))
+
+    @property
     def answered_percent(self) -> float:
         """Right answers of a hundred requests that were due; what is under way at the end has none."""
         due = sum(report["counts"]["sent"] + report["never_sent"] for report in self.reports)
@@ -121,8 +129,19 @@ def percentile_us(report: dict[str, Any], name: str) -> float:
         return math.inf
     if not wrong:
         return float(times[name])
-    part = PERCENTILES[name] * (right + wrong) / right
-    return next((float(us) for percent, us in report["curve"] if percent >= part), math.inf)
+    return on_curve(report["curve"], PERCENTILES[name] * (right + wrong) / right)
+
+
+def on_curve(curve: Sequence[Sequence[float]], percent: float) -> float:
+    """Returns the time at a percentile of a curve, on the line between the two points around it."""
+    below, below_us = 0.0, None
+    for above, us in curve:
+        if above >= percent:
+            if below_us is None or above == below:
+                return float(us)
+            return float(below_us + (us - below_us) * (percent - below) / (above - below))
+        below, below_us = above, us
+    return math.inf
 
 
 def failed(report: dict[str, Any]) -> int:
@@ -143,8 +162,8 @@ class Row:
     """By the name of the load, and the number of the round."""
     problems: dict[str, list[str]] = field(default_factory=dict)
     """By the name of the load: what the server did wrong, or this program. Then there are no figures."""
-    spoilt: dict[str, list[str]] = field(default_factory=dict)
-    """Rounds that others on the machine have spoilt: these do not count."""
+    spoilt: dict[str, dict[int, list[str]]] = field(default_factory=dict)
+    """By the name of the load, and the number of the round: why a measurement does not count."""
 
     @property
     def name(self) -> str:
@@ -163,21 +182,37 @@ class Row:
         """Returns a figure by round."""
         return {number: figure(shot) for number, shot in self.shots.get(load.name, {}).items()}
 
+    def lacks(self, load: Load, number: int) -> bool:
+        """Tells whether a round has no figures of a load although nothing is wrong with the peer."""
+        spoilt = number in self.spoilt.get(load.name, {}) and not self.problems.get(load.name)
+        return spoilt and number not in self.shots.get(load.name, {})
+
     def is_valid(self, load: Load) -> bool:
-        """Tells whether there are figures, and nothing was wrong with any of them."""
-        return bool(self.shots.get(load.name)) and not self.problems.get(load.name)
+        """Tells whether there are figures of more than half of the rounds, and no wrong ones of any."""
+        lacking = sum(self.lacks(load, number) for number in self.spoilt.get(load.name, {}))
+        return len(self.shots.get(load.name, {})) > lacking and not self.problems.get(load.name)
 
     def why_not(self, load: Load) -> list[str]:
         """Returns why there are no figures; nothing when there are."""
         if self.is_valid(load):
             return []
-        why = self.problems.get(load.name) or self.spoilt.get(load.name) or ["it was not measured"]
+        why = self.problems.get(load.name) or self.why_spoilt(load) or ["it was not measured"]
         return list(dict.fromkeys(why))
+
+    def why_spoilt(self, load: Load) -> list[str]:
+        """Returns why measurements did not count."""
+        return [each for reasons in self.spoilt.get(load.name, {}).values() for each in reasons]
 
     def middle(self, load: Load, figure: Callable[[Shot], float]) -> float:
         """Returns the median of a figure over the rounds."""
         return median(figure(shot) for shot in self.shots[load.name].values())
 
-    def note(self, where: dict[str, list[str]], load: Load, why: Sequence[str]) -> None:
-        """Notes what was wrong with a load."""
-        where.setdefault(load.name, []).extend(why)
+    def is_good(self, load: Load, number: int, why: Mapping[str, str]) -> bool:
+        """Tells whether a measurement counts, and notes the reasons, by gate, if it does not."""
+        self.problems.setdefault(load.name, []).extend(
+            text for gate, text in why.items() if gate not in SPOILS
+        )
+        spoilt = [text for gate, text in why.items() if gate in SPOILS]
+        if spoilt:
+            self.spoilt.setdefault(load.name, {}).setdefault(number, []).extend(spoilt)
+        return not why

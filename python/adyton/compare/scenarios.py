@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DEADLINE_S = 1.0
 """An answer that comes later is none to a user who has gone away."""
@@ -24,6 +28,8 @@ class Load:
     """Offered at so many times the rate of the last load that had none; 0: as fast as it can."""
     beside: tuple[str, ...] = ()
     """A page that is loaded meanwhile: its name, then options of ``adyton bench``."""
+    recovers: bool = False
+    """Whether it is looked how soon a peer is itself again after it."""
 
     @property
     def asked(self) -> set[str]:
@@ -55,8 +61,10 @@ class Scenario:
     """Processes for each CPU, and threads in each: all are tried where a peer can be told."""
     seconds_min: float = 0.0
     """Shorter measurements say nothing here."""
-    recovers: bool = False
-    """Whether it is looked how soon a peer is itself again after each load."""
+    judged: str = "requests/s"
+    """The column by which each peer is compared with ours."""
+    classics: Mapping[str, int] = field(default_factory=dict)
+    """The figures of the classic table, by the keys of peers."""
 
     @property
     def asked(self) -> set[str]:
@@ -71,38 +79,51 @@ class Scenario:
 
 ERRORS = frozenset({"answers", "listen-queue", "steady", "late", "little"})
 """What an overloaded server is expected to show; the table tells how many."""
+POISSON = ("--arrivals", "poisson")
+"""Requests of open loops come independent of one another, as those of many users do."""
+HALF_CONNECTIONS = 16
+"""With fewer, requests that come by chance at once would wait for a connection, and not for the server."""
 PICTURES = tuple(f"picture-{number}.jpg" for number in range(1, 7))
-FIGURES = (
-    "requests/s",
-    "between",
-    "rounds",
-    "of 1000",
-    "CPU us",
-    "x floor",
-    "p50 ms",
-    "p99 ms",
-    "errors",
-    "MiB",
-    "beside ours",
-)
-"""The columns of a page with one load."""
+SPEED = ("requests/s", "between", "rounds", "of 1000")
+COSTS = ("CPU us", "x floor")
+TIMES = ("p50 ms", "p99 ms")
+LAST = ("errors", "MiB", "beside ours")
+
+
+def closed(connections: int, name: str = "", pages: tuple[str, ...] = ("hello",)) -> Load:
+    """Returns a load as fast as it can over so many connections, and at half of that rate."""
+    half = ("-c", str(max(connections, HALF_CONNECTIONS)), *POISSON)
+    return Load(("-c", str(connections)), name, pages, half)
+
 
 MECHANISMS = Scenario(
     name="mechanisms",
     question="What does each way of running Python cost over static files, one request at a time?",
-    loads=(Load(("-c", "1", "-k=off"), half=("-c", "64", "-k=off")),),
-    figures=FIGURES,
+    loads=(Load(("-c", "1", "-k=off"), half=("-c", "64", "-k=off", *POISSON)),),
+    figures=(*SPEED, "classic", *COSTS, *TIMES, *LAST),
     classic=(
         "The classic table (CGI 10, mod_python 400, mod_wsgi daemon 700, .htaccess 850, embedded 900, "
         "static files 1000) is requests a second of one client that waits for each answer, with a new "
-        "connection for each: the inverse of the time of one request, and no capacity."
+        "connection for each: the inverse of the time of one request, and no capacity. `classic` has its "
+        "figures, to be read beside `of 1000`."
     ),
+    classics={
+        "apache-static": 1000,
+        "apache-cgi": 10,
+        "mod-python": 400,
+        "mod-wsgi-daemon": 700,
+        "mod-wsgi-6-daemon": 700,
+        "mod-wsgi-htaccess": 850,
+        "mod-wsgi-6-htaccess": 850,
+        "mod-wsgi-embedded": 900,
+        "mod-wsgi-6-embedded": 900,
+    },
 )
 CONCURRENCY = Scenario(
     name="concurrency",
     question="What do 120 connections get that are kept alive, after a warm-up?",
-    loads=(Load(("-c", "120"), half=("-c", "120")),),
-    figures=FIGURES,
+    loads=(closed(120),),
+    figures=(*SPEED, *COSTS, *TIMES, *LAST),
     classic=(
         "The classic column is a percentage of httpd's static files. Answers that were errors counted as "
         "requests in it, a third of one server's. Here only right answers count. It is a closed loop: a "
@@ -113,14 +134,14 @@ CONCURRENCY = Scenario(
 SWEEP = Scenario(
     name="sweep",
     question="How many processes and threads are best, for how many connections?",
-    loads=tuple(Load(("-c", str(number)), f"{number} conn.") for number in (10, 100, 200, 500, 1000)),
-    figures=("requests/s", "errors", "p99 ms", "MiB"),
+    loads=tuple(closed(number, f"{number} conn.") for number in (10, 100, 200, 500, 1000)),
+    figures=("requests/s", "of 1000", "errors", *COSTS, *TIMES, "MiB", "beside ours"),
     classic=(
         "The classic plots show requests a second by concurrency, of one setting for each server and "
         "without errors: a server that refuses connections looked fast. Here each peer that can be told "
-        "has several settings (processes x threads), and errors stand in a table of their own. Times are "
-        "of a closed loop: with n connections they are n divided by the rate, whatever the server is "
-        "like."
+        "has several settings (processes x threads), and errors stand in a table of their own. Times in "
+        "such plots are of a closed loop: with n connections they are n divided by the rate, whatever "
+        "the server is like; here they are those at half of the rate, in an open one."
     ),
     allowed=ERRORS,
     sizes=((1, 1), (1, 4), (1, 16), (4, 1)),
@@ -128,26 +149,26 @@ SWEEP = Scenario(
 PAGE = Scenario(
     name="page",
     question="How fast is a page of 7 KB from SQL rows, in Python and in PHP?",
-    loads=tuple(Load(("-c", str(number)), f"{number} conn.", ("page",)) for number in (1, 5, 15, 50, 100)),
-    figures=("requests/s", "p50 ms", "p99 ms", "CPU us", "errors", "beside ours"),
+    loads=tuple(closed(number, f"{number} conn.", ("page",)) for number in (1, 5, 15, 50, 100)),
+    figures=("requests/s", *TIMES, "CPU us", *LAST),
     classic=(
         "The classic column of milliseconds a request was one over the throughput of all connections, not "
         "the time that a request takes; its column of connect times was that of response times. Here p50 "
-        "and p99 are times from sending a request to the last byte of its answer, in a closed loop. The "
-        "42 rows come from SQLite at each request, from its cache of pages, over a connection that each "
-        "thread (PHP: each process) keeps."
+        "and p99 are times from when a request was due to the last byte of its answer, at half of the "
+        "rate. The 42 rows come from SQLite at each request, from its cache of pages, over a connection "
+        "that each thread (PHP: each process) keeps."
     ),
 )
 MEDIA = Scenario(
     name="media",
     question="What does it cost to send files through Python, and what past it?",
     loads=(
-        Load(("-c", "16"), "file, through Python", ("file.jpg",)),
-        Load(("-c", "16"), "file, past Python", ("static file.jpg",)),
-        Load(("-c", "24"), "gallery, through Python", PICTURES),
-        Load(("-c", "24"), "gallery, past Python", tuple(f"static {name}" for name in PICTURES)),
+        closed(16, "file, through Python", ("file.jpg",)),
+        closed(16, "file, past Python", ("static file.jpg",)),
+        closed(24, "gallery, through Python", PICTURES),
+        closed(24, "gallery, past Python", tuple(f"static {name}" for name in PICTURES)),
     ),
-    figures=("requests/s", "MB/s", "CPU us", "errors", "beside ours"),
+    figures=("requests/s", "MB/s", *TIMES, "CPU us", *LAST),
     classic=(
         'The classic test of a "350 KB media file" transferred 4,335 bytes an answer: an error page. Here '
         "each byte of every answer is compared. The gallery is six pictures of 10 to 60 KB, of which "
@@ -155,40 +176,43 @@ MEDIA = Scenario(
         "server itself from a folder, and by nginx where nginx is in front."
     ),
 )
+QUICK = ("-c", "64", "--rate", "200", *POISSON)
 SLOW = Scenario(
     name="slow",
     question="What happens to quick pages while others wait or compute?",
     loads=(
-        Load(("-c", "64", "--rate", "200"), "alone"),
-        Load(("-c", "64", "--rate", "200"), "beside waiting", beside=("wait", "-c", "64")),
-        Load(("-c", "64", "--rate", "200"), "beside computing", beside=("compute", "-c", "8")),
+        Load(QUICK, "alone"),
+        Load(QUICK, "beside waiting", beside=("wait", "-c", "64")),
+        Load(QUICK, "beside computing", beside=("compute", "-c", "8")),
     ),
-    figures=("p50 ms", "p99 ms", "answered %", "beside/s"),
+    figures=(*TIMES, "requests/s", "answered %", "errors", "beside/s", "CPU us", "MiB", "beside ours"),
     classic=(
         "Classic tables have one page, and it is quick. Here 200 requests a second are due for it, "
         "whatever the server does, and the times are from when each was due. Meanwhile 64 connections ask "
         "for a page that waits 100 ms, or 8 for one that computes some milliseconds; how many answers "
-        "those get stands in the last table."
+        "those get stands in `beside/s`, and theirs are in `CPU us`, too."
     ),
     allowed=ERRORS,
     seconds_min=2.0,
+    judged="p99 ms",
 )
 FAILURE = Scenario(
     name="failure",
     question="What is left of a server when more is asked than it can do?",
     loads=(
-        Load(("-c", "64", "-k=off"), "as it can", ("compute",)),
+        Load(("-c", "64", "-k=off"), "as it can", ("compute",), recovers=True),
         *(
             Load(
-                ("-c", "1000", "-k=off", "--timeout", f"{DEADLINE_S:.0f}s"),
+                ("-c", "1000", "-k=off", "--timeout", f"{DEADLINE_S:.0f}s", *POISSON),
                 f"{times:g} x",
                 ("compute",),
                 times=times,
+                recovers=True,
             )
             for times in (0.5, 1.0, 2.0, 4.0)
         ),
     ),
-    figures=("goodput/s", "errors", "p99 ms", "recovers s"),
+    figures=("offered/s", "goodput/s", "errors", *TIMES, "recovers s", "CPU us", "MiB", "beside ours"),
     classic=(
         "Classic tables end where a server is full. Here requests are due at 0.5 to 4 times the rate that "
         "it has shown, each with a new connection, for a page that computes some milliseconds. Goodput is "
@@ -198,7 +222,7 @@ FAILURE = Scenario(
     ),
     allowed=ERRORS,
     seconds_min=2.0,
-    recovers=True,
+    judged="goodput/s",
 )
 SCENARIOS = {
     scenario.name: scenario for scenario in (MECHANISMS, CONCURRENCY, SWEEP, PAGE, MEDIA, SLOW, FAILURE)

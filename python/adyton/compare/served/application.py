@@ -115,14 +115,36 @@ def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no t
     return 0
 
 
-async def asgi(scope: dict[str, Any], _receive: object, send: Callable[[Any], Awaitable[None]]) -> None:
-    """Answers for ASGI, where what waits gives its thread to others."""
-    path = scope["path"]
+async def waited(path: str) -> None:
+    """Waits where the page does, and gives the thread to others meanwhile."""
     if path == "/wait":
         import asyncio  # noqa: PLC0415 - only where there is a loop already
 
         await asyncio.sleep(WAIT_S)
-    body = body_of(path)
-    headers = [(b"content-type", b"text/html"), (b"content-length", b"%d" % len(body))]
+
+
+async def asgi(scope: dict[str, Any], _receive: object, send: Callable[[Any], Awaitable[None]]) -> None:
+    """Answers for ASGI."""
+    path = scope["path"]
+    file = file_of(path)
+    await waited(path)
+    body = b"" if file else body_of(path)
+    kind, size = (b"image/jpeg", file.stat().st_size) if file else (b"text/html", len(body))
+    headers = [(b"content-type", kind), (b"content-length", b"%d" % size)]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
+    if file:
+        with file.open("rb") as opened:
+            while part := opened.read(PART_BYTES):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
     await send({"type": "http.response.body", "body": body})
+
+
+async def rsgi(scope: Any, protocol: Any) -> None:  # noqa: ANN401 - granian's, which need not be there
+    """Answers for RSGI."""
+    file = file_of(scope.path)
+    if file:
+        headers = [("content-type", "image/jpeg"), ("content-length", str(file.stat().st_size))]
+        protocol.response_file(200, headers, str(file))
+        return
+    await waited(scope.path)
+    protocol.response_bytes(200, [("content-type", "text/html")], body_of(scope.path))
