@@ -82,3 +82,13 @@ def test_one_thread(serve: Servers, tmp_path: Path) -> None:
         assert 200 == site.server.fetch(target("/linger", ms=LONG_MS, by="working")).status
 
     assert {(os.getpriority(os.PRIO_PROCESS, 0), os.SCHED_OTHER)} == set(priorities(site).values())
+
+
+def test_wakes_on_time(serve: Servers, tmp_path: Path) -> None:
+    """A page that waits goes on when its time is over, and not when the kernel has more to do by then."""
+    for threads in (1, 16):
+        site = start(serve, tmp_path, threads)
+        inside = site.server.fetch("/inside").json()["ids"]
+
+        assert inside
+        assert {"1"} == {Path(f"/proc/{each}/timerslack_ns").read_text("ascii").strip() for each in inside}

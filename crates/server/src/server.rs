@@ -7,9 +7,9 @@ use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
-use adyton_sys::clock;
 use adyton_sys::tid::Tid;
 use adyton_sys::wake::Wake;
+use adyton_sys::{clock, process};
 
 use crate::access_log::AccessLog;
 use crate::app::App;
@@ -404,6 +404,8 @@ impl Server {
     /// application, to which it is known as `thread`. It comes, and leaves, detached. A fault of our own outside any
     /// connection's work ends the process: a loop without a thread would keep its clients waiting for ever.
     pub fn work(&self, enters: bool, thread: u64) {
+        // A page that waits is answered, and another let in, the moment that its time is over.
+        process::wake_on_time();
         let work = || Driver::new(&self.shared, enters, thread).work();
         if catch_unwind(AssertUnwindSafe(work)).is_err() {
             // The panic's own message is in the log already.
