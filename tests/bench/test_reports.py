@@ -88,6 +88,33 @@ def test_forms(serve: Servers, tmp_path: Path) -> None:
         assert f"{report['rate']:.3f}" == row["rate"]
 
 
+def test_nothing_but_counts_beside_invalid(tmp_path: Path) -> None:
+    """Where INVALID stands, there are counts and reasons besides in every form for people, and no figure."""
+    files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "csv", "html", "hlog")}
+    words = [word for file in files.values() for word in ("-o", str(file))]
+    with liar("bad-gateway") as url:
+        table = run(url, *SURE, "--slow-readers", "1", "--slow-rate", "1m", "--deadline", "1s", *words).stdout
+    said = {form: file.read_text() for form, file in files.items()}
+    report = json.loads(said["json"])
+    why = [reason["why"] for reason in report["invalid"]]
+    [row] = csv.DictReader(said["csv"].splitlines())
+
+    assert report["server"]["pss_bytes"] > 0
+    assert all(f"{'':12}{each}" in table.splitlines() for each in why)
+    assert all(f"- {each}" in said["md"].splitlines() for each in why)
+    assert all(f"<li>{html.escape(each, quote=False)}</li>" in said["html"] for each in why)
+    assert all(f"#[INVALID: {each}]" in said["hlog"].splitlines() for each in why)
+    page = said["html"].partition("<script")[0].partition("INVALID")[2]
+    for text in (table.partition("INVALID")[2], said["md"].partition("INVALID")[2], page):
+        without = text if not why else re.sub("|".join(map(re.escape, why)), "", html.unescape(text))
+
+        assert f"sent {report['counts']['sent']} = " in without
+        assert not re.search(r"CPU|busy|Jain|PSS|within \d|\(after |<svg|\d ?%|\d\.\d+ |\d ms\)", without), (
+            without
+        )
+    assert "" == row["server_cpu_us_per_request"] == row["server_pss_bytes"] == row["rate"] == row["p99"]
+
+
 def test_page(serve: Servers, tmp_path: Path) -> None:
     """The page in a browser has the figures of the report that it carries, and no place left to fill."""
     server = serve(APPLICATION)
@@ -104,7 +131,7 @@ def test_page(serve: Servers, tmp_path: Path) -> None:
     assert "{{" not in dom
     assert "/?a=<b>" not in dom.replace(json.dumps(report["asked"]["url"]), "")
     assert f"right {report['counts']['right']} +" in found(r'<p id="identity">(.*?)</p>', dom)
-    assert (1 if report["invalid"] else 2) == dom.count("<polyline")
+    assert (0 if report["invalid"] else 2) == dom.count("<polyline")
     if report["invalid"]:
         assert "INVALID" == found(r'<b id="rate">(.*?)</b>', dom)
         assert report["invalid"][0]["why"] in html.unescape(dom)

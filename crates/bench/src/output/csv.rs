@@ -32,7 +32,10 @@ pub fn csv(report: &Report) -> String {
             "server_cpu_us_per_request",
             server.map_or(String::new(), |server| figure(server.cpu_us_per_request)),
         ),
-        ("server_pss_bytes", server.map_or(String::new(), |server| server.pss_bytes.to_string())),
+        (
+            "server_pss_bytes",
+            server.filter(|_| report.is_valid()).map_or(String::new(), |server| server.pss_bytes.to_string()),
+        ),
     ]);
     let (names, cells): (Vec<&str>, Vec<String>) = columns.into_iter().unzip();
     format!("{}\r\n{}\r\n", names.join(","), cells.join(","))

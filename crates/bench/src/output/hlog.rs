@@ -11,7 +11,8 @@ use crate::report::Report;
 /// What the maxima in the log are divided by: times are in nanoseconds, and shown in milliseconds.
 const NS_PER_MS: f64 = 1e6;
 
-/// The times of right answers: from when requests were due with an open loop, else from when they were sent.
+/// The times of right answers: from when requests were due with an open loop, else from when they were sent. Why they
+/// must not be used stands above them, as comments.
 ///
 /// # Errors
 ///
@@ -28,6 +29,9 @@ pub fn hlog(report: &Report) -> io::Result<String> {
         ))
         .with_start_time(SystemTime::now() - length)
         .with_max_value_divisor(NS_PER_MS);
+    for reason in &report.invalid {
+        builder.add_comment(&format!("[INVALID: {}]", reason.why));
+    }
     let mut writer = builder.begin_log_with(&mut out, &mut serializer)?;
     let written = writer.write_histogram(report.times.histogram(), Duration::ZERO, length, None);
     written.map_err(|error| io::Error::other(format!("{error:?}")))?;

@@ -109,8 +109,11 @@ fn sides_list(report: &Report) -> String {
 /// A point of a plot: where it is from 0 to 1 along the axis, and how high.
 type Point = (f64, f64);
 
-/// Right answers of each whole second.
+/// Right answers of each whole second, if the rate may be shown.
 fn series(report: &Report) -> Vec<Point> {
+    if !report.is_valid() {
+        return Vec::new();
+    }
     let whole = whole_seconds(report);
     let last = float(whole.len().saturating_sub(1).max(1) as u64);
     whole.iter().zip(0_u32..).map(|(second, at)| (f64::from(at) / last, float(second.right))).collect()

@@ -96,8 +96,28 @@ pub(crate) fn identity(report: &Report) -> String {
     )
 }
 
-/// The server's side, this program's, and the connections', and what was asked for besides, each with its name.
+/// What stands below the counts, each with its name: of a run that is valid the server's side, this program's, and the
+/// connections'; of any the counts of what was asked for besides.
 pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
+    let mut sides = if report.is_valid() { figures(report) } else { Vec::new() };
+    if report.asked.sample > 1 {
+        let (compared, sample) = (report.compared, report.asked.sample);
+        sides.push(("compared", format!("every byte of {compared} right bodies, one in {sample}")));
+    }
+    if let Some(hits) = report.hits {
+        let counted = plural(hits.processes, "process", "processes");
+        let text = format!(
+            "{} requests seen by {counted} of the application, for {} right answers to {} requests, warm-up included",
+            hits.seen, hits.right, hits.sent
+        );
+        sides.push(("hits", text));
+    }
+    sides.extend(report.slow.iter().map(|side| (side.kind, slow(side, report.is_valid()))));
+    sides
+}
+
+/// What may be said of a run that is valid only: a figure that stands beside INVALID is quoted without it.
+fn figures(report: &Report) -> Vec<(&'static str, String)> {
     let server = report.server.as_ref().map_or_else(
         || "not on this machine, or not ours to see".to_owned(),
         |server| {
@@ -127,35 +147,24 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
             "too short to tell a drift, for which it takes 5 s; a stall of half a second would be named";
         sides.push(("steady", text.to_owned()));
     }
-    if report.asked.sample > 1 {
-        let (compared, sample) = (report.compared, report.asked.sample);
-        sides.push(("compared", format!("every byte of {compared} right bodies, one in {sample}")));
-    }
     if let (Some(in_time), Some(deadline_ms)) = (report.in_time, report.asked.deadline_ms) {
         let text = format!("{in_time} of {} right answers within {deadline_ms} ms", report.counts.right);
         sides.push(("in time", text));
     }
-    if let Some(hits) = report.hits {
-        let counted = plural(hits.processes, "process", "processes");
-        let text = format!(
-            "{} requests seen by {counted} of the application, for {} right answers to {} requests, warm-up included",
-            hits.seen, hits.right, hits.sent
-        );
-        sides.push(("hits", text));
-    }
-    sides.extend(report.slow.iter().map(|side| (side.kind, slow(side))));
     sides
 }
 
-/// What became of the requests of slow clients.
-fn slow(side: &SlowSide) -> String {
+/// What became of the requests of slow clients; without the times if they must not be used.
+fn slow(side: &SlowSide, with_times: bool) -> String {
     let counts = &side.counts;
     let of = |outcome: &str, count: u64, times: &Latency| match count {
         0 => format!("0 {outcome}"),
+        _ if !with_times => format!("{count} {outcome}"),
         _ => format!("{count} {outcome} (after {} to {} ms)", ms(times.min_us), ms(times.max_us)),
     };
     let under_way = match counts.under_way {
         0 => String::new(),
+        count if !with_times => format!(", {count} under way"),
         count => format!(", {count} under way (up to {} ms old)", side.oldest_ms),
     };
     format!(
