@@ -8,6 +8,7 @@ import http.client
 import itertools
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -379,11 +380,29 @@ def test_find_rate_of_something_else() -> None:
                 stack.callback(burner.kill)
             quick = ("-c", "8", "-d", "200ms", "--warm-up", "50ms", "--find-rate", "p99<50us")
             done = run(url, *quick, "--json")
+            told = run(url, *quick).stdout
     found_rate = json.loads(done.stdout)
 
     assert [] == faults(found_rate, "bench-find")
     assert {"generator", "foreign-load"} & set(found_rate["invalid"])
+    assert found_rate["invalid"] == [reason["gate"] for reason in found_rate["reasons"]]
     assert any(one["rate"] == other["rate"] for one, other in itertools.pairwise(found_rate["steps"]))
+    assert 1 == done.returncode
+    # In the place of what was found stands why, in sentences.
+    _, _, end = told.rpartition("\nINVALID\n")
+    assert re.search(r"^ +(generator: the generator |foreign-load: other programs )", end, re.MULTILINE)
+
+
+def test_find_rate_says_why() -> None:
+    """A rate at which answers are wrong has no figures, and says why."""
+    quick = ("-c", "8", "-d", "200ms", "--warm-up", "50ms", "--find-rate", "p99<1s")
+    with liar("bad-gateway") as url:
+        done = run(url, *quick)
+    lines = done.stdout.splitlines()
+    tried = [line for line in lines if re.fullmatch(r" +\d+ +INVALID +no", line)]
+    why = [line for line in lines if re.fullmatch(r" +answers: \d+ of \d+ requests had no right answer", line)]
+
+    assert len(tried) == len(why) > 0
     assert 1 == done.returncode
 
 

@@ -7,6 +7,7 @@ use crate::latency::Latency;
 use crate::plan::{Arrivals, Load, Plan, Until};
 use crate::report::Report;
 use crate::run::{Failure, Stop, run};
+use crate::verdict::Reason;
 
 /// How long the first look takes, which says where to search, in milliseconds.
 const LOOK_MS: u64 = 2_000;
@@ -42,6 +43,8 @@ pub struct Step {
     pub held: bool,
     /// Gates that failed.
     pub gates: Vec<&'static str>,
+    /// The same with why.
+    pub reasons: Vec<Reason>,
 }
 
 /// What was found.
@@ -60,15 +63,18 @@ pub struct Found {
     /// Gates that say that the figure must not be used: those that failed when it held, and those for which a higher
     /// rate may have failed although the server could do it; those of [`Report::invalid`](crate::Report).
     pub invalid: Vec<&'static str>,
+    /// The same with why: what was seen when each of them failed first.
+    pub reasons: Vec<Reason>,
 }
 
 impl Found {
     /// Notes the gates of the last step, of these kinds.
     fn note(&mut self, kinds: impl Fn(&&str) -> bool) {
-        let gates = self.steps.last().map_or_else(Vec::new, |step| step.gates.clone());
-        for gate in gates.into_iter().filter(kinds) {
-            if !self.invalid.contains(&gate) {
-                self.invalid.push(gate);
+        let reasons = self.steps.last().map_or_else(Vec::new, |step| step.reasons.clone());
+        for reason in reasons.into_iter().filter(|reason| kinds(&reason.gate)) {
+            if !self.invalid.contains(&reason.gate) {
+                self.invalid.push(reason.gate);
+                self.reasons.push(reason);
             }
         }
     }
@@ -104,6 +110,7 @@ pub fn find_rate(
         steps: Vec::new(),
         rate: None,
         invalid: Vec::new(),
+        reasons: Vec::new(),
     };
     let mut search = Search { plan, condition, stop, on_step, found };
     // The closed loop's rate may be out of reach, or not the highest: it had only so many connections.
@@ -180,7 +187,8 @@ impl Step {
         let gates: Vec<&'static str> = report.invalid.iter().map(|reason| reason.gate).collect();
         let is_right = !gates.iter().any(|gate| SERVERS_GATES.contains(gate));
         let held = is_right && condition.holds(report) == Some(true);
-        Self { rate, answered: report.rate, response: report.response, held, gates }
+        let reasons = report.invalid.clone();
+        Self { rate, answered: report.rate, response: report.response, held, gates, reasons }
     }
 
     /// Whether it may have failed for want of something that is not the server's.

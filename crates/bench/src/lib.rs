@@ -47,3 +47,4 @@ pub use report::Report;
 pub use run::{Failure, Progress, Stop, run};
 pub use tally::Doublings;
 pub use url::{Address, Url};
+pub use verdict::Reason;

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::sync::Arc;
 
-use adyton_bench::{Comparison, Condition, Failure, Ink, Plan};
+use adyton_bench::{Comparison, Condition, Failure, Ink, Latency, Plan, Reason, Step};
 use adyton_cli::bench::Bench;
 use adyton_sys::signal_handlers::Handlers;
 use adyton_sys::wake::Wake;
@@ -113,23 +113,35 @@ fn find(
     }
     let found = adyton_bench::find_rate(plan, condition, stop, &mut |step| {
         if !is_json {
-            let ms =
-                |of: fn(&adyton_bench::Latency) -> f64| step.response.map_or(0.0, |times| of(&times) / 1e3);
-            let held = if step.held { "yes" } else { "no" };
-            let (p50, p99) = (ms(|times| times.p50_us), ms(|times| times.p99_us));
-            let gates = step.gates.join(" ");
-            println!("{:>12.0}{:>12.0}{p50:>10.3}{p99:>10.3}{held:>10}  {gates}", step.rate, step.answered);
+            print(&tried(step));
         }
     });
     let found = found.map_err(failed)?;
     let text = match found.rate {
         _ if is_json => json(found.to_json()),
-        _ if !found.invalid.is_empty() => format!("\nINVALID: {}\n", found.invalid.join(", ")),
+        _ if !found.invalid.is_empty() => format!("\nINVALID\n{}", indented(&found.reasons)),
         None => format!("\n{condition} holds at no rate that was tried\n"),
         Some(rate) => format!("\n{condition} holds up to {rate:.0} requests/s\n"),
     };
     print(&text);
     Ok(if found.rate.is_some() && found.invalid.is_empty() { GOOD } else { BAD })
+}
+
+/// The line of a rate that was tried: its figures, or INVALID in their place and why below.
+fn tried(step: &Step) -> String {
+    let held = if step.held { "yes" } else { "no" };
+    if !step.reasons.is_empty() {
+        let why = indented(&step.reasons);
+        return format!("{:>12.0}{:>12}{:>10}{:>10}{held:>10}\n{why}", step.rate, "INVALID", "", "");
+    }
+    let ms = |of: fn(&Latency) -> f64| step.response.map_or(0.0, |times| of(&times) / 1e3);
+    let (p50, p99) = (ms(|times| times.p50_us), ms(|times| times.p99_us));
+    format!("{:>12.0}{:>12.0}{p50:>10.3}{p99:>10.3}{held:>10}\n", step.rate, step.answered)
+}
+
+/// A line for each reason.
+fn indented(reasons: &[Reason]) -> String {
+    reasons.iter().map(|reason| format!("{:14}{}: {}\n", "", reason.gate, reason.why)).collect()
 }
 
 /// JSON, or in its place why there is none.
