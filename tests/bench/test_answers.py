@@ -116,6 +116,22 @@ def test_open_loop_without_keep_alive() -> None:
     assert report["counts"]["right"] <= report["connect"]["count"] <= report["counts"]["sent"] <= 51
 
 
+def test_connect_is_apart(serve: Servers) -> None:
+    """With a connection for each request the time to make it is in the whole time, not in the first byte."""
+    url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
+    report = bench(url, "-c", "1", "-n", "300", "--warm-up", "0", "-k=off")
+    kept = bench(url, *SURE)
+    means = {name: report[name]["mean_us"] for name in ("connect", "first_byte", "service")}
+
+    assert 300 == report["connect"]["count"] == report["first_byte"]["count"]
+    # The histograms have them within a thousandth.
+    assert means["connect"] + means["first_byte"] <= 1.002 * means["service"], means
+    assert means["connect"] > 0.01 * means["service"]
+    # Those that are kept alive are made in the warm-up, which a busy machine may sleep through.
+    made = [kept[name]["count"] for name in ("connect", "connect_before") if kept[name]]
+    assert 8 == sum(made)
+
+
 def test_slow_server_by_number() -> None:
     """A number of requests is that of those that were begun within the measurement."""
     with liar("slow") as url:

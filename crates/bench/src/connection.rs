@@ -35,6 +35,8 @@ pub(crate) struct Connection {
     pub(crate) reader: Reader,
     /// The requests without an answer, the oldest first.
     pub(crate) waiting: VecDeque<Sent>,
+    /// When it was made; before that nothing can be sent.
+    made_ns: u64,
     /// When the first byte of the present answer came; 0: it has not.
     pub(crate) first_ns: u64,
     /// It is among the free connections of an open loop.
@@ -53,6 +55,7 @@ impl Connection {
             stage: Stage::Closed { not_before_ns: 0 },
             reader: Reader::new(seed),
             waiting: VecDeque::new(),
+            made_ns: 0,
             first_ns: 0,
             is_free: true,
             offset: 0,
@@ -73,6 +76,18 @@ impl Connection {
         self.socket = Some(opened);
         self.stage = Stage::Connecting { since_ns: now_ns };
         Ok(())
+    }
+
+    /// The server has taken it.
+    pub(crate) fn made(&mut self, now_ns: u64) {
+        self.stage = Stage::Open;
+        self.made_ns = now_ns;
+    }
+
+    /// How long after the request was sent the first byte of its answer came. A request for which the connection had to
+    /// be made first was sent when that was done.
+    pub(crate) fn first_byte_ns(&self, sent: &Sent) -> u64 {
+        self.first_ns.saturating_sub(sent.begun_ns.max(self.made_ns))
     }
 
     /// Puts one more request behind what is to be sent.

@@ -326,12 +326,9 @@ impl<'s, 'p> Generator<'s, 'p> {
                 self.fail(index, Cause::Kernel(error.kind()));
                 return;
             }
-            connection.stage = Stage::Open;
+            connection.made(self.now_ns);
             self.connecting -= 1;
-            if self.now_ns >= self.shared.start_ns {
-                self.tally.connections_made += 1;
-                self.tally.connect.add(self.now_ns - since_ns);
-            }
+            self.tally.connected(self.now_ns - since_ns, self.now_ns);
             self.send(index);
         } else if !connection.waiting.is_empty() {
             self.send(index);
@@ -380,8 +377,9 @@ impl<'s, 'p> Generator<'s, 'p> {
             }
             connection.waiting.pop_front();
             self.in_flight.fewer(1, self.now_ns);
-            let first_ns = std::mem::take(&mut connection.first_ns);
-            self.tally.answered(index, sent, (first_ns, self.now_ns), &answer);
+            let first_byte_ns = connection.first_byte_ns(&sent);
+            connection.first_ns = 0;
+            self.tally.answered(index, sent, (first_byte_ns, self.now_ns), &answer);
             if !answer.keep_alive || !self.shared.plan.keep_alive {
                 return if connection.waiting.is_empty() {
                     connection.close(0);
@@ -401,10 +399,10 @@ impl<'s, 'p> Generator<'s, 'p> {
             && let Some(answer) = connection.reader.end(&self.shared.learnt(&sent).expected)
         {
             connection.waiting.pop_front();
-            let first_ns = connection.first_ns;
+            let first_byte_ns = connection.first_byte_ns(&sent);
             self.now_ns = clock::monotonic_ns();
             self.in_flight.fewer(1, self.now_ns);
-            self.tally.answered(index, sent, (first_ns, self.now_ns), &answer);
+            self.tally.answered(index, sent, (first_byte_ns, self.now_ns), &answer);
         }
         if connection.waiting.is_empty() {
             connection.close(0);

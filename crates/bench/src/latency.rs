@@ -77,6 +77,10 @@ impl Times {
             .collect()
     }
 
+    pub(crate) fn summary_if_any(&self) -> Option<Latency> {
+        (self.count() > 0).then(|| self.summary())
+    }
+
     pub(crate) fn summary(&self) -> Latency {
         Latency {
             count: self.count(),

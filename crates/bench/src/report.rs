@@ -62,12 +62,14 @@ pub struct Report {
     pub own_limits: OwnLimits,
     /// From the time at which a request was due to its last byte; only with an open loop.
     pub response: Option<Latency>,
-    /// From sending to the last byte.
+    /// From when it was begun to the last byte: the time to connect is in it where a request has a connection of its own.
     pub service: Latency,
-    /// From sending to the first byte.
+    /// From sending, over a connection that was made, to the first byte: the time to connect is never in it.
     pub first_byte: Latency,
     /// From beginning to connect to the connection; of connections that were made within the measurement.
     pub connect: Option<Latency>,
+    /// The same, of those that were made before it, in the warm-up.
+    pub connect_before: Option<Latency>,
     /// Percentiles, and the time that so many do not exceed, in microseconds: of `response` if there is one, else of
     /// `service`.
     pub curve: Vec<(f64, f64)>,
@@ -231,7 +233,8 @@ impl Report {
             response: matches!(plan.load, Load::Open { .. }).then(|| tally.response.summary()),
             service: tally.service.summary(),
             first_byte: tally.first_byte.summary(),
-            connect: (tally.connect.count() > 0).then(|| tally.connect.summary()),
+            connect: tally.connect.summary_if_any(),
+            connect_before: tally.connect_before.summary_if_any(),
             curve: times.curve(),
             urls: tally.by_target.iter().zip(learnt).map(|(of, learnt)| UrlSide::new(learnt, of)).collect(),
             times: times.clone(),

@@ -188,11 +188,14 @@ pub(crate) struct Tally {
     pub(crate) own: OwnLimits,
     /// From when it was due to its last byte; only with an open loop.
     pub(crate) response: Times,
-    /// From when it was sent to its last byte.
+    /// From when it was begun to its last byte.
     pub(crate) service: Times,
-    /// From when it was sent to its first byte.
+    /// From when it was sent, over a connection that was made, to its first byte.
     pub(crate) first_byte: Times,
+    /// Of connections that were made within the measurement.
     pub(crate) connect: Times,
+    /// Of those that were made before it.
+    pub(crate) connect_before: Times,
     pub(crate) head_bytes: u64,
     pub(crate) body_bytes: u64,
     /// Connections that were made.
@@ -250,6 +253,7 @@ impl Tally {
             service: Times::new(),
             first_byte: Times::new(),
             connect: Times::new(),
+            connect_before: Times::new(),
             head_bytes: 0,
             body_bytes: 0,
             connections_made: 0,
@@ -305,13 +309,13 @@ impl Tally {
         true
     }
 
-    /// An answer has come whole.
+    /// An answer has come whole; its first byte came so long after the request was sent.
     #[inline]
     pub(crate) fn answered(
         &mut self,
         connection: usize,
         sent: Sent,
-        (first_ns, now_ns): (u64, u64),
+        (first_byte_ns, now_ns): (u64, u64),
         answer: &Answer,
     ) {
         self.all_right += u64::from(answer.judgement == Judgement::Right);
@@ -348,7 +352,7 @@ impl Tally {
         self.by_connection[connection] += 1;
         self.service.add(service_ns);
         self.doublings[doubling(service_ns)] += 1;
-        self.first_byte.add(first_ns.saturating_sub(sent.begun_ns));
+        self.first_byte.add(first_byte_ns);
         if is_open {
             self.response.add(response_ns);
         }
@@ -363,6 +367,15 @@ impl Tally {
         if let Some(of) = self.by_target.get_mut(target as usize) {
             of.wrong += 1;
         }
+    }
+
+    /// A connection was made, which took so long.
+    pub(crate) fn connected(&mut self, took_ns: u64, now_ns: u64) {
+        if now_ns < self.start_ns {
+            return self.connect_before.add(took_ns);
+        }
+        self.connections_made += 1;
+        self.connect.add(took_ns);
     }
 
     /// There will be no answer.
@@ -433,6 +446,7 @@ impl Tally {
         self.service.merge(&other.service);
         self.first_byte.merge(&other.first_byte);
         self.connect.merge(&other.connect);
+        self.connect_before.merge(&other.connect_before);
         self.head_bytes += other.head_bytes;
         self.body_bytes += other.body_bytes;
         self.compared += other.compared;

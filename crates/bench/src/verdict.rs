@@ -537,6 +537,7 @@ mod tests {
             service: times(64_000.0),
             first_byte: times(64_000.0),
             connect: None,
+            connect_before: None,
             curve: Vec::new(),
             urls: Vec::new(),
             times: Times::new(),

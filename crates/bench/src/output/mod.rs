@@ -185,6 +185,8 @@ pub(crate) fn times(report: &Report) -> Vec<(&'static str, crate::latency::Laten
         ("service", Some(report.service)),
         ("first byte", Some(report.first_byte)),
         ("connect", report.connect),
+        // Connections that are kept alive are made in the warm-up.
+        ("connect before", report.connect_before.filter(|_| report.connect.is_none())),
     ];
     all.into_iter().filter_map(|(name, times)| Some((name, times?))).collect()
 }

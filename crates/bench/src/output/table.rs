@@ -56,13 +56,13 @@ pub fn table(report: &Report, ink: Ink) -> String {
 }
 
 fn latencies(report: &Report) -> String {
-    let mut out = format!("{:12}", "ms");
+    let mut out = format!("{:16}", "ms");
     for (title, _) in COLUMNS {
         let _ = write!(out, "{title:>10}");
     }
     out += "\n";
     for (name, latency) in times(report) {
-        let _ = write!(out, "{name:12}");
+        let _ = write!(out, "{name:16}");
         for (_, of) in COLUMNS {
             let _ = write!(out, "{:>10}", ms(of(&latency)));
         }
