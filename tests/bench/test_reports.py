@@ -80,12 +80,18 @@ def test_forms(serve: Servers, tmp_path: Path) -> None:
     log = files["hlog"].read_text().splitlines()
     assert "#[MaxValueDivisor: 1000000.000]" in log
     assert abs(float(log[-1].split(",")[2]) - report["service"]["max_us"] / 1000) < 0.01
+    megabytes = f"{report['body_bytes_per_second'] / 1e6:.3f}"
+    assert pytest.approx(report["body_bytes"] / report["seconds"]) == report["body_bytes_per_second"]
     if report["invalid"]:
         assert "**INVALID**" in files["md"].read_text()
-        assert ("", "") == (row["rate"], row["p99"])
+        assert ("", "", "") == (row["rate"], row["p99"], row["body_bytes_per_second"])
+        assert "MB/s" not in done.stdout + files["md"].read_text()
     else:
-        assert f"**{report['rate']:,.0f} requests/s**" in files["md"].read_text()
+        headline = f"**{report['rate']:,.0f} requests/s**, {megabytes} MB/s of bodies"
+        assert headline in files["md"].read_text().splitlines()
+        assert f"MB/s        {megabytes} of bodies" in done.stdout.splitlines()
         assert f"{report['rate']:.3f}" == row["rate"]
+        assert f"{report['body_bytes_per_second']:.3f}" == row["body_bytes_per_second"]
 
 
 def test_nothing_but_counts_beside_invalid(tmp_path: Path) -> None:

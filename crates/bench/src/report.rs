@@ -82,6 +82,8 @@ pub struct Report {
     pub head_bytes: u64,
     /// Bytes of the bodies of right answers.
     pub body_bytes: u64,
+    /// The same for each second.
+    pub body_bytes_per_second: f64,
     /// Right answers of which every byte was compared.
     pub compared: u64,
     /// Connections that were made within the measurement.
@@ -240,6 +242,7 @@ impl Report {
             times: times.clone(),
             head_bytes: tally.head_bytes,
             body_bytes: tally.body_bytes,
+            body_bytes_per_second: float(tally.body_bytes) / seconds,
             compared: tally.compared,
             connections_made: tally.connections_made,
             fairness: Fairness::of(tally.by_connection),

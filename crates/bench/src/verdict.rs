@@ -543,6 +543,7 @@ mod tests {
             times: Times::new(),
             head_bytes: 0,
             body_bytes: 0,
+            body_bytes_per_second: 0.0,
             compared: 6_000,
             connections_made: 0,
             fairness: Fairness::default(),

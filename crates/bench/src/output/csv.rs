@@ -17,6 +17,7 @@ pub fn csv(report: &Report) -> String {
         ("seconds", format!("{:.3}", report.seconds)),
         ("invalid", invalid.join(" ")),
         ("rate", figure(report.rate)),
+        ("body_bytes_per_second", figure(report.body_bytes_per_second)),
     ];
     let times = report.response.unwrap_or(report.service);
     columns.extend(COLUMNS.iter().map(|(title, of)| (*title, figure(of(&times)))));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{URL_COLUMNS, asked, grouped, identity, ms, sides, times, urls};
+use super::{URL_COLUMNS, asked, grouped, identity, megabytes, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::{Report, float};
 use crate::verdict::whole_seconds;
@@ -50,7 +50,11 @@ pub fn html(report: &Report) -> serde_json::Result<String> {
 
 fn headline(report: &Report) -> String {
     if report.is_valid() {
-        return format!("<p class=\"rate\"><b id=\"rate\">{}</b> requests/s</p>", grouped(report.rate));
+        return format!(
+            "<p class=\"rate\"><b id=\"rate\">{}</b> requests/s, <span id=\"megabytes\">{}</span> MB/s of bodies</p>",
+            grouped(report.rate),
+            megabytes(report)
+        );
     }
     let mut out = "<p class=\"rate bad\"><b id=\"rate\">INVALID</b></p><ul class=\"bad\">".to_owned();
     for reason in &report.invalid {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{URL_COLUMNS, asked, grouped, identity, ms, sides, times, urls};
+use super::{URL_COLUMNS, asked, grouped, identity, megabytes, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::Report;
 
@@ -11,7 +11,8 @@ pub fn markdown(report: &Report) -> String {
     let [answer, load] = asked(report);
     let mut out = format!("### {} `{}`\n\n{answer}.\n{load}.\n\n", report.asked.method, report.asked.url);
     if report.is_valid() {
-        let _ = writeln!(out, "**{} requests/s**\n", grouped(report.rate));
+        let (rate, megabytes) = (grouped(report.rate), megabytes(report));
+        let _ = writeln!(out, "**{rate} requests/s**, {megabytes} MB/s of bodies\n");
         let titles: Vec<&str> = COLUMNS.iter().map(|(title, _)| *title).collect();
         let _ = writeln!(out, "| ms | {} |\n| --- |{}", titles.join(" | "), " ---: |".repeat(COLUMNS.len()));
         for (name, latency) in times(report) {

@@ -41,6 +41,11 @@ pub(crate) fn ms(us: f64) -> String {
     format!("{:.digits$}", us / 1e3)
 }
 
+/// Bytes of bodies a second, in millions.
+pub(crate) fn megabytes(report: &Report) -> String {
+    format!("{:.3}", report.body_bytes_per_second / 1e6)
+}
+
 /// Titles of the table of a list of URLs.
 pub(crate) const URL_COLUMNS: [&str; 7] = ["weight", "sent", "right", "wrong", "p50 ms", "p99 ms", "URL"];
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::iter;
 
-use super::{URL_COLUMNS, asked, grouped, identity, ms, sides, times, urls};
+use super::{URL_COLUMNS, asked, grouped, identity, megabytes, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::Report;
 
@@ -38,7 +38,8 @@ pub fn table(report: &Report, ink: Ink) -> String {
     let [answer, load] = asked(report);
     let mut out = format!("{} {}: {answer}\n{load}\n\n", report.asked.method, ink.bold(&report.asked.url));
     if report.is_valid() {
-        let _ = writeln!(out, "{:12}{}\n", "requests/s", ink.bold(&grouped(report.rate)));
+        let _ = writeln!(out, "{:12}{}", "requests/s", ink.bold(&grouped(report.rate)));
+        let _ = writeln!(out, "{:12}{} of bodies\n", "MB/s", megabytes(report));
         out += &latencies(report);
     } else {
         let _ = writeln!(out, "{:12}{}", "requests/s", ink.red("INVALID"));
