@@ -416,7 +416,9 @@ def test_find_rate_says_why() -> None:
         done = run(url, *quick)
     lines = done.stdout.splitlines()
     tried = [line for line in lines if re.fullmatch(r" +\d+ +INVALID +no", line)]
-    why = [line for line in lines if re.fullmatch(r" +answers: \d+ of \d+ requests had no right answer", line)]
+    why = [
+        line for line in lines if re.fullmatch(r" +answers: \d+ of \d+ requests had no right answer", line)
+    ]
 
     assert len(tried) == len(why) > 0
     assert 1 == done.returncode

@@ -121,6 +121,26 @@ def test_nothing_but_counts_beside_invalid(tmp_path: Path) -> None:
     assert "" == row["server_cpu_us_per_request"] == row["server_pss_bytes"] == row["rate"] == row["p99"]
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "text"),
+    [
+        ("bad-gateway", "statuses", "200: {right}, 502: {wrong_status}"),
+        ("cut-short", "error", "answer cut short: {connection_error}"),
+    ],
+)
+def test_errors_by_cause(tmp_path: Path, kind: str, name: str, text: str) -> None:
+    """Every form for people says what went wrong, how often."""
+    files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "html")}
+    words = [word for file in files.values() for word in ("-o", str(file))]
+    with liar(kind) as url:
+        table = run(url, *SURE, *words).stdout
+    told = text.format_map(json.loads(files["json"].read_text())["counts"])
+
+    assert f"{name:12}{told}" in table.splitlines()
+    assert f"- {name}: {told}" in files["md"].read_text().splitlines()
+    assert f"<dt>{name}</dt><dd>{told}</dd>" in files["html"].read_text()
+
+
 def test_page(serve: Servers, tmp_path: Path) -> None:
     """The page in a browser has the figures of the report that it carries, and no place left to fill."""
     server = serve(APPLICATION)

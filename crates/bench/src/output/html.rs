@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{URL_COLUMNS, asked, grouped, identity, megabytes, ms, sides, times, urls};
+use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::{Report, float};
 use crate::verdict::whole_seconds;
@@ -102,9 +102,8 @@ fn urls_table(report: &Report) -> String {
 }
 
 fn sides_list(report: &Report) -> String {
-    let errors = report.errors.iter().map(|(cause, count)| ("error", format!("{cause}: {count}")));
     let mut out = String::new();
-    for (name, text) in sides(report).into_iter().chain(errors) {
+    for (name, text) in errors(report).into_iter().chain(sides(report)) {
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escaped(&text));
     }
     out

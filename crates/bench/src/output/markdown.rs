@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{URL_COLUMNS, asked, grouped, identity, megabytes, ms, sides, times, urls};
+use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::Report;
 
@@ -37,7 +37,7 @@ pub fn markdown(report: &Report) -> String {
         }
     }
     let _ = writeln!(out, "\n{}.\n", identity(report));
-    for (name, text) in sides(report) {
+    for (name, text) in errors(report).into_iter().chain(sides(report)) {
         let _ = writeln!(out, "- {name}: {text}");
     }
     out

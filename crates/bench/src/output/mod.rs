@@ -101,6 +101,22 @@ pub(crate) fn identity(report: &Report) -> String {
     )
 }
 
+/// What went wrong, by cause: the statuses if any was wrong, a line for each cause, and how old the oldest was.
+pub(crate) fn errors(report: &Report) -> Vec<(&'static str, String)> {
+    let counts = &report.counts;
+    let mut out = Vec::new();
+    if counts.wrong_status > 0 {
+        let statuses: Vec<String> =
+            report.statuses.iter().map(|(status, count)| format!("{status}: {count}")).collect();
+        out.push(("statuses", statuses.join(", ")));
+    }
+    out.extend(report.errors.iter().map(|(cause, count)| ("error", format!("{cause}: {count}"))));
+    if counts.timeout > 0 || counts.connection_error > 0 {
+        out.push(("oldest", format!("the oldest was {} ms old", report.oldest_ms)));
+    }
+    out
+}
+
 /// What stands below the counts, each with its name: of a run that is valid the server's side, this program's, and the
 /// connections'; of any the counts of what was asked for besides.
 pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {

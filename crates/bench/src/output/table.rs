@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::iter;
 
-use super::{URL_COLUMNS, asked, grouped, identity, megabytes, ms, sides, times, urls};
+use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, urls};
 use crate::latency::COLUMNS;
 use crate::report::Report;
 
@@ -49,8 +49,7 @@ pub fn table(report: &Report, ink: Ink) -> String {
     }
     out += &of_urls(report);
     let _ = writeln!(out, "\n{}", identity(report));
-    out += &errors(report);
-    for (name, text) in sides(report) {
+    for (name, text) in errors(report).into_iter().chain(sides(report)) {
         let _ = writeln!(out, "{name:12}{text}");
     }
     out
@@ -84,23 +83,6 @@ fn of_urls(report: &Report) -> String {
             let _ = write!(out, "{cell:>10}");
         }
         let _ = writeln!(out, "  {url}");
-    }
-    out
-}
-
-fn errors(report: &Report) -> String {
-    let mut out = String::new();
-    let counts = &report.counts;
-    if counts.wrong_status > 0 {
-        let statuses: Vec<String> =
-            report.statuses.iter().map(|(status, count)| format!("{status}: {count}")).collect();
-        let _ = writeln!(out, "{:12}{}", "statuses", statuses.join(", "));
-    }
-    for (cause, count) in &report.errors {
-        let _ = writeln!(out, "{:12}{cause}: {count}", "");
-    }
-    if counts.timeout > 0 || counts.connection_error > 0 {
-        let _ = writeln!(out, "{:12}the oldest was {} ms old", "", report.oldest_ms);
     }
     out
 }
