@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 
     from support.server import Servers
 
+TIMES = {
+    "mean": "mean_us",
+    "p50": "p50_us",
+    "p90": "p90_us",
+    "p95": "p95_us",
+    "p99": "p99_us",
+    "p99.9": "p999_us",
+    "p99.99": "p9999_us",
+    "max": "max_us",
+}
+"""The columns of times, and their fields."""
+
 
 def test_schema(serve: Servers) -> None:
     """A report that is another than its schema says is noticed."""
@@ -42,10 +54,11 @@ def test_conditions(serve: Servers) -> None:
     """A condition that holds is the end of a script."""
     server = serve(APPLICATION)
     url = f"http://127.0.0.1:{server.port}/"
-    failed = run(url, *SURE, "--fail-if", "p50>1us", "--fail-if", "errors>0")
+    bounds = ("--fail-if", "p50>1us", "--fail-if", "p95>1us", "--fail-if", "errors>0")
+    failed = run(url, *SURE, *bounds)
+    why = [f"adyton bench: failed, because {name}>1us" for name in ("p50", "p95")]
 
-    assert 1 == failed.returncode
-    assert ["adyton bench: failed, because p50>1us"] == failed.stderr.splitlines()
+    assert (1, why) == (failed.returncode, failed.stderr.splitlines())
 
 
 def test_table(serve: Servers) -> None:
@@ -91,6 +104,11 @@ def test_forms(serve: Servers, tmp_path: Path) -> None:
         assert headline in files["md"].read_text().splitlines()
         assert f"MB/s        {megabytes} of bodies" in done.stdout.splitlines()
         assert f"{report['rate']:.3f}" == row["rate"]
+        assert {name: f"{report['service'][field]:.3f}" for name, field in TIMES.items()} == {
+            name: row[name] for name in TIMES
+        }
+        assert f"| ms | {' | '.join(TIMES)} |" in files["md"].read_text().splitlines()
+        assert ["ms", *TIMES] in [line.split() for line in done.stdout.splitlines()]
         assert f"{report['body_bytes_per_second']:.3f}" == row["body_bytes_per_second"]
 
 

@@ -102,6 +102,7 @@ mod tests {
 
         assert_eq!(Ok((true, 50_000.0)), bound("p99>50ms"));
         assert_eq!(Ok((true, 1_500_000.0)), bound("p99.9 > 1.5s"));
+        assert_eq!(Ok((true, 1_000.0)), bound("p95>1ms"));
         assert_eq!(Ok((false, 1000.0)), bound("rate<1000"));
         assert_eq!(Ok((true, 0.0)), bound("errors>0"));
         for wrong in ["p99", "p98>1ms", "p99>50", "rate<1ms", "rate<-1", "p99>ms", "p99>infs"] {

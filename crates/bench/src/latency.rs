@@ -89,6 +89,7 @@ impl Times {
             p50_us: self.percentile_us(50.0),
             p75_us: self.percentile_us(75.0),
             p90_us: self.percentile_us(90.0),
+            p95_us: self.percentile_us(95.0),
             p99_us: self.percentile_us(99.0),
             p999_us: self.percentile_us(99.9),
             p9999_us: self.percentile_us(99.99),
@@ -101,10 +102,11 @@ impl Times {
 pub(crate) type Column = (&'static str, fn(&Latency) -> f64);
 
 /// What is told of times, in the order of the columns.
-pub(crate) const COLUMNS: [Column; 7] = [
+pub(crate) const COLUMNS: [Column; 8] = [
     ("mean", |times| times.mean_us),
     ("p50", |times| times.p50_us),
     ("p90", |times| times.p90_us),
+    ("p95", |times| times.p95_us),
     ("p99", |times| times.p99_us),
     ("p99.9", |times| times.p999_us),
     ("p99.99", |times| times.p9999_us),
@@ -121,6 +123,7 @@ pub struct Latency {
     pub p50_us: f64,
     pub p75_us: f64,
     pub p90_us: f64,
+    pub p95_us: f64,
     pub p99_us: f64,
     pub p999_us: f64,
     pub p9999_us: f64,

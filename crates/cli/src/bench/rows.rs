@@ -319,9 +319,9 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "p99>50ms",
         repeatable: true,
         help: "exit with 1 if this holds",
-        detail: "A figure, one of < and >, and a bound: p50, p90, p99, p99.9, p99.99, max or mean with a time; rate, \
-                 errors or cpu (microseconds a request) with a number. The time is that from when a request was due \
-                 if there is a rate. A run that is invalid exits with 1 always.",
+        detail: "A figure, one of < and >, and a bound: p50, p90, p95, p99, p99.9, p99.99, max or mean with a time; \
+                 rate, errors or cpu (microseconds a request) with a number. The time is that from when a request was \
+                 due if there is a rate. A run that is invalid exits with 1 always.",
         ..OUTPUT
     },
     Row {
