@@ -310,6 +310,10 @@ def test_does_not_keep_up(serve: Servers) -> None:
 
     assert "late" in gates(report)
     assert report["never_sent"] > 500
+    # The seconds have the times of the run: who waited for a connection waited in them, too.
+    slowest_us = max(second["max_us"] for second in report["series"])
+    assert pytest.approx(report["response"]["max_us"], rel=0.002) == slowest_us
+    assert slowest_us > 10 * report["service"]["p50_us"]
 
 
 @pytest.mark.parametrize(

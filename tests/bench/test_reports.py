@@ -293,12 +293,31 @@ def test_terminal(serve: Servers, variables: dict[str, str], is_colored: bool) -
     Not with NO_COLOR, if that is not empty (no-color.org).
     """
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
+    shown, status = on_terminal(url, "-c", "8", "-d", "4s", "--warm-up", "3s", variables=variables)
+
+    assert 0 <= status <= 1
+    assert is_colored == ("\x1b[1" in shown)
+    assert is_colored == bool(re.search(r"\r\x1b\[Kwarm-up, \d s left", shown))
+    assert is_colored == bool(re.search(r"\x1b\[K +\d s +\d+ requests/s .*[▁▂▃▄▅▆▇█].* \d+ right", shown))
+
+
+def test_terminal_in_an_open_loop(serve: Servers) -> None:
+    """The times that are shown meanwhile are those of the report: from when requests were due."""
+    url = f"http://127.0.0.1:{serve(APPLICATION).port}/sleep"
+    shown, _ = on_terminal(url, "-c", "1", "-d", "5s", "--warm-up", "0", "--rate", "400")
+    longest = [line[1] for line in re.finditer(r"requests/s .*[▁▂▃▄▅▆▇█] (\d+ m?s)", shown)]
+
+    # Each takes some 20 ms. Fifty are answered in a second, and eight times as many are due.
+    assert re.fullmatch(r"\d s|\d{3} ms", longest[-1]), longest
+
+
+def on_terminal(*words: str, variables: dict[str, str] | None = None) -> tuple[str, int]:
+    """Run `adyton bench` on a terminal; return what it shows, and its exit status."""
     ours, theirs = pty.openpty()
-    command = (sys.executable, "-m", "adyton", "bench", url, "-c", "8", "-d", "4s", "--warm-up", "3s")
+    command = (sys.executable, "-m", "adyton", "bench", *words)
     without = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
-    with subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=without | {"TERM": "xterm"} | variables
-    ) as process:
+    env = without | {"TERM": "xterm"} | (variables or {})
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env) as process:
         os.close(theirs)
         shown = b""
         # Linux says EIO when the last one who has the terminal is gone.
@@ -306,9 +325,4 @@ def test_terminal(serve: Servers, variables: dict[str, str], is_colored: bool) -
             while data := os.read(ours, 4096):
                 shown += data
         os.close(ours)
-    text = shown.decode()
-
-    assert 0 <= process.returncode <= 1
-    assert is_colored == ("\x1b[1" in text)
-    assert is_colored == bool(re.search(r"\r\x1b\[Kwarm-up, \d s left", text))
-    assert is_colored == bool(re.search(r"\x1b\[K +\d s +\d+ requests/s .*[▁▂▃▄▅▆▇█].* \d+ right", text))
+    return shown.decode(), process.returncode

@@ -44,7 +44,7 @@ pub struct Progress {
     pub right: u64,
     /// Everything else so far that had an outcome.
     pub wrong: u64,
-    /// Right answers so far by how long they took.
+    /// Right answers so far by how long they took, from when they were due with an open loop.
     pub doublings: Doublings,
 }
 

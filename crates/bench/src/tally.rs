@@ -112,10 +112,9 @@ pub struct Second {
     pub right: u64,
     /// Everything else that had an outcome.
     pub wrong: u64,
-    /// The slowest right answer, in microseconds.
+    /// The slowest right answer, from when it was due with an open loop, else from sending, in microseconds.
     pub max_us: u64,
-    /// All times of right answers together, from when they were due with an open loop, else from sending, in
-    /// microseconds.
+    /// All times of right answers together, counted likewise.
     pub sum_us: u64,
 }
 
@@ -223,7 +222,7 @@ pub(crate) struct Tally {
     pub(crate) oldest_ns: u64,
     /// Requests that were due within the measurement and found no connection free until its end.
     pub(crate) never_sent: u64,
-    /// Right answers by their time from sending: see [`Doublings`].
+    /// Right answers by their time, from when they were due with an open loop, else from sending: see [`Doublings`].
     pub(crate) doublings: Doublings,
     /// When the thread has ended: with a number of requests, when the last of them had its outcome.
     pub(crate) ended_ns: u64,
@@ -342,7 +341,7 @@ impl Tally {
         let response_ns = now_ns.saturating_sub(sent.due_ns);
         let told_ns = if is_open { response_ns } else { service_ns };
         second.right += 1;
-        second.max_us = second.max_us.max(service_ns / 1000);
+        second.max_us = second.max_us.max(told_ns / 1000);
         second.sum_us += told_ns / 1000;
         self.lulls.answered(now_ns);
         self.counts.right += 1;
@@ -351,7 +350,7 @@ impl Tally {
         self.body_bytes += answer.body_bytes;
         self.by_connection[connection] += 1;
         self.service.add(service_ns);
-        self.doublings[doubling(service_ns)] += 1;
+        self.doublings[doubling(told_ns)] += 1;
         self.first_byte.add(first_byte_ns);
         if is_open {
             self.response.add(response_ns);
