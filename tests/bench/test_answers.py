@@ -275,6 +275,14 @@ def test_generator_that_waits_for_its_cpu() -> None:
     assert sharing["waiting"] > 0.3 > sharing["busy"]
 
 
+def test_ceiling_of_more_threads_than_cpus() -> None:
+    """Eight threads on one CPU can do no more than one, whatever a calibration on a busy machine says."""
+    with liar("honest") as url, seated(frozenset({max(CPUS)})):
+        one, eight = (bench(url, *QUICK, "-t", threads)["generator"]["ceiling_rate"] for threads in "18")
+
+    assert 0 < eight < 3 * one
+
+
 def test_small_queue() -> None:
     """Connections that the kernel drops because nobody accepts them are told."""
     with liar("small-queue") as url:

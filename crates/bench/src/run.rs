@@ -116,7 +116,8 @@ fn check(plan: &Plan) -> Result<(), Failure> {
     }
 }
 
-/// How many such requests a second this program can send and check with the CPU time of as many threads.
+/// How many such requests a second this program can send and check with the CPU time of as many threads; those that are
+/// more than CPUs add none.
 fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     let null = NullResponder::new()?;
     let several;
@@ -145,7 +146,10 @@ fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     })?;
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2⁵³")]
     let rate = |tally: &Tally| tally.counts.settled() as f64 * 1e6 / tally.cpu_us.max(1) as f64;
-    Ok(rate(&loaded.tally) * f64::from(plan.threads))
+    // The CPUs on which this process may run, and the quota of its control group, rounded down.
+    let cpus = thread::available_parallelism()
+        .map_or(u32::MAX, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX));
+    Ok(rate(&loaded.tally) * f64::from(plan.threads.min(cpus)))
 }
 
 /// What has come of a load.
