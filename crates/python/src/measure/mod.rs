@@ -141,7 +141,9 @@ fn tried(step: &Step) -> String {
 
 /// A line for each reason.
 fn indented(reasons: &[Reason]) -> String {
-    reasons.iter().map(|reason| format!("{:14}{}: {}\n", "", reason.gate, reason.why)).collect()
+    let lines: Vec<String> =
+        reasons.iter().map(|reason| format!("{:14}{}: {}\n", "", reason.gate, reason.why)).collect();
+    lines.concat()
 }
 
 /// JSON, or in its place why there is none.
