@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 from adyton._command import uninterrupted
 from adyton._processes import Stat, of_sessions, stat_of
-from adyton.tune import search
+from adyton.tune import main, search
 from adyton.tune.choice import Choice
 from adyton.tune.model import THREADS, Cost, Limits
 from adyton.tune.report import as_json, markdown, table
-from adyton.tune.search import Search, Task, Trials, better_half, same, whole_ms
+from adyton.tune.search import InvalidError, Search, Task, Trials, better_half, same, whole_ms
 from adyton.tune.served import Waits
 
 from bench.schema import faults
 from support.server import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 APPLICATION = Path(__file__).with_name("application.py")
 
@@ -249,6 +253,117 @@ def test_every_request_counts(
     monkeypatch.setattr(search, "bench", bench)
 
     assert holds == Search(task(), lambda _: None).run().holds
+
+
+def spoil(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, gate: str, *, when: Callable[[tuple[str, ...]], bool]
+) -> None:
+    """Make the reports of some loads invalid, as a gate of that name does."""
+    honest = machine.bench
+
+    def bench(url: str, options: tuple[str, ...]) -> dict[str, Any]:
+        reasons = [{"gate": gate, "why": f"{gate} was seen"}] if when(options) else []
+        return honest(url, options) | {"invalid": reasons}
+
+    monkeypatch.setattr(search, "bench", bench)
+
+
+@pytest.mark.parametrize("gate", ["steady", "steal", "answers", "little", "listen-queue", "count"])
+def test_invalid_runs_are_no_figures(machine: Machine, monkeypatch: pytest.MonkeyPatch, gate: str) -> None:
+    """A choice whose runs are invalid again and again is out with the reason, however much it serves."""
+    machine.rates[Choice(8, 1)] = 700.0
+    runs = []
+
+    def of_the_best(options: tuple[str, ...]) -> bool:
+        is_best = machine.served[-1] == Choice(8, 1)
+        runs.extend([options] if is_best else [])
+        return is_best
+
+    spoil(machine, monkeypatch, gate, when=of_the_best)
+    found = Search(task(), lambda _: None).run()
+    [out] = [trial for trial in found.trials if trial.invalid]
+    [row] = [line for line in table(found).splitlines() if line.startswith("8 processes x 1 thread ")]
+
+    assert (Choice(8, 1), {}) == (out.choice, out.goodputs)
+    assert Choice(4, 1) == found.winner.choice
+    assert search.TRIES == len(runs)
+    assert re.search(rf" INVALID +0\.0 +{gate} was seen$", row)
+    assert "| INVALID |" in markdown(found)
+    assert [f"{gate} was seen"] == [each["invalid"] for each in as_json(found)["trials"] if each["invalid"]]
+    assert Choice(8, 1) not in {trial.choice for trial in found.equal}
+
+
+def test_invalid_runs_are_repeated(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a moment of the machine has spoilt is measured again."""
+    machine.rates[Choice(8, 1)] = 700.0
+    runs = []
+
+    def every_other(options: tuple[str, ...]) -> bool:
+        runs.append(options)
+        return len(runs) % 2 == 1
+
+    spoil(machine, monkeypatch, "steal", when=every_other)
+    found = Search(task(), lambda _: None).run()
+
+    assert Choice(8, 1) == found.winner.choice
+    assert found.holds
+    assert "INVALID" not in table(found)
+    assert runs[::2] == runs[1::2]
+
+
+@pytest.mark.parametrize("gate", ["generator", "own-limits"])
+def test_load_at_its_limit(machine: Machine, monkeypatch: pytest.MonkeyPatch, gate: str) -> None:
+    """What is the limit of the load is what the choice serves at least: it may be as good as the best."""
+    machine.rates |= {Choice(8, 1): 700.0, Choice(5, 1): 600.0}
+    spoil(machine, monkeypatch, gate, when=lambda _: machine.served[-1] == Choice(5, 1))
+    found = Search(task(), lambda _: None).run()
+
+    assert Choice(5, 1) == found.winner.choice
+    assert {Choice(5, 1), Choice(8, 1)} == {trial.choice for trial in found.equal}
+    assert ">= 600" in table(found)
+    assert ([], None) == (found.points, found.law)
+
+
+def test_others_beside_are_a_doubt(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database on this machine is foreign load in each run, and told, but no reason to find nothing."""
+    spoil(machine, monkeypatch, "foreign-load", when=lambda _: True)
+    found = Search(task(), lambda _: None).run()
+
+    assert found.holds
+    assert "Doubts" in table(found)
+    assert ["foreign-load was seen"] == found.doubts
+
+
+def test_nothing_measured(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where no run can be used, nothing is found, and why is said."""
+    monkeypatch.setattr("adyton.tune.command.interrupt_when_ended", lambda: None)
+    spoil(machine, monkeypatch, "steady", when=lambda _: True)
+    status, told = main(["x:y"]), capsys.readouterr()
+    spoil(machine, monkeypatch, "late", when=lambda options: int(options[1]) > search.CROWD)
+
+    assert (1, "") == (status, told.out)
+    assert "INVALID: what one request costs could not be measured: steady was seen" in told.err
+    with pytest.raises(InvalidError, match=r"no choice that was left could be measured: .*: late was seen"):
+        Search(task(), lambda _: None).run()
+
+
+def test_confirmation_is_invalid(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An open loop whose figures must not be used confirms nothing; what its counts have in them is none."""
+
+    def is_open(options: tuple[str, ...]) -> bool:
+        return any(word.startswith("--rate") for word in options)
+
+    spoil(machine, monkeypatch, "steal", when=is_open)
+    spoilt = Search(task(), lambda _: None).run()
+    spoil(machine, monkeypatch, "answers", when=is_open)
+    counted = Search(task(), lambda _: None).run()
+
+    assert not spoilt.holds
+    assert "INVALID, because steal was seen." in table(spoilt)
+    assert counted.holds
+    assert "% in time." in table(counted)
 
 
 def test_whole_run() -> None:

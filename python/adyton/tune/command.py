@@ -14,7 +14,7 @@ from adyton._core import granted
 from adyton._runs import BenchError
 from adyton.tune import report
 from adyton.tune.model import THREADS, Limits
-from adyton.tune.search import Search, Task
+from adyton.tune.search import InvalidError, Search, Task
 from adyton.tune.served import ServeError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ MEMORY_PART = 0.8
 def main(words: Sequence[str]) -> int:
     """Runs ``adyton tune`` and returns its exit status.
 
-    0: a choice was found and confirmed; 1: it was not, or does not fit, or nothing is served;
+    0: a choice was found and confirmed; 1: it was not, or does not fit, or nothing is served or measured;
     2: a wrong command line; 130: it was interrupted.
     """
     words = list(words)
@@ -42,6 +42,10 @@ def main(words: Sequence[str]) -> int:
     interrupt_when_ended()
     try:
         found = Search(task_of(options, words[end + 1 :]), tell).run()
+    except InvalidError as error:
+        tell("")
+        sys.stderr.write(f"adyton tune: INVALID: {error}\n")
+        return BAD
     except (ServeError, BenchError) as error:
         tell("")
         sys.stderr.write(f"adyton tune: {error}\n")

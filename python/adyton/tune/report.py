@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from adyton.tune.search import CONFIRMED_AT
+from adyton.tune.search import CONFIRMED_AT, COUNTED, gates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,9 @@ MIB = 2**20
 
 def cells(found: Found, trial: Trials) -> list[str]:
     """Returns the row of one choice as text."""
-    if trial.memory_bytes > found.task.limits.memory_bytes:
+    if trial.invalid:
+        mark = trial.invalid
+    elif trial.memory_bytes > found.task.limits.memory_bytes:
         mark = "does not fit"
     elif trial is found.winner:
         mark = "<- this one"
@@ -29,10 +31,13 @@ def cells(found: Found, trial: Trials) -> list[str]:
         mark = "cannot be told apart"
     else:
         mark = ""
+    if trial.invalid:
+        return [str(trial.choice), f"{trial.predicted:,.0f}", "INVALID", "", "", "", str(trial.errors), mark]
+    least = ">= " if trial.at_least else ""
     return [
         str(trial.choice),
         f"{trial.predicted:,.0f}",
-        f"{trial.goodput:,.0f}",
+        f"{least}{trial.goodput:,.0f}",
         str(len(trial.goodputs)),
         f"{1000 * min(trial.p99s_s):.1f}",
         f"{trial.memory_bytes / MIB:.0f}",
@@ -42,8 +47,8 @@ def cells(found: Found, trial: Trials) -> list[str]:
 
 
 def ranked(found: Found) -> list[Trials]:
-    """Returns the choices, those that came furthest first."""
-    return sorted(found.trials, key=lambda trial: (-len(trial.goodputs), -trial.goodput))
+    """Returns the choices, those that came furthest first, and those without a figure last."""
+    return sorted(found.trials, key=lambda trial: (bool(trial.invalid), -len(trial.goodputs), -trial.goodput))
 
 
 def costs(found: Found) -> list[str]:
@@ -75,14 +80,15 @@ def reason(found: Found) -> str:
     bound = "waits" if cost.waiting_s > cost.cpu_s else "computes"
     if len(found.equal) > 1:
         noise = f"{100 * max(found.noise, 0.05):.0f} %"
-        others = len(found.equal) - 1
-        other = "another choice" if others == 1 else f"{others} other choices"
+        count = len(found.equal) - 1
+        other = "another choice" if count == 1 else f"{count} other choices"
         return (
             f"{winner.choice}: the application mostly {bound}, and {other} within {noise} cannot be told "
             "apart from it, so it is the smallest of them."
         )
     limit = found.task.limits.memory_bytes
-    fitting = [trial for trial in found.trials if trial is not winner and trial.memory_bytes <= limit]
+    others = [trial for trial in found.trials if trial is not winner and not trial.invalid]
+    fitting = [trial for trial in others if trial.memory_bytes <= limit]
     second = max(fitting, key=lambda trial: trial.goodput, default=None)
     if second is None or not second.goodput:
         return f"{winner.choice}: the application mostly {bound}, and the limits leave no other choice."
@@ -106,13 +112,14 @@ def shortage(found: Found) -> list[str]:
 def confirmation(found: Found) -> str:
     """Says how the winner did when requests came whether it answered or not."""
     report = found.confirmed
-    share = 100 * found.in_time
-    p99_ms = report["response"]["p99_us"] / 1000
+    offered = f"{100 * CONFIRMED_AT:.0f} % of its rate, {report['asked']['rate']:,.0f} requests/s"
+    how = f"{offered} that come whether it answers or not"
+    if found.unconfirmed:
+        return f"NOT confirmed at {how}: INVALID, because {found.unconfirmed}."
     verdict = "Confirmed" if found.holds else "NOT confirmed"
-    return (
-        f"{verdict} at {100 * CONFIRMED_AT:.0f} % of its rate, {report['asked']['rate']:,.0f} requests/s "
-        f"that come whether it answers or not: {share:.1f} % in time, p99 {p99_ms:.1f} ms."
-    )
+    # Where not all answers are right, or not all came, the times are not those of all requests.
+    p99 = "" if gates(report) & COUNTED else f", p99 {report['response']['p99_us'] / 1000:.1f} ms"
+    return f"{verdict} at {how}: {100 * found.in_time:.1f} % in time{p99}."
 
 
 def law(fitted: Law | None) -> str:
@@ -154,8 +161,8 @@ def doubts(found: Found) -> list[str]:
 
 def plot(points: Sequence[tuple[int, float]], fitted: Law | None) -> list[str]:
     """Draws the rate over the requests under way, measured and fitted, the latter on a scale of doublings."""
-    top = max(rate for _, rate in points) * 1.05
-    last = max(load for load, _ in points)
+    top = max((rate for _, rate in points), default=0.0) * 1.05
+    last = max((load for load, _ in points), default=0)
     if top <= 0 or last < 2:  # noqa: PLR2004 - one point is no plot
         return []
     grid = [[" "] * (PLOT_COLUMNS + 1) for _ in range(PLOT_ROWS)]

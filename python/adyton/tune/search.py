@@ -16,7 +16,7 @@ from adyton.tune.scaling import Law, fit
 from adyton.tune.served import served
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from adyton.tune.model import Limits
 
@@ -43,6 +43,18 @@ ALONE_PART, TRIALS_PART, SCALING_PART, CONFIRMED_PART = 0.1, 0.65, 0.125, 0.08
 SHORTEST_S = 0.5
 """The shortest trial."""
 MILLION = 1e6
+TRIES = 2
+"""A run that is invalid is made so often before its reason is taken for that of the choice."""
+KNOWN = {"foreign-load"}
+"""What works behind the application, such as a database here, is no stranger."""
+AT_LEAST = {"generator", "own-limits"}
+"""The load was at its own limit: the choice serves so much at least."""
+COUNTED = {"answers", "late"}
+"""The confirmation counts what these say itself: every request that was due."""
+
+
+class InvalidError(Exception):
+    """Nothing was measured that could be used; its text says why."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,10 @@ class Trials:
     memory_bytes: int = 0
     """The most of all trials; 0 if it could not be seen."""
     errors: int = 0
+    at_least: bool = False
+    """In some round the load was at its own limit."""
+    invalid: str = ""
+    """Why a round has no figure, and the choice is out; empty while it is in."""
 
     @property
     def goodput(self) -> float:
@@ -107,9 +123,14 @@ class Found:
     """Whether the winner needs no more memory than there may be."""
 
     @property
+    def unconfirmed(self) -> str:
+        """Why the open loop says nothing of the winner; empty if it does."""
+        return unusable(self.confirmed, COUNTED)
+
+    @property
     def holds(self) -> bool:
         """Whether the winner keeps its goal when requests come whether it answers or not."""
-        return self.in_time >= IN_TIME
+        return not self.unconfirmed and self.in_time >= IN_TIME
 
     @property
     def in_time(self) -> float:
@@ -142,7 +163,7 @@ class Search:
         trials = [Trials(choice, predicted_rate(cost, choice, limits.cpus)) for choice in tried]
         clients = enough_clients(cost, trials[0].predicted, goal_s)
         noise = self.halve(trials, goal_s, clients)
-        equal = same(fitting(trials, limits.memory_bytes), noise)
+        equal = same(fitting(valid(trials), limits.memory_bytes), noise)
         winner = min(equal, key=lambda trial: trial.choice)
         needed_bytes = winner.memory_bytes or memory(cost, winner.choice)
         points, confirmed = self.confirm(winner, goal_s, clients)
@@ -174,6 +195,8 @@ class Search:
             self.tell(f"{CROWD} requests at once in one process")
             crowd = self.load(server.url, part_s, "-c", str(CROWD))
             shared_bytes, unique_bytes = server.memory()
+        if why := unusable(alone) or unusable(crowd):
+            raise InvalidError(f"what one request costs could not be measured: {why}")
         self.overhead_s = max(0.0, time.monotonic() - began_s - 2 * part_s)
         service_s = alone["service"]["mean_us"] / MILLION
         cpu_s = min(service_s, (alone["server"] or {}).get("cpu_us_per_request", 0.0) / MILLION)
@@ -191,10 +214,11 @@ class Search:
         number = 0
         while len(left) > FINALISTS:
             self.try_all(left, number, unit_s, goal_s, clients)
-            left = better_half(fitting(left, self.task.limits.memory_bytes))
+            left = better_half(fitting(valid(left), self.task.limits.memory_bytes))
             unit_s, number = 2 * unit_s, number + 1
         for final in range(FINALS):
             self.try_all(left, number + final, unit_s, goal_s, clients)
+            left = valid(left)
         return max(spread(trial, number) for trial in left)
 
     def unit_s(self, count: int) -> float:
@@ -214,11 +238,15 @@ class Search:
             self.tell(f"round {number + 1}: {trial.choice}")
             with served(self.task.target, trial.choice, self.task.settings) as server:
                 report = self.load(server.url, unit_s, "-c", str(clients), deadline(goal_s))
+            counts = report["counts"]
+            trial.errors += counts["sent"] - counts["right"] - counts["in_flight"]
+            trial.invalid = unusable(report)
+            if trial.invalid:
+                continue
+            trial.at_least |= not AT_LEAST.isdisjoint(gates(report))
             trial.goodputs[number] = report["in_time"] / report["seconds"]
             trial.p99s_s.append(report["service"]["p99_us"] / MILLION)
             trial.memory_bytes = max(trial.memory_bytes, (report["server"] or {}).get("pss_bytes", 0))
-            counts = report["counts"]
-            trial.errors += counts["sent"] - counts["right"] - counts["in_flight"]
 
     def confirm(
         self, winner: Trials, goal_s: float, clients: int
@@ -230,21 +258,48 @@ class Search:
             points = []
             for load in loads:
                 self.tell(f"{winner.choice}: {load} requests under way")
-                points.append((load, self.load(server.url, part_s, "-c", str(load))["rate"]))
+                report = self.load(server.url, part_s, "-c", str(load))
+                # The law is the server's: where the load is at its limit, it is not seen.
+                if not unusable(report) and AT_LEAST.isdisjoint(gates(report)):
+                    points.append((load, report["rate"]))
             rate = max(1, int(CONFIRMED_AT * winner.goodput))
             self.tell(f"{winner.choice}: {rate} requests/s, whether it answers or not")
             offered = ("-c", str(2 * clients), f"--rate={rate}", "--arrivals=poisson", deadline(goal_s))
-            confirmed = self.load(server.url, CONFIRMED_PART * self.task.total_s, *offered)
+            part_s = CONFIRMED_PART * self.task.total_s
+            confirmed = self.load(server.url, part_s, *offered, counted=COUNTED)
         return points, confirmed
 
-    def load(self, url: str, seconds: float, *options: str) -> dict[str, Any]:
-        """Runs a load, a fifth of it to warm up, and notes what speaks against its figures."""
+    def load(self, url: str, seconds: float, *options: str, counted: Collection[str] = ()) -> dict[str, Any]:
+        """Runs a load, a fifth of it to warm up, once more if it is invalid; notes what speaks against it."""
         measured_ms, warm_up_ms = max(200, int(800 * seconds)), max(100, int(200 * seconds))
         times = ("-d", f"{measured_ms}ms", "--warm-up", f"{warm_up_ms}ms", "--check", self.task.check)
-        report = bench(url + self.task.page, (*options, *times))
+        for _ in range(TRIES):
+            report = bench(url + self.task.page, (*options, *times))
+            if not unusable(report, counted):
+                break
         for reason in report["invalid"]:
             self.doubts.setdefault(reason["gate"], reason["why"])
         return report
+
+
+def gates(report: dict[str, Any]) -> set[str]:
+    """Returns the gates that have failed."""
+    return {reason["gate"] for reason in report["invalid"]}
+
+
+def unusable(report: dict[str, Any], counted: Collection[str] = ()) -> str:
+    """Says why a report is no figure; empty if it is one, or says what there is at least."""
+    allowed = {*KNOWN, *AT_LEAST, *counted}
+    return "; ".join(reason["why"] for reason in report["invalid"] if reason["gate"] not in allowed)
+
+
+def valid(trials: Sequence[Trials]) -> list[Trials]:
+    """Returns the trials that have a figure of each round they were in; nothing is found if none has."""
+    left = [trial for trial in trials if not trial.invalid]
+    if not left:
+        why = "; ".join(f"{trial.choice}: {trial.invalid}" for trial in trials)
+        raise InvalidError(f"no choice that was left could be measured: {why}")
+    return left
 
 
 def whole_ms(seconds: float) -> float:
@@ -280,11 +335,14 @@ def fitting(trials: Sequence[Trials], memory_bytes: int) -> list[Trials]:
 
 
 def better_half(trials: Sequence[Trials]) -> list[Trials]:
-    """Returns the better half by the last round; of what one trial cannot tell apart, the smaller."""
+    """Returns the better half by the last round; of what one trial cannot tell apart, the smaller.
+
+    What serves so much at least may be as good as any.
+    """
     best = max(trial.last for trial in trials)
 
     def rank(trial: Trials) -> tuple[float, Choice]:
-        is_as_good = trial.last >= (1 - TELLABLE) * best
+        is_as_good = trial.at_least or trial.last >= (1 - TELLABLE) * best
         return (-best if is_as_good else -trial.last), trial.choice
 
     return sorted(trials, key=rank)[: (len(trials) + 1) // 2]
@@ -309,6 +367,6 @@ def same(trials: Iterable[Trials], noise: float) -> list[Trials]:
             for number in trial.goodputs
             if best.goodputs[number]
         ]
-        return not common or median(common) >= bound
+        return trial.at_least or not common or median(common) >= bound
 
     return [trial for trial in trials if is_as_good(trial)]
