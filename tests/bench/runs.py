@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bench.schema import faults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 LIARS = Path(__file__).with_name("liars.py")
 APPLICATION = Path(__file__).with_name("application.py")
@@ -26,11 +26,10 @@ SURE = ("-c", "8", "-n", "300", "--warm-up", "200ms")
 
 
 @contextmanager
-def liar(kind: str, *words: str) -> Iterator[str]:
-    """Start a server that lies in one way; give its URL."""
-    with subprocess.Popen(
-        [sys.executable, str(LIARS), kind, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+def liar(kind: str, *words: str, within: Sequence[str] = ()) -> Iterator[str]:
+    """Start a server that lies in one way, by a command that starts it, if there is one; give its URL."""
+    command = [*within, sys.executable, str(LIARS), kind, *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
@@ -39,11 +38,27 @@ def liar(kind: str, *words: str) -> Iterator[str]:
             process.stdin.close()
 
 
+@contextmanager
+def few_ports(first: int, last: int) -> Iterator[Sequence[str]]:
+    """Make a network that has these local ports only; give the command that runs another within it."""
+    script = f"ip link set lo up; echo {first} {last} > /proc/sys/net/ipv4/ip_local_port_range; echo; cat"
+    command = ["unshare", "--net", "sh", "-ec", script]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert b"\n" == process.stdout.readline()
+        yield ["nsenter", f"--net=/proc/{process.pid}/ns/net"]
+        process.stdin.close()
+
+
 def run(
-    *words: str, cwd: Path | None = None, variables: dict[str, str] | None = None
+    *words: str,
+    cwd: Path | None = None,
+    variables: dict[str, str] | None = None,
+    within: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """Run `adyton bench` to its end."""
-    command = (sys.executable, "-m", "adyton", "bench", *words)
+    """Run `adyton bench` to its end, by a command that starts it, if there is one."""
+    command = (*within, sys.executable, "-m", "adyton", "bench", *words)
     env = {name: value for name, value in os.environ.items() if name != "GITHUB_STEP_SUMMARY"}
     return subprocess.run(
         command,
@@ -56,9 +71,9 @@ def run(
     )
 
 
-def bench(*words: str) -> dict[str, Any]:
+def bench(*words: str, within: Sequence[str] = ()) -> dict[str, Any]:
     """Return the report, which is as its schema says, and whose counts add up."""
-    done = run(*words, "--json")
+    done = run(*words, "--json", within=within)
     assert "" == done.stderr
     report: dict[str, Any] = json.loads(done.stdout)
     assert [] == faults(report, "bench")

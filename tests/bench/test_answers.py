@@ -13,13 +13,26 @@ import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import pytest
 from adyton.compare.running import seated
 
-from bench.runs import APPLICATION, LIARS, NOISE, QUICK, SURE, bench, gates, liar, reasons, run, wrong
+from bench.runs import (
+    APPLICATION,
+    LIARS,
+    NOISE,
+    QUICK,
+    SURE,
+    bench,
+    few_ports,
+    gates,
+    liar,
+    reasons,
+    run,
+    wrong,
+)
 from bench.schema import faults
 from support.server import until
 
@@ -281,6 +294,38 @@ def test_ceiling_of_more_threads_than_cpus() -> None:
         one, eight = (bench(url, *QUICK, "-t", threads)["generator"]["ceiling_rate"] for threads in "18")
 
     assert 0 < eight < 3 * one
+
+
+FEW = 20
+"""Descriptors, or local ports, where more connections are asked for."""
+
+
+def test_own_descriptors() -> None:
+    """Connections for which this program has no descriptor are its own limit, and no error of the server."""
+    with liar("honest") as url:
+        few = ("prlimit", f"--nofile={FEW}:{FEW}")
+        report = bench(url, "-c", "64", "-d", "1s", "--warm-up", "200ms", within=few)
+
+    assert_own_limit(report, "descriptors")
+
+
+def test_own_ports() -> None:
+    """So are those for which there is no local port."""
+    with few_ports(50_000, 50_000 + FEW) as few, liar("honest", within=few) as url:
+        report = bench(url, "-c", "64", "-d", "1s", "--warm-up", "200ms", within=few)
+
+    assert_own_limit(report, "ports")
+
+
+def assert_own_limit(report: dict[str, Any], name: str) -> None:
+    """Assert that the load ran out of something, and that the server has done nothing wrong."""
+    assert "own-limits" in gates(report)
+    assert "answers" not in gates(report)
+    assert any(why.startswith("this program ran out of ") and name in why for why in reasons(report))
+    assert report["own_limits"][name] > 0
+    assert {"descriptors": 0, "ports": 0, name: report["own_limits"][name]} == report["own_limits"]
+    assert ({}, 0) == (report["errors"], wrong(report))
+    assert 0 < report["counts"]["right"]
 
 
 def test_small_queue() -> None:
