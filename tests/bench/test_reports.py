@@ -326,6 +326,7 @@ def test_baseline(serve: Servers, tmp_path: Path) -> None:
         assert pytest.approx(before, abs=0.1) == report["rate"] * 4
         assert pytest.approx(ratio, abs=0.001) == now / before
         assert "too few seconds" in compared.stdout
+        assert "the other ratios are of one run each, and may be noise" in compared.stdout.splitlines()
     assert ("too few seconds" in as_json.stderr) == (json.loads(as_json.stdout)["invalid"] == [])
 
 

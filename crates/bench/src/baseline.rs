@@ -52,7 +52,9 @@ struct Slow {
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "as the report has them")]
 struct Times {
+    mean_us: f64,
     p50_us: f64,
     p99_us: f64,
 }
@@ -60,6 +62,7 @@ struct Times {
 #[derive(Clone, Copy, Debug, Deserialize)]
 struct Count {
     right: u64,
+    sum_us: u64,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -72,9 +75,12 @@ struct Cpu {
 pub struct Comparison {
     /// The figures that both have.
     pub rows: Vec<Row>,
-    /// The ratio of the rates lies between these with 95 % confidence, as far as the seconds of each run tell; none
-    /// when there are too few. It knows nothing of what differs from run to run.
-    pub rate_between: Option<(f64, f64)>,
+    /// What `between` is of: the rate of a closed loop. That of an open loop is the one at which requests came, so there it
+    /// is the mean time.
+    pub judged: &'static str,
+    /// The ratio of it now to that of before lies between these with 95 % confidence, as far as the seconds of each run
+    /// tell; none when there are too few. It knows nothing of what differs from run to run.
+    pub between: Option<(f64, f64)>,
 }
 
 /// One figure.
@@ -143,6 +149,7 @@ impl Baseline {
         let now = report.response.unwrap_or(report.service);
         let mut rows = vec![
             Row { name: "requests/s", before: self.rate, now: report.rate },
+            Row { name: "mean us", before: before.mean_us, now: now.mean_us },
             Row { name: "p50 us", before: before.p50_us, now: now.p50_us },
             Row { name: "p99 us", before: before.p99_us, now: now.p99_us },
         ];
@@ -150,13 +157,19 @@ impl Baseline {
             let (before, now) = (before.cpu_us_per_request, now.cpu_us_per_request);
             rows.push(Row { name: "CPU us", before, now });
         }
-        let earlier: Vec<f64> = self.series[..count_whole(self.series.len(), self.seconds)]
-            .iter()
-            .map(|second| float(second.right))
-            .collect();
-        let present: Vec<f64> = whole_seconds(report).iter().map(|second| float(second.right)).collect();
-        Some(Comparison { rows, rate_between: ratio_between(&earlier, &present) })
+        let earlier = &self.series[..count_whole(self.series.len(), self.seconds)];
+        let present = whole_seconds(report).iter().map(|second| (second.right, second.sum_us));
+        let is_open = report.asked.rate.is_some();
+        let earlier = judged(is_open, earlier.iter().map(|second| (second.right, second.sum_us)));
+        let between = ratio_between(&earlier, &judged(is_open, present));
+        Some(Comparison { rows, judged: if is_open { "mean time" } else { "rate" }, between })
     }
+}
+
+/// What is judged of each second, of which the right answers and the sum of their times are given.
+fn judged(is_open: bool, seconds: impl Iterator<Item = (u64, u64)>) -> Vec<f64> {
+    let value = |(right, sum_us)| if is_open { float(sum_us) / float(right) } else { float(right) };
+    seconds.filter(|(right, _)| !is_open || *right > 0).map(value).collect()
 }
 
 fn kept(is_kept: bool) -> &'static str {
@@ -226,6 +239,26 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
     use super::*;
+    use crate::verdict::tests::good;
+
+    /// In an open loop the rate is that at which requests came, however slow the answers are.
+    #[test]
+    fn what_is_judged() {
+        let mut report = good();
+        let closed = Baseline::from_json(&report.to_json().unwrap()).unwrap();
+        report.series.iter_mut().for_each(|second| second.right *= 2);
+        let faster = closed.compare(&report).unwrap();
+        assert_eq!(("rate", Some((2.0, 2.0))), (faster.judged, faster.between));
+
+        report = good();
+        (report.asked.rate, report.response) = (Some(1_000.0), Some(report.service));
+        let open = Baseline::from_json(&report.to_json().unwrap()).unwrap();
+        report.series.iter_mut().for_each(|second| second.sum_us *= 3);
+        let slower = open.compare(&report).unwrap();
+        assert_eq!(("mean time", Some((3.0, 3.0))), (slower.judged, slower.between));
+        report.series.truncate(4);
+        assert_eq!(None, open.compare(&report).unwrap().between);
+    }
 
     #[test]
     fn noise_is_no_difference() {

@@ -331,7 +331,7 @@ fn median(numbers: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
@@ -520,7 +520,7 @@ mod tests {
     }
 
     /// Six seconds of 64 connections, each of which is answered after 64 ms.
-    fn good() -> Report {
+    pub(crate) fn good() -> Report {
         Report {
             schema: crate::report::SCHEMA,
             version: "",

@@ -166,15 +166,19 @@ fn compared(comparison: &Comparison) -> String {
     for row in &comparison.rows {
         let _ = writeln!(out, "{:12}{:>12.1}{:>12.1}{:>10.3}", row.name, row.before, row.now, row.ratio());
     }
-    let told = match comparison.rate_between {
+    let what = comparison.judged;
+    let told = match comparison.between {
         None => "too few seconds to tell a difference from noise".to_owned(),
         Some((low, high)) if low <= 1.0 && high >= 1.0 => {
-            format!("no difference in the rate (ratio between {low:.3} and {high:.3})")
+            format!("no difference in the {what} (ratio between {low:.3} and {high:.3})")
         }
-        Some((low, high)) => format!("the rate is between {low:.3} and {high:.3} times that of before"),
+        Some((low, high)) => format!("the {what} is between {low:.3} and {high:.3} times that of before"),
     };
-    out + &told + "\n"
+    out + &told + ONE_RUN
 }
+
+/// Of the percentiles there is one of each run, which says nothing of how far they differ by themselves.
+const ONE_RUN: &str = "\nthe other ratios are of one run each, and may be noise\n";
 
 /// Bytes of an exchange, each line marked; a long body is cut.
 fn shown(mark: &str, bytes: &[u8]) -> String {
