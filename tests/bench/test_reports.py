@@ -99,7 +99,7 @@ def test_forms(serve: Servers, tmp_path: Path) -> None:
     assert pytest.approx(report["body_bytes"] / report["seconds"]) == report["body_bytes_per_second"]
     if report["invalid"]:
         assert "**INVALID**" in files["md"].read_text()
-        assert ("", "", "") == (row["rate"], row["p99"], row["body_bytes_per_second"])
+        assert {""} == {row[name] for name in ("rate", "p99", "body_bytes_per_second", "first_byte_p99")}
         assert "MB/s" not in done.stdout + files["md"].read_text()
     else:
         headline = f"**{report['rate']:,.0f} requests/s**, {megabytes} MB/s of bodies"
@@ -109,6 +109,8 @@ def test_forms(serve: Servers, tmp_path: Path) -> None:
         assert {name: f"{report['service'][field]:.3f}" for name, field in TIMES.items()} == {
             name: row[name] for name in TIMES
         }
+        assert f"{report['first_byte']['p99_us']:.3f}" == row["first_byte_p99"]
+        assert (f"{report['connect']['max_us']:.3f}" if report["connect"] else "") == row["connect_max"]
         assert f"| ms | {' | '.join(TIMES)} |" in files["md"].read_text().splitlines()
         assert ["ms", *TIMES] in [line.split() for line in done.stdout.splitlines()]
         assert f"{report['body_bytes_per_second']:.3f}" == row["body_bytes_per_second"]

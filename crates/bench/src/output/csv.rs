@@ -1,6 +1,6 @@
 //! A report as two lines of CSV (RFC 4180): the names of the columns, and the figures.
 
-use crate::latency::COLUMNS;
+use crate::latency::{COLUMNS, Latency};
 use crate::report::Report;
 
 /// The report as CSV. Times are in microseconds; figures that must not be used are left out.
@@ -38,8 +38,18 @@ pub fn csv(report: &Report) -> String {
             server.filter(|_| report.is_valid()).map_or(String::new(), |server| server.pss_bytes.to_string()),
         ),
     ]);
-    let (names, cells): (Vec<&str>, Vec<String>) = columns.into_iter().unzip();
+    let parts = [("first_byte", Some(report.first_byte)), ("connect", report.connect)];
+    let parts = parts.iter().flat_map(|(name, times)| part(name, times.filter(|_| report.is_valid())));
+    let (names, cells): (Vec<String>, Vec<String>) =
+        columns.into_iter().map(|(name, cell)| (name.to_owned(), cell)).chain(parts).unzip();
     format!("{}\r\n{}\r\n", names.join(","), cells.join(","))
+}
+
+/// The columns of the times of a part of each request, empty if there are none.
+fn part(name: &str, times: Option<Latency>) -> impl Iterator<Item = (String, String)> {
+    COLUMNS.iter().map(move |(title, of)| {
+        (format!("{name}_{title}"), times.map_or(String::new(), |times| format!("{:.3}", of(&times))))
+    })
 }
 
 /// A cell that may hold anything.
