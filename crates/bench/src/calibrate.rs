@@ -16,9 +16,10 @@ use crate::probe::Learnt;
 const LISTENER: u64 = u64::MAX;
 
 /// A server on a port of its own that answers each request with the same bytes, unread.
-#[derive(Debug)]
 pub(crate) struct NullResponder {
     listener: OwnedFd,
+    /// Made before the load takes all descriptors that there are.
+    epoll: Epoll,
     /// Where it listens.
     pub(crate) address: SocketAddr,
 }
@@ -28,12 +29,14 @@ impl NullResponder {
     ///
     /// # Errors
     ///
-    /// As bind(2).
+    /// As bind(2), and `epoll_create1(2)`.
     pub(crate) fn new() -> io::Result<Self> {
         let listener = socket::listen_tcp(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0), 1024, false)?;
         let address = socket::local_address(&listener)?;
         let address = address.ok_or_else(|| io::Error::other("a socket without an address"))?;
-        Ok(Self { listener, address })
+        let epoll = Epoll::new()?;
+        epoll.add(&listener, LISTENER, Interest::Level)?;
+        Ok(Self { listener, epoll, address })
     }
 
     /// Answers until `stop`: for each `request_bytes` that come, `answer` is sent; `closes` ends the connection then.
@@ -47,16 +50,14 @@ impl NullResponder {
         (answer, closes): (&[u8], bool),
         stop: &AtomicBool,
     ) -> io::Result<()> {
-        let epoll = Epoll::new()?;
-        epoll.add(&self.listener, LISTENER, Interest::Level)?;
         let (mut events, mut buffer) = (Events::new(), vec![0; 64 << 10]);
         let mut peers: Vec<Option<Peer>> = Vec::new();
         while !stop.load(Ordering::Relaxed) {
-            epoll.wait(&mut events, Some(10))?;
+            self.epoll.wait(&mut events, Some(10))?;
             for event in (0..events.len()).filter_map(|index| events.at(index)) {
                 if event.token == LISTENER {
                     while let Ok(Some((socket, _))) = socket::accept(&self.listener) {
-                        epoll.add(&socket, peers.len() as u64, Interest::Edge)?;
+                        self.epoll.add(&socket, peers.len() as u64, Interest::Edge)?;
                         peers.push(Some(Peer {
                             socket,
                             come_bytes: 0,
