@@ -173,12 +173,14 @@ class Result:
 
 @dataclass(frozen=True)
 class Times:
-    """How long each step of a run takes."""
+    """How long each step of a run takes, in seconds."""
 
     secs: float
     warm: float = WARM_S
     grace: float = GRACE_S
     tick: float = 1.0
+    awake: bool = False
+    """Look for answers all the time: what an idle CPU of a virtual machine takes to wake is in no figure."""
 
     @property
     def limit(self) -> float:
@@ -203,6 +205,7 @@ def measure(
     processes = ",".join(map(str, sorted(cost.tree({server.process.pid}))))
     command = ["taskset", "-c", cpus, str(run.load), f"port={server.port}", f"cpu={processes}"]
     command += [f"secs={times.secs}", f"warm={times.warm}", f"grace={times.grace}", f"tick={times.tick}"]
+    command += [f"awake={times.awake:d}"]
     command += [group.word(run) for group in groups]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=times.limit)
