@@ -22,6 +22,7 @@ def report(**more: Any) -> dict[str, Any]:
         "seconds": 1.0,
         "counts": counts,
         "never_sent": 20,
+        "asked": {"connections": 10},
         "body_bytes": 4_000_000,
         "in_time": 72,
         "service": service,

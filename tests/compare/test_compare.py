@@ -398,6 +398,9 @@ def test_no_round_that_does_not_fit() -> None:
     )
 
     assert (1, 2) == (hurried.rounds, patient.rounds)
+    few = compare(CONCURRENCY, slow, replace(PACE, rounds=3, total_s=0.1, least=2), SEATS, lambda _text: None)
+    assert 2 == few.rounds, "what is published has as many as its figures need"
+    assert 6 == Pace.publish(60, CONCURRENCY, slow).least
 
 
 def test_rounds_until_enough_is_known() -> None:

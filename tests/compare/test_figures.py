@@ -108,6 +108,7 @@ def test_shot() -> None:
     assert 1000.0 == pytest.approx(shot.cpu_us)
     assert (2.9375, math.inf) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
     assert (240, 240.0) == (shot.due, shot.offered)
+    assert 10 == Shot([report(never_sent=10)], 0.0, None).errors, "those were due at the very end"
     assert 2.0 == shot.memory_mib
 
 

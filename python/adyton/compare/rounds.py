@@ -68,7 +68,9 @@ class Pace:
     lead_s: float = LEAD_S
     """Load before each measurement, while connections are made and the first answers come."""
     total_s: float = math.inf
-    """No round is begun that would not end within that time."""
+    """No round is begun that would not end within that time, but for the first ones."""
+    least: int = 1
+    """So many rounds are made, however long they take."""
     known_within: float | None = None
     """A peer is left out of further rounds when its rates are known within that part of them; or none is."""
     seed: int = 1
@@ -104,6 +106,7 @@ class Pace:
             halves=halves,
             lead_s=min(PUBLISHED_LEAD_S, max(LEAD_S, round(seconds / 3, 1))),
             total_s=total_s,
+            least=VALUES_MIN,
             known_within=0.03,
         )
 
@@ -122,7 +125,8 @@ class Pace:
 
 def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, rows: int) -> float:
     """Returns how long a measurement may be when so many rounds, some with half of the load, take a time."""
-    runs = len(scenario.loads) + len({load.pages for load in scenario.loads})
+    # Each kind of page is warmed up; every other time it takes one try more until it is as fast as before.
+    runs = len(scenario.loads) + 1.5 * len({load.pages for load in scenario.loads})
     halved = sum(bool(load.half) for load in scenario.loads)
     benches = rows * (rounds * runs + halves * halved)
     return (total_s - rounds * rows * START_S - benches * BENCH_S) / benches
@@ -160,7 +164,7 @@ def compare(
     began_s = time.monotonic()
     for number in range(pace.rounds):
         spent_s = time.monotonic() - began_s
-        if number and spent_s + spent_s / number > pace.total_s:
+        if number >= pace.least and spent_s + spent_s / number > pace.total_s:
             return replace(pace, rounds=number)
         turn = rows_left(scenario, rows, pace)
         if not turn:
@@ -204,7 +208,7 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
     loads = in_turn(filter(row.takes, scenario.loads), f"{pace.seed} {number} {row.name}")
     try:
         with running(row.peer, scenario.asked, row.size, seats.server, closing=scenario.closes) as server:
-            put(scenario, row, number, loads, Bench(server, pace, seats))
+            put(scenario, row, number, loads, Bench(server, pace, seats, seed=number + 1))
     except PeerError as error:
         # Who has served before, or was not tried before, may serve the next time.
         kind = START if row.shots or not row.spoilt else RUN
@@ -268,6 +272,8 @@ class Bench:
     server: Server
     pace: Pace
     seats: Seats
+    seed: int
+    """Of random arrivals: those of a round are the same for all peers."""
 
     def settled(self, load: Load, rate: float) -> Shot:
         """Puts a load on the peer until it is as fast as the time before, or has been tried often enough."""
@@ -283,13 +289,14 @@ class Bench:
         """Puts a load on the peer once; with a rate it is an open loop."""
         server, pace, seats = self.server, self.pace, self.seats
         offered = ("--rate", str(int(max(1, rate)))) if rate else ()
-        timing = ("-d", f"{int(1000 * pace.seconds)}ms", "--warm-up", f"{int(1000 * pace.lead_s)}ms")
-        runs = [Run(load.pages, (*load.options, *offered, *timing))]
+        begun = ("--warm-up", f"{int(1000 * pace.lead_s)}ms", "--seed", str(self.seed))
+        lasting = ("-d", f"{int(1000 * pace.seconds)}ms")
+        runs = [Run(load.pages, (*load.options, *offered, *lasting, *begun))]
         if load.beside:
             page, *options = load.beside
             # It begins to load when the other one does, give or take a start, and must not end before it.
-            longer = ("-d", f"{int(1000 * (pace.seconds + 2 * pace.lead_s))}ms", *timing[2:])
-            runs.append(Run((page,), (*options, *longer)))
+            longer = ("-d", f"{int(1000 * (pace.seconds + 2 * pace.lead_s))}ms")
+            runs.append(Run((page,), (*options, *longer, *begun)))
         leaders = set(server.leaders)
         before = Spent.now(leaders, seats)
         reports = reports_of(runs, server, seats)
