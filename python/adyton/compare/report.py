@@ -6,6 +6,7 @@ import math
 import textwrap
 import time
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -162,6 +163,7 @@ def finite(table: dict[str, Any]) -> dict[str, Any]:
 class Beside:
     """What the rows under one load are compared with."""
 
+    scenario: Scenario
     load: Load
     ours: Row | None
     """The peer that takes part twice, when both times are valid."""
@@ -169,11 +171,6 @@ class Beside:
     """Its other time, then."""
     static: Row | None
     floor: Row | None
-    judged: Callable[[Shot], float | None]
-    """The figure by which rows are compared with ours."""
-    is_rate: bool
-    """Whether that is the rate, which may be the load's own."""
-    classics: Mapping[str, int]
 
     @classmethod
     def of(cls, rows: Sequence[Row], load: Load, scenario: Scenario) -> Beside:
@@ -183,25 +180,17 @@ class Beside:
         first = next((row for row in valid if again and row.peer is again.peer and not row.again), None)
         ours = first if first and again and first.size == again.size else None
         keyed = {row.peer.key: row for row in reversed(valid)}
-        return cls(
-            load,
-            ours,
-            again if ours else None,
-            keyed.get(scenario.of),
-            keyed.get(FLOOR),
-            MEASURED[scenario.judged],
-            scenario.judged == "requests/s",
-            scenario.classics,
-        )
+        static, floor = keyed.get(scenario.of), keyed.get(FLOOR)
+        return cls(scenario, load, ours, again if ours else None, static, floor)
 
-    @property
+    @cached_property
     def noise(self) -> float | None:
         """How far two runs of the same peer differ in the figure by which rows are compared."""
-        return noise(*self.both(self.judged)) if self.ours else None
+        return noise(*self.both(MEASURED[self.scenario.judged])) if self.ours else None
 
     def both(self, figure: Callable[[Shot], float | None]) -> list[dict[int, float]]:
         """Returns a figure of the peer that takes part twice, by round."""
-        return [by_number(row, self.load, figure) for row in (self.ours, self.again) if row]
+        return [row.by_round(self.load, figure) for row in (self.ours, self.again) if row]
 
     def noises(self, figures: Sequence[str]) -> dict[str, float | None]:
         """Returns how far the two runs of the same peer differ, by figure; none with too few rounds."""
@@ -229,7 +218,7 @@ class Beside:
             is_least=any(shot.is_least for shot in shots),
             rate_interval=interval(list(row.rates(load).values())),
             of_thousand=None if of_static is None else 1000 * of_static,
-            classic=self.classics.get(row.peer.key),
+            classic=self.scenario.classics.get(row.peer.key),
             to_ours=to_ours,
             verdict=says,
             cpu_us=row.middle(load, lambda shot: shot.cpu_us),
@@ -259,17 +248,13 @@ class Beside:
         """Returns the ratio to our row with its interval, and what it says."""
         if self.ours is None or self.ours is row or self.noise is None:
             return None, ""
-        values = ratios(*(by_number(each, self.load, self.judged) for each in (row, self.ours)))
+        judged = self.scenario.judged
+        values = ratios(*(each.by_round(self.load, MEASURED[judged]) for each in (row, self.ours)))
         shots = [*row.shots[self.load.name].values(), *self.ours.shots[self.load.name].values()]
-        if not values or (self.is_rate and any(shot.is_least for shot in shots)):
+        # A rate may be the load's own.
+        if not values or (judged == "requests/s" and any(shot.is_least for shot in shots)):
             return None, ""
         return (median(values), *interval(values)), verdict(values, self.noise)
-
-
-def by_number(row: Row, load: Load, figure: Callable[[Shot], float | None]) -> dict[int, float]:
-    """Returns a figure by round, where it is there."""
-    shots = row.shots[load.name].items()
-    return {number: value for number, shot in shots if (value := figure(shot)) is not None}
 
 
 def middle(shots: Sequence[Shot], figure: Callable[[Shot], float | None]) -> float | None:

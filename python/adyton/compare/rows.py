@@ -181,9 +181,10 @@ class Row:
         """Returns the right answers a second, by round."""
         return self.by_round(load, lambda shot: shot.rate)
 
-    def by_round(self, load: Load, figure: Callable[[Shot], float]) -> dict[int, float]:
-        """Returns a figure by round."""
-        return {number: figure(shot) for number, shot in self.shots.get(load.name, {}).items()}
+    def by_round(self, load: Load, figure: Callable[[Shot], float | None]) -> dict[int, float]:
+        """Returns a figure by round, where it is there."""
+        shots = self.shots.get(load.name, {}).items()
+        return {number: value for number, shot in shots if (value := figure(shot)) is not None}
 
     def lacks(self, load: Load, number: int) -> bool:
         """Tells whether a round has no figures of a load although nothing is wrong with the peer."""
