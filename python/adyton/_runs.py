@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from adyton._command import uninterrupted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 ADYTON = (sys.executable, "-m", "adyton")
 """Our command line, whatever is on the path."""
@@ -73,6 +73,11 @@ def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[Done]:
         if not out:
             raise BenchError(error.strip())
     return [Done(json.loads(out), error) for out, error in said]
+
+
+def reasons(report: dict[str, Any], but: Collection[str] = ()) -> dict[str, str]:
+    """Returns why a report is no figure, by the gates that have failed, but for those that are named."""
+    return {reason["gate"]: reason["why"] for reason in report["invalid"] if reason["gate"] not in but}
 
 
 def free_port() -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adyton import _processes
-from adyton._runs import BenchError, bench_together
+from adyton._runs import BenchError, bench_together, reasons
 from adyton.compare import pages
 from adyton.compare.figures import VALUES_MIN, is_known
 from adyton.compare.rows import FLOOR, FOREIGN, GENERATOR, RUN, START, Row, Shot
@@ -251,10 +251,7 @@ def put(scenario: Scenario, row: Row, number: int, loads: Sequence[Load], bench:
 def flaws(shot: Shot, allowed: frozenset[str], when: str) -> dict[str, str]:
     """Returns why reports are no figures, by the gates that failed; nothing when they are."""
     why = {
-        reason["gate"]: f"{when}: {reason['why']}"
-        for report in shot.reports
-        for reason in report["invalid"]
-        if reason["gate"] not in allowed
+        gate: f"{when}: {text}" for report in shot.reports for gate, text in reasons(report, allowed).items()
     }
     if any(report["counts"]["wrong_body"] for report in [*shot.reports, *filter(None, [shot.beside])]):
         why["answers"] = f"{when}: answers were wrong"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from adyton._runs import reasons
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -57,7 +59,7 @@ class Shot:
     def is_least(self) -> bool:
         """Whether the load was at its own limit, at half of the rate, too: the peer could have done more."""
         reports = [*self.reports, *self.half]
-        return any(reason["gate"] == GENERATOR for report in reports for reason in report["invalid"])
+        return any(GENERATOR in reasons(report) for report in reports)
 
     @property
     def cpu_us(self) -> float:

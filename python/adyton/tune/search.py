@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from adyton._runs import bench
+from adyton._runs import bench, reasons
 from adyton.tune.choice import Choice
 from adyton.tune.model import Cost, candidates, memory, predicted_rate
 from adyton.tune.scaling import Law, fit
@@ -277,20 +277,19 @@ class Search:
             report = bench(url + self.task.page, (*options, *times))
             if not unusable(report, counted):
                 break
-        for reason in report["invalid"]:
-            self.doubts.setdefault(reason["gate"], reason["why"])
+        for gate, why in reasons(report).items():
+            self.doubts.setdefault(gate, why)
         return report
 
 
 def gates(report: dict[str, Any]) -> set[str]:
     """Returns the gates that have failed."""
-    return {reason["gate"] for reason in report["invalid"]}
+    return set(reasons(report))
 
 
 def unusable(report: dict[str, Any], counted: Collection[str] = ()) -> str:
     """Says why a report is no figure; empty if it is one, or says what there is at least."""
-    allowed = {*KNOWN, *AT_LEAST, *counted}
-    return "; ".join(reason["why"] for reason in report["invalid"] if reason["gate"] not in allowed)
+    return "; ".join(reasons(report, {*KNOWN, *AT_LEAST, *counted}).values())
 
 
 def valid(trials: Sequence[Trials]) -> list[Trials]:
