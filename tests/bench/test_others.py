@@ -1,12 +1,14 @@
-"""Rates and times agree with those of wrk and h2load, load generators of other people.
+"""Rates and times agree with those of wrk, h2load and oha, load generators of other people.
 
 The server waits, so that it sets the pace on any machine; how fast they are where nothing waits depends on
-who else wants the CPU. oha is in no registry of Debian's: `benchmarks/generators` has it.
+who else wants the CPU. oha, which Debian does not have, is asked where it is installed.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
 from statistics import median
 from typing import TYPE_CHECKING
@@ -66,6 +68,25 @@ def by_h2load(url: str, file: Path) -> dict[str, float]:
     }
 
 
+def by_oha(url: str, _file: Path) -> dict[str, float]:
+    """Return what oha measures."""
+    command = ("oha", "--no-tui", "--output-format", "json", "-c", CONNECTIONS, "-z", f"{SECONDS}s", url)
+    text = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    report = json.loads(text)
+
+    assert {"200"} == report["statusCodeDistribution"].keys()
+    return {"rate": report["summary"]["requestsPerSec"]} | {
+        f"p{percent}_us": 1e6 * report["latencyPercentiles"][f"p{percent}"] for percent in PERCENTS
+    }
+
+
+OTHERS: dict[str, Callable[[str, Path], dict[str, float]]] = {
+    "wrk": by_wrk,
+    "h2load": by_h2load,
+    **({"oha": by_oha} if shutil.which("oha") else {}),
+}
+
+
 def by_us(url: str, _file: Path) -> dict[str, float]:
     """Return what `adyton bench` measures, its gates aside."""
     report = bench(url, "-c", CONNECTIONS, "-d", f"{SECONDS}s", "--warm-up", "0")
@@ -82,11 +103,7 @@ def test_agrees_with_others(kind: str, tmp_path: Path) -> None:
 
     Where these differ, as they do on a busy machine, it is something between.
     """
-    tools: dict[str, Callable[[str, Path], dict[str, float]]] = {
-        "wrk": by_wrk,
-        "h2load": by_h2load,
-        "ours": by_us,
-    }
+    tools = {**OTHERS, "ours": by_us}
     rounds: list[dict[str, dict[str, float]]] = []
     with liar(kind) as url:
         while len(rounds) < ROUNDS or (differences(rounds) and len(rounds) < ROUNDS_MAX):
@@ -96,11 +113,11 @@ def test_agrees_with_others(kind: str, tmp_path: Path) -> None:
 
 
 def differences(rounds: list[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
-    """Return the medians of the figures in which ours is above both of the others, or below both."""
+    """Return the medians of the figures in which ours is above all of the others, or below all."""
     found = {}
     for figure, bound in BOUNDS.items():
         medians = {name: median(each[name][figure] for each in rounds) for name in rounds[0]}
-        ours, others = medians["ours"], (medians["wrk"], medians["h2load"])
+        ours, others = medians["ours"], [medians[name] for name in OTHERS]
         if ours > bound * max(others) or min(others) > bound * ours:
             found[figure] = medians
     return found
