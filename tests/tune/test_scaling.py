@@ -6,7 +6,7 @@ import math
 import random
 
 import pytest
-from adyton.tune.scaling import Law, fit
+from adyton.tune.scaling import Law, eliminate, fit
 
 LOADS = (1, 2, 4, 8, 16, 32, 64, 128)
 
@@ -47,3 +47,15 @@ def test_too_little() -> None:
     """With three points, or without rates, there is no law."""
     assert fit([(1, 10), (2, 19), (4, 35)]) is None
     assert fit([(load, 0) for load in LOADS]) is None
+
+
+@pytest.mark.parametrize("loads", [(1, 1, 1, 1), (4, 4, 4, 4), (1, 4, 1, 4, 1, 4), (2, 4, 8, 8, 8)])
+def test_same_loads(loads: tuple[int, ...]) -> None:
+    """What was measured at fewer than four loads gives no law, however often."""
+    assert fit([(load, 100 + index) for index, load in enumerate(loads)]) is None
+
+
+@pytest.mark.parametrize("matrix", [[[0, 0]], [[1, 1, 1], [1, 1, 1]], [[4, 6, 1], [6, 9, 2]]])
+def test_no_single_solution(matrix: list[list[float]]) -> None:
+    """Equations that say the same, or nothing, have no single solution."""
+    assert eliminate(matrix) is None

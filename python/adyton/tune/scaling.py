@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 POINTS_MIN = 4
-"""With fewer, three coefficients fit anything."""
+"""With fewer loads, three coefficients fit anything."""
+SINGULAR = 1e-12
+"""Equations of which so little is left when the others are taken away say nothing of their own."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ class Law:
 def fit(points: Sequence[tuple[float, float]]) -> Law | None:
     """Fits the law to pairs of load and rate: the least relative errors, no coefficient below zero.
 
-    ``load / rate`` is linear in the three coefficients. None with too few points, or rates of zero.
+    ``load / rate`` is linear in the three coefficients. None with too few loads, or rates of zero.
     """
     usable = [(load, rate) for load, rate in points if rate > 0]
-    if len(usable) < POINTS_MIN:
+    if len({load for load, _ in usable}) < POINTS_MIN:
         return None
     rows = [((1.0, load - 1, load * (load - 1)), load / rate) for load, rate in usable]
     # Which coefficients are zero is tried: there are four ways.
@@ -78,12 +80,14 @@ def solve(
 
 
 def eliminate(matrix: list[list[float]]) -> list[float] | None:
-    """Solves linear equations by elimination with pivots; None when they have no single solution."""
+    """Solves normal equations by elimination; None when they have no single solution.
+
+    They are symmetric and never negative, so that they need no pivots.
+    """
     size = len(matrix)
+    before = [matrix[row][row] for row in range(size)]
     for column in range(size):
-        pivot = max(range(column, size), key=lambda row: abs(matrix[row][column]))
-        matrix[column], matrix[pivot] = matrix[pivot], matrix[column]
-        if abs(matrix[column][column]) < 1e-12 * max(map(abs, matrix[column])):
+        if matrix[column][column] <= SINGULAR * before[column]:
             return None
         for row in range(size):
             if row != column:
