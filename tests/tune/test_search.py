@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import re
@@ -16,6 +17,7 @@ from adyton._command import uninterrupted
 from adyton._processes import Stat, of_sessions, stat_of
 from adyton.tune import main, search
 from adyton.tune.choice import Choice
+from adyton.tune.command import size
 from adyton.tune.model import THREADS, Cost, Limits
 from adyton.tune.report import as_json, markdown, table
 from adyton.tune.search import InvalidError, Search, Task, Trials, better_half, same, whole_ms
@@ -447,6 +449,39 @@ def said_of(process: Stat) -> list[str]:
     with contextlib.suppress(OSError):
         return Path(f"/proc/{process.pid}/cmdline").read_text().split("\0")
     return []
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"), [("1.5G", 3 << 29), ("512M", 512 << 20), ("0.5k", 512), ("7", 7)]
+)
+def test_size(text: str, size_bytes: int) -> None:
+    """Sizes are written as in the settings of the server."""
+    assert size_bytes == size(text)
+
+
+@pytest.mark.parametrize("text", ["0", "0.1", "1.G", "-1", "1.5T", ""])
+def test_no_size(text: str) -> None:
+    """What is no size is said to be none."""
+    with pytest.raises(argparse.ArgumentTypeError, match="is no size"):
+        size(text)
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("--processes=4", "--processes is what is searched for"),
+        ("--threads", "--threads-max"),
+        ("--max-processes", "is what is searched for"),
+        ("--bind=127.0.0.1:80", "--bind is set by adyton tune itself"),
+        ("-p", "-p is set by"),
+    ],
+)
+def test_settings_of_its_own(setting: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A setting that the search overrides is refused before anything is served."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["x:y", "--", "--env", "A=1", setting, "4"])
+
+    assert why in capsys.readouterr().err
 
 
 def test_wrong_words() -> None:

@@ -27,6 +27,10 @@ BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 TOTAL_S_MIN = 10.0
 MEMORY_PART = 0.8
 """Of the memory that is granted, so much may be the server's when nothing is said."""
+SEARCHED = ("--processes", "--min-processes", "--max-processes", "--threads")
+"""Settings whose values are searched for, or change with the load."""
+OWN = ("--bind", "-b", "--host", "--port", "-p", "--control")
+"""Settings by which the search reaches its servers."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -37,11 +41,14 @@ def main(words: Sequence[str]) -> int:
     """
     words = list(words)
     end = words.index("--") if "--" in words else len(words)
-    options = parser().parse_args(words[:end])
+    grammar = parser()
+    options, settings = grammar.parse_args(words[:end]), words[end + 1 :]
+    if why := refused(settings):
+        grammar.error(why)
     tell = progress()
     interrupt_when_ended()
     try:
-        found = Search(task_of(options, words[end + 1 :]), tell).run()
+        found = Search(task_of(options, settings), tell).run()
     except InvalidError as error:
         tell("")
         sys.stderr.write(f"adyton tune: INVALID: {error}\n")
@@ -124,6 +131,17 @@ def task_of(options: argparse.Namespace, settings: Sequence[str]) -> Task:
     return Task(options.target, page, tuple(settings), options.check, limits, options.goal, options.time)
 
 
+def refused(settings: Sequence[str]) -> str:
+    """Says which of the settings for ``adyton serve`` cannot be given here, and why; empty if all can."""
+    for word in settings:
+        name = word.partition("=")[0]
+        if name in SEARCHED:
+            return f"{name} is what is searched for: --processes-max and --threads-max limit it"
+        if name in OWN:
+            return f"{name} is set by adyton tune itself"
+    return ""
+
+
 def total(text: str) -> float:
     """Reads the time of the whole search."""
     value = seconds(text)
@@ -133,11 +151,12 @@ def total(text: str) -> float:
 
 
 def size(text: str) -> int:
-    """Reads a size in bytes: ``512M``, ``2G``."""
-    found = re.fullmatch(r"(\d+)([kmg]?)", text.lower())
-    if found is None or int(found[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text} is no size such as 512M or 2G")
-    return int(found[1]) * BYTES[found[2]]
+    """Reads a size in bytes: ``512M``, ``1.5G``."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([kmg]?)", text.lower())
+    value = int(float(found[1]) * BYTES[found[2]]) if found else 0
+    if value == 0:
+        raise argparse.ArgumentTypeError(f"{text} is no size such as 512M or 1.5G")
+    return value
 
 
 def count(text: str) -> int:
