@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from adyton.tune.choice import Choice
-from adyton.tune.model import Cost, Limits, candidates, memory, predicted_rate, process_rate
+from adyton.tune.model import Cost, Limits, candidates, memory, predicted_rate, process_rate, wider
 
 MIB = 2**20
 COMPUTES = Cost(service_s=0.010, cpu_s=0.010, serial_s=0.010, shared_bytes=20 * MIB, unique_bytes=30 * MIB)
@@ -53,6 +53,36 @@ def test_limits() -> None:
     assert {1, 2} >= {choice.processes for choice in candidates(COMPUTES, small, 8)}
     assert all(memory(COMPUTES, choice) <= 90 * MIB for choice in candidates(COMPUTES, small, 8))
     assert [Choice(2, 1)] == candidates(WAITS, single, 8)
+
+
+def test_limits_allow_more() -> None:
+    """What is said to be the most is tried, also where it is more than is tried when nothing is said."""
+    limits = Limits(cpus=2, memory_bytes=2**40, processes_max=24, threads_max=96)
+
+    assert Choice(24, 96) in candidates(Cost(1.0, 1e-4, 1e-4, 0, MIB), limits, 8)
+
+
+@pytest.mark.parametrize(
+    ("choice", "more"),
+    [
+        (Choice(2, 8), []),
+        (Choice(4, 8), ["more processes (--memory)"]),
+        (Choice(2, 64), ["more threads (--threads-max)"]),
+    ],
+)
+def test_wider(choice: Choice, more: list[str]) -> None:
+    """A choice that has as much as there may be of something is known, with the option that allows more."""
+    limits = Limits(cpus=4, memory_bytes=160 * MIB, processes_max=8, threads_max=64)
+
+    assert more == wider(COMPUTES, limits, choice)
+
+
+def test_wider_than_said() -> None:
+    """Where somebody has said how many there may be, that allows more, but for a single thread."""
+    limits = Limits(cpus=4, memory_bytes=2**40, processes_max=2, threads_max=1)
+
+    assert ["more processes (--processes-max)"] == wider(COMPUTES, limits, Choice(2, 1))
+    assert [] == wider(COMPUTES, limits, Choice(1, 1))
 
 
 def test_written() -> None:

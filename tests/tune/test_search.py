@@ -18,7 +18,7 @@ from adyton._processes import Stat, of_sessions, stat_of
 from adyton.tune import main, search
 from adyton.tune.choice import Choice
 from adyton.tune.command import size
-from adyton.tune.model import THREADS, Cost, Limits
+from adyton.tune.model import Cost, Limits, doubled
 from adyton.tune.report import as_json, markdown, table
 from adyton.tune.search import InvalidError, Search, Task, Trials, better_half, same, whole_ms
 from adyton.tune.served import Waits
@@ -104,7 +104,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     rates = {
         Choice(processes, threads): min(processes, 4) * 100.0
         for processes in (1, 2, 4, 5, 8)
-        for threads in THREADS
+        for threads in doubled(64)
     }
     made = Machine(rates)
 
@@ -366,6 +366,16 @@ def test_confirmation_is_invalid(machine: Machine, monkeypatch: pytest.MonkeyPat
     assert "INVALID, because steal was seen." in table(spoilt)
     assert counted.holds
     assert "% in time." in table(counted)
+
+
+def test_edge_is_told(machine: Machine) -> None:
+    """Where the winner has as many processes as there may be, a doubt says which option allows more."""
+    machine.rates[Choice(8, 1)] = 700.0
+    found = Search(task(), lambda _: None).run()
+
+    assert [
+        "8 processes x 1 thread has as much as there may be: more processes (--processes-max) may serve more"
+    ] == found.doubts
 
 
 def test_whole_run() -> None:

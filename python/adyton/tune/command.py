@@ -13,7 +13,7 @@ from adyton._command import interrupt_when_ended, progress, seconds
 from adyton._core import granted
 from adyton._runs import BenchError
 from adyton.tune import report
-from adyton.tune.model import THREADS, Limits
+from adyton.tune.model import THREADS_MAX, Limits, most_processes
 from adyton.tune.search import InvalidError, Search, Task
 from adyton.tune.served import ServeError
 
@@ -94,13 +94,18 @@ def parser() -> argparse.ArgumentParser:
         metavar="SIZE",
         help="what all processes may need, such as 2G (default: 80 %% of all)",
     )
-    grammar.add_argument("--processes-max", type=count, metavar="N", help="try no more processes than that")
+    grammar.add_argument(
+        "--processes-max",
+        type=count,
+        metavar="N",
+        help="try no more processes than that (default: twice the CPUs)",
+    )
     grammar.add_argument(
         "--threads-max",
         type=count,
         metavar="N",
-        default=THREADS[-1],
-        help=f"try no more threads; 1 if the application is not thread-safe (default: {THREADS[-1]})",
+        default=THREADS_MAX,
+        help=f"try no more threads; 1 if the application is not thread-safe (default: {THREADS_MAX})",
     )
     grammar.add_argument(
         "--time", type=total, default="3m", metavar="TIME", help="how long the search may take (default: 3m)"
@@ -124,7 +129,7 @@ def task_of(options: argparse.Namespace, settings: Sequence[str]) -> Task:
     limits = Limits(
         cpus=cpus,
         memory_bytes=options.memory or int(MEMORY_PART * memory_bytes),
-        processes_max=options.processes_max or sys.maxsize,
+        processes_max=options.processes_max or most_processes(cpus),
         threads_max=options.threads_max,
     )
     page = options.page if options.page.startswith("/") else f"/{options.page}"

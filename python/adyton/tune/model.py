@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from adyton.tune.choice import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
-THREADS = (1, 2, 4, 8, 16, 32, 64)
-"""Threads that are tried: what lies between serves as much, as a rule."""
+THREADS_MAX = 64
+"""The most threads that are tried when nothing is said."""
 
 PROMISING = 0.7
 """A choice that is predicted to serve less than this part of the best is not tried."""
@@ -83,11 +83,10 @@ def candidates(cost: Cost, limits: Limits, count: int) -> list[Choice]:
 
     One process is tried even if it does not fit, so that it can be told what it needs.
     """
-    processes = sorted({*doubled(round(limits.cpus)), round(limits.cpus), round(limits.cpus) + 1})
     fitting = [
         number
-        for number in processes
-        if 1 <= number <= limits.processes_max and memory(cost, Choice(number, 1)) <= limits.memory_bytes
+        for number in processes_allowed(limits)
+        if memory(cost, Choice(number, 1)) <= limits.memory_bytes
     ] or [1]
     tried = [Choice(number, threads) for number in fitting for threads in worth(cost, limits)]
     rates = {choice: predicted_rate(cost, choice, limits.cpus) for choice in tried}
@@ -98,17 +97,46 @@ def candidates(cost: Cost, limits: Limits, count: int) -> list[Choice]:
     return promising[:count]
 
 
-def doubled(cpus: int) -> Iterable[int]:
-    """Yields 1, 2, 4 and so on, up to twice the CPUs."""
+def doubled(most: int) -> Iterator[int]:
+    """Yields 1, 2, 4 and so on, and the most: what lies between serves as much, as a rule."""
     number = 1
-    while number <= 2 * max(1, cpus):
+    while number < most:
         yield number
         number *= 2
+    yield most
+
+
+def most_processes(cpus: float) -> int:
+    """Returns the most processes that are tried when nothing is said: twice the CPUs."""
+    return 2 * max(1, round(cpus))
+
+
+def processes_allowed(limits: Limits) -> list[int]:
+    """Returns the counts of processes that may be tried, also one for each CPU, and one more."""
+    cpus = round(limits.cpus)
+    numbers = {*doubled(limits.processes_max), cpus, cpus + 1}
+    return sorted(number for number in numbers if 1 <= number <= limits.processes_max)
+
+
+def wider(cost: Cost, limits: Limits, choice: Choice) -> list[str]:
+    """Returns of what a choice has as much as there may be, and the option that allows more.
+
+    One thread as the limit is no such thing: the application is not thread-safe.
+    """
+    larger = [number for number in processes_allowed(limits) if number > choice.processes]
+    found = []
+    if not larger:
+        found.append("more processes (--processes-max)")
+    elif memory(cost, Choice(larger[0], 1)) > limits.memory_bytes:
+        found.append("more processes (--memory)")
+    if choice.threads >= limits.threads_max > 1:
+        found.append("more threads (--threads-max)")
+    return found
 
 
 def worth(cost: Cost, limits: Limits) -> list[int]:
     """Returns the counts of threads that may serve more than fewer would, and one more."""
-    allowed = [threads for threads in THREADS if threads <= limits.threads_max] or [1]
+    allowed = list(doubled(limits.threads_max))
     most = process_rate(cost, allowed[-1])
     enough = next(
         (index for index, threads in enumerate(allowed) if process_rate(cost, threads) >= ENOUGH * most),

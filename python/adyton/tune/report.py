@@ -152,11 +152,7 @@ def doubts(found: Found) -> list[str]:
     """Says what speaks against the figures."""
     if not found.doubts:
         return []
-    return [
-        "",
-        "Doubts, from the gates of adyton bench in some of the runs:",
-        *[f"  {why}" for why in found.doubts],
-    ]
+    return ["", "Doubts:", *[f"  {why}" for why in found.doubts]]
 
 
 def plot(points: Sequence[tuple[int, float]], fitted: Law | None) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton._runs import bench, reasons
 from adyton.tune.choice import Choice
-from adyton.tune.model import Cost, candidates, memory, predicted_rate
+from adyton.tune.model import Cost, candidates, memory, predicted_rate, wider
 from adyton.tune.scaling import Law, fit
 from adyton.tune.served import served
 
@@ -167,6 +167,10 @@ class Search:
         winner = min(equal, key=lambda trial: trial.choice)
         needed_bytes = winner.memory_bytes or memory(cost, winner.choice)
         points, confirmed = self.confirm(winner, goal_s, clients)
+        if more := wider(cost, limits, winner.choice):
+            self.doubts["limits"] = (
+                f"{winner.choice} has as much as there may be: {' or '.join(more)} may serve more"
+            )
         return Found(
             self.task,
             cost,
