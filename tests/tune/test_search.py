@@ -19,8 +19,8 @@ from adyton.tune import main, search
 from adyton.tune.choice import Choice
 from adyton.tune.command import size
 from adyton.tune.model import Cost, Limits, doubled
-from adyton.tune.report import as_json, markdown, table
-from adyton.tune.search import InvalidError, Search, Task, Trials, better_half, same, whole_ms
+from adyton.tune.report import as_json, markdown, reason, table
+from adyton.tune.search import Found, InvalidError, Search, Task, Trials, better_half, same, whole_ms
 from adyton.tune.served import Waits
 
 from bench.schema import faults
@@ -366,6 +366,21 @@ def test_confirmation_is_invalid(machine: Machine, monkeypatch: pytest.MonkeyPat
     assert "INVALID, because steal was seen." in table(spoilt)
     assert counted.holds
     assert "% in time." in table(counted)
+
+
+@pytest.mark.parametrize("slump", [9_900.0, 9_000.0, 1.0])
+def test_reason_is_of_the_table(slump: float) -> None:
+    """The sentence has the figures that the table and the decision have, whatever one round was."""
+    first, second = trial(4, 64, 12_000, 12_500, 12_200, slump), trial(3, 64, 9_300, 9_385, 9_400, 9_250)
+    for each in (first, second):
+        each.p99s_s.append(0.05)
+    equal = same([first, second], noise=0.18)
+    cost = Cost(0.02, 0.001, 0.001, 10 << 20, 8 << 20)
+    found = Found(task(), cost, 0.2, 100, [first, second], first, equal, 0.18, [], None, {}, [], fits=True)
+
+    assert [first] == equal
+    assert "answers 30 % more in time than 3 processes x 64 threads" in reason(found)
+    assert (12_100, 9_342.5) == (first.goodput, second.goodput)
 
 
 def test_edge_is_told(machine: Machine) -> None:

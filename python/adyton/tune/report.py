@@ -6,7 +6,7 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from adyton.tune.search import CONFIRMED_AT, COUNTED, gates
+from adyton.tune.search import CONFIRMED_AT, COUNTED, TELLABLE, furthest, gates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,11 +46,6 @@ def cells(found: Found, trial: Trials) -> list[str]:
     ]
 
 
-def ranked(found: Found) -> list[Trials]:
-    """Returns the choices, those that came furthest first, and those without a figure last."""
-    return sorted(found.trials, key=lambda trial: (bool(trial.invalid), -len(trial.goodputs), -trial.goodput))
-
-
 def costs(found: Found) -> list[str]:
     """Says what one request and one process take."""
     cost, limits = found.cost, found.task.limits
@@ -79,24 +74,32 @@ def reason(found: Found) -> str:
     winner, cost = found.winner, found.cost
     bound = "waits" if cost.waiting_s > cost.cpu_s else "computes"
     if len(found.equal) > 1:
-        noise = f"{100 * max(found.noise, 0.05):.0f} %"
+        noise = f"{100 * max(found.noise, TELLABLE):.0f} %"
         count = len(found.equal) - 1
         other = "another choice" if count == 1 else f"{count} other choices"
         return (
             f"{winner.choice}: the application mostly {bound}, and {other} within {noise} cannot be told "
             "apart from it, so it is the smallest of them."
         )
+    return f"{winner.choice}: the application mostly {bound}, and {lead(found)}."
+
+
+def lead(found: Found) -> str:
+    """Says how far the winner is before the next, in the rounds that both were in."""
     limit = found.task.limits.memory_bytes
-    others = [trial for trial in found.trials if trial is not winner and not trial.invalid]
-    fitting = [trial for trial in others if trial.memory_bytes <= limit]
-    second = max(fitting, key=lambda trial: trial.goodput, default=None)
-    if second is None or not second.goodput:
-        return f"{winner.choice}: the application mostly {bound}, and the limits leave no other choice."
-    common = max(set(winner.goodputs) & set(second.goodputs))
-    more = 100 * (winner.goodputs[common] / max(second.goodputs[common], 1e-9) - 1)
+    others = [trial for trial in found.trials if trial is not found.winner]
+    able = [trial for trial in others if not trial.invalid and trial.memory_bytes <= limit]
+    if not others:
+        return "no other choice that is allowed promises nearly as much"
+    if not able:
+        return "none of the others could be measured and fits"
+    second = furthest(able)[0]
+    its, seconds = found.winner.beside(second)
+    if not seconds:
+        return f"of {second.choice}, the next, nothing came in time"
     return (
-        f"{winner.choice}: the application mostly {bound}, and this choice answers {more:.0f} % more in time "
-        f"than {second.choice}, where trials of the same differ by {100 * found.noise:.0f} %."
+        f"this choice answers {100 * (its / seconds - 1):.0f} % more in time than {second.choice}, "
+        f"where trials of the same differ by {100 * found.noise:.0f} %"
     )
 
 
@@ -135,7 +138,7 @@ def law(fitted: Law | None) -> str:
 
 def table(found: Found) -> str:
     """Returns the report for a terminal."""
-    rows = [["", *TITLES], *[cells(found, trial) for trial in ranked(found)]]
+    rows = [["", *TITLES], *[cells(found, trial) for trial in furthest(found.trials)]]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     out = [*costs(found), ""]
     for first, *others, mark in rows:
@@ -188,7 +191,7 @@ def markdown(found: Found) -> str:
     """Returns the report as Markdown."""
     out = ["# Processes and threads", "", *costs(found), ""]
     out += ["| choice | " + " | ".join(TITLES) + " |", "| --- |" + " ---: |" * (len(TITLES) - 1) + " --- |"]
-    out += ["| " + " | ".join(cells(found, trial)) + " |" for trial in ranked(found)]
+    out += ["| " + " | ".join(cells(found, trial)) + " |" for trial in furthest(found.trials)]
     out += ["", reason(found), "", *shortage(found), "", confirmation(found), "", law(found.law), ""]
     out += ["```text", *plot(found.points, found.law), "```", "", "| server | settings |", "| --- | --- |"]
     written = found.winner.choice.written(found.task.target)
@@ -214,7 +217,7 @@ def as_json(found: Found) -> dict[str, Any]:
         "reason": reason(found),
         "equal": [asdict(trial.choice) for trial in found.equal],
         "noise": found.noise,
-        "trials": [asdict(trial) | {"goodput": trial.goodput} for trial in ranked(found)],
+        "trials": [asdict(trial) | {"goodput": trial.goodput} for trial in furthest(found.trials)],
         "points": found.points,
         "law": None if found.law is None else asdict(found.law),
         "holds": found.holds,

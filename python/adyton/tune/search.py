@@ -98,6 +98,13 @@ class Trials:
         """That of the last round."""
         return self.goodputs[max(self.goodputs)]
 
+    def beside(self, other: Trials) -> tuple[float, float]:
+        """Returns the medians of both in the rounds that both were in; zeros where there is none."""
+        common = self.goodputs.keys() & other.goodputs.keys()
+        if not common:
+            return 0.0, 0.0
+        return median(self.goodputs[each] for each in common), median(other.goodputs[each] for each in common)
+
 
 @dataclass
 class Found:
@@ -361,15 +368,16 @@ def spread(trial: Trials, first: int) -> float:
 def same(trials: Iterable[Trials], noise: float) -> list[Trials]:
     """Returns the trials that cannot be told from the best, compared in the rounds that both were in."""
     trials = list(trials)
-    best = max(trials, key=lambda trial: (len(trial.goodputs), trial.goodput))
+    best = furthest(trials)[0]
     bound = 1 - max(noise, TELLABLE)
 
     def is_as_good(trial: Trials) -> bool:
-        common = [
-            trial.goodputs[number] / best.goodputs[number]
-            for number in trial.goodputs
-            if best.goodputs[number]
-        ]
-        return trial.at_least or not common or median(common) >= bound
+        its, best_ones = trial.beside(best)
+        return trial.at_least or its >= bound * best_ones
 
     return [trial for trial in trials if is_as_good(trial)]
+
+
+def furthest(trials: Iterable[Trials]) -> list[Trials]:
+    """Returns the choices that came furthest first, the better of those, and those without a figure last."""
+    return sorted(trials, key=lambda trial: (bool(trial.invalid), -len(trial.goodputs), -trial.goodput))
