@@ -73,10 +73,13 @@ class Machine:
         self.late: dict[Choice, float] = {}
         """The part of the answers that comes too late."""
         self.served: list[Choice] = []
+        self.loads: list[tuple[int, int]] = []
+        """Under which server, counted from 1, so many at once."""
 
     def bench(self, _url: str, options: tuple[str, ...]) -> dict[str, Any]:
         """Return a report as `adyton bench` writes it."""
         load = int(options[1])
+        self.loads.append((len(self.served), load))
         rate = min(self.rates[self.served[-1]], 100.0 * load)
         offered = next((float(word[7:]) for word in options if word.startswith("--rate=")), rate)
         times = {"mean_us": 10_000.0, "p99_us": 20_000.0}
@@ -96,6 +99,10 @@ class Machine:
             "counts": {"sent": min(rate, offered), "right": min(rate, offered), "in_flight": 0},
             "never_sent": 0,
         }
+
+    def alone(self) -> list[int]:
+        """Return the loads of the first server."""
+        return [load for number, load in self.loads if number == 1]
 
 
 @pytest.fixture
@@ -366,6 +373,19 @@ def test_confirmation_is_invalid(machine: Machine, monkeypatch: pytest.MonkeyPat
     assert "INVALID, because steal was seen." in table(spoilt)
     assert counted.holds
     assert "% in time." in table(counted)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_never_more_threads(machine: Machine, threads: int) -> None:
+    """Nothing is served with more threads than there may be, from the first request on."""
+    limits = Limits(cpus=4, memory_bytes=2**40, processes_max=8, threads_max=threads)
+    machine.rates = {Choice(count, each): 100.0 for count in (1, 2, 4, 5, 8) for each in (1, 2, 3, 4)}
+    found = Search(task(limits=limits), lambda _: None).run()
+
+    assert threads >= max(choice.threads for choice in machine.served)
+    assert Choice(1, threads) == machine.served[0]
+    assert ([1, threads] if threads > 1 else [1]) == machine.alone()
+    assert (threads > 1) == ("one at a time" in table(found))
 
 
 @pytest.mark.parametrize("slump", [9_900.0, 9_000.0, 1.0])

@@ -49,10 +49,11 @@ def cells(found: Found, trial: Trials) -> list[str]:
 def costs(found: Found) -> list[str]:
     """Says what one request and one process take."""
     cost, limits = found.cost, found.task.limits
+    serial = f" ({1000 * cost.serial_s:.2f} ms of it one at a time in a process)"
     return [
         (
             f"One request alone: {1000 * cost.service_s:.2f} ms, of that {1000 * cost.cpu_s:.2f} ms of "
-            f"CPU time ({1000 * cost.serial_s:.2f} ms of it one at a time in a process) and "
+            f"CPU time{serial if limits.threads_max > 1 else ''} and "
             f"{1000 * cost.waiting_s:.2f} ms of waiting, "
             f"{1000 * cost.interpreter_wait_s:.2f} ms of it for the interpreter."
         ),

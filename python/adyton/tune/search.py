@@ -195,16 +195,17 @@ class Search:
         )
 
     def ask_alone(self) -> Cost:
-        """Learns what one request costs, alone and among a few."""
-        part_s = ALONE_PART / 2 * self.task.total_s
+        """Learns what one request costs, alone and among a few, where there may be several threads."""
+        part_s, at_once = ALONE_PART / 2 * self.task.total_s, min(CROWD, self.task.limits.threads_max)
         began_s = time.monotonic()
-        with served(self.task.target, Choice(1, CROWD), self.task.settings) as server:
+        with served(self.task.target, Choice(1, at_once), self.task.settings) as server:
             self.tell("one request at a time")
             before = server.interpreter_waits()
-            alone = self.load(server.url, part_s, "-c", "1")
+            alone = crowd = self.load(server.url, part_s, "-c", "1")
             waited_s = server.interpreter_waits().for_each_since(before)
-            self.tell(f"{CROWD} requests at once in one process")
-            crowd = self.load(server.url, part_s, "-c", str(CROWD))
+            if at_once > 1:
+                self.tell(f"{at_once} requests at once in one process")
+                crowd = self.load(server.url, part_s, "-c", str(at_once))
             shared_bytes, unique_bytes = server.memory()
         if why := unusable(alone) or unusable(crowd):
             raise InvalidError(f"what one request costs could not be measured: {why}")
