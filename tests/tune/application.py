@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -21,6 +22,17 @@ def compute() -> None:
 
 
 FORGOTTEN = threading.Thread(target=compute, name="forgotten", daemon=True)
+
+
+SERVED = itertools.count(1)
+LAST = 60
+
+
+def dies(environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:
+    """Answer, and end the process after some requests."""
+    if next(SERVED) > LAST:
+        os._exit(3)
+    return waits(environ, start_response)
 
 
 def waits(_environ: WSGIEnvironment, start_response: StartResponse) -> list[bytes]:

@@ -21,7 +21,7 @@ from adyton.tune.command import size
 from adyton.tune.model import Cost, Limits, doubled
 from adyton.tune.report import as_json, markdown, reason, table
 from adyton.tune.search import Found, InvalidError, Search, Task, Trials, better_half, same, whole_ms
-from adyton.tune.served import Waits
+from adyton.tune.served import Served, ServeError, Waits
 
 from bench.schema import faults
 from support.server import until
@@ -75,6 +75,8 @@ class Machine:
         self.served: list[Choice] = []
         self.loads: list[tuple[int, int]] = []
         """Under which server, counted from 1, so many at once."""
+        self.deadly: set[Choice] = set()
+        """Choices whose workers die under a load."""
 
     def bench(self, _url: str, options: tuple[str, ...]) -> dict[str, Any]:
         """Return a report as `adyton bench` writes it."""
@@ -104,9 +106,14 @@ class Machine:
         """Return the loads of the first server."""
         return [load for number, load in self.loads if number == 1]
 
+    def status(self) -> dict[str, Any]:
+        """Return what `adyton status` says of it now."""
+        dead = self.served[-1] in self.deadly
+        return {"deaths": {"left": 2 * dead, "told": 1, "not_started": 1}, "workers": [{"pid": 1}]}
+
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
     """A machine on which four processes of one thread serve most, and more threads nothing more."""
     rates = {
         Choice(processes, threads): min(processes, 4) * 100.0
@@ -115,10 +122,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     }
     made = Machine(rates)
 
-    class Served:
-        url = "http://nowhere"
-
+    class Fake(Served):
         def __init__(self, _target: str, choice: Choice, _settings: tuple[str, ...]) -> None:
+            super().__init__("http://nowhere", tmp_path, tmp_path / "log")
             made.served.append(choice)
 
         def __enter__(self) -> Self:
@@ -127,14 +133,18 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
         def __exit__(self, *_: object) -> None:
             pass
 
+        def status(self) -> dict[str, Any]:
+            return made.status()
+
         def interpreter_waits(self) -> Waits:
             return Waits(0, 0.0)
 
         def memory(self) -> tuple[int, int]:
             return 10 << 20, 20 << 20
 
-    monkeypatch.setattr(search, "served", Served)
+    monkeypatch.setattr(search, "served", Fake)
     monkeypatch.setattr(search, "bench", made.bench)
+    (tmp_path / "log").write_text("adyton: listening\nerror: worker 1 ended by itself with status 3\n")
     return made
 
 
@@ -386,6 +396,38 @@ def test_never_more_threads(machine: Machine, threads: int) -> None:
     assert Choice(1, threads) == machine.served[0]
     assert ([1, threads] if threads > 1 else [1]) == machine.alone()
     assert (threads > 1) == ("one at a time" in table(found))
+
+
+def test_choice_whose_workers_die(machine: Machine) -> None:
+    """A choice whose workers die is out with the reason, the search goes on, and the last words are told."""
+    machine.rates[Choice(8, 1)], machine.deadly = 700.0, {Choice(8, 1)}
+    found = Search(task(), lambda _: None).run()
+    [out] = [trial for trial in found.trials if trial.invalid]
+
+    assert Choice(8, 1) == out.choice
+    assert Choice(4, 1) == found.winner.choice
+    assert "2 workers died under the load: error: worker 1 ended by itself with status 3\n" in table(found)
+
+
+def test_server_that_has_ended(tmp_path: Path) -> None:
+    """Of a server that is gone that is said, with its last words but for what it always says."""
+    log = tmp_path / "log"
+    log.write_text("ADY305 info: worker 1 serves\nout of luck\n")
+    gone = Served("http://nowhere", tmp_path / "control.sock", log)
+
+    for ask in (gone.alive, gone.interpreter_waits, gone.memory):
+        with pytest.raises(ServeError, match=r"^the server has ended\nout of luck$"):
+            ask()
+
+
+def test_application_that_dies() -> None:
+    """An application that ends its process gives a sentence, its last words, and the status of a failure."""
+    done = run(f"{APPLICATION}:dies", "--time", "20s")
+
+    assert (1, "") == (done.returncode, done.stdout)
+    assert re.match(r"adyton tune: (1 worker|\d+ workers) died under the load\n", done.stderr)
+    assert "ended by itself with status 3" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("slump", [9_900.0, 9_000.0, 1.0])

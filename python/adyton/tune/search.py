@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from adyton._runs import bench, reasons
+from adyton._runs import BenchError, bench, reasons
 from adyton.tune.choice import Choice
 from adyton.tune.model import Cost, candidates, memory, predicted_rate, wider
 from adyton.tune.scaling import Law, fit
-from adyton.tune.served import served
+from adyton.tune.served import ServeError, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from adyton.tune.model import Limits
+    from adyton.tune.served import Served
 
 CANDIDATES = 8
 """Choices that are tried at first; half of them go on, and again, until there are two."""
@@ -201,11 +202,11 @@ class Search:
         with served(self.task.target, Choice(1, at_once), self.task.settings) as server:
             self.tell("one request at a time")
             before = server.interpreter_waits()
-            alone = crowd = self.load(server.url, part_s, "-c", "1")
+            alone = crowd = self.load(server, part_s, "-c", "1")
             waited_s = server.interpreter_waits().for_each_since(before)
             if at_once > 1:
                 self.tell(f"{at_once} requests at once in one process")
-                crowd = self.load(server.url, part_s, "-c", str(at_once))
+                crowd = self.load(server, part_s, "-c", str(at_once))
             shared_bytes, unique_bytes = server.memory()
         if why := unusable(alone) or unusable(crowd):
             raise InvalidError(f"what one request costs could not be measured: {why}")
@@ -245,20 +246,16 @@ class Search:
     def try_all(
         self, trials: Sequence[Trials], number: int, unit_s: float, goal_s: float, clients: int
     ) -> None:
-        """Tries each once, in an order of its own."""
+        """Tries each once, in an order of its own; a choice that does not serve to the end is out."""
         for trial in self.order.sample(trials, len(trials)):
             self.tell(f"round {number + 1}: {trial.choice}")
-            with served(self.task.target, trial.choice, self.task.settings) as server:
-                report = self.load(server.url, unit_s, "-c", str(clients), deadline(goal_s))
-            counts = report["counts"]
-            trial.errors += counts["sent"] - counts["right"] - counts["in_flight"]
-            trial.invalid = unusable(report)
-            if trial.invalid:
-                continue
-            trial.at_least |= not AT_LEAST.isdisjoint(gates(report))
-            trial.goodputs[number] = report["in_time"] / report["seconds"]
-            trial.p99s_s.append(report["service"]["p99_us"] / MILLION)
-            trial.memory_bytes = max(trial.memory_bytes, (report["server"] or {}).get("pss_bytes", 0))
+            try:
+                with served(self.task.target, trial.choice, self.task.settings) as server:
+                    report = self.load(server, unit_s, "-c", str(clients), deadline(goal_s))
+            except ServeError as error:
+                trial.invalid = ": ".join([error.why, *error.said[-1:]])
+            else:
+                note(trial, number, report)
 
     def confirm(
         self, winner: Trials, goal_s: float, clients: int
@@ -270,7 +267,7 @@ class Search:
             points = []
             for load in loads:
                 self.tell(f"{winner.choice}: {load} requests under way")
-                report = self.load(server.url, part_s, "-c", str(load))
+                report = self.load(server, part_s, "-c", str(load))
                 # The law is the server's: where the load is at its limit, it is not seen.
                 if not unusable(report) and AT_LEAST.isdisjoint(gates(report)):
                     points.append((load, report["rate"]))
@@ -278,20 +275,43 @@ class Search:
             self.tell(f"{winner.choice}: {rate} requests/s, whether it answers or not")
             offered = ("-c", str(2 * clients), f"--rate={rate}", "--arrivals=poisson", deadline(goal_s))
             part_s = CONFIRMED_PART * self.task.total_s
-            confirmed = self.load(server.url, part_s, *offered, counted=COUNTED)
+            confirmed = self.load(server, part_s, *offered, counted=COUNTED)
         return points, confirmed
 
-    def load(self, url: str, seconds: float, *options: str, counted: Collection[str] = ()) -> dict[str, Any]:
-        """Runs a load, a fifth of it to warm up, once more if it is invalid; notes what speaks against it."""
+    def load(
+        self, server: Served, seconds: float, *options: str, counted: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """Runs a load, a fifth of it to warm up, once more if it is invalid; notes what speaks against it.
+
+        Raises :class:`ServeError` when the server or a worker of it has died.
+        """
         measured_ms, warm_up_ms = max(200, int(800 * seconds)), max(100, int(200 * seconds))
         times = ("-d", f"{measured_ms}ms", "--warm-up", f"{warm_up_ms}ms", "--check", self.task.check)
         for _ in range(TRIES):
-            report = bench(url + self.task.page, (*options, *times))
+            try:
+                report = bench(server.url + self.task.page, (*options, *times))
+            except BenchError:
+                server.alive()
+                raise
+            server.alive()
             if not unusable(report, counted):
                 break
         for gate, why in reasons(report).items():
             self.doubts.setdefault(gate, why)
         return report
+
+
+def note(trial: Trials, number: int, report: dict[str, Any]) -> None:
+    """Notes what a choice has shown in a round."""
+    counts = report["counts"]
+    trial.errors += counts["sent"] - counts["right"] - counts["in_flight"]
+    trial.invalid = unusable(report)
+    if trial.invalid:
+        return
+    trial.at_least |= not AT_LEAST.isdisjoint(gates(report))
+    trial.goodputs[number] = report["in_time"] / report["seconds"]
+    trial.p99s_s.append(report["service"]["p99_us"] / MILLION)
+    trial.memory_bytes = max(trial.memory_bytes, (report["server"] or {}).get("pss_bytes", 0))
 
 
 def gates(report: dict[str, Any]) -> set[str]:

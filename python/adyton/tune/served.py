@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from adyton._command import uninterrupted
 from adyton._processes import Memory, stop
 from adyton._runs import ADYTON, environment, free_port
+from adyton.tune.choice import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,10 +25,19 @@ START_S = 60.0
 """Until all workers serve; applications of some size take seconds."""
 LOOK_S = 0.05
 SAID_LINES = 20
+ORDINARY_ENDS = {"told", "limit", "not_started"}
+"""Workers that end so have not died under a load: they were told to, had a limit, or another try serves."""
 
 
 class ServeError(Exception):
-    """The application is not served: what the server said."""
+    """The application is not served, or no longer."""
+
+    def __init__(self, why: str, log: Path) -> None:
+        """Reads the end of what the server said, but for what it always says."""
+        lines = log.read_text("utf-8", "replace").splitlines()
+        self.why = why
+        self.said = [line for line in lines if " info: " not in line][-SAID_LINES:]
+        super().__init__("\n".join([why, *self.said]))
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,7 @@ class Served:
 
     url: str
     control: Path
+    log: Path
 
     def status(self) -> dict[str, Any]:
         """Returns what ``adyton status --json`` says; empty before there is a server."""
@@ -57,15 +68,30 @@ class Served:
         status: dict[str, Any] = json.loads(done.stdout) if done.returncode == 0 else {}
         return status
 
+    def alive(self) -> dict[str, Any]:
+        """Returns its status.
+
+        Raises :class:`ServeError` when it has ended, or a worker has died: what it served says nothing.
+        """
+        status = self.status()
+        if not status:
+            raise ServeError("the server has ended", self.log)
+        deaths = sum(count for cause, count in status["deaths"].items() if cause not in ORDINARY_ENDS)
+        if deaths:
+            raise ServeError(f"{plural(deaths, 'worker', 's')} died under the load", self.log)
+        return status
+
     def interpreter_waits(self) -> Waits:
         """Returns how many requests there were until now, and what they have waited for the interpreter."""
-        total = self.status()["total"]
+        total = self.alive()["total"]
         return Waits(total["requests"], total["interpreter_wait_us"] / 1e6)
 
     def memory(self) -> tuple[int, int]:
         """Returns the bytes that do not grow with the number of workers, and those of one worker alone."""
-        status = self.status()
+        status = self.alive()
         workers = [Memory.of(worker["pid"]) for worker in status["workers"]]
+        if not workers:
+            raise ServeError("no worker serves", self.log)
         unique = max(worker.private for worker in workers)
         total = Memory.of(status["process"]).proportional + sum(worker.proportional for worker in workers)
         return max(0, total - unique * len(workers)), unique
@@ -79,6 +105,7 @@ def served(target: str, choice: Choice, settings: Sequence[str]) -> Iterator[Ser
     """
     with tempfile.TemporaryDirectory(prefix="adyton-tune-") as name:
         port, control, log = free_port(), Path(name) / "control.sock", Path(name) / "log"
+        server = Served(f"http://127.0.0.1:{port}", control, log)
         own = (f"--bind=127.0.0.1:{port}", f"--control={control}", *choice.flags)
         process = None
         try:
@@ -91,22 +118,18 @@ def served(target: str, choice: Choice, settings: Sequence[str]) -> Iterator[Ser
                     stderr=said,
                     start_new_session=True,
                 )
-            server = Served(f"http://127.0.0.1:{port}", control)
-            wait_for(server, process, choice, log)
+            wait_for(server, process, choice.processes)
             yield server
         finally:
             if process:
                 stop(process)
 
 
-def wait_for(server: Served, process: subprocess.Popen[bytes], choice: Choice, log: Path) -> None:
+def wait_for(server: Served, process: subprocess.Popen[bytes], processes: int) -> None:
     """Waits until all workers serve."""
     deadline = time.monotonic() + START_S
-    while [worker["state"] for worker in server.status().get("workers", ())] != [
-        "serving"
-    ] * choice.processes:
+    while [worker["state"] for worker in server.status().get("workers", ())] != ["serving"] * processes:
         if process.poll() is not None or time.monotonic() > deadline:
             why = "the server ended" if process.poll() is not None else f"not all serve after {START_S:.0f} s"
-            said = log.read_text("utf-8", "replace").splitlines()[-SAID_LINES:]
-            raise ServeError("\n".join([f"{choice}: {why}", *said]))
+            raise ServeError(why, server.log)
         time.sleep(LOOK_S)
