@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -77,11 +78,16 @@ class Machine:
         """Under which server, counted from 1, so many at once."""
         self.deadly: set[Choice] = set()
         """Choices whose workers die under a load."""
+        self.now_s = 0.0
+        self.start_s, self.run_s = 0.0, 0.0
+        """What a start, and a load beside its time, take."""
 
     def bench(self, _url: str, options: tuple[str, ...]) -> dict[str, Any]:
         """Return a report as `adyton bench` writes it."""
         load = int(options[1])
         self.loads.append((len(self.served), load))
+        times_ms = [int(options[options.index(name) + 1][:-2]) for name in ("-d", "--warm-up")]
+        self.now_s += self.run_s + sum(times_ms) / 1000
         rate = min(self.rates[self.served[-1]], 100.0 * load)
         offered = next((float(word[7:]) for word in options if word.startswith("--rate=")), rate)
         times = {"mean_us": 10_000.0, "p99_us": 20_000.0}
@@ -126,6 +132,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
         def __init__(self, _target: str, choice: Choice, _settings: tuple[str, ...]) -> None:
             super().__init__("http://nowhere", tmp_path, tmp_path / "log")
             made.served.append(choice)
+            made.now_s += made.start_s
 
         def __enter__(self) -> Self:
             return self
@@ -144,6 +151,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
 
     monkeypatch.setattr(search, "served", Fake)
     monkeypatch.setattr(search, "bench", made.bench)
+    monkeypatch.setattr(search, "time", SimpleNamespace(monotonic=lambda: made.now_s))
     (tmp_path / "log").write_text("adyton: listening\nerror: worker 1 ended by itself with status 3\n")
     return made
 
@@ -152,7 +160,7 @@ def task(**others: object) -> Task:
     """Return a task for a machine of four CPUs."""
     limits = Limits(cpus=4, memory_bytes=2**40, processes_max=8, threads_max=64)
     values: dict[str, Any] = {"target": "x:y", "page": "/", "settings": (), "check": "length", "goal_s": None}
-    return Task(**(values | {"limits": limits, "total_s": 20.0} | others))
+    return Task(**(values | {"limits": limits, "total_s": 60.0} | others))
 
 
 def test_smallest_of_the_best(machine: Machine) -> None:
@@ -443,6 +451,30 @@ def test_reason_is_of_the_table(slump: float) -> None:
     assert [first] == equal
     assert "answers 30 % more in time than 3 processes x 64 threads" in reason(found)
     assert (12_100, 9_342.5) == (first.goodput, second.goodput)
+
+
+@pytest.mark.parametrize("total_s", [30.0, 60.0, 180.0])
+@pytest.mark.parametrize("is_spoilt", [False, True])
+def test_keeps_to_its_time(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, total_s: float, *, is_spoilt: bool
+) -> None:
+    """The search is over in time, with all that starts and loads take, but for a last run made again."""
+    machine.start_s, machine.run_s = 0.5, 0.7
+    runs = []
+
+    def seldom(options: tuple[str, ...]) -> bool:
+        runs.append(options)
+        return len(runs) % 6 == 0
+
+    if is_spoilt:
+        spoil(machine, monkeypatch, "steal", when=seldom)
+    every = Search(task(total_s=3_600.0), lambda _: None).run().trials
+    machine.now_s = 0.0
+    found = Search(task(total_s=total_s), lambda _: None).run()
+
+    assert 0.9 * total_s <= machine.now_s <= (1.15 if is_spoilt else 1.02) * total_s
+    assert found.law is not None
+    assert (len(found.trials) < len(every)) == any("--time" in why for why in found.doubts)
 
 
 def test_edge_is_told(machine: Machine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import time
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adyton._runs import BenchError, bench, reasons
 from adyton.tune.choice import Choice
 from adyton.tune.model import Cost, candidates, memory, predicted_rate, wider
-from adyton.tune.scaling import Law, fit
+from adyton.tune.scaling import POINTS_MIN, Law, fit
 from adyton.tune.served import ServeError, served
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from adyton.tune.served import Served
 
 CANDIDATES = 8
-"""Choices that are tried at first; half of them go on, and again, until there are two."""
+"""Choices that are tried at first, fewer where time is short; half go on, and again, until there are two."""
 FINALISTS = 2
 FINALS = 3
 """Trials of each of the last two, in turn."""
@@ -39,10 +40,14 @@ IN_TIME = 0.99
 """The part of the answers that has to be within the goal then."""
 CROWD = 4
 """Requests at once, on so many threads of one process: shows what they do to each other."""
-ALONE_PART, TRIALS_PART, SCALING_PART, CONFIRMED_PART = 0.1, 0.65, 0.125, 0.08
-"""Of the whole time; the rest is for starts."""
+ALONE_PART = 0.1
+"""Of the whole time, for which requests come alone, and then among a few; starts come on top."""
+TRIALS_UNTIL, SCALING_UNTIL = 0.74, 0.87
+"""The parts of the whole time when these are over, with all starts; the confirmation has the rest."""
 SHORTEST_S = 0.5
-"""The shortest trial."""
+"""The shortest trial, and the shortest confirmation."""
+WARM_UP_S_MIN, MEASURED_S_MIN = 0.1, 0.2
+"""The shortest that any load has."""
 MILLION = 1e6
 TRIES = 2
 """A run that is invalid is made so often before its reason is taken for that of the choice."""
@@ -159,7 +164,11 @@ class Search:
         """Begins with nothing known; ``tell`` is told what is done at the moment."""
         self.task = task
         self.tell = tell
-        self.overhead_s = 0.0
+        self.began_s = time.monotonic()
+        self.start_s = 0.0
+        """What a server's start and end took, the last time."""
+        self.run_s = 0.0
+        """What a load took beside the time that it was told, the last time."""
         self.doubts: dict[str, str] = {}
         self.order = random.Random(1)  # noqa: S311 - the same order for the same task
 
@@ -167,8 +176,16 @@ class Search:
         """Does all of it."""
         cost = self.ask_alone()
         goal_s = whole_ms(self.task.goal_s or max(GOAL_OF * cost.service_s, GOAL_S_MIN))
-        tried, limits = candidates(cost, self.task.limits, CANDIDATES), self.task.limits
-        trials = [Trials(choice, predicted_rate(cost, choice, limits.cpus)) for choice in tried]
+        limits = self.task.limits
+        tried = candidates(cost, limits, CANDIDATES)
+        trials = [
+            Trials(choice, predicted_rate(cost, choice, limits.cpus))
+            for choice in tried[: self.affordable(len(tried))]
+        ]
+        if len(trials) < len(tried):
+            self.doubts["time"] = (
+                f"there was time for {len(trials)} of the {len(tried)} choices that promise most (--time)"
+            )
         clients = enough_clients(cost, trials[0].predicted, goal_s)
         noise = self.halve(trials, goal_s, clients)
         equal = same(fitting(valid(trials), limits.memory_bytes), noise)
@@ -198,8 +215,7 @@ class Search:
     def ask_alone(self) -> Cost:
         """Learns what one request costs, alone and among a few, where there may be several threads."""
         part_s, at_once = ALONE_PART / 2 * self.task.total_s, min(CROWD, self.task.limits.threads_max)
-        began_s = time.monotonic()
-        with served(self.task.target, Choice(1, at_once), self.task.settings) as server:
+        with self.serving(Choice(1, at_once)) as server:
             self.tell("one request at a time")
             before = server.interpreter_waits()
             alone = crowd = self.load(server, part_s, "-c", "1")
@@ -210,7 +226,6 @@ class Search:
             shared_bytes, unique_bytes = server.memory()
         if why := unusable(alone) or unusable(crowd):
             raise InvalidError(f"what one request costs could not be measured: {why}")
-        self.overhead_s = max(0.0, time.monotonic() - began_s - 2 * part_s)
         service_s = alone["service"]["mean_us"] / MILLION
         cpu_s = min(service_s, (alone["server"] or {}).get("cpu_us_per_request", 0.0) / MILLION)
         serial_s = min(cpu_s, 1 / crowd["rate"]) if crowd["rate"] else cpu_s
@@ -223,35 +238,47 @@ class Search:
         Returns how far trials of the same choice differ.
         """
         left = list(trials)
-        unit_s = self.unit_s(len(left))
         number = 0
         while len(left) > FINALISTS:
-            self.try_all(left, number, unit_s, goal_s, clients)
+            self.try_all(left, number, self.trial_s(len(left)), goal_s, clients)
             left = better_half(fitting(valid(left), self.task.limits.memory_bytes))
-            unit_s, number = 2 * unit_s, number + 1
+            number += 1
         for final in range(FINALS):
-            self.try_all(left, number + final, unit_s, goal_s, clients)
+            self.try_all(left, number + final, self.trial_s(len(left), FINALS - final), goal_s, clients)
             left = valid(left)
         return max(spread(trial, number) for trial in left)
 
-    def unit_s(self, count: int) -> float:
-        """Returns the length of a trial in the first round, so that all fit into their part of the time."""
+    def affordable(self, count: int) -> int:
+        """Returns how many choices there is time for: no trial is to be shorter than says something."""
+        most = range(count, FINALISTS, -1)
+        return next((number for number in most if self.trial_s(number) > SHORTEST_S), FINALISTS)
+
+    def trial_s(self, count: int, finals: int = FINALS) -> float:
+        """Returns how long each trial of the next round may take, when so many choices are left.
+
+        Those of each later round take twice as long, and all fit into what is left of their time.
+        """
         trials, units, length = 0, 0.0, 1.0
         while count > FINALISTS:
             trials, units = trials + count, units + count * length
             length, count = 2 * length, max(FINALISTS, (count + 1) // 2)
-        trials, units = trials + FINALS * count, units + FINALS * count * length
-        return max(SHORTEST_S, (TRIALS_PART * self.task.total_s - trials * self.overhead_s) / units)
+        trials, units = trials + finals * count, units + finals * count * length
+        starts_s = trials * (self.start_s + self.run_s)
+        return max(SHORTEST_S, (self.until_s(TRIALS_UNTIL) - starts_s) / units)
+
+    def until_s(self, part: float) -> float:
+        """Returns the seconds until that part of the whole time is over."""
+        return self.began_s + part * self.task.total_s - time.monotonic()
 
     def try_all(
-        self, trials: Sequence[Trials], number: int, unit_s: float, goal_s: float, clients: int
+        self, trials: Sequence[Trials], number: int, trial_s: float, goal_s: float, clients: int
     ) -> None:
         """Tries each once, in an order of its own; a choice that does not serve to the end is out."""
         for trial in self.order.sample(trials, len(trials)):
             self.tell(f"round {number + 1}: {trial.choice}")
             try:
-                with served(self.task.target, trial.choice, self.task.settings) as server:
-                    report = self.load(server, unit_s, "-c", str(clients), deadline(goal_s))
+                with self.serving(trial.choice) as server:
+                    report = self.load(server, trial_s, "-c", str(clients), deadline(goal_s))
             except ServeError as error:
                 trial.invalid = ": ".join([error.why, *error.said[-1:]])
             else:
@@ -261,12 +288,12 @@ class Search:
         self, winner: Trials, goal_s: float, clients: int
     ) -> tuple[list[tuple[int, float]], dict[str, Any]]:
         """Measures how the winner's rate grows with the load, and then offers it four fifths of its rate."""
-        loads = list(doublings(clients))
-        part_s = SCALING_PART * self.task.total_s / len(loads)
-        with served(self.task.target, winner.choice, self.task.settings) as server:
+        with self.serving(winner.choice) as server:
             points = []
-            for load in loads:
+            loads = self.loads(clients)
+            for done, load in enumerate(loads):
                 self.tell(f"{winner.choice}: {load} requests under way")
+                part_s = self.until_s(SCALING_UNTIL) / (len(loads) - done) - self.run_s
                 report = self.load(server, part_s, "-c", str(load))
                 # The law is the server's: where the load is at its limit, it is not seen.
                 if not unusable(report) and AT_LEAST.isdisjoint(gates(report)):
@@ -274,9 +301,28 @@ class Search:
             rate = max(1, int(CONFIRMED_AT * winner.goodput))
             self.tell(f"{winner.choice}: {rate} requests/s, whether it answers or not")
             offered = ("-c", str(2 * clients), f"--rate={rate}", "--arrivals=poisson", deadline(goal_s))
-            part_s = CONFIRMED_PART * self.task.total_s
+            part_s = max(SHORTEST_S, self.until_s(1.0) - self.run_s)
             confirmed = self.load(server, part_s, *offered, counted=COUNTED)
         return points, confirmed
+
+    def loads(self, most: int) -> list[int]:
+        """Returns the loads of the law: doublings, or fewer, evenly, where there is no time for all."""
+        every = list(doublings(most))
+        shortest_s = WARM_UP_S_MIN + MEASURED_S_MIN + self.run_s
+        count = max(POINTS_MIN, int(self.until_s(SCALING_UNTIL) / shortest_s))
+        if count >= len(every):
+            return every
+        return [every[round(index * (len(every) - 1) / (count - 1))] for index in range(count)]
+
+    @contextlib.contextmanager
+    def serving(self, choice: Choice) -> Iterator[Served]:
+        """Serves the application with a choice; notes what start and end take."""
+        began_s = time.monotonic()
+        with served(self.task.target, choice, self.task.settings) as server:
+            start_s = time.monotonic() - began_s
+            yield server
+            ends_s = time.monotonic()
+        self.start_s = start_s + time.monotonic() - ends_s
 
     def load(
         self, server: Served, seconds: float, *options: str, counted: Collection[str] = ()
@@ -285,14 +331,16 @@ class Search:
 
         Raises :class:`ServeError` when the server or a worker of it has died.
         """
-        measured_ms, warm_up_ms = max(200, int(800 * seconds)), max(100, int(200 * seconds))
-        times = ("-d", f"{measured_ms}ms", "--warm-up", f"{warm_up_ms}ms", "--check", self.task.check)
+        warm_up_s, measured_s = max(WARM_UP_S_MIN, 0.2 * seconds), max(MEASURED_S_MIN, 0.8 * seconds)
+        times = ("-d", milliseconds(measured_s), "--warm-up", milliseconds(warm_up_s))
         for _ in range(TRIES):
+            began_s = time.monotonic()
             try:
-                report = bench(server.url + self.task.page, (*options, *times))
+                report = bench(server.url + self.task.page, (*options, *times, "--check", self.task.check))
             except BenchError:
                 server.alive()
                 raise
+            self.run_s = max(0.0, time.monotonic() - began_s - measured_s - warm_up_s)
             server.alive()
             if not unusable(report, counted):
                 break
@@ -340,7 +388,12 @@ def whole_ms(seconds: float) -> float:
 
 def deadline(goal_s: float) -> str:
     """Returns the option of ``adyton bench`` that counts what is in time."""
-    return f"--deadline={round(1000 * goal_s)}ms"
+    return f"--deadline={milliseconds(goal_s)}"
+
+
+def milliseconds(seconds: float) -> str:
+    """Writes a time for ``adyton bench``."""
+    return f"{round(1000 * seconds)}ms"
 
 
 def enough_clients(cost: Cost, rate: float, goal_s: float) -> int:
