@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +20,8 @@ if TYPE_CHECKING:
 
 LIARS = Path(__file__).with_name("liars.py")
 APPLICATION = Path(__file__).with_name("application.py")
-NOISE = {"steal", "foreign-load", "generator", "steady", "little", "listen-queue"}
-"""Gates that a busy machine closes, whatever the server does; listen queues are those of all programs."""
+NOISE = {"steal", "foreign-load", "generator", "steady", "little"}
+"""Gates that a busy machine closes, whatever the server does."""
 QUICK = ("-c", "8", "-d", "1s", "--warm-up", "200ms")
 """For what does not ask how many answers come: if the machine stands still for a second, there are none."""
 SURE = ("-c", "8", "-n", "300", "--warm-up", "200ms")
@@ -49,6 +52,33 @@ def few_ports(first: int, last: int) -> Iterator[Sequence[str]]:
         assert b"\n" == process.stdout.readline()
         yield ["nsenter", f"--net=/proc/{process.pid}/ns/net"]
         process.stdin.close()
+
+
+@contextmanager
+def full_queue() -> Iterator[None]:
+    """Have connections meanwhile that find a listen queue full: that of a program which accepts none."""
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0), backlog=1) as listener, contextlib.ExitStack() as clients:
+
+        def connect() -> None:
+            while not ended.wait(0.01):
+                client = clients.enter_context(socket.socket())
+                client.settimeout(0)
+                client.connect_ex(listener.getsockname())
+
+        thread = threading.Thread(target=connect)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+
+def overflows() -> int:
+    """Return how many packets of new connections have found any listen queue full so far."""
+    names, numbers, *_ = Path("/proc/net/netstat").read_text("utf-8").splitlines()
+    return int(dict(zip(names.split(), numbers.split(), strict=True))["ListenOverflows"])
 
 
 def run(

@@ -27,8 +27,10 @@ from bench.runs import (
     SURE,
     bench,
     few_ports,
+    full_queue,
     gates,
     liar,
+    overflows,
     reasons,
     run,
     wrong,
@@ -334,7 +336,20 @@ def test_small_queue() -> None:
         report = bench(url, "-c", "64", "-d", "2s", "--warm-up", "0", "-k=off")
 
     assert "listen-queue" in gates(report)
+    assert any(why.startswith("the server's listen queue was full") for why in reasons(report))
     assert report["machine"]["listen_overflows"] > 0
+
+
+def test_full_queue_of_another() -> None:
+    """Those that it drops because another program accepts nobody are none of the server's."""
+    before = overflows()
+    with liar("honest") as url, full_queue():
+        report = bench(url, *QUICK)
+
+    assert before < overflows()
+    assert "listen-queue" not in gates(report)
+    assert "server" == report["machine"]["listen_queues_of"]
+    assert 0 == report["machine"]["listen_drops"]
 
 
 @pytest.mark.parametrize(("words", "kind"), [((), "service"), (("--rate", "100"), "response")])

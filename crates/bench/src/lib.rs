@@ -21,6 +21,7 @@ mod generator;
 mod hits;
 mod in_flight;
 mod latency;
+mod listen_queue;
 mod lulls;
 mod machine;
 mod output;

@@ -7,7 +7,8 @@ use serde::Serialize;
 use crate::answer::SAMPLE;
 use crate::hits::Hits;
 use crate::latency::{Latency, Times};
-use crate::machine::{Machine, TICK_US};
+use crate::listen_queue::{Dropped, Whose};
+use crate::machine::{TICK_US, Ticks};
 use crate::plan::{Check, Load, Plan, Until};
 use crate::probe::Learnt;
 use crate::server_side::Used;
@@ -30,7 +31,8 @@ pub(crate) struct Observed {
     /// The server's processes at the end, if they are ours to see.
     pub(crate) server: Option<Used>,
     pub(crate) own_cpu_us: u64,
-    pub(crate) machine: Machine,
+    pub(crate) ticks: Ticks,
+    pub(crate) dropped: Dropped,
     /// The server may use the CPUs of this program; or it is here, and not ours to see.
     pub(crate) shares_cpus: bool,
 }
@@ -211,10 +213,12 @@ pub struct MachineSide {
     pub steal_percent: f64,
     /// CPUs that were busy with other programs on average; unknown if the server is here and not ours to see.
     pub foreign_cpus: Option<f64>,
-    /// Connections that found a listen queue full.
+    /// Packets of new connections that found a listen queue full.
     pub listen_overflows: u64,
-    /// Connections that a listener has dropped.
+    /// Packets of new connections that a listener has dropped for this or any other reason.
     pub listen_drops: u64,
+    /// Whose listeners these are.
+    pub listen_queues_of: Whose,
 }
 
 impl Report {
@@ -370,16 +374,17 @@ impl ServerSide {
 
 impl MachineSide {
     fn new(plan: &Plan, observed: &Observed) -> Self {
-        let machine = &observed.machine;
-        let busy_us = float(machine.busy_ticks * TICK_US);
+        let ticks = &observed.ticks;
+        let busy_us = float(ticks.busy * TICK_US);
         let known_us = float(observed.own_cpu_us + observed.server_cpu_us);
         let is_elsewhere = !plan.url.is_local();
         let foreign_cpus = (busy_us - known_us).max(0.0) * 1e3 / float(observed.watched_ns.max(1));
         Self {
-            steal_percent: 100.0 * float(machine.steal_ticks) / float(machine.all_ticks.max(1)),
+            steal_percent: 100.0 * float(ticks.steal) / float(ticks.all.max(1)),
             foreign_cpus: (observed.server.is_some() || is_elsewhere).then_some(foreign_cpus),
-            listen_overflows: machine.listen_overflows,
-            listen_drops: machine.listen_drops,
+            listen_overflows: observed.dropped.overflows,
+            listen_drops: observed.dropped.drops,
+            listen_queues_of: observed.dropped.of,
         }
     }
 }

@@ -10,7 +10,8 @@ use adyton_sys::{clock, process};
 use crate::calibrate::{NullResponder, mean};
 use crate::generator::{Counted, Generator, Shared};
 use crate::hits::Counter;
-use crate::machine::Machine;
+use crate::listen_queue::Queues;
+use crate::machine::Ticks;
 use crate::plan::{Body, Check, Load, Plan, Slow, Until};
 use crate::probe::{Learnt, learn};
 use crate::report::{Observed, Report};
@@ -207,13 +208,20 @@ fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told
 struct Moment {
     ns: u64,
     used: Used,
-    machine: Machine,
+    ticks: Ticks,
+    queues: Queues,
     own_us: u64,
 }
 
 impl Moment {
     fn now(server: &Server) -> Self {
-        Self { ns: clock::monotonic_ns(), used: server.used(), machine: Machine::now(), own_us: own_cpu_us() }
+        Self {
+            ns: clock::monotonic_ns(),
+            used: server.used(),
+            ticks: Ticks::now(),
+            queues: Queues::now(server),
+            own_us: own_cpu_us(),
+        }
     }
 }
 
@@ -256,7 +264,8 @@ fn watch(
         server_cpu_us: after.used.cpu_us.saturating_sub(before.used.cpu_us),
         server: server.is_known().then_some(after.used),
         own_cpu_us: after.own_us.saturating_sub(before.own_us),
-        machine: after.machine.since(&before.machine),
+        ticks: after.ticks.since(&before.ticks),
+        dropped: after.queues.since(&before.queues),
         shares_cpus: server.shares_cpus() || (shared.plan.url.is_local() && !server.is_known()),
     }
 }

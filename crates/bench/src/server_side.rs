@@ -2,8 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
+
+use adyton_sys::sock_diag;
 
 use crate::machine::{TICK_US, cpus_of};
 use crate::url::Address;
@@ -13,6 +16,8 @@ use crate::url::Address;
 pub(crate) struct Server {
     /// Those that listen; their descendants are looked up whenever something is asked.
     listeners: Vec<u32>,
+    /// Where they listen, if that is on this machine and no unix socket.
+    address: Option<SocketAddr>,
 }
 
 /// What the processes have used until now.
@@ -30,19 +35,23 @@ pub(crate) struct Used {
 impl Server {
     /// Finds who listens at `address`; nobody if that is another machine, or we may not see it.
     pub(crate) fn find(address: &Address) -> Self {
-        let sockets = match address {
-            Address::Tcp(address) if !is_here(*address) => HashSet::new(),
-            Address::Tcp(address) => ["/proc/net/tcp", "/proc/net/tcp6"]
+        let here = match address {
+            Address::Tcp(address) => is_here(*address).then_some(*address),
+            Address::Unix(_) => None,
+        };
+        let sockets = match (address, here) {
+            (Address::Tcp(_), None) => HashSet::new(),
+            (Address::Tcp(_), Some(address)) => ["/proc/net/tcp", "/proc/net/tcp6"]
                 .iter()
-                .flat_map(|path| tcp_listeners(&fs::read_to_string(path).unwrap_or_default(), *address))
+                .flat_map(|path| tcp_listeners(&fs::read_to_string(path).unwrap_or_default(), address))
                 .collect::<HashSet<_>>(),
-            Address::Unix(path) => {
+            (Address::Unix(path), _) => {
                 unix_listeners(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path)
             }
         };
         let mut listeners: Vec<u32> = pids().filter(|pid| holds(*pid, &sockets)).collect();
         listeners.sort_unstable();
-        Self { listeners }
+        Self { listeners, address: here }
     }
 
     /// Whether it was found.
@@ -63,6 +72,14 @@ impl Server {
             .filter(|(inode, _)| held.contains(*inode))
             .map(|(_, path)| path.into())
             .collect()
+    }
+
+    /// What the sockets at which it listens have dropped until now, with their cookies.
+    pub(crate) fn drops(&self) -> io::Result<Vec<(u64, u32)>> {
+        let Some(address) = self.address else { return Ok(Vec::new()) };
+        let all = sock_diag::listeners(address.port())?.into_iter();
+        let own = all.filter(|listener| takes(listener.address, address));
+        Ok(own.map(|listener| (listener.cookie, listener.drops)).collect())
     }
 
     /// What its processes have used until now.

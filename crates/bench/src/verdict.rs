@@ -7,6 +7,7 @@ use std::f64::consts::PI;
 
 use serde::Serialize;
 
+use crate::listen_queue::Whose;
 use crate::report::{Report, float};
 use crate::tally::Second;
 
@@ -183,11 +184,15 @@ fn generator(report: &Report) -> Option<String> {
 }
 
 fn listen_queue(report: &Report) -> Option<String> {
-    let (overflows, drops) = (report.machine.listen_overflows, report.machine.listen_drops);
-    (overflows + drops > 0).then(|| {
+    let dropped = report.machine.listen_overflows.max(report.machine.listen_drops);
+    let (whose, doubt) = match report.machine.listen_queues_of {
+        Whose::Server => ("the server's", ""),
+        Whose::Anyone => ("a", "; it may be that of another program, which this machine does not tell apart"),
+    };
+    (dropped > 0).then(|| {
         format!(
-            "{} connections found a listen queue full, and had to try again a second later",
-            overflows.max(drops)
+            "{whose} listen queue was full: the kernel dropped {dropped} packets of new connections, which had to try \
+             again a second later{doubt}"
         )
     })
 }
@@ -374,6 +379,8 @@ pub(crate) mod tests {
         ("below its ceiling", |report| report.generator.ceiling_rate = 1_120.0, &[]),
         ("no ceiling", |report| report.generator.ceiling_rate = 0.0, &[]),
         ("overflows", |report| report.machine.listen_overflows = 1, &["listen-queue"]),
+        ("anyone's overflows", |report| anyones_overflows(report, 1), &["listen-queue"]),
+        ("none of anyone's", |report| anyones_overflows(report, 0), &[]),
         ("drops", |report| report.machine.listen_drops = 1, &["listen-queue"]),
         ("steal", |report| report.machine.steal_percent = 2.1, &["steal"]),
         ("little steal", |report| report.machine.steal_percent = 1.9, &[]),
@@ -475,6 +482,30 @@ pub(crate) mod tests {
         report.service.mean_us = 1.0;
     }
 
+    fn anyones_overflows(report: &mut Report, overflows: u64) {
+        (report.machine.listen_overflows, report.machine.listen_queues_of) = (overflows, Whose::Anyone);
+    }
+
+    /// Who is blamed depends on whose queues were counted.
+    #[test]
+    fn whose_queue_was_full() {
+        let mut report = good();
+        report.machine.listen_overflows = 2;
+
+        assert_eq!(
+            Some(
+                "the server's listen queue was full: the kernel dropped 2 packets of new connections, which had to try \
+                 again a second later"
+            ),
+            listen_queue(&report).as_deref()
+        );
+        anyones_overflows(&mut report, 2);
+        let why = listen_queue(&report).unwrap_or_default();
+
+        assert!(why.starts_with("a listen queue was full: "), "{why}");
+        assert!(why.contains("another program"), "{why}");
+    }
+
     fn rates(report: &mut Report, rates: &[u64]) {
         report.series = rates.iter().map(|right| second(*right)).collect();
     }
@@ -563,6 +594,7 @@ pub(crate) mod tests {
                 foreign_cpus: Some(0.0),
                 listen_overflows: 0,
                 listen_drops: 0,
+                listen_queues_of: Whose::Server,
             },
         }
     }

@@ -11,6 +11,7 @@ pub mod pass;
 pub mod process;
 pub mod signal_handlers;
 pub mod signal_queue;
+pub mod sock_diag;
 pub mod socket;
 pub mod stream;
 pub mod temp;
