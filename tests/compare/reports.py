@@ -14,6 +14,7 @@ def report(**more: Any) -> dict[str, Any]:
         "wrong_body": 0,
         "connection_error": 3,
         "timeout": 2,
+        "in_flight": 10,
     }
     service = {"count": 80, "p50_us": 2_000.0, "p99_us": 9_000.0}
     return {
@@ -22,6 +23,7 @@ def report(**more: Any) -> dict[str, Any]:
         "seconds": 1.0,
         "counts": counts,
         "never_sent": 20,
+        "oldest_in_flight_ms": 5,
         "asked": {"connections": 10},
         "body_bytes": 4_000_000,
         "in_time": 72,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
@@ -11,20 +12,22 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from adyton import _processes
 from adyton._processes import Busy, busy
 from adyton.compare.figures import interval, is_known, noise, ratios, verdict
 from adyton.compare.peers import read_peers
-from adyton.compare.report import Page, finite, markdown, number, text
+from adyton.compare.report import FIGURES, Page, finite, markdown, number, text
 from adyton.compare.rounds import Pace, threads_of
 from adyton.compare.rows import Row, Shot
 from adyton.compare.running import Seats, Size, seated, siblings_of
 from adyton.compare.scenarios import CONCURRENCY, MECHANISMS, SCENARIOS, SLOW, Scenario
 from adyton.compare.spent import Spent
+from adyton.compare.times import Time, percentile_us
 
+from bench.schema import faults
 from compare.reports import report
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 PEER = read_peers()[0]
 PUBLISHED = Pace.publish(math.inf, CONCURRENCY, [Row(PEER, Size.usual(1))])
+NEVER = Time(math.inf, math.inf)
 FAMILY = """
 import os, subprocess, sys, time
 burn = "import time; end = time.process_time() + 0.2\\nwhile time.process_time() < end: pass"
@@ -106,7 +110,8 @@ def test_shot() -> None:
     assert 8.0 == pytest.approx(shot.megabytes)
     assert 100 * 160 / 240 == pytest.approx(shot.answered_percent)
     assert 1000.0 == pytest.approx(shot.cpu_us)
-    assert (2.9375, math.inf) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
+    # Of 120 that were due, 60 are 75 % of the 80 that were answered; 30 never will be.
+    assert (Time(4.0, 4.0), NEVER) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
     assert (240, 240.0) == (shot.due, shot.offered)
     assert 10 == Shot([report(never_sent=10)], 0.0, None).errors, "those were due at the very end"
     assert 2.0 == shot.memory_mib
@@ -181,15 +186,17 @@ def test_times_are_those_at_half_load() -> None:
         "wrong_body": 0,
         "connection_error": 0,
         "timeout": 0,
+        "in_flight": 0,
     }
     times = {"count": 999, "p50_us": 4_000.0, "p99_us": 8_000.0}
     half = report(response=times, counts=counts, never_sent=0)
     shot = Shot([report()], cpu_s=0.0, memory_bytes=None, half=[half])
 
-    assert (4.0, 8.0) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
-    lost = report(counts=counts | {"timeout": 1}, never_sent=0)
+    assert (Time(4.0, 4.0), Time(8.0, 8.0)) == (shot.percentile_ms("p50_us"), shot.percentile_ms("p99_us"))
+    service = {"count": 999, "p50_us": 2_000.0, "p99_us": 9_000.0}
+    lost = report(service=service, counts=counts | {"timeout": 1}, never_sent=0)
     # One more in a thousand has no answer.
-    slower = tuple(Shot([lost], 0.0, None).percentile_ms(name) for name in ("p50_us", "p99_us"))
+    slower = tuple(Shot([lost], 0.0, None).percentile_ms(name).least for name in ("p50_us", "p99_us"))
     assert pytest.approx((2.0025, 9.0495), abs=1e-3) == slower
     assert shot.memory_mib is None
     assert 30 == shot.errors
@@ -200,9 +207,57 @@ def test_no_answer_has_no_time() -> None:
     none = {"count": 0, "p50_us": 0.0, "p99_us": 0.0}
     shot = Shot([report(), report(service=none)], cpu_s=0.0, memory_bytes=None)
 
-    assert math.inf == shot.percentile_ms("p50_us")
+    assert NEVER == shot.percentile_ms("p50_us")
     assert "never" == number(math.inf, ".2f")
     assert {"p50_ms": "never", "rate": 1.0} == finite({"p50_ms": math.inf, "rate": 1.0})
+
+
+def counted(right: int, under_way: int = 0, lost: int = 0) -> dict[str, int]:
+    """Make the counts of a report."""
+    wrong = {"wrong_status": 0, "wrong_body": 0, "connection_error": 0, "timeout": lost}
+    return {"sent": right + under_way + lost, "right": right, "in_flight": under_way, **wrong}
+
+
+STEADY = {"count": 10_000, "p50_us": 2_000.0, "p99_us": 9_000.0}
+QUEUED = {"count": 339, "p50_us": 388_000.0, "p99_us": 503_000.0}
+
+
+@pytest.mark.parametrize(
+    ("response", "under_way", "oldest_ms", "never_sent", "lost", "p50", "p99"),
+    [
+        pytest.param(STEADY, 8, 9, 0, 0, (2.0, 2.0), (9.0, 9.0), id="as at any end"),
+        pytest.param(STEADY, 8, 20, 0, 0, (2.0, 2.0), (9.04, 9.04), id="a few hang"),
+        pytest.param(STEADY, 900, 400, 0, 0, (2.2, 2.2), (352.0, math.inf), id="many hang"),
+        pytest.param(STEADY, 900, 400, 0, 110, (2.3, 2.3), (397.5, math.inf), id="many hang, some failed"),
+        pytest.param(STEADY, 900, 400, 0, 112, (2.3, 2.3), (math.inf, math.inf), id="more failed"),
+        pytest.param(STEADY, 8, 9, 65, 0, (2.0, 2.0), (9.3, 9.3), id="never sent"),
+        pytest.param(QUEUED, 64, 272, 23, 0, (2.64, 2.64), (503.0, math.inf), id="does not keep up"),
+        pytest.param(STEADY | {"count": 0}, 64, 900, 0, 0, (450.0, math.inf), (891.0, math.inf), id="hangs"),
+        pytest.param(STEADY | {"count": 0}, 64, 900, 200, 0, (math.inf,) * 2, (math.inf,) * 2, id="silent"),
+    ],
+)
+def test_what_has_no_answer_yet(
+    response: dict[str, Any],
+    under_way: int,
+    oldest_ms: int,
+    never_sent: int,
+    lost: int,
+    p50: tuple[float, float],
+    p99: tuple[float, float],
+) -> None:
+    """What is under way at the end took at least as long as it was; what failed never has an answer."""
+    each = report(
+        response=response,
+        counts=counted(response["count"], under_way, lost),
+        never_sent=never_sent,
+        asked={"connections": 64},
+        oldest_in_flight_ms=oldest_ms,
+    )
+    told = [percentile_us(each, name) / 1000 for name in ("p50_us", "p99_us")]
+
+    assert [pytest.approx(p50, rel=0.03), pytest.approx(p99, rel=0.01)] == [
+        (time.least, time.most) for time in told
+    ]
 
 
 @pytest.fixture
@@ -375,10 +430,9 @@ def test_compared_by_what_is_asked() -> None:
         Row(other, Size.usual(1)),
         Row(replace(other, key="never", name="never"), Size.usual(1)),
     ]
-    right = {"sent": 80, "right": 80, "wrong_status": 0, "wrong_body": 0, "connection_error": 0, "timeout": 0}
     for row, p99_us in zip(rows, times.values(), strict=True):
         service = {"count": 80 if p99_us else 0, "p50_us": 1.0, "p99_us": p99_us}
-        shot = Shot([report(service=service, counts=right, never_sent=0)], cpu_s=0.1, memory_bytes=1)
+        shot = Shot([report(service=service, counts=counted(80), never_sent=0)], cpu_s=0.1, memory_bytes=1)
         row.shots[load.name] = dict.fromkeys(range(6), shot)
     page = Page.of(
         SLOW,
@@ -399,6 +453,47 @@ def test_compared_by_what_is_asked() -> None:
         for line in page.as_json()["lines"]
         if (line["name"], line["load"]) == ("never", "alone")
     ]
+
+
+def test_compared_with_bounds() -> None:
+    """Beside a time that is only known to be no less a ratio has no end; two of them tell nothing."""
+    ours, other = (
+        next(peer for peer in read_peers() if peer.key == key) for key in ("adyton-wsgi", "bjoern")
+    )
+    load = SLOW.loads[0]
+    known, least = (
+        Shot(
+            [
+                report(
+                    service={"count": 80, "p50_us": 1_000.0, "p99_us": 5_000.0},
+                    counts=counted(80, under_way=under_way),
+                    never_sent=0,
+                    oldest_in_flight_ms=10 * under_way,
+                )
+            ],
+            cpu_s=0.1,
+            memory_bytes=1,
+        )
+        for under_way in (0, 10)
+    )
+
+    def beside(shots: list[Shot], of_ours: list[Shot]) -> tuple[str, str]:
+        rows = [Row(ours, Size.usual(1)), Row(ours, Size.usual(1), again=True), Row(other, Size.usual(1))]
+        for row, each in zip(rows, (of_ours, of_ours, shots), strict=True):
+            row.shots[load.name] = dict(enumerate(each))
+        versions = {ours.key: "1", other.key: "1"}
+        page = Page.of(SLOW, rows, PUBLISHED, Seats.of_this_machine(), versions)
+        assert [] == faults(json.loads(json.dumps(page.as_json())), "compare")
+        line = next(line for line in page.lines if (line.name, line.load) == (other.name, load.name))
+        return FIGURES["p99 ms"](line), FIGURES["beside ours"](line)
+
+    assert ("5.00", "no difference (1.00..1.00)") == beside([known] * 6, [known] * 6)
+    assert ("> 91.00", "> 18.20 (18.20..never)") == beside([least] * 6, [known] * 6)
+    # One round does not move the median, but the interval has it.
+    assert ("5.00", "no difference (1.00..never)") == beside([known] * 5 + [least], [known] * 6)
+    assert ("5.00", "no difference (0.00..1.00)") == beside([known] * 6, [known] * 5 + [least])
+    assert ("> 48.00", "not known (0.00..never)") == beside([known, least] * 3, [least, known] * 3)
+    assert ("5.00", "") == beside([known] * 6, [least] * 6), "how far two runs of it differ is not known"
 
 
 def test_facts() -> None:

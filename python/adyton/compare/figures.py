@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 VALUES_MIN = 6
 """With fewer no interval has the confidence: the median is outside of five values one time in sixteen."""
 CONFIDENCE = 0.95
-FEW, NO_DIFFERENCE = "too few rounds", "no difference"
+FEW, NO_DIFFERENCE, NOT_KNOWN = "too few rounds", "no difference", "not known"
 """What is said where there is nothing more to say."""
 DRAWS = 2_000
 """Samples that are drawn for an interval."""
@@ -90,3 +90,9 @@ def verdict(values: Sequence[float], floor: float) -> str:
     if low <= 1 + floor and high >= 1 / (1 + floor):
         return NO_DIFFERENCE
     return "more" if low > 1 else "less"
+
+
+def verdict_between(lows: Sequence[float], highs: Sequence[float], floor: float) -> str:
+    """Says the same of ratios of which only bounds are known: what both bounds say."""
+    said = {verdict(lows, floor), verdict(highs, floor)}
+    return said.pop() if len(said) == 1 else NOT_KNOWN

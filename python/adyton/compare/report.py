@@ -11,8 +11,18 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from adyton.compare import machine
-from adyton.compare.figures import FEW, NO_DIFFERENCE, VALUES_MIN, interval, noise, ratios, verdict
+from adyton.compare.figures import (
+    FEW,
+    NO_DIFFERENCE,
+    NOT_KNOWN,
+    VALUES_MIN,
+    interval,
+    noise,
+    ratios,
+    verdict_between,
+)
 from adyton.compare.rows import FLOOR
+from adyton.compare.times import Time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,13 +59,18 @@ class Line:
     """Its figure in the classic table."""
     to_ours: tuple[float, float, float] | None = None
     """The ratio to the peer that takes part twice, and its interval, by what the scenario is judged by."""
+    to_ours_bound: str = ""
+    """Whether the ratio is at least (``>``) or at most (``<``) that, because one of the times is a bound."""
     verdict: str = ""
-    """More, less, or no difference beside that peer; or that there are too few rounds to tell."""
+    """More, less, or no difference beside that peer; or that too few rounds, or bounds, do not tell."""
     cpu_us: float = 0.0
     of_floor: float | None = None
     """The CPU time as a multiple of the floor's."""
     p50_ms: float | None = None
+    p50_is_least: bool = False
+    """Whether it is at least that: requests that would tell had no answer yet at the end."""
     p99_ms: float | None = None
+    p99_is_least: bool = False
     errors: int = 0
     due: int = 0
     """Requests of which these are a part."""
@@ -209,8 +224,9 @@ class Beside:
             return Line(*bare)
         shots = list(row.shots[load.name].values())
         of_static = self.ratio(row, self.static, lambda shot: shot.rate)
-        to_ours, says = self.to_ours(row)
+        to_ours = self.to_ours(row)
         timed = [shot for shot in shots if shot.half or not load.half]
+        p50, p99 = (middle_time(timed, name) for name in ("p50_us", "p99_us"))
         return Line(
             *bare,
             rounds=len(shots),
@@ -219,12 +235,15 @@ class Beside:
             rate_interval=interval(list(row.rates(load).values())),
             of_thousand=None if of_static is None else 1000 * of_static,
             classic=self.scenario.classics.get(row.peer.key),
-            to_ours=to_ours,
-            verdict=says,
+            to_ours=to_ours.ratio,
+            to_ours_bound=to_ours.bound,
+            verdict=to_ours.verdict,
             cpu_us=row.middle(load, lambda shot: shot.cpu_us),
             of_floor=self.ratio(row, self.floor, lambda shot: shot.cpu_us),
-            p50_ms=middle(timed, lambda shot: shot.percentile_ms("p50_us")),
-            p99_ms=middle(timed, lambda shot: shot.percentile_ms("p99_us")),
+            p50_ms=p50.least if p50 else None,
+            p50_is_least=p50 is not None and not p50.is_known,
+            p99_ms=p99.least if p99 else None,
+            p99_is_least=p99 is not None and not p99.is_known,
             errors=sum(shot.errors for shot in shots),
             due=sum(shot.due for shot in shots),
             answered_percent=row.middle(load, lambda shot: shot.answered_percent),
@@ -244,17 +263,44 @@ class Beside:
         values = ratios(row.by_round(self.load, figure), to.by_round(self.load, figure)) if to else []
         return median(values) if values else None
 
-    def to_ours(self, row: Row) -> tuple[tuple[float, float, float] | None, str]:
-        """Returns the ratio to our row with its interval, and what it says."""
+    def to_ours(self, row: Row) -> ToOurs:
+        """Returns the ratio to our row, and what it says."""
         if self.ours is None or self.ours is row or self.noise is None:
-            return None, ""
+            return ToOurs()
         judged = self.scenario.judged
-        values = ratios(*(each.by_round(self.load, MEASURED[judged]) for each in (row, self.ours)))
         shots = [*row.shots[self.load.name].values(), *self.ours.shots[self.load.name].values()]
         # A rate may be the load's own.
-        if not values or (judged == "requests/s" and any(shot.is_least for shot in shots)):
-            return None, ""
-        return (median(values), *interval(values)), verdict(values, self.noise)
+        if judged == "requests/s" and any(shot.is_least for shot in shots):
+            return ToOurs()
+        least, most = LEAST.get(judged, MEASURED[judged]), MOST.get(judged, MEASURED[judged])
+        lows = ratios(row.by_round(self.load, least), self.ours.by_round(self.load, most))
+        highs = ratios(row.by_round(self.load, most), self.ours.by_round(self.load, least))
+        return ToOurs.between(lows, highs, self.noise) if lows and highs else ToOurs()
+
+
+@dataclass(frozen=True)
+class ToOurs:
+    """A row beside the peer that takes part twice."""
+
+    ratio: tuple[float, float, float] | None = None
+    """The median, and its interval."""
+    bound: str = ""
+    """See :attr:`Line.to_ours_bound`."""
+    verdict: str = ""
+
+    @classmethod
+    def between(cls, lows: Sequence[float], highs: Sequence[float], noise: float) -> ToOurs:
+        """Makes it of the least and the most that each round's ratio may be: the same, where all is known."""
+        low, high = median(lows), median(highs)
+        says = verdict_between(lows, highs, noise)
+        within = interval(lows)[0], interval(highs)[1]
+        if low == high:
+            return cls((low, *within), "", says)
+        # A median that is a bound may as well be far away.
+        says = NOT_KNOWN if says == NO_DIFFERENCE else says
+        if low > 0:
+            return cls((low, *within), ">", says)
+        return cls((high, *within), "<", says) if high < math.inf else cls(verdict=NOT_KNOWN)
 
 
 def middle(shots: Sequence[Shot], figure: Callable[[Shot], float | None]) -> float | None:
@@ -263,13 +309,20 @@ def middle(shots: Sequence[Shot], figure: Callable[[Shot], float | None]) -> flo
     return median(values) if values else None
 
 
+def middle_time(shots: Sequence[Shot], name: str) -> Time | None:
+    """Returns the median of a percentile in milliseconds; it is known if it does not depend on bounds."""
+    times = [shot.percentile_ms(name) for shot in shots]
+    return Time(median(time.least for time in times), median(time.most for time in times)) if times else None
+
+
 def to_ours_text(each: Line) -> str:
     """The ratio with its interval, if there is one; where it is no difference, that."""
     if each.to_ours is None:
-        return ""
-    if each.verdict == NO_DIFFERENCE:
         return each.verdict
     ratio, low, high = (number(value, ".2f") for value in each.to_ours)
+    if each.verdict in (NO_DIFFERENCE, NOT_KNOWN):
+        return f"{each.verdict} ({low}..{high})"
+    ratio = bounded(each.to_ours_bound, ratio)
     if each.verdict == FEW:
         return f"{ratio} ({each.verdict})"
     return f"{ratio} ({low}..{high})"
@@ -280,16 +333,26 @@ def number(value: float | None, form: str) -> str:
     return "" if value is None else "never" if value == math.inf else format(value, form)
 
 
+def bounded(sign: str, shown: str) -> str:
+    """A number behind a sign that says that it is a bound, if there is one."""
+    return f"{sign} {shown}" if sign else shown
+
+
+def at_least(value: float | None, *, is_least: bool) -> str:
+    """A time, which may be a bound."""
+    return bounded(">" if is_least else "", number(value, ".2f"))
+
+
 FIGURES: dict[str, Callable[[Line], str]] = {
-    "requests/s": lambda each: f"{'> ' if each.is_least else ''}{each.rate:,.0f}",
+    "requests/s": lambda each: bounded(">" if each.is_least else "", f"{each.rate:,.0f}"),
     "between": lambda each: f"{each.rate_interval[0]:,.0f}..{each.rate_interval[1]:,.0f}",
     "rounds": lambda each: str(each.rounds),
     "of 1000": lambda each: number(each.of_thousand, ".0f"),
     "classic": lambda each: number(each.classic, "d"),
     "CPU us": lambda each: f"{each.cpu_us:.1f}",
     "x floor": lambda each: number(each.of_floor, ".2f"),
-    "p50 ms": lambda each: number(each.p50_ms, ".2f"),
-    "p99 ms": lambda each: number(each.p99_ms, ".2f"),
+    "p50 ms": lambda each: at_least(each.p50_ms, is_least=each.p50_is_least),
+    "p99 ms": lambda each: at_least(each.p99_ms, is_least=each.p99_is_least),
     "errors": lambda each: f"{each.errors:,} of {each.due:,}" if each.errors else "0",
     "answered %": lambda each: f"{each.answered_percent:.1f}",
     "MiB": lambda each: number(each.memory_mib, ".1f"),
@@ -303,11 +366,16 @@ FIGURES: dict[str, Callable[[Line], str]] = {
 """What a column shows, by its title."""
 
 
+def known(time: Time) -> float | None:
+    """A time, if it is no bound."""
+    return time.least if time.is_known else None
+
+
 MEASURED: dict[str, Callable[[Shot], float | None]] = {
     "requests/s": lambda shot: shot.rate,
     "CPU us": lambda shot: shot.cpu_us,
-    "p50 ms": lambda shot: shot.percentile_ms("p50_us"),
-    "p99 ms": lambda shot: shot.percentile_ms("p99_us"),
+    "p50 ms": lambda shot: known(shot.percentile_ms("p50_us")),
+    "p99 ms": lambda shot: known(shot.percentile_ms("p99_us")),
     "answered %": lambda shot: shot.answered_percent,
     "MiB": lambda shot: shot.memory_mib,
     "MB/s": lambda shot: shot.megabytes,
@@ -315,6 +383,15 @@ MEASURED: dict[str, Callable[[Shot], float | None]] = {
     "beside/s": lambda shot: shot.beside_rate,
 }
 """Columns of which it is told how far two runs of the same peer differ."""
+LEAST: dict[str, Callable[[Shot], float | None]] = {
+    "p50 ms": lambda shot: shot.percentile_ms("p50_us").least,
+    "p99 ms": lambda shot: shot.percentile_ms("p99_us").least,
+}
+MOST: dict[str, Callable[[Shot], float | None]] = {
+    "p50 ms": lambda shot: shot.percentile_ms("p50_us").most,
+    "p99 ms": lambda shot: shot.percentile_ms("p99_us").most,
+}
+"""Those of them of which only bounds may be known."""
 
 
 @dataclass(frozen=True)
@@ -405,8 +482,7 @@ def notes(page: Page) -> list[str]:
         out.append(
             "There is nothing in `x floor`: the floor took no part, or has no figures. It needs a C compiler."
         )
-    if any(each.is_least for each in page.lines):
-        out.append("A rate with > is at least that: the load was at its own limit, and the peer was not.")
+    out += notes_of_bounds(page.lines)
     unseen = dict.fromkeys(each.name for each in page.lines if each.is_of_cpus)
     if unseen and "CPU us" in page.scenario.figures:
         out.append(
@@ -422,6 +498,16 @@ def notes(page: Page) -> list[str]:
             counted = f"{len(each.spoilt)} measurement{'s' * (len(each.spoilt) > 1)} did not count"
             out.append(f"{label(each)}: {counted}, the first because {each.spoilt[0]}.")
     return list(dict.fromkeys(out))
+
+
+def notes_of_bounds(lines: Sequence[Line]) -> list[str]:
+    """Says what is meant by signs before figures."""
+    out = []
+    if any(each.is_least for each in lines):
+        out.append("A rate with > is at least that: the load was at its own limit, and the peer was not.")
+    if any(each.p50_is_least or each.p99_is_least for each in lines):
+        out.append("A time with > is at least that: requests that would tell had no answer yet at the end.")
+    return out
 
 
 def commands(page: Page) -> list[tuple[str, str, str]]:

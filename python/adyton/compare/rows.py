@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from adyton._runs import reasons
+from adyton.compare.times import Time, failed, percentile_us
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from adyton.compare.peers import Peer
     from adyton.compare.running import Size
@@ -26,9 +26,6 @@ FLOOR = "floor"
 """The peer that is no server: CPU times are told as multiples of its own, too."""
 AGAIN = " (again)"
 """Behind the name of the peer that takes part twice."""
-
-
-PERCENTILES = {"p50_us": 50.0, "p99_us": 99.0}
 
 
 @dataclass(frozen=True)
@@ -110,50 +107,15 @@ class Shot:
         """Right answers a second within ``scenarios.DEADLINE_S``, from when they were due."""
         return float(sum(report["in_time"] / report["seconds"] for report in self.reports))
 
-    def percentile_ms(self, name: str) -> float:
+    def percentile_ms(self, name: str) -> Time:
         """Returns a percentile: of the slowest page; at half load, if that was offered."""
-        return max(percentile_us(report, name) for report in self.half or self.reports) / 1000
+        return Time.slowest(percentile_us(report, name) for report in self.half or self.reports) / 1000
 
 
 def answered(report: dict[str, Any]) -> int:
     """Returns how many requests the server has worked on to the end."""
     counts = report["counts"]
     return int(counts["right"] + counts["wrong_status"] + counts["wrong_body"])
-
-
-def percentile_us(report: dict[str, Any], name: str) -> float:
-    """Returns the time within which such a part of the requests had right answers.
-
-    What failed took without end: the times of those that are answered say little where many are not.
-    """
-    times, right, wrong = report["response"] or report["service"], report["counts"]["right"], failed(report)
-    if not times["count"]:
-        return math.inf
-    if not wrong:
-        return float(times[name])
-    return on_curve(report["curve"], PERCENTILES[name] * (right + wrong) / right)
-
-
-def on_curve(curve: Sequence[Sequence[float]], percent: float) -> float:
-    """Returns the time at a percentile of a curve, on the line between the two points around it."""
-    below, below_us = 0.0, None
-    for above, us in curve:
-        if above >= percent:
-            if below_us is None or above == below:
-                return float(us)
-            return float(below_us + (us - below_us) * (percent - below) / (above - below))
-        below, below_us = above, us
-    return math.inf
-
-
-def failed(report: dict[str, Any]) -> int:
-    """Returns how many requests have no right answer.
-
-    So many as there are connections may be due by chance just before the end, and are not sent any more.
-    """
-    counts, never_sent = report["counts"], report["never_sent"]
-    wrong = counts["wrong_status"] + counts["wrong_body"] + counts["connection_error"] + counts["timeout"]
-    return int(wrong + (never_sent if never_sent > report["asked"]["connections"] else 0))
 
 
 @dataclass
