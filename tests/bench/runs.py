@@ -27,6 +27,18 @@ QUICK = ("-c", "8", "-d", "1s", "--warm-up", "200ms")
 SURE = ("-c", "8", "-n", "300", "--warm-up", "200ms")
 """For what needs answers: it takes as long as it takes."""
 
+TIMES = {
+    "mean": "mean_us",
+    "p50": "p50_us",
+    "p90": "p90_us",
+    "p95": "p95_us",
+    "p99": "p99_us",
+    "p99.9": "p999_us",
+    "p99.99": "p9999_us",
+    "max": "max_us",
+}
+"""The columns of times, and their fields."""
+
 
 @contextmanager
 def liar(kind: str, *words: str, within: Sequence[str] = ()) -> Iterator[str]:

@@ -86,7 +86,7 @@ def test_forms(serve: Servers, urls: Path, tmp_path: Path) -> None:
     report = json.loads(files["json"].read_text())
     [table] = re.findall(r'<table id="urls">.*?</table>', files["html"].read_text())
     for of in report["urls"]:
-        name = f"{of['method']} {of['url']}"
+        name = f"{of['method']} {of['url'].removeprefix(url)}"
         cells = [str(of[column]) for column in ("weight", "sent", "right", "wrong")]
         if not report["invalid"]:
             cells += [f"{of['times'][column] / 1000:.3f}" for column in ("p50_us", "p99_us")]

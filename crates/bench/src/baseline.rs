@@ -86,12 +86,24 @@ pub struct Comparison {
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is.
+    /// What it is, and in what it is shown.
     pub name: &'static str,
-    /// Earlier.
+    pub(crate) unit: Unit,
+    /// Earlier; a time is in microseconds.
     pub before: f64,
     /// In this report.
     pub now: f64,
+}
+
+/// In what a figure is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// So many in a second.
+    PerSecond,
+    /// Milliseconds.
+    Ms,
+    /// Microseconds.
+    Us,
 }
 
 /// Seconds that each run needs for an interval.
@@ -148,14 +160,14 @@ impl Baseline {
         let before = self.response.unwrap_or(self.service);
         let now = report.response.unwrap_or(report.service);
         let mut rows = vec![
-            Row { name: "requests/s", before: self.rate, now: report.rate },
-            Row { name: "mean us", before: before.mean_us, now: now.mean_us },
-            Row { name: "p50 us", before: before.p50_us, now: now.p50_us },
-            Row { name: "p99 us", before: before.p99_us, now: now.p99_us },
+            Row { name: "requests/s", unit: Unit::PerSecond, before: self.rate, now: report.rate },
+            Row { name: "mean ms", unit: Unit::Ms, before: before.mean_us, now: now.mean_us },
+            Row { name: "p50 ms", unit: Unit::Ms, before: before.p50_us, now: now.p50_us },
+            Row { name: "p99 ms", unit: Unit::Ms, before: before.p99_us, now: now.p99_us },
         ];
         if let (Some(before), Some(now)) = (self.server, report.server) {
             let (before, now) = (before.cpu_us_per_request, now.cpu_us_per_request);
-            rows.push(Row { name: "CPU us", before, now });
+            rows.push(Row { name: "CPU us", unit: Unit::Us, before, now });
         }
         let earlier = &self.series[..count_whole(self.series.len(), self.seconds)];
         let present = whole_seconds(report).iter().map(|second| (second.right, second.sum_us));

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::latency::{COLUMNS, Latency};
+use crate::output::{grouped, ms};
 use crate::report::{Report, float};
 
 /// Something that may hold of a report.
@@ -31,13 +32,42 @@ const UNITS: [(&str, f64); 3] = [("us", 1.0), ("ms", 1e3), ("s", 1e6)];
 impl Condition {
     /// Whether it holds; `None` when the report does not know the figure.
     pub fn holds(&self, report: &Report) -> Option<bool> {
-        let figure = match self.figure {
+        let figure = self.figure_of(report)?;
+        Some(if self.is_above { figure > self.bound } else { figure < self.bound })
+    }
+
+    /// Why a report fails that must not have it hold, in words; `None` when it does not fail.
+    pub fn failure(&self, report: &Report) -> Option<String> {
+        match self.holds(report) {
+            Some(false) => None,
+            None => Some(format!("failed: {self} cannot be told of this server")),
+            // A figure of an invalid run must not be used, and a count may.
+            Some(true) if !report.is_valid() && !matches!(self.figure, Figure::Errors) => {
+                Some(format!("failed, because {self}"))
+            }
+            Some(true) => Some(format!("failed, because {self}: {}", self.seen(report)?)),
+        }
+    }
+
+    fn figure_of(&self, report: &Report) -> Option<f64> {
+        Some(match self.figure {
             Figure::Time(of) => of(&report.response.unwrap_or(report.service)),
             Figure::Rate => report.rate,
             Figure::Errors => float(report.counts.wrong()),
             Figure::Cpu => report.server?.cpu_us_per_request,
-        };
-        Some(if self.is_above { figure > self.bound } else { figure < self.bound })
+        })
+    }
+
+    /// What the figure is, in words.
+    fn seen(&self, report: &Report) -> Option<String> {
+        let figure = self.figure_of(report)?;
+        let name = self.text.split(['<', '>']).next().unwrap_or_default().trim();
+        Some(match self.figure {
+            Figure::Time(_) => format!("{name} was {} ms", ms(figure)),
+            Figure::Rate => format!("the rate was {} requests/s", grouped(figure)),
+            Figure::Errors => format!("there were {figure:.0}"),
+            Figure::Cpu => format!("it was {figure:.2} us of CPU a request"),
+        })
     }
 }
 
@@ -94,6 +124,25 @@ mod tests {
     )]
 
     use super::*;
+    use crate::verdict::tests::good;
+
+    #[test]
+    fn what_a_failure_says() {
+        let mut report = good();
+        report.service.p99_us = 1_234_567.0;
+        let failure = |text: &str, report: &Report| text.parse::<Condition>().unwrap().failure(report);
+
+        assert_eq!(None, failure("p99>2s", &report));
+        let told = |text: &str, end: &str| assert_eq!(Some(format!("failed{end}")), failure(text, &report));
+        told("p99 > 1ms", ", because p99 > 1ms: p99 was 1,234.567 ms");
+        told("rate<2000", ", because rate<2000: the rate was 1,000 requests/s");
+        told("cpu>1", ": cpu>1 cannot be told of this server");
+        report.counts.timeout = 3;
+        report.judge();
+        let told = |text: &str, end: &str| assert_eq!(Some(format!("failed{end}")), failure(text, &report));
+        told("p99>1ms", ", because p99>1ms");
+        told("errors>0", ", because errors>0: there were 3");
+    }
 
     #[test]
     fn what_is_understood() {

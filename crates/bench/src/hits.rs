@@ -22,7 +22,7 @@ pub(crate) struct Told {
 }
 
 /// What the application has seen of a load, warm-up and slow clients included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hits {
     /// Requests that it has seen.
     pub seen: u64,

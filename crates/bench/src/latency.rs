@@ -1,7 +1,7 @@
 //! How long things took: histograms in nanoseconds, and what is told of them.
 
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The longest time that is told apart: an hour. What takes longer counts as this.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -98,6 +98,12 @@ impl Times {
     }
 }
 
+impl Default for Times {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// A column of a table of times: its title, and where its figure is.
 pub(crate) type Column = (&'static str, fn(&Latency) -> f64);
 
@@ -114,7 +120,7 @@ pub(crate) const COLUMNS: [Column; 8] = [
 ];
 
 /// What is told of times of one kind, in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it: percentiles, and the ends")]
 pub struct Latency {
     pub count: u64,

@@ -41,7 +41,10 @@ pub use baseline::{Baseline, Comparison, Row};
 pub use condition::Condition;
 pub use find::{Found, Step, find_rate};
 pub use latency::Latency;
-pub use output::{Ink, csv, hlog, html, markdown, table};
+pub use output::{
+    Ink, Judged, SEARCH_HEADING, compared, csv, grouped, grouped_whole, hlog, html, markdown, reasons, table,
+    tried,
+};
 pub use plan::{Arrivals, Body, Check, Load, Plan, Slow, Statuses, Target, Until};
 pub use probe::{Exchange, exchanges};
 pub use report::Report;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::answer::SAMPLE;
 use crate::hits::Hits;
@@ -38,7 +38,7 @@ pub(crate) struct Observed {
 }
 
 /// The result of one run. Times of requests are in microseconds, sizes in bytes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
     /// Which shape this is: `adyton-bench/1`.
     pub schema: &'static str,
@@ -119,7 +119,7 @@ pub struct Report {
 }
 
 /// What was asked, and how.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Asked {
     pub url: String,
     pub method: String,
@@ -149,7 +149,7 @@ pub struct Asked {
 }
 
 /// One of several URLs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UrlSide {
     pub url: String,
     pub method: String,
@@ -169,7 +169,7 @@ pub struct UrlSide {
 }
 
 /// How evenly connections were served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fairness {
     /// Right answers of the connection that got fewest.
     pub min: u64,
@@ -182,7 +182,7 @@ pub struct Fairness {
 }
 
 /// This program.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GeneratorSide {
     /// CPU time of the busiest thread over the length of the measurement, from 0 to 1; with the time that it waited for a
     /// CPU, unless the server may use the same CPUs.
@@ -194,7 +194,7 @@ pub struct GeneratorSide {
 }
 
 /// The server's processes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServerSide {
     /// Processes that listen, and their descendants, at the end.
     pub processes: u32,
@@ -207,7 +207,7 @@ pub struct ServerSide {
 }
 
 /// Everything else on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineSide {
     /// CPU time that the hypervisor gave to others, in percent of all.
     pub steal_percent: f64,
@@ -284,6 +284,15 @@ impl Report {
     /// None that is known: every field can be written.
     pub fn to_json(&self) -> serde_json::Result<String> {
         serde_json::to_string_pretty(self)
+    }
+
+    /// Reads what [`to_json`](Self::to_json) has written. The histogram, which is for the log only, is not in it.
+    ///
+    /// # Errors
+    ///
+    /// It is no report.
+    pub fn from_json(json: &'static str) -> serde_json::Result<Self> {
+        serde_json::from_str(json)
     }
 }
 

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use adyton_sys::{clock, socket};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Judgement, Reader};
 use crate::draw::Draw;
@@ -33,7 +33,7 @@ const PIECE_BYTES_MAX: u64 = 64 << 10;
 const PAUSE_NS: u64 = 100_000_000;
 
 /// Slow clients of one kind, and what became of their requests.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowSide {
     /// `readers` or `senders`.
     pub kind: &'static str,
@@ -52,7 +52,7 @@ pub struct SlowSide {
 }
 
 /// Requests of slow clients by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowCounts {
     /// All; the sum of the others.
     pub begun: u64,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Judgement};
 use crate::latency::Times;
@@ -12,7 +12,7 @@ use crate::lulls::Lulls;
 use crate::plan::{Load, Plan, Until};
 
 /// Requests by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests that were under way at any time of the measurement: those that were sent within it, or that could not
     /// be because nobody took the connection, and those that were under way when it began. With a number of requests
@@ -97,7 +97,7 @@ impl fmt::Display for Cause {
 }
 
 /// What this program itself ran out of; the server is not to blame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnLimits {
     /// Connections that were not made for want of a descriptor.
     pub descriptors: u64,
@@ -106,7 +106,7 @@ pub struct OwnLimits {
 }
 
 /// One second of the measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// Right answers.
     pub right: u64,

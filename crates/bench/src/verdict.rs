@@ -5,14 +5,14 @@
 
 use std::f64::consts::PI;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::listen_queue::Whose;
 use crate::report::{Report, float};
 use crate::tally::Second;
 
 /// Why the figures must not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reason {
     /// Which gate it is, in a word.
     pub gate: &'static str,

@@ -70,7 +70,7 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
         Ok(Command::Worker(place, settings)) => {
             serving::work(py, &settings, &place).map(|done| end(py, done))
         }
-        Ok(Command::Bench(bench)) => return py.detach(|| measure::bench(&bench, color)),
+        Ok(Command::Bench(bench)) => return py.detach(|| measure::bench(&bench)),
         Ok(Command::Compare(words)) => return command(py, "adyton.compare", words),
         Ok(Command::Tune(words)) => return command(py, "adyton.tune", words),
         Ok(Command::Client(client)) => return order(py, &client, color),

@@ -1,6 +1,7 @@
 //! The terminal that somebody looks at.
 
 use std::io;
+use std::os::fd::AsFd;
 
 /// How much a terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +18,16 @@ impl Size {
 
     /// The size of standard output, as it is now.
     pub fn of_stdout() -> Self {
-        match rustix::termios::tcgetwinsize(io::stdout()) {
+        Self::of(io::stdout())
+    }
+
+    /// The size of standard error, as it is now.
+    pub fn of_stderr() -> Self {
+        Self::of(io::stderr())
+    }
+
+    fn of(stream: impl AsFd) -> Self {
+        match rustix::termios::tcgetwinsize(stream) {
             // A terminal that was never told its size says 0.
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
                 Self { columns: size.ws_col.into(), rows: size.ws_row.into() }

@@ -1,55 +1,150 @@
-//! A report as two lines of CSV (RFC 4180): the names of the columns, and the figures.
+//! A report as CSV (RFC 4180): the names of the columns, a row for the run, and one for each URL of a list.
+
+use std::collections::BTreeMap;
 
 use crate::latency::{COLUMNS, Latency};
-use crate::report::Report;
+use crate::report::{Report, UrlSide, float};
+use crate::slow::SlowSide;
 
-/// The report as CSV. Times are in microseconds; figures that must not be used are left out.
+/// A column's name, which ends in its unit where it has one, and the run's cell in it.
+type Cell = (String, String);
+
+/// The report as CSV; figures that must not be used are left out.
 pub fn csv(report: &Report) -> String {
-    let (asked, counts, server) = (&report.asked, &report.counts, report.server.as_ref());
-    let figure = |number: f64| if report.is_valid() { format!("{number:.3}") } else { String::new() };
-    let invalid: Vec<&str> = report.invalid.iter().map(|reason| reason.gate).collect();
-    let mut columns = vec![
-        ("url", quoted(&asked.url)),
-        ("method", asked.method.clone()),
-        ("connections", asked.connections.to_string()),
-        ("load", asked.load.to_owned()),
-        ("offered_rate", asked.rate.map_or(String::new(), |rate| rate.to_string())),
-        ("seconds", format!("{:.3}", report.seconds)),
-        ("invalid", invalid.join(" ")),
-        ("rate", figure(report.rate)),
-        ("body_bytes_per_second", figure(report.body_bytes_per_second)),
-    ];
-    let times = report.response.unwrap_or(report.service);
-    columns.extend(COLUMNS.iter().map(|(title, of)| (*title, figure(of(&times)))));
-    columns.extend([
-        ("sent", counts.sent.to_string()),
-        ("right", counts.right.to_string()),
-        ("wrong_status", counts.wrong_status.to_string()),
-        ("wrong_body", counts.wrong_body.to_string()),
-        ("connection_error", counts.connection_error.to_string()),
-        ("timeout", counts.timeout.to_string()),
-        ("in_flight", counts.in_flight.to_string()),
-        (
-            "server_cpu_us_per_request",
-            server.map_or(String::new(), |server| figure(server.cpu_us_per_request)),
-        ),
-        (
-            "server_pss_bytes",
-            server.filter(|_| report.is_valid()).map_or(String::new(), |server| server.pss_bytes.to_string()),
-        ),
-    ]);
-    let parts = [("first_byte", Some(report.first_byte)), ("connect", report.connect)];
-    let parts = parts.iter().flat_map(|(name, times)| part(name, times.filter(|_| report.is_valid())));
-    let (names, cells): (Vec<String>, Vec<String>) =
-        columns.into_iter().map(|(name, cell)| (name.to_owned(), cell)).chain(parts).unzip();
-    format!("{}\r\n{}\r\n", names.join(","), cells.join(","))
+    let columns = [asked(report), figures(report), counts(report), sides(report), parts(report)].concat();
+    let (names, run): (Vec<String>, Vec<String>) = columns.into_iter().unzip();
+    let mut rows = vec![names.join(","), run.join(",")];
+    for url in &report.urls {
+        let mut known = of_url(report, url);
+        let cells: Vec<String> = names.iter().map(|name| known.remove(name).unwrap_or_default()).collect();
+        rows.push(cells.join(","));
+    }
+    rows.join("\r\n") + "\r\n"
 }
 
-/// The columns of the times of a part of each request, empty if there are none.
-fn part(name: &str, times: Option<Latency>) -> impl Iterator<Item = (String, String)> {
-    COLUMNS.iter().map(move |(title, of)| {
-        (format!("{name}_{title}"), times.map_or(String::new(), |times| format!("{:.3}", of(&times))))
-    })
+fn asked(report: &Report) -> Vec<Cell> {
+    let asked = &report.asked;
+    let method = if report.urls.is_empty() { asked.method.clone() } else { String::new() };
+    let invalid: Vec<&str> = report.invalid.iter().map(|reason| reason.gate).collect();
+    let cells = [
+        ("row", "run".to_owned()),
+        ("url", quoted(&asked.url)),
+        ("method", method),
+        ("weight", String::new()),
+        ("connections", asked.connections.to_string()),
+        ("load", asked.load.to_owned()),
+        ("offered_requests_per_second", shown(asked.rate)),
+        ("deadline_ms", shown(asked.deadline_ms)),
+        ("seconds", format!("{:.3}", report.seconds)),
+        ("invalid", invalid.join(" ")),
+    ];
+    named(cells)
+}
+
+fn figures(report: &Report) -> Vec<Cell> {
+    let cells = [
+        ("requests_per_second", figure(report, Some(report.rate))),
+        ("body_bytes_per_second", figure(report, Some(report.body_bytes_per_second))),
+    ];
+    let all = report.response.unwrap_or(report.service);
+    let mut cells = named(cells);
+    cells.extend(times(report, "", Some(all)));
+    cells
+}
+
+fn counts(report: &Report) -> Vec<Cell> {
+    let counts = &report.counts;
+    let cells = [
+        ("sent", counts.sent),
+        ("right", counts.right),
+        ("wrong", counts.wrong()),
+        ("wrong_status", counts.wrong_status),
+        ("wrong_body", counts.wrong_body),
+        ("connection_error", counts.connection_error),
+        ("timeout", counts.timeout),
+        ("in_flight", counts.in_flight),
+    ];
+    named(cells.map(|(name, count)| (name, count.to_string())))
+}
+
+/// The server, this program, the connections, and what was asked for besides.
+fn sides(report: &Report) -> Vec<Cell> {
+    let (server, generator, fair) = (report.server.as_ref(), &report.generator, &report.fairness);
+    let cells = [
+        ("in_time", report.in_time.map(float)),
+        ("server_pss_bytes", server.map(|server| float(server.pss_bytes))),
+        ("fairness_min", Some(float(fair.min))),
+        ("fairness_median", Some(float(fair.median))),
+        ("fairness_max", Some(float(fair.max))),
+    ];
+    let mut cells = named(cells.map(|(name, count)| (name, shown(count.filter(|_| report.is_valid())))));
+    let more = [
+        ("fairness_jain", Some(fair.jain)),
+        ("server_cpu_us_per_request", server.map(|server| server.cpu_us_per_request)),
+        ("server_cpus", server.map(|server| server.cpus)),
+        ("generator_busy_percent", Some(100.0 * generator.busy)),
+        ("generator_waiting_percent", Some(100.0 * generator.waiting)),
+        ("generator_ceiling_requests_per_second", Some(generator.ceiling_rate)),
+    ];
+    cells.extend(named(more.map(|(name, number)| (name, figure(report, number)))));
+    for kind in ["readers", "senders"] {
+        cells.extend(slow(kind, report.slow.iter().find(|side| side.kind == kind)));
+    }
+    cells
+}
+
+fn slow(kind: &str, side: Option<&SlowSide>) -> Vec<Cell> {
+    let counts = side.map(|side| side.counts);
+    let cells = [
+        ("right", counts.map(|counts| counts.right)),
+        ("wrong", counts.map(|counts| counts.wrong)),
+        ("cut_off", counts.map(|counts| counts.cut_off)),
+        ("not_connected", counts.map(|counts| counts.not_connected)),
+        ("under_way", counts.map(|counts| counts.under_way)),
+    ];
+    cells.map(|(name, count)| (format!("slow_{kind}_{name}"), shown(count))).into()
+}
+
+/// The times of parts of each request.
+fn parts(report: &Report) -> Vec<Cell> {
+    let parts = [("first_byte_", Some(report.first_byte)), ("connect_", report.connect)];
+    parts.into_iter().flat_map(|(part, latency)| times(report, part, latency)).collect()
+}
+
+/// What is known of a URL, by the names of the columns.
+fn of_url(report: &Report, side: &UrlSide) -> BTreeMap<String, String> {
+    let cells = [
+        ("row", "url".to_owned()),
+        ("url", quoted(&side.url)),
+        ("method", side.method.clone()),
+        ("weight", side.weight.to_string()),
+        ("sent", side.sent.to_string()),
+        ("right", side.right.to_string()),
+        ("wrong", side.wrong.to_string()),
+    ];
+    named(cells).into_iter().chain(times(report, "", Some(side.times))).collect()
+}
+
+/// A column for each figure of the times: `p99.9` of the first byte is `first_byte_p999_us`.
+fn times(report: &Report, part: &str, latency: Option<Latency>) -> Vec<Cell> {
+    let cell = |(title, of): &crate::latency::Column| {
+        let name = format!("{part}{}_us", title.replace('.', ""));
+        (name, figure(report, latency.map(|latency| of(&latency))))
+    };
+    COLUMNS.iter().map(cell).collect()
+}
+
+/// A number, if there is one, and if it may be used.
+fn figure(report: &Report, number: Option<f64>) -> String {
+    shown(number.filter(|_| report.is_valid()).map(|number| format!("{number:.3}")))
+}
+
+fn shown(value: Option<impl ToString>) -> String {
+    value.map_or(String::new(), |value| value.to_string())
+}
+
+fn named<const COUNT: usize>(cells: [(&str, String); COUNT]) -> Vec<Cell> {
+    cells.map(|(name, cell)| (name.to_owned(), cell)).into()
 }
 
 /// A cell that may hold anything.

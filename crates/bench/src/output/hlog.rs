@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
+use super::title;
 use crate::report::Report;
 
 /// What the maxima in the log are divided by: times are in nanoseconds, and shown in milliseconds.
@@ -21,12 +22,10 @@ pub fn hlog(report: &Report) -> io::Result<String> {
     let mut out = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let length = Duration::from_secs_f64(report.seconds);
+    let [what, place] = title(report);
     let mut builder = IntervalLogWriterBuilder::new();
     builder
-        .add_comment(&format!(
-            "adyton bench {}: {} {}",
-            report.version, report.asked.method, report.asked.url
-        ))
+        .add_comment(&format!("adyton bench {}: {what} {place}", report.version))
         .with_start_time(SystemTime::now() - length)
         .with_max_value_divisor(NS_PER_MS);
     for reason in &report.invalid {

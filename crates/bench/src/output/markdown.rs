@@ -2,19 +2,29 @@
 
 use std::fmt::Write as _;
 
-use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, urls};
+use super::comparison::{ONE_RUN, comparison_rows, told};
+use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, title, urls};
+use crate::baseline::Comparison;
 use crate::latency::COLUMNS;
 use crate::report::Report;
 
+/// What a report was judged by, besides the gates.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Judged<'a> {
+    /// An earlier one.
+    pub comparison: Option<&'a Comparison>,
+    /// Why it fails by the user's own conditions, in sentences.
+    pub failures: &'a [String],
+}
+
 /// The report as Markdown.
-pub fn markdown(report: &Report) -> String {
-    let [answer, load] = asked(report);
-    let mut out = format!("### {} `{}`\n\n{answer}.\n{load}.\n\n", report.asked.method, report.asked.url);
+pub fn markdown(report: &Report, judged: Judged<'_>) -> String {
+    let ([answer, load], [what, place]) = (asked(report), title(report));
+    let mut out = format!("### {what} {}\n\n{answer}.\n{load}.\n\n", code(&place));
     if report.is_valid() {
         let (rate, megabytes) = (grouped(report.rate), megabytes(report));
         let _ = writeln!(out, "**{rate} requests/s**, {megabytes} MB/s of bodies\n");
-        let titles: Vec<&str> = COLUMNS.iter().map(|(title, _)| *title).collect();
-        let _ = writeln!(out, "| ms | {} |\n| --- |{}", titles.join(" | "), " ---: |".repeat(COLUMNS.len()));
+        out += &table_head("ms", COLUMNS.iter().map(|(title, _)| *title));
         for (name, latency) in times(report) {
             let cells: Vec<String> = COLUMNS.iter().map(|(_, of)| ms(of(&latency))).collect();
             let _ = writeln!(out, "| {name} | {} |", cells.join(" | "));
@@ -25,20 +35,94 @@ pub fn markdown(report: &Report) -> String {
             let _ = writeln!(out, "- {}", reason.why);
         }
     }
-    if !report.urls.is_empty() {
-        let _ = writeln!(
-            out,
-            "\n| {} |\n|{} --- |",
-            URL_COLUMNS.join(" | "),
-            " ---: |".repeat(URL_COLUMNS.len() - 1)
-        );
-        for [numbers @ .., url] in urls(report) {
-            let _ = writeln!(out, "| {} | `{}` |", numbers.join(" | "), url.replace('|', "\\|"));
-        }
-    }
+    out += &of_urls(report);
     let _ = writeln!(out, "\n{}.\n", identity(report));
     for (name, text) in errors(report).into_iter().chain(sides(report)) {
         let _ = writeln!(out, "- {name}: {text}");
     }
+    out + &of_judged(judged)
+}
+
+fn of_urls(report: &Report) -> String {
+    if report.urls.is_empty() {
+        return String::new();
+    }
+    let titles = URL_COLUMNS.join(" | ");
+    let mut out = format!("\n| {titles} |\n|{} --- |\n", " ---: |".repeat(URL_COLUMNS.len() - 1));
+    for [numbers @ .., url] in urls(report) {
+        // Within a table a bar ends a cell, in code, too.
+        let _ = writeln!(out, "| {} | {} |", numbers.join(" | "), code(&url).replace('|', "\\|"));
+    }
     out
+}
+
+fn of_judged(judged: Judged<'_>) -> String {
+    let mut out = String::new();
+    if let Some(comparison) = judged.comparison {
+        out += "\n";
+        out += &table_head("", ["before", "now", "ratio"].into_iter());
+        for cells in comparison_rows(comparison) {
+            let _ = writeln!(out, "| {} |", cells.join(" | "));
+        }
+        let _ = writeln!(out, "\n{}; {ONE_RUN}.", told(comparison));
+    }
+    if !judged.failures.is_empty() {
+        out += "\n";
+    }
+    for failure in judged.failures {
+        let _ = writeln!(out, "**{failure}**  ");
+    }
+    out
+}
+
+/// The head of a table: the first column has names, the others numbers.
+fn table_head<'a>(first: &str, titles: impl Iterator<Item = &'a str>) -> String {
+    let titles: Vec<&str> = titles.collect();
+    format!("| {first} | {} |\n| --- |{}\n", titles.join(" | "), " ---: |".repeat(titles.len()))
+}
+
+/// Text as code, between more backticks than it has in a row (section 6.1 of `CommonMark`).
+fn code(text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    // A blank at both ends is taken off again.
+    let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{blank}{text}{blank}{fence}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::{Row, Unit};
+    use crate::verdict::tests::good;
+
+    #[test]
+    fn what_a_report_was_judged_by() {
+        let row = |name, unit, before, now| Row { name, unit, before, now };
+        let rows = vec![
+            row("requests/s", Unit::PerSecond, 12_000.0, 24_000.0),
+            row("p99 ms", Unit::Ms, 1_500_000.0, 750.0),
+        ];
+        let comparison = Comparison { rows, judged: "rate", between: Some((1.9, 2.1)) };
+        let failures = ["failed, because rate<1".to_owned()];
+        let judged = Judged { comparison: Some(&comparison), failures: &failures };
+        let alone = markdown(&good(), Judged::default());
+
+        assert_eq!(
+            Some(
+                "\n|  | before | now | ratio |\n| --- | ---: | ---: | ---: |\n\
+                 | requests/s | 12,000 | 24,000 | 2.000 |\n| p99 ms | 1,500.000 | 0.750 | 0.001 |\n\n\
+                 the rate is between 1.900 and 2.100 times that of before; \
+                 the other ratios are of one run each, and may be noise.\n\n**failed, because rate<1**  \n"
+            ),
+            markdown(&good(), judged).strip_prefix(&alone)
+        );
+    }
+
+    #[test]
+    fn backticks_end_no_code() {
+        assert_eq!("`/a`", code("/a"));
+        assert_eq!("``/a`b``", code("/a`b"));
+        assert_eq!("``` `/a``b ```", code("`/a``b"));
+    }
 }

@@ -2,16 +2,20 @@
 //!
 //! Each form says the same: what was asked, the figures or why there are none, and where every request went.
 
+mod comparison;
 mod csv;
 mod hlog;
 mod html;
+mod lines;
 mod markdown;
+mod plot;
 mod table;
 
+pub use comparison::{SEARCH_HEADING, compared, reasons, tried};
 pub use csv::csv;
 pub use hlog::hlog;
 pub use html::html;
-pub use markdown::markdown;
+pub use markdown::{Judged, markdown};
 pub use table::{Ink, table};
 
 use crate::latency::Latency;
@@ -20,11 +24,20 @@ use crate::slow::SlowSide;
 use crate::verdict;
 
 /// A number without its fraction, in groups of three digits; small ones keep one digit behind the point.
-pub(crate) fn grouped(number: f64) -> String {
+pub fn grouped(number: f64) -> String {
     if number < 1000.0 {
         return format!("{number:.1}");
     }
-    let digits = format!("{number:.0}");
+    grouped_whole(number)
+}
+
+/// A number without its fraction, in groups of three digits.
+pub fn grouped_whole(number: f64) -> String {
+    in_groups(&format!("{number:.0}"))
+}
+
+/// Digits in groups of three.
+fn in_groups(digits: &str) -> String {
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -35,10 +48,10 @@ pub(crate) fn grouped(number: f64) -> String {
     out
 }
 
-/// A time in milliseconds, with as many digits as mean something.
+/// A time in milliseconds, with three digits behind the point however long it is: so all line up.
 pub(crate) fn ms(us: f64) -> String {
-    let digits = if us < 100_000.0 { 3 } else { 0 };
-    format!("{:.digits$}", us / 1e3)
+    let text = format!("{:.3}", us / 1e3);
+    text.split_once('.').map_or_else(|| text.clone(), |(whole, part)| format!("{}.{part}", in_groups(whole)))
 }
 
 /// Bytes of bodies a second, in millions.
@@ -55,9 +68,31 @@ pub(crate) fn urls(report: &Report) -> Vec<[String; URL_COLUMNS.len()]> {
     let row = |url: &UrlSide| {
         let [p50, p99] = [url.times.p50_us, url.times.p99_us].map(time);
         let [sent, right, wrong] = [url.sent, url.right, url.wrong].map(|count| count.to_string());
-        [url.weight.to_string(), sent, right, wrong, p50, p99, format!("{} {}", url.method, url.url)]
+        let target = url.url.strip_prefix(server_of(&report.asked.url)).unwrap_or(&url.url);
+        [url.weight.to_string(), sent, right, wrong, p50, p99, format!("{} {target}", url.method)]
     };
     report.urls.iter().map(row).collect()
+}
+
+/// The part of a URL that says which server it is: `http://host:port` or `unix:path:`.
+pub(crate) fn server_of(url: &str) -> &str {
+    let authority = url.find("://").map_or(0, |at| at + "://".len());
+    let end = match url.strip_prefix("unix:") {
+        Some(path) => path.find(":/").map(|at| "unix:".len() + at + 1),
+        None => url[authority..].find('/').map(|at| authority + at),
+    };
+    &url[..end.unwrap_or(url.len())]
+}
+
+/// What was asked for, and where: a method and a URL; or how many URLs, and their server, for with a list the URL of the
+/// command line says no more.
+pub(crate) fn title(report: &Report) -> [String; 2] {
+    let asked = &report.asked;
+    match report.urls.len() {
+        0 => [asked.method.clone(), asked.url.clone()],
+        1 => ["1 URL at".to_owned(), server_of(&asked.url).to_owned()],
+        count => [format!("{count} URLs at"), server_of(&asked.url).to_owned()],
+    }
 }
 
 /// What was asked, in two lines.
@@ -72,7 +107,7 @@ pub(crate) fn asked(report: &Report) -> [String; 2] {
         if asked.pipeline > 1 { format!(", {} requests at once", asked.pipeline) } else { String::new() };
     let answer = match report.urls.len() {
         0 => format!("{}, {} + {} bytes", asked.status, asked.answer_head_bytes, asked.answer_body_bytes),
-        count => format!("{count} URLs by weight, seed {}", asked.seed.unwrap_or(0)),
+        _ => format!("drawn by weight, seed {}", asked.seed.unwrap_or(0)),
     };
     [
         format!("{answer}; checked: {}", asked.checked),
@@ -228,5 +263,16 @@ mod tests {
             expected,
             [12.5, 1000.0, 123_456.7, 1_234_567.0].map(grouped).each_ref().map(String::as_str)
         );
+        assert_eq!(
+            ["0.014", "999.500", "3,600,000.000"],
+            [14.0, 999_500.0, 3.6e9].map(ms).each_ref().map(String::as_str)
+        );
+    }
+
+    #[test]
+    fn servers() {
+        assert_eq!("http://a:1", server_of("http://a:1/b/c?d://e/"));
+        assert_eq!("http://a", server_of("http://a"));
+        assert_eq!("unix:/run/a.sock:", server_of("unix:/run/a.sock:/b/c?d=:/e"));
     }
 }

@@ -1,11 +1,17 @@
 //! A report for people: lines that line up, and INVALID in the place of figures that must not be used.
 
 use std::fmt::Write as _;
-use std::iter;
 
-use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, urls};
+use super::lines::{entry, grid, width};
+use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, title, urls};
 use crate::latency::COLUMNS;
 use crate::report::Report;
+
+/// Where texts stand that have a name.
+const INDENT: usize = 12;
+
+/// Where the rest of a long sentence without a name stands.
+const URL_INDENT: usize = 4;
 
 /// Whether a terminal shows the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,56 +39,62 @@ impl Ink {
     }
 }
 
-/// The report as a table.
-pub fn table(report: &Report, ink: Ink) -> String {
+/// The report as a table, in lines of at most so many columns.
+pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
     let [answer, load] = asked(report);
-    let mut out = format!("{} {}: {answer}\n{load}\n\n", report.asked.method, ink.bold(&report.asked.url));
+    let [what, place] = title(report);
+    let heading = entry("", 0, &format!("{what} {place}: {answer}"), columns);
+    let mut out = heading.replacen(&place, &ink.bold(&place), 1) + &entry("", 0, &load, columns) + "\n";
     if report.is_valid() {
-        let _ = writeln!(out, "{:12}{}", "requests/s", ink.bold(&grouped(report.rate)));
-        let _ = writeln!(out, "{:12}{} of bodies\n", "MB/s", megabytes(report));
+        let _ = writeln!(out, "{:INDENT$}{}", "requests/s", ink.bold(&grouped(report.rate)));
+        let _ = writeln!(out, "{:INDENT$}{} of bodies\n", "MB/s", megabytes(report));
         out += &latencies(report);
     } else {
-        let _ = writeln!(out, "{:12}{}", "requests/s", ink.red("INVALID"));
-        for reason in &report.invalid {
-            let _ = writeln!(out, "{:12}{}", "", reason.why);
-        }
+        let _ = writeln!(out, "{:INDENT$}{}", "requests/s", ink.red("INVALID"));
+        out.extend(report.invalid.iter().map(|reason| entry("", INDENT, &reason.why, columns)));
     }
-    out += &of_urls(report);
-    let _ = writeln!(out, "\n{}", identity(report));
-    for (name, text) in errors(report).into_iter().chain(sides(report)) {
-        let _ = writeln!(out, "{name:12}{text}");
-    }
+    out += &of_urls(report, columns);
+    out.push('\n');
+    out += &entry("", 0, &identity(report), columns);
+    out.extend(
+        errors(report)
+            .into_iter()
+            .chain(sides(report))
+            .map(|(name, text)| entry(name, INDENT, &text, columns)),
+    );
     out
 }
 
+/// A column for each kind of times.
 fn latencies(report: &Report) -> String {
-    let mut out = format!("{:16}", "ms");
-    for (title, _) in COLUMNS {
-        let _ = write!(out, "{title:>10}");
+    let times = times(report);
+    let mut rows = vec![row("ms", times.iter().map(|(name, _)| (*name).to_owned()))];
+    for (title, of) in COLUMNS {
+        rows.push(row(title, times.iter().map(|(_, latency)| ms(of(latency)))));
     }
-    out += "\n";
-    for (name, latency) in times(report) {
-        let _ = write!(out, "{name:16}");
-        for (_, of) in COLUMNS {
-            let _ = write!(out, "{:>10}", ms(of(&latency)));
-        }
-        out += "\n";
-    }
-    out
+    grid(&rows, 0).join("\n") + "\n"
 }
 
-/// A line for each URL of a list; the last column is of any width.
-fn of_urls(report: &Report) -> String {
-    let rows = urls(report);
-    if rows.is_empty() {
+fn row(name: &str, cells: impl Iterator<Item = String>) -> Vec<String> {
+    std::iter::once(format!("{name:width$}", width = INDENT - 2)).chain(cells).collect()
+}
+
+/// A line for each URL of a list, and one more for the URL itself where it does not fit beside the numbers.
+fn of_urls(report: &Report, columns: usize) -> String {
+    if report.urls.is_empty() {
         return String::new();
     }
-    let mut out = "\n".to_owned();
-    for [numbers @ .., url] in iter::once(URL_COLUMNS.map(str::to_owned)).chain(rows) {
-        for cell in numbers {
-            let _ = write!(out, "{cell:>10}");
-        }
-        let _ = writeln!(out, "  {url}");
+    let mut rows = vec![URL_COLUMNS.map(str::to_owned).to_vec()];
+    rows.extend(urls(report).into_iter().map(Vec::from));
+    let mut lines = grid(&rows, URL_COLUMNS.len() - 1);
+    if lines.iter().any(|line| width(line) > columns) {
+        let urls: Vec<String> = rows.iter_mut().filter_map(Vec::pop).collect();
+        let below = |url: &String| entry("", URL_INDENT, url, columns).trim_end().to_owned();
+        lines = grid(&rows, URL_COLUMNS.len())
+            .into_iter()
+            .zip(urls)
+            .map(|(line, url)| line + "\n" + &below(&url))
+            .collect();
     }
-    out
+    format!("\n{}\n", lines.join("\n"))
 }

@@ -331,7 +331,7 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "report.html",
         repeatable: true,
         help: "write the report to a file: .html .json .md .csv .hlog",
-        detail: "The name says the form: a page with plots that needs nothing else, JSON, Markdown, two lines of CSV, \
+        detail: "The name says the form: a page with plots that needs nothing else, JSON, Markdown, CSV, \
                  or the times as a log of HdrHistogram.",
         ..OUTPUT
     },

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use adyton_bench::{Baseline, Plan, Report};
+use adyton_bench::{Baseline, Judged, Plan, Report};
 
 use super::{BAD, Wrong, json};
 
@@ -38,11 +38,11 @@ impl Form {
         }
     }
 
-    pub(super) fn render(self, report: &Report) -> String {
+    pub(super) fn render(self, report: &Report, judged: Judged<'_>) -> String {
         match self {
             Self::Html => adyton_bench::html(report).unwrap_or_else(|error| error.to_string()),
             Self::Json => json(report.to_json()),
-            Self::Markdown => adyton_bench::markdown(report),
+            Self::Markdown => adyton_bench::markdown(report, judged),
             Self::Csv => adyton_bench::csv(report),
             Self::Hlog => adyton_bench::hlog(report).unwrap_or_else(|error| error.to_string()),
         }
@@ -54,10 +54,10 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Wrong> {
 }
 
 /// Adds the report to the summary of a job of GitHub's, if this is one.
-pub(super) fn summarize(report: &Report) -> Result<(), Wrong> {
+pub(super) fn summarize(report: &Report, judged: Judged<'_>) -> Result<(), Wrong> {
     let Some(path) = std::env::var_os(SUMMARY) else { return Ok(()) };
     let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
-    let written = file.and_then(|mut file| file.write_all(adyton_bench::markdown(report).as_bytes()));
+    let written = file.and_then(|mut file| file.write_all(adyton_bench::markdown(report, judged).as_bytes()));
     written.map_err(|error| (format!("{SUMMARY}: {}: {error}", path.display()), BAD))
 }
 

@@ -2,43 +2,32 @@
 
 use std::io::Write as _;
 
-use adyton_bench::{Doublings, Progress};
+use adyton_bench::{Doublings, Progress, Until, grouped_whole};
+use adyton_sys::terminal::Size;
 
 /// The line that changes; nothing where nobody looks.
 pub(super) struct Live {
     shown: bool,
-    last: Progress,
+    until: Until,
+    /// What was shown last of the measurement; none before it begins.
+    last: Option<Progress>,
 }
 
 /// Heights of a bar, from nothing to all.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 impl Live {
-    pub(super) fn new(shown: bool) -> Self {
-        let last = Progress { seconds: 0.0, right: 0, wrong: 0, doublings: Doublings::default() };
-        Self { shown, last }
+    pub(super) fn new(shown: bool, until: Until) -> Self {
+        Self { shown, until, last: None }
     }
 
-    /// Shows the rate and the times of the last second.
+    /// Shows how far it is, and the rate and the times of the last second, as far as the terminal is wide now.
     pub(super) fn show(&mut self, now: Progress) {
         if !self.shown {
             return;
         }
-        if now.seconds < 0.0 {
-            eprint!("\r\x1b[Kwarm-up, {:.0} s left", -now.seconds);
-        } else {
-            #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-            let rate = (now.right - self.last.right) as f64 / (now.seconds - self.last.seconds).max(0.001);
-            let mut since = now.doublings;
-            since.iter_mut().zip(self.last.doublings).for_each(|(count, before)| *count -= before);
-            let Progress { seconds, right, wrong, .. } = now;
-            let wrong = if wrong > 0 { format!("  {wrong} wrong") } else { String::new() };
-            eprint!(
-                "\r\x1b[K{seconds:4.0} s  {rate:9.0} requests/s  {}  {right} right{wrong}",
-                histogram(&since)
-            );
-            self.last = now;
-        }
+        let line: String = self.line(now).chars().take(Size::of_stderr().columns).collect();
+        eprint!("\r\x1b[K{line}");
         // Without it there is nothing to see, which is all that is lost.
         let _ = std::io::stderr().flush();
     }
@@ -48,6 +37,41 @@ impl Live {
             eprint!("\r\x1b[K");
         }
     }
+
+    fn line(&mut self, now: Progress) -> String {
+        if now.seconds < 0.0 {
+            return format!("warm-up, {:.0} s left", -now.seconds);
+        }
+        let how_far = self.how_far(&now);
+        // There is no second yet of which to show a rate when the first begins.
+        let Some(last) = self.last.replace(now) else { return how_far };
+        let rate = float(now.right - last.right) / (now.seconds - last.seconds).max(0.001);
+        let mut since = now.doublings;
+        since.iter_mut().zip(last.doublings).for_each(|(count, before)| *count -= before);
+        let wrong = if now.wrong > 0 { format!("  {} wrong", count(now.wrong)) } else { String::new() };
+        let (rate, right) = (grouped_whole(rate), count(now.right));
+        format!("{how_far}  {rate:>7} requests/s{wrong}  {}  {right} right", histogram(&since))
+    }
+
+    /// The seconds or the requests so far, and all that there will be: `2 of 10 s`, `1,200 of 10,000`.
+    fn how_far(&self, now: &Progress) -> String {
+        let (done, all, unit) = match self.until {
+            Until::Duration(ms) => {
+                (format!("{:.0}", now.seconds.floor()), (float(ms) / 1e3).to_string(), " s")
+            }
+            Until::Requests(all) => (count(now.right + now.wrong), count(all), ""),
+        };
+        format!("{done:>width$} of {all}{unit}", width = all.len())
+    }
+}
+
+fn count(number: u64) -> String {
+    grouped_whole(float(number))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people")]
+fn float(number: u64) -> f64 {
+    number as f64
 }
 
 /// The times as bars, each for up to twice the time of the one before, with the times at both ends: `128 us ▁▄█▂ 2 ms`.
@@ -77,6 +101,12 @@ fn time(power: usize) -> String {
 mod tests {
     use super::*;
 
+    fn progress(seconds: f64, right: u64) -> Progress {
+        let mut doublings = Doublings::default();
+        doublings[10] = right;
+        Progress { seconds, right, wrong: 0, doublings }
+    }
+
     #[test]
     fn bars_stand_for_doublings() {
         let mut counts = Doublings::default();
@@ -84,5 +114,25 @@ mod tests {
 
         assert_eq!("128 us ▄█ ▁ 2 ms", histogram(&counts));
         assert_eq!("no answer", histogram(&Doublings::default()));
+    }
+
+    /// What came in the first moment is no rate.
+    #[test]
+    fn how_far_it_is() {
+        let mut live = Live::new(true, Until::Duration(10_000));
+        assert_eq!("warm-up, 2 s left", live.line(progress(-1.999, 0)));
+        assert_eq!(" 0 of 10 s", live.line(progress(0.001, 3)));
+        assert_eq!(
+            " 1 of 10 s    1,200 requests/s  512 us █ 1 ms  1,203 right",
+            live.line(progress(1.001, 1_203))
+        );
+        let mut live = Live::new(true, Until::Requests(10_000));
+        assert_eq!("     3 of 10,000", live.line(progress(0.001, 3)));
+        let now = Progress { wrong: 7, ..progress(1.001, 1_203) };
+        assert_eq!(
+            " 1,210 of 10,000    1,200 requests/s  7 wrong  512 us █ 1 ms  1,203 right",
+            live.line(now)
+        );
+        assert_eq!("0 of 1.5 s", Live::new(true, Until::Duration(1_500)).line(progress(0.0, 0)).trim_start());
     }
 }

@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::sync::Arc;
 
-use adyton_bench::{Comparison, Condition, Failure, Ink, Latency, Plan, Reason, Step};
+use adyton_bench::{Condition, Failure, Ink, Judged, Plan, SEARCH_HEADING};
 use adyton_cli::bench::Bench;
 use adyton_sys::signal_handlers::Handlers;
+use adyton_sys::terminal::Size;
 use adyton_sys::wake::Wake;
 
 use self::live::Live;
@@ -22,9 +23,12 @@ const BAD: u8 = 1;
 /// The command line is wrong.
 const USAGE: u8 = 2;
 
-/// Runs `adyton bench`; `color` says whether standard error is a terminal that takes colours.
-pub(crate) fn bench(bench: &Bench, color: bool) -> u8 {
-    match try_bench(bench, color && !bench.json) {
+/// The width of a report where there is no terminal, which is that of most.
+const COLUMNS: usize = 80;
+
+/// Runs `adyton bench`.
+pub(crate) fn bench(bench: &Bench) -> u8 {
+    match try_bench(bench) {
         Ok(status) => status,
         Err((message, status)) => {
             eprintln!("adyton bench: {}", crate::one_line(&message));
@@ -36,7 +40,7 @@ pub(crate) fn bench(bench: &Bench, color: bool) -> u8 {
 /// What went wrong, and the exit status.
 type Wrong = (String, u8);
 
-fn try_bench(bench: &Bench, live: bool) -> Result<u8, Wrong> {
+fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
     let usage = |message: String| (message, USAGE);
     let plan = plan::of(bench).map_err(usage)?;
     let fail_if = plan::conditions("--fail-if", &bench.fail_if).map_err(usage)?;
@@ -56,35 +60,32 @@ fn try_bench(bench: &Bench, live: bool) -> Result<u8, Wrong> {
     if let Some(condition) = find_rate.first() {
         return find(&plan, condition, &stop, bench.json);
     }
-    let mut progress_line = Live::new(live);
-    let report = adyton_bench::run(&plan, &stop, &mut |progress| progress_line.show(progress));
-    progress_line.clear();
+    let mut live = Live::new(!bench.json && takes_escapes(&std::io::stderr()), plan.until);
+    let report = adyton_bench::run(&plan, &stop, &mut |progress| live.show(progress));
+    live.clear();
     let report = report.map_err(failed)?;
-    let text = if bench.json { json(report.to_json()) } else { adyton_bench::table(&report, ink()) };
+    let comparison = baseline.and_then(|baseline| baseline.compare(&report));
+    let failures: Vec<String> = fail_if.iter().filter_map(|condition| condition.failure(&report)).collect();
+    let judged = Judged { comparison: comparison.as_ref(), failures: &failures };
+    let columns = columns();
+    let text = if bench.json { json(report.to_json()) } else { adyton_bench::table(&report, ink(), columns) };
     print(&text);
     for (path, form) in forms {
-        files::write(path, &form.render(&report))?;
+        files::write(path, &form.render(&report, judged))?;
     }
-    files::summarize(&report)?;
-    if let Some(comparison) = baseline.and_then(|baseline| baseline.compare(&report)) {
-        let text = compared(&comparison);
+    files::summarize(&report, judged)?;
+    if let Some(comparison) = &comparison {
+        let text = adyton_bench::compared(comparison, columns);
         // With JSON there is room for people beside it only.
         if bench.json { eprint!("{text}") } else { print(&text) }
     }
-    let mut status = if report.is_valid() { GOOD } else { BAD };
     if let (Some(name), true) = (&bench.save, report.is_valid()) {
         files::keep(name, &report)?;
     }
-    for condition in &fail_if {
-        let why = match condition.holds(&report) {
-            Some(false) => continue,
-            Some(true) => format!("failed, because {condition}"),
-            None => format!("failed: {condition} cannot be told of this server"),
-        };
-        eprintln!("adyton bench: {why}");
-        status = BAD;
+    for failure in &failures {
+        eprintln!("adyton bench: {failure}");
     }
-    Ok(status)
+    Ok(if report.is_valid() && failures.is_empty() { GOOD } else { BAD })
 }
 
 fn failed(failure: Failure) -> Wrong {
@@ -109,41 +110,24 @@ fn find(
     is_json: bool,
 ) -> Result<u8, Wrong> {
     if !is_json {
-        println!("{:>12}{:>12}{:>10}{:>10}{:>10}", "requests/s", "answered", "p50 ms", "p99 ms", "held");
+        print(SEARCH_HEADING);
     }
     let found = adyton_bench::find_rate(plan, condition, stop, &mut |step| {
         if !is_json {
-            print(&tried(step));
+            print(&adyton_bench::tried(step, columns()));
         }
     });
     let found = found.map_err(failed)?;
     let text = match found.rate {
         _ if is_json => json(found.to_json()),
-        _ if !found.invalid.is_empty() => format!("\nINVALID\n{}", indented(&found.reasons)),
+        _ if !found.invalid.is_empty() => {
+            format!("\nINVALID\n{}", adyton_bench::reasons(&found.reasons, columns()))
+        }
         None => format!("\n{condition} holds at no rate that was tried\n"),
         Some(rate) => format!("\n{condition} holds up to {rate:.0} requests/s\n"),
     };
     print(&text);
     Ok(if found.rate.is_some() && found.invalid.is_empty() { GOOD } else { BAD })
-}
-
-/// The line of a rate that was tried: its figures, or INVALID in their place and why below.
-fn tried(step: &Step) -> String {
-    let held = if step.held { "yes" } else { "no" };
-    if !step.reasons.is_empty() {
-        let why = indented(&step.reasons);
-        return format!("{:>12.0}{:>12}{:>10}{:>10}{held:>10}\n{why}", step.rate, "INVALID", "", "");
-    }
-    let ms = |of: fn(&Latency) -> f64| step.response.map_or(0.0, |times| of(&times) / 1e3);
-    let (p50, p99) = (ms(|times| times.p50_us), ms(|times| times.p99_us));
-    format!("{:>12.0}{:>12.0}{p50:>10.3}{p99:>10.3}{held:>10}\n", step.rate, step.answered)
-}
-
-/// A line for each reason.
-fn indented(reasons: &[Reason]) -> String {
-    let lines: Vec<String> =
-        reasons.iter().map(|reason| format!("{:14}{}: {}\n", "", reason.gate, reason.why)).collect();
-    lines.concat()
 }
 
 /// JSON, or in its place why there is none.
@@ -156,29 +140,22 @@ fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
+/// Bold and red on a terminal, unless the user wants no colours (no-color.org).
 fn ink() -> Ink {
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if std::io::stdout().is_terminal() && !is_plain { Ink::Ansi } else { Ink::Plain }
+    if takes_escapes(&std::io::stdout()) && !is_plain { Ink::Ansi } else { Ink::Plain }
 }
 
-fn compared(comparison: &Comparison) -> String {
-    let mut out = format!("\n{:12}{:>12}{:>12}{:>10}\n", "", "before", "now", "ratio");
-    for row in &comparison.rows {
-        let _ = writeln!(out, "{:12}{:>12.1}{:>12.1}{:>10.3}", row.name, row.before, row.now, row.ratio());
-    }
-    let what = comparison.judged;
-    let told = match comparison.between {
-        None => "too few seconds to tell a difference from noise".to_owned(),
-        Some((low, high)) if low <= 1.0 && high >= 1.0 => {
-            format!("no difference in the {what} (ratio between {low:.3} and {high:.3})")
-        }
-        Some((low, high)) => format!("the {what} is between {low:.3} and {high:.3} times that of before"),
-    };
-    out + &told + ONE_RUN
+/// Whether this is a terminal that knows escape sequences.
+fn takes_escapes(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("TERM").is_none_or(|name| name != "dumb")
 }
 
-/// Of the percentiles there is one of each run, which says nothing of how far they differ by themselves.
-const ONE_RUN: &str = "\nthe other ratios are of one run each, and may be noise\n";
+/// How wide the lines of a report are: as the terminal, if there is one.
+fn columns() -> usize {
+    let size = Size::of_stdout();
+    if size == Size::ENDLESS { COLUMNS } else { size.columns }
+}
 
 /// Bytes of an exchange, each line marked; a long body is cut.
 fn shown(mark: &str, bytes: &[u8]) -> String {

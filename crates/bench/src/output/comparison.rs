@@ -1,0 +1,75 @@
+//! A report beside an earlier one, and a search for a rate, for people.
+
+use super::lines::{aligned, entry, grid};
+use super::{grouped, ms};
+use crate::baseline::{Comparison, Unit};
+use crate::find::Step;
+use crate::latency::Latency;
+use crate::verdict::Reason;
+
+/// Of the percentiles there is one of each run, which says nothing of how far they differ by themselves.
+pub(crate) const ONE_RUN: &str = "the other ratios are of one run each, and may be noise";
+
+/// The comparison as a table, and what it says.
+pub fn compared(comparison: &Comparison, columns: usize) -> String {
+    let rows = comparison_rows(comparison);
+    // A column has several units, but a time below a time reads best when their points line up.
+    let [name, before, now, ratio] =
+        [0, 1, 2, 3].map(|column| rows.iter().map(move |row| row[column].clone()));
+    let [before, now] = [before.collect(), now.collect()].map(aligned);
+    let mut table = vec![["", "before", "now", "ratio"].map(str::to_owned).to_vec()];
+    for (((name, before), now), ratio) in name.zip(before).zip(now).zip(ratio) {
+        table.push(vec![name, before, now, ratio]);
+    }
+    let table = grid(&table, 0).join("\n");
+    format!("\n{table}\n{}{}", entry("", 0, &told(comparison), columns), entry("", 0, ONE_RUN, columns))
+}
+
+/// For each figure its name, what it was, what it is, and the ratio.
+pub(crate) fn comparison_rows(comparison: &Comparison) -> Vec<[String; 4]> {
+    let row = |row: &crate::Row| {
+        let [before, now] = [row.before, row.now].map(|figure| match row.unit {
+            Unit::PerSecond => grouped(figure),
+            Unit::Ms => ms(figure),
+            Unit::Us => format!("{figure:.2}"),
+        });
+        [row.name.to_owned(), before, now, format!("{:.3}", row.ratio())]
+    };
+    comparison.rows.iter().map(row).collect()
+}
+
+/// Whether there is a difference, as far as can be told.
+pub(crate) fn told(comparison: &Comparison) -> String {
+    let what = comparison.judged;
+    match comparison.between {
+        None => "too few seconds to tell a difference from noise".to_owned(),
+        Some((low, high)) if low <= 1.0 && high >= 1.0 => {
+            format!("no difference in the {what} (ratio between {low:.3} and {high:.3})")
+        }
+        Some((low, high)) => format!("the {what} is between {low:.3} and {high:.3} times that of before"),
+    }
+}
+
+/// What stands above the lines of the rates that are tried.
+pub const SEARCH_HEADING: &str = "  requests/s    answered    p50 ms    p99 ms      held\n";
+
+/// Where the gates stand that say why a rate has no figures.
+const WHY_INDENT: usize = 14;
+
+/// The line of a rate that was tried: its figures, or INVALID in their place and why below.
+pub fn tried(step: &Step, columns: usize) -> String {
+    let held = if step.held { "yes" } else { "no" };
+    if !step.reasons.is_empty() {
+        let why = reasons(&step.reasons, columns);
+        return format!("{:>12.0}{:>12}{:>10}{:>10}{held:>10}\n{why}", step.rate, "INVALID", "", "");
+    }
+    let ms = |of: fn(&Latency) -> f64| step.response.map_or(0.0, |times| of(&times) / 1e3);
+    let (p50, p99) = (ms(|times| times.p50_us), ms(|times| times.p99_us));
+    format!("{:>12.0}{:>12.0}{p50:>10.3}{p99:>10.3}{held:>10}\n", step.rate, step.answered)
+}
+
+/// Each reason with its gate, below a line of the search.
+pub fn reasons(reasons: &[Reason], columns: usize) -> String {
+    let each = |reason: &Reason| entry("", WHY_INDENT, &format!("{}: {}", reason.gate, reason.why), columns);
+    reasons.iter().map(each).collect()
+}

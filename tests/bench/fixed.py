@@ -1,0 +1,174 @@
+"""A report whose figures are known, and its forms: what these say is compared however busy the machine is."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from bench.schema import faults
+
+ROOT = Path(__file__).parents[2]
+FIELDS = ("mean", "min", "p50", "p75", "p90", "p95", "p99", "p999", "p9999", "max")
+SECONDS = [3801, 3950, 4012, 3990, 4003, 3987, 3640, 4100, 3995, 4001, 3998, 4010]
+"""Right answers in each second; the last is not whole."""
+
+
+def rendered(report: dict[str, Any], *words: str) -> str:
+    """Return a report in a form, as `adyton bench` writes it."""
+    assert [] == faults(report, "bench")
+    command = ("cargo", "run", "--quiet", "--package", "adyton-bench", "--example", "render", "--", *words)
+    done = subprocess.run(
+        command, input=json.dumps(report), capture_output=True, text=True, timeout=600, check=False, cwd=ROOT
+    )
+    assert (0, "") == (done.returncode, done.stderr)
+    return done.stdout
+
+
+def latency(count: int, *times_us: float) -> dict[str, float]:
+    """Return times of one kind, in the order of the fields."""
+    return {"count": count} | {f"{name}_us": time for name, time in zip(FIELDS, times_us, strict=True)}
+
+
+def curve() -> list[list[float]]:
+    """Return percentiles up to the last, the nearer to one another the closer they are to 100."""
+    distances = [100.0 / 2 ** (step / 5) for step in range(85)]
+    points = [[round(100 - far, 6), round(300 + 1500 / (far + 0.001), 3)] for far in distances]
+    return [*points, [100.0, 1_234_567.0]]
+
+
+def fixed(**changes: object) -> dict[str, Any]:
+    """Return the report of a valid run, with what is changed in it; dictionaries are changed within."""
+    right, sent = sum(SECONDS), sum(SECONDS) + 8
+    report: dict[str, Any] = {
+        "schema": "adyton-bench/1",
+        "version": "1.2.3",
+        "invalid": [],
+        "asked": asked(),
+        "seconds": 11.5,
+        "rate": 4129.304,
+        "counts": dict.fromkeys(("wrong_status", "wrong_body", "connection_error", "timeout"), 0)
+        | {"sent": sent, "right": right, "in_flight": 8},
+        "in_time": None,
+        "statuses": {"200": right},
+        "errors": {},
+        "own_limits": {"descriptors": 0, "ports": 0},
+        "response": None,
+        "service": latency(
+            right, 2020.5, 300.1, 1999.25, 2100, 20300, 70451, 188000, 988001, 1_200_000, 1_234_567
+        ),
+        "first_byte": latency(right, 2000, 290, 1990, 2050, 20200, 70400, 187000, 987000, 1.1e6, 1.2e6),
+        "connect": None,
+        "connect_before": latency(8, 206.5, 200, 206, 206, 207, 207, 207, 207, 207, 210),
+        "curve": curve(),
+        "urls": [],
+        "head_bytes": 118 * right,
+        "body_bytes": 12 * right,
+        "body_bytes_per_second": 49_551.652,
+        "compared": right,
+        "connections_made": 0,
+        "fairness": {"min": 5900, "median": 5936, "max": 6001, "jain": 0.998},
+        "in_flight_mean": 8.0,
+        "in_flight_edges": 0.0,
+        "oldest_in_flight_ms": 3,
+        "oldest_ms": 0,
+        "never_sent": 0,
+        "longest_lull_ms": 12,
+        "series": [{"right": each, "wrong": 0, "max_us": 20, "sum_us": 15 * each} for each in SECONDS],
+        "hits": None,
+        "slow": [],
+        "generator": {"busy": 0.31, "waiting": 0.02, "ceiling_rate": 429_202.4},
+        "server": {
+            "processes": 1,
+            "cpu_us_per_request": 54.05,
+            "cpus": 0.22,
+            "pss_bytes": 29_150_412,
+        },
+        "machine": {
+            "steal_percent": 0.0,
+            "foreign_cpus": 0.01,
+            "listen_overflows": 0,
+            "listen_drops": 0,
+        },
+    }
+    for name, value in changes.items():
+        report[name] = report[name] | value if isinstance(value, dict) and report[name] else value
+    return report
+
+
+def asked() -> dict[str, Any]:
+    """Return what was asked."""
+    return {
+        "url": "http://127.0.0.1:8000/uneven?a=<b>",
+        "method": "GET",
+        "connections": 8,
+        "threads": 1,
+        "keep_alive": True,
+        "pipeline": 1,
+        "load": "closed",
+        "rate": None,
+        "requests": None,
+        "seed": None,
+        "warm_up_ms": 1000,
+        "timeout_ms": 10_000,
+        "deadline_ms": None,
+        "status": 200,
+        "answer_head_bytes": 118,
+        "answer_body_bytes": 12,
+        "checked": "status and every byte of the body",
+        "sample": 1,
+    }
+
+
+TIMES = latency(1, *(1000.0 + 100.5 * step for step in range(10)))
+OPEN = fixed(
+    asked={"load": "poisson", "rate": 4000.0, "seed": 1, "deadline_ms": 1000},
+    response=latency(sum(SECONDS), 3.5e5, 310, 1e5, 2e5, 3e5, 4e5, 5e5, 6e5, 3_599_999_999, 3.6e9),
+    in_time=47_000,
+)
+"""An open loop with a deadline, of whose answers one took an hour."""
+NEW = fixed(asked={"keep_alive": False}, connect=latency(47_487, *(40 + step for step in range(10))))
+"""A connection for each request."""
+SEVERAL = fixed(
+    asked={"url": "http://127.0.0.1:8000/", "method": "POST", "seed": 7},
+    urls=[
+        {
+            "url": f"http://127.0.0.1:8000/{path}",
+            "method": method,
+            "weight": weight,
+            "status": 200,
+            "answer_body_bytes": 12,
+            "sent": sent,
+            "right": sent - 4,
+            "wrong": 0,
+            "times": TIMES | {"p99_us": 99_000.5 * weight},
+        }
+        for path, method, weight, sent in (("a?<b>", "GET", 3, 35_615), ("c`d|e", "POST", 1, 11_880))
+    ],
+)
+"""A list of two URLs."""
+SLOW = fixed(
+    hits={"seen": 50_100, "right": 50_090, "sent": 50_108, "processes": 2},
+    slow=[
+        {
+            "kind": kind,
+            "clients": 20,
+            "bytes_per_second": 200,
+            "counts": {
+                "begun": 46,
+                "right": 40,
+                "wrong": 0,
+                "cut_off": 2,
+                "not_connected": 1,
+                "under_way": 3,
+            },
+            "right_times": TIMES,
+            "cut_off_times": TIMES | {"max_us": 2_000_000.0},
+            "oldest_ms": 1_268,
+        }
+        for kind in ("readers", "senders")
+    ],
+)
+"""Slow clients, and hits that were counted."""
+VALID = {"closed": fixed(), "open": OPEN, "a connection for each": NEW, "several": SEVERAL, "slow": SLOW}
