@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adyton._command import interrupt_when_ended, progress, seconds
-from adyton.compare.peers import PROGRAMS, Peer, read_peers, version_of
+from adyton.compare.peers import PROGRAMS, Peer, PeerError, read_peers, version_of
 from adyton.compare.report import Page, markdown, text
 from adyton.compare.rounds import Pace, compare, rows_of
 from adyton.compare.running import Seats
@@ -69,7 +69,7 @@ def run(words: Sequence[str]) -> int:
     tell = progress()
     pace = compare(scenario, rows, pace, seats, tell)
     tell("")
-    page = Page.of(scenario, rows, pace, seats, {row.peer.key: version_of(row.peer) for row in rows})
+    page = Page.of(scenario, rows, pace, seats, {row.peer.key: told_version(row.peer) for row in rows})
     sys.stdout.write(json.dumps(page.as_json(), indent=1) + "\n" if options.json else text(page))
     if options.output:
         write(Path(options.output), page)
@@ -151,10 +151,18 @@ def list_peers(peers: list[Peer]) -> int:
     """Shows all peers."""
     keys, names = max(len(peer.key) for peer in peers), max(len(peer.name) for peer in peers)
     for peer in peers:
-        state = f"missing: {peer.missing}" if peer.missing else version_of(peer)
+        state = f"missing: {peer.missing}" if peer.missing else told_version(peer)
         mark = "*" if peer.quick else " "
         sys.stdout.write(f"{peer.key:{keys}} {mark} {peer.name:{names}}  {' '.join(peer.serves):14}{state}\n")
     return GOOD
+
+
+def told_version(peer: Peer) -> str:
+    """Returns the version of a peer, or why it does not tell one."""
+    try:
+        return version_of(peer)
+    except PeerError as error:
+        return f"unknown ({error})"
 
 
 def write(path: Path, page: Page) -> None:

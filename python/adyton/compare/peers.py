@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import shutil
@@ -31,6 +32,10 @@ PROGRAMS: dict[str, str] = {}
 """Programs whose paths the command line gives."""
 MERGED = ("files", "words", "asked")
 """Tables of a peer's file to which one that is like it adds."""
+
+
+class PeerError(Exception):
+    """A peer does not start, or does not answer."""
 
 
 @dataclass(frozen=True)
@@ -144,22 +149,48 @@ def program(name: str) -> str | None:
     return shutil.which(PROGRAMS.get(name, name), path=str(SCRIPTS)) or shutil.which(PROGRAMS.get(name, name))
 
 
+@contextlib.contextmanager
+def told_if_lost(command: list[str]) -> Iterator[None]:
+    """Raises :class:`PeerError` where a program cannot be executed: it is there, but what it needs is not."""
+    try:
+        yield
+    except OSError as error:
+        raise PeerError(f"{command[0]} cannot be run: {error.strerror}") from error
+
+
+def output_of(line: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command line to its end.
+
+    Raises :class:`PeerError` when it cannot be executed.
+    """
+    command = command_of(line, SYSTEM)
+    with told_if_lost(command):
+        return subprocess.run(  # noqa: S603 - from our own files
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+
+
 def version_of(peer: Peer) -> str:
-    """Returns the version that a peer tells of itself."""
-    done = subprocess.run(  # noqa: S603 - from our own files
-        command_of(peer.version, SYSTEM), capture_output=True, text=True, check=False
-    )
+    """Returns the version that a peer tells of itself.
+
+    Raises :class:`PeerError` when it cannot be asked.
+    """
+    done = output_of(peer.version)
     found = re.search(r"\d+\.\d+[\w.+~-]*", done.stdout + done.stderr)
     return found.group(0) if found else "unknown"
 
 
 def words_of(peer: Peer) -> Iterator[tuple[str, str]]:
-    """Yields the peer's own words, those that have to be asked for last."""
+    """Yields the peer's own words, those that have to be asked for last.
+
+    Raises :class:`PeerError` when a program does not tell one.
+    """
     yield from ((name, replaced(text, SYSTEM)) for name, text in peer.words.items())
     for name, line in peer.asked.items():
-        done = subprocess.run(  # noqa: S603 - from our own files
-            command_of(line, SYSTEM), capture_output=True, text=True, check=True
-        )
+        done = output_of(line)
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            raise PeerError(f"`{line}` fails with status {done.returncode}: {' / '.join(said[-3:])}")
         yield name, done.stdout.strip()
 
 

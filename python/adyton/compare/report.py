@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from adyton.compare.rounds import Pace
-    from adyton.compare.rows import Row, Shot
+    from adyton.compare.rows import Discarded, Row, Shot
     from adyton.compare.running import Seats
     from adyton.compare.scenarios import Load, Scenario
 
@@ -113,6 +113,8 @@ class Page:
     facts: Mapping[str, str]
     configurations: list[Configuration]
     rounds: Mapping[str, Any]
+    discarded: Mapping[str, Any]
+    """What was measured and does not count, by row and load."""
 
     @classmethod
     def of(
@@ -133,7 +135,11 @@ class Page:
             "rounds": str(pace),
         }
         rounds = {row.name: {load: by_round(shots) for load, shots in row.shots.items()} for row in rows}
-        return cls(scenario, lines, noises, facts, configurations(rows), rounds)
+        discarded = {
+            row.name: {load: [without_count(each) for each in found] for load, found in row.discarded.items()}
+            for row in rows
+        }
+        return cls(scenario, lines, noises, facts, configurations(rows), rounds, discarded)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the page for programs, every report of every round in it."""
@@ -146,6 +152,7 @@ class Page:
             "lines": [finite(asdict(each)) for each in self.lines],
             "configurations": [asdict(each) for each in self.configurations],
             "rounds": self.rounds,
+            "discarded": self.discarded,
         }
 
 
@@ -161,6 +168,11 @@ def configurations(rows: Sequence[Row]) -> list[Configuration]:
 def by_round(shots: Mapping[int, Shot]) -> dict[int, dict[str, Any]]:
     """Returns shots as JSON has them, in which there is no infinity."""
     return {number: finite(asdict(shot)) for number, shot in shots.items()}
+
+
+def without_count(each: Discarded) -> dict[str, Any]:
+    """Returns a measurement that does not count as JSON has it."""
+    return {"round": each.round, "why": each.why, "shot": finite(asdict(each.shot))}
 
 
 def finite(table: dict[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,9 @@ from adyton import _processes
 from adyton._runs import BenchError, bench_together, reasons
 from adyton.compare import pages
 from adyton.compare.figures import VALUES_MIN, is_known
-from adyton.compare.rows import FLOOR, FOREIGN, GENERATOR, RUN, START, Row, Shot
-from adyton.compare.running import PeerError, Seats, Size, is_right, running, seated
+from adyton.compare.peers import PeerError
+from adyton.compare.rows import FLOOR, FOREIGN, GENERATOR, RUN, SILENCE, SPOILS, START, Row, Shot
+from adyton.compare.running import Seats, Size, is_right, running, seated
 from adyton.compare.scenarios import DEADLINE_S
 from adyton.compare.spent import Spent
 
@@ -208,8 +209,9 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
     loads = in_turn(filter(row.takes, scenario.loads), f"{pace.seed} {number} {row.name}")
     try:
         with running(row.peer, scenario.asked, row.size, seats.server, closing=scenario.closes) as server:
-            put(scenario, row, number, loads, Bench(server, pace, seats, seed=number + 1))
-    except PeerError as error:
+            allowed = KNOWN | scenario.allowed
+            put(row, number, loads, Bench(server, pace, seats, seed=number + 1, allowed=allowed))
+    except (PeerError, OSError) as error:
         # Who has served before, or was not tried before, may serve the next time.
         kind = START if row.shots or not row.spoilt else RUN
         for load in loads:
@@ -222,9 +224,8 @@ def in_turn(loads: Iterable[Load], seed: str) -> list[Load]:
     return sorted(loads, key=lambda load: (load.times > 0, order.random()))
 
 
-def put(scenario: Scenario, row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:
+def put(row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:
     """Puts the loads on a peer that runs, one after the other."""
-    allowed = KNOWN | scenario.allowed
     capacity = 0.0
     warm: set[tuple[str, ...]] = set()
     for load in loads:
@@ -236,22 +237,40 @@ def put(scenario: Scenario, row: Row, number: int, loads: Sequence[Load], bench:
         warm.add(load.pages)
         try:
             shot = shoot(load, rate)
-            if load.half and number < bench.pace.halves and shot.rate / 2 * bench.pace.seconds >= HALVED_MIN:
-                half = bench.once(replace(load, options=load.half), shot.rate / 2)
-                if row.is_good(load, number, flaws(half, allowed, "half load")):
-                    shot = replace(shot, half=half.reports)
         except PeerError as error:
             row.is_good(load, number, {RUN: str(error)})
             continue
         capacity = shot.rate if load.is_closed else capacity
-        if row.is_good(load, number, flaws(shot, allowed, "full load")):
-            row.shots.setdefault(load.name, {})[number] = shot
+        if not row.is_good(load, number, bench.flaws(shot, "full load"), shot):
+            continue
+        counted = row.shots.setdefault(load.name, {})
+        counted[number] = shot
+        if load.half and number < bench.pace.halves and shot.rate / 2 * bench.pace.seconds >= HALVED_MIN:
+            counted[number] = replace(shot, half=halved(row, number, load, shot.rate / 2, bench))
+
+
+def halved(row: Row, number: int, load: Load, rate: float, bench: Bench) -> list[dict[str, Any]]:
+    """Offers half of the rate, once more if that is spoilt, and returns the reports; none if none counts."""
+    for _ in range(2):
+        try:
+            half = bench.once(replace(load, options=load.half), rate)
+        except PeerError as error:
+            row.is_good(load, number, {RUN: str(error)})
+            break
+        why = bench.flaws(half, "half load")
+        if row.is_good(load, number, why, half):
+            return half.reports
+        if not why.keys() <= SPOILS:
+            break
+    return []
 
 
 def flaws(shot: Shot, allowed: frozenset[str], when: str) -> dict[str, str]:
     """Returns why reports are no figures, by the gates that failed; nothing when they are."""
     why = {
-        gate: f"{when}: {text}" for report in shot.reports for gate, text in reasons(report, allowed).items()
+        SILENCE if gate == "answers" and is_silent(report) else gate: f"{when}: {text}"
+        for report in shot.reports
+        for gate, text in reasons(report, allowed).items()
     }
     if any(report["counts"]["wrong_body"] for report in [*shot.reports, *filter(None, [shot.beside])]):
         why["answers"] = f"{when}: answers were wrong"
@@ -260,6 +279,12 @@ def flaws(shot: Shot, allowed: frozenset[str], when: str) -> dict[str, str]:
             f"{when}: other programs kept {shot.foreign_cpus:.2f} CPUs busy that are for peer and load"
         )
     return why
+
+
+def is_silent(report: dict[str, Any]) -> bool:
+    """Tells whether nothing came of any request, not even an error: the machine may have stood still."""
+    counts = report["counts"]
+    return not any(count for what, count in counts.items() if what not in ("sent", "in_flight"))
 
 
 @dataclass(frozen=True)
@@ -271,6 +296,8 @@ class Bench:
     seats: Seats
     seed: int
     """Of random arrivals: those of a round are the same for all peers."""
+    allowed: frozenset[str] = KNOWN
+    """Gates of ``adyton bench`` that make no figure invalid."""
 
     def settled(self, load: Load, rate: float) -> Shot:
         """Puts a load on the peer until it is as fast as the time before, or has been tried often enough."""
@@ -281,6 +308,11 @@ class Bench:
                 return shot
             before = shot.rate
         return replace(shot, is_steady=False)
+
+    def flaws(self, shot: Shot, when: str) -> dict[str, str]:
+        """Returns why reports are no figures: when the peer has ended meanwhile, how it did."""
+        ended = self.server.how_it_ended()
+        return {RUN: f"{when}: {ended}"} if ended else flaws(shot, self.allowed, when)
 
     def once(self, load: Load, rate: float) -> Shot:
         """Puts a load on the peer once; with a rate it is an open loop."""
@@ -296,17 +328,23 @@ class Bench:
             runs.append(Run((page,), (*options, *longer, *begun)))
         leaders = set(server.leaders)
         before = Spent.now(leaders, seats)
-        reports = reports_of(runs, server, seats)
+        try:
+            reports = reports_of(runs, server, seats)
+        except PeerError as error:
+            raise PeerError(server.how_it_ended() or str(error)) from error
         ended_s = time.monotonic()
         spent = Spent.now(leaders, seats).since(before)
         # What was spent before the measurement is taken off: it was as busy then.
         cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + pace.lead_s)
+        memory_bytes = _processes.memory_bytes(leaders)
+        # It may still work on pages that nobody waits for any more: they are no part of the next measurement.
+        recovered_s = recovery_s(load, server, ended_s) if load.recovers or load.beside else None
         return Shot(
             reports[:1],
             cpu_s,
-            _processes.memory_bytes(leaders),
+            memory_bytes,
             beside=reports[1] if load.beside else None,
-            recovered_s=recovery_s(load, server, ended_s) if load.recovers else None,
+            recovered_s=recovered_s if load.recovers else None,
             foreign_cpus=spent.foreign_cpus(seats, forks=server.forks),
         )
 
@@ -361,7 +399,7 @@ def recovery_s(load: Load, server: Server, ended_s: float) -> float:
     since, prompt = began, 0
     while prompt < RECOVERED_IN_A_ROW:
         asked = time.monotonic()
-        if asked - began > RECOVERY_S:
+        if asked - began > RECOVERY_S or server.how_it_ended():
             return math.inf
         if (
             is_right(port, path, pages.body(page), timeout_s=RECOVERY_S)

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 GENERATOR = "generator"
 """The gate of ``adyton bench`` that says that it measures itself."""
-FOREIGN, START, RUN = "strangers", "start", "run"
-"""Reasons beside the gates of ``adyton bench``: others used the CPUs, no right answer yet, none any more."""
-SPOILS = {"steal", "own-limits", "little", "steady", "late", FOREIGN, START}
+FOREIGN, SILENCE, START, RUN = "strangers", "silence", "start", "run"
+"""Reasons beside the gates of ``adyton bench``: others used the CPUs, nothing came of any request, no right
+answer yet, none any more."""
+SPOILS = {"steal", "own-limits", "little", "steady", "late", FOREIGN, SILENCE, START}
 """A measurement like that does not count, and another one may be good; all else is the peer's fault."""
 FLOOR = "floor"
 """The peer that is no server: CPU times are told as multiples of its own, too."""
@@ -118,6 +119,16 @@ def answered(report: dict[str, Any]) -> int:
     return int(counts["right"] + counts["wrong_status"] + counts["wrong_body"])
 
 
+@dataclass(frozen=True)
+class Discarded:
+    """A measurement that does not count."""
+
+    round: int
+    why: list[str]
+    shot: Shot
+    """At half of the rate, too, it is the reports of that."""
+
+
 @dataclass
 class Row:
     """One row of the page: a peer, as large as it was told to be."""
@@ -131,6 +142,8 @@ class Row:
     """By the name of the load: what the server did wrong, or this program. Then there are no figures."""
     spoilt: dict[str, dict[int, list[str]]] = field(default_factory=dict)
     """By the name of the load, and the number of the round: why a measurement does not count."""
+    discarded: dict[str, list[Discarded]] = field(default_factory=dict)
+    """By the name of the load: what was measured, and does not count."""
 
     @property
     def name(self) -> str:
@@ -175,7 +188,7 @@ class Row:
         """Returns the median of a figure over the rounds."""
         return median(figure(shot) for shot in self.shots[load.name].values())
 
-    def is_good(self, load: Load, number: int, why: Mapping[str, str]) -> bool:
+    def is_good(self, load: Load, number: int, why: Mapping[str, str], shot: Shot | None = None) -> bool:
         """Tells whether a measurement counts, and notes the reasons, by gate, if it does not."""
         self.problems.setdefault(load.name, []).extend(
             text for gate, text in why.items() if gate not in SPOILS
@@ -183,4 +196,6 @@ class Row:
         spoilt = [text for gate, text in why.items() if gate in SPOILS]
         if spoilt:
             self.spoilt.setdefault(load.name, {}).setdefault(number, []).extend(spoilt)
+        if why and shot:
+            self.discarded.setdefault(load.name, []).append(Discarded(number, list(why.values()), shot))
         return not why

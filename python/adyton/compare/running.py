@@ -6,6 +6,7 @@ import contextlib
 import http.client
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -17,7 +18,17 @@ from adyton._command import uninterrupted
 from adyton._processes import cpu_s, stop
 from adyton._runs import environment, free_port
 from adyton.compare import pages
-from adyton.compare.peers import HERE, SCRIPTS, SYSTEM, command_of, replaced, shared_files, words_of
+from adyton.compare.peers import (
+    HERE,
+    SCRIPTS,
+    SYSTEM,
+    PeerError,
+    command_of,
+    replaced,
+    shared_files,
+    told_if_lost,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,10 +54,6 @@ CONFIGURE = (
 """How the variables begin that would configure a peer, for which only its file must speak."""
 TOPOLOGY = Path("/sys/devices/system/cpu")
 """Where Linux tells which CPUs are hyper-threads of one core."""
-
-
-class PeerError(Exception):
-    """A peer does not start, or does not answer."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +134,8 @@ class Server:
     """Its processes are those of these sessions."""
     forks: bool = False
     """See :attr:`Peer.forks`."""
+    how_it_ended: Callable[[], str] = str
+    """Tells how a program of it has ended, and what it said last; nothing while all of them run."""
 
 
 @contextlib.contextmanager
@@ -161,14 +170,14 @@ def running(
             with seated(cpus), (work / "said").open("wb") as said:
                 for line in peer.lines():
                     command = [*as_user(peer, work), *command_of(line, words)]
-                    with uninterrupted():
+                    with uninterrupted(), told_if_lost(command):
                         processes.append(started(command, work, said.fileno()))
             places = {page: path for page, path in peer.places.items() if page in asked}
             wait_until_right(places, port, processes, work)
             leaders = frozenset(process.pid for process in processes)
             wait_until_calm(set(leaders))
             urls = {page: f"http://127.0.0.1:{port}{path}" for page, path in places.items()}
-            yield Server(urls, leaders, peer.forks)
+            yield Server(urls, leaders, peer.forks, lambda: how_ended(processes, work))
         finally:
             for process in reversed(processes):
                 stop(process)
@@ -238,6 +247,15 @@ def wait_until_calm(leaders: set[int]) -> None:
         before_s, used_s = used_s, cpu_s(leaders)
         if used_s - before_s <= CALM_CPU_S:
             return
+
+
+def how_ended(processes: list[subprocess.Popen[bytes]], work: Path) -> str:
+    """Says how the first of some programs that has ended did; nothing when all of them run."""
+    code = next((code for process in processes if (code := process.poll()) is not None), None)
+    if code is None:
+        return ""
+    how = f"by {signal.Signals(-code).name}" if code < 0 else f"with status {code}"
+    return f"it ended {how}: {last_words(work)}"
 
 
 def last_words(work: Path) -> str:

@@ -1,0 +1,200 @@
+"""`adyton compare` when something goes wrong: what was measured is told all the same, and what it was."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from adyton.compare import command
+from adyton.compare.command import main
+from adyton.compare.peers import PROGRAMS, Peer, read_peers
+from adyton.compare.report import Page, text
+from adyton.compare.rounds import Bench, Pace, compare, put
+from adyton.compare.rows import Row, Shot
+from adyton.compare.running import Seats, Server, Size
+from adyton.compare.scenarios import CONCURRENCY, SLOW, Scenario
+
+from bench.schema import faults
+from compare.reports import report
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+PACE = Pace(rounds=1, seconds=0.2, warm_up_s=0.1, tries=1, halves=1)
+SEATS = Seats.of_this_machine()
+SIZE = Size.usual(1)
+PEERS = {peer.key: peer for peer in read_peers()}
+SHOT = Shot([report()], cpu_s=0.1, memory_bytes=1)
+LOAD = CONCURRENCY.loads[0]
+SERVER = Server({"hello": "http://127.0.0.1:1/"}, frozenset())
+NONE = dict.fromkeys(report()["counts"], 0)
+SILENT = Shot(
+    [report(counts=NONE, rate=0.0, invalid=[{"gate": "answers", "why": "there was no right answer"}])], 0.1, 1
+)
+WRONG = Shot([report(invalid=[{"gate": "answers", "why": "9 of 90 requests had no right answer"}])], 0.1, 1)
+
+
+@pytest.fixture(autouse=True)
+def _quietly(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Leave signals and programs as they are."""
+    monkeypatch.setattr(command, "interrupt_when_ended", lambda: None)
+    yield
+    PROGRAMS.clear()
+
+
+def page_of(scenario: Scenario, *rows: Row) -> Page:
+    """Make the page of these rows."""
+    return Page.of(scenario, rows, PACE, SEATS, {row.peer.key: "1.0" for row in rows})
+
+
+def as_told(value: object) -> Any:
+    """Return what a reader of the JSON has."""
+    return json.loads(json.dumps(value))
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """Make a program that is there, and cannot be executed."""
+    program = tmp_path / "broken"
+    program.write_text("#!/nonexistent/python\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_cannot_be_executed(
+    broken: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program that is there and cannot be run is a reason in its row, and in the list."""
+    rows = [
+        Row(Peer("start", "start", ("hello",), start=f"{broken} {{port}}", version=str(broken)), SIZE),
+        Row(replace(PEERS["adyton-static"], asked={"word": str(broken)}), SIZE),
+        Row(replace(PEERS["adyton-static"], asked={"word": "sh -c 'echo no luck; exit 3'"}), SIZE),
+    ]
+    compare(CONCURRENCY, rows, PACE, SEATS, lambda _text: None)
+    monkeypatch.setattr(command, "read_peers", lambda: [replace(rows[0].peer, needs=(str(broken),))])
+
+    why = f"{broken} cannot be run: No such file or directory"
+    assert [why] == rows[0].why_not(LOAD) == rows[1].why_not(LOAD)
+    assert ["`sh -c 'echo no luck; exit 3'` fails with status 3: no luck"] == rows[2].why_not(LOAD)
+    assert 0 == main(["--list"])
+    assert why in capsys.readouterr().out
+
+
+def test_what_the_system_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the system refuses for one peer is a reason in its row, and the end of no comparison."""
+
+    def refuse(*_what: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("adyton.compare.running.write", refuse)
+    row = Row(PEERS["adyton-static"], SIZE)
+    compare(CONCURRENCY, [row], PACE, SEATS, lambda _text: None)
+
+    assert "No space left on device" in " ".join(row.why_not(LOAD))
+
+
+def shooting(monkeypatch: pytest.MonkeyPatch, *shots: Shot, server: Server = SERVER) -> Row:
+    """Put a load on a peer whose measurements, after the warm-up, are these."""
+    left = iter([SHOT, *shots])
+    monkeypatch.setattr(Bench, "once", lambda *_: next(left))
+    row = Row(PEERS["adyton-static"], SIZE)
+    put(row, 0, [LOAD], Bench(server, replace(PACE, seconds=1.0), SEATS, seed=1))
+
+    assert [] == list(left)
+    return row
+
+
+def test_all_measurements_are_in_the_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not count is there, too, with the reason."""
+    row = shooting(monkeypatch, WRONG)
+    spoilt = shooting(monkeypatch, SHOT, SILENT, SHOT)
+    told = [as_told(page_of(CONCURRENCY, each).as_json()) for each in (row, spoilt)]
+    wrong, silent = (each["discarded"][row.name][LOAD.name] for each in told)
+
+    assert [[], []] == [faults(each, "compare") for each in told]
+    assert [["full load: 9 of 90 requests had no right answer"]] == [each["why"] for each in wrong]
+    assert as_told(WRONG.reports) == wrong[0]["shot"]["reports"]
+    assert [(0, as_told(SILENT.reports))] == [(each["round"], each["shot"]["reports"]) for each in silent]
+    assert {} == told[0]["rounds"][row.name]
+
+
+def test_half_load_without_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When nothing comes of half of the load, it is offered once more; what is wrong is so at once."""
+    once, twice = shooting(monkeypatch, SHOT, SILENT, SHOT), shooting(monkeypatch, SHOT, SILENT, SILENT)
+    wrong = shooting(monkeypatch, SHOT, WRONG)
+
+    assert ([], SHOT.reports) == (once.why_not(LOAD), once.shots[LOAD.name][0].half)
+    assert ([], []) == (twice.why_not(LOAD), twice.shots[LOAD.name][0].half)
+    assert "the first because half load: there was no right answer" in text(page_of(CONCURRENCY, once))
+    assert ["half load: 9 of 90 requests had no right answer"] == wrong.why_not(LOAD)
+
+
+def test_ends_under_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer that ends while it is loaded has that for a reason, with its status and its last words."""
+    fragile = """
+import http.server, os, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.headers.get("User-Agent"):
+            print("out of luck", flush=True)
+            os._exit(7)
+        self.send_response(200)
+        self.send_header("Content-Length", "12")
+        self.end_headers()
+        self.wfile.write(b"Hello World!")
+    def log_message(self, *_):
+        pass
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
+    peer = Peer("fragile", "fragile", ("hello",), "{python} {work}/fragile.py {port}", "")
+    row = Row(replace(peer, files={"fragile.py": fragile}), SIZE)
+    compare(CONCURRENCY, [row], PACE, SEATS, lambda _text: None)
+
+    assert ["it ended with status 7: out of luck"] == row.why_not(LOAD)
+
+    server = replace(SERVER, how_it_ended=lambda: "it ended by SIGSEGV")
+    gone = shooting(monkeypatch, SHOT, server=server)
+    assert ["full load: it ended by SIGSEGV"] == gone.why_not(LOAD)
+
+
+def test_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind a load beside another one is waited until the peer has done what nobody waits for any more."""
+    done: list[str] = []
+
+    def reports_of(runs: Sequence[object], *_more: object) -> list[dict[str, Any]]:
+        done.append(f"{len(runs)} loads")
+        return [report() for _ in runs]
+
+    def recovery_s(*_what: object) -> float:
+        done.append("waited")
+        return 6.4
+
+    monkeypatch.setattr("adyton.compare.rounds.reports_of", reports_of)
+    monkeypatch.setattr("adyton.compare.rounds.recovery_s", recovery_s)
+    bench = Bench(SERVER, PACE, SEATS, seed=1)
+    shots = [bench.once(load, 0.0) for load in SLOW.loads[:2]]
+
+    assert ["1 loads", "2 loads", "waited"] == done
+    assert [None, None] == [shot.recovered_s for shot in shots]
+
+
+def test_answers_nothing() -> None:
+    """Where errors are what is asked about, a peer that answers nothing has figures that say so."""
+    silent = report(
+        counts=NONE | {"sent": 64, "in_flight": 64},
+        rate=0.0,
+        never_sent=336,
+        asked={"connections": 64},
+        service={"count": 0, "p50_us": 0.0, "p99_us": 0.0},
+        invalid=[{"gate": "answers", "why": "there was no right answer"}],
+    )
+    row = Row(PEERS["adyton-wsgi"], SIZE)
+    load = SLOW.loads[1]
+    row.shots[load.name] = {0: Shot([silent], 0.1, 1, beside=report())}
+    line = next(line for line in page_of(SLOW, row).lines if line.load == load.name)
+
+    assert (math.inf, 0.0, 336, 400) == (line.p99_ms, line.answered_percent, line.errors, line.due)
