@@ -37,11 +37,25 @@ def interrupt_when_ended() -> None:
             signal.signal(number, interrupt)
 
 
-def interrupt(_number: int, _frame: FrameType | None) -> None:
+class Ended(KeyboardInterrupt):
+    """It is over, as a signal has said."""
+
+    def __init__(self, number: int) -> None:
+        """Remembers which."""
+        super().__init__()
+        self.number = number
+
+
+def interrupt(number: int, _frame: FrameType | None) -> None:
     """Interrupts once: a closed terminal sends several signals, and the second must not disturb the end."""
-    for number in ENDS:
-        signal.signal(number, signal.SIG_IGN)
-    raise KeyboardInterrupt
+    for each in ENDS:
+        signal.signal(each, signal.SIG_IGN)
+    raise Ended(number)
+
+
+def status_of(interruption: KeyboardInterrupt) -> int:
+    """Returns the exit status of a program that was interrupted, as shells tell it: 130 after Ctrl-C."""
+    return 128 + (interruption.number if isinstance(interruption, Ended) else signal.SIGINT)
 
 
 @contextlib.contextmanager

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from adyton._command import Ended
 from adyton.compare import command
-from adyton.compare.command import main
+from adyton.compare.command import choose, main
 from adyton.compare.peers import PROGRAMS, Peer, read_peers
 from adyton.compare.report import Page, text
 from adyton.compare.rounds import Bench, Pace, compare, put
@@ -21,7 +24,7 @@ from bench.schema import faults
 from compare.reports import report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 PACE = Pace(rounds=1, seconds=0.2, warm_up_s=0.1, tries=1, halves=1)
@@ -54,6 +57,42 @@ def page_of(scenario: Scenario, *rows: Row) -> Page:
 def as_told(value: object) -> Any:
     """Return what a reader of the JSON has."""
     return json.loads(json.dumps(value))
+
+
+def interrupted_by(error: KeyboardInterrupt, shots: Sequence[Shot]) -> Callable[..., Pace]:
+    """Make a comparison that fills the first row with these shots, and is then interrupted."""
+
+    def compare(_scenario: Scenario, rows: Sequence[Row], *_more: object) -> Pace:
+        if shots:
+            rows[0].shots[LOAD.name] = dict(enumerate(shots))
+        raise error
+
+    return compare
+
+
+@pytest.mark.parametrize(("error", "status"), [(KeyboardInterrupt(), 130), (Ended(signal.SIGTERM), 143)])
+def test_interrupted(
+    error: KeyboardInterrupt,
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """What was measured until an interruption is told, and that there was one."""
+    monkeypatch.setattr(command, "compare", interrupted_by(error, [SHOT]))
+    file = tmp_path / "page.md"
+
+    assert status == main(["--peers", "adyton-static", "--json", "-o", str(file)])
+    told = json.loads(capsys.readouterr().out)
+    assert (True, 80.0, []) == (told["interrupted"], told["lines"][0]["rate"], faults(told, "compare"))
+    assert "It was interrupted" in file.read_text()
+    assert "| 80 |" in file.read_text()
+    assert "interrupted" not in text(page_of(CONCURRENCY, Row(PEERS["adyton-static"], SIZE)))
+
+    monkeypatch.setattr(command, "compare", interrupted_by(error, []))
+    assert status == main(["--peers", "adyton-static"])
+    said = capsys.readouterr()
+    assert ("", "adyton compare: interrupted before anything was measured\n") == (said.out, said.err)
 
 
 @pytest.fixture
@@ -198,3 +237,42 @@ def test_answers_nothing() -> None:
     line = next(line for line in page_of(SLOW, row).lines if line.load == load.name)
 
     assert (math.inf, 0.0, 336, 400) == (line.p99_ms, line.answered_percent, line.errors, line.due)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["-o", "/nonexistent/page.md"], "/nonexistent/page.md cannot be written"),
+        (["-o", "/"], "/ cannot be written"),
+        (["--program", "nosuch=/bin/true"], "no peer has a program nosuch; there are "),
+        (
+            ["--peers", "nxweb-static", "--program", "nxweb=/nonexistent"],
+            "nxweb-static cannot run: nxweb (/nonexistent) is not installed",
+        ),
+    ],
+)
+def test_said_before(
+    words: list[str], why: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is wrong with the command line is said before anything is measured."""
+    monkeypatch.setattr(command, "compare", interrupted_by(KeyboardInterrupt(), []))
+
+    assert 2 == main(["--peers", "adyton-static", *words])
+    assert capsys.readouterr().err.startswith(f"adyton compare: {why}")
+
+
+def test_named_twice() -> None:
+    """A peer that is named twice takes part once."""
+    peers = [PEERS["adyton-wsgi"], PEERS["adyton-static"]]
+
+    assert peers == choose(peers, "adyton-wsgi, adyton-static,adyton-wsgi", older=False, quick=False)
+
+
+def test_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Any program of a peer may be given, that which only tells the version or a word among them."""
+    names = ["nxweb", "dpkg-query", "mod_wsgi-express", "/usr/bin/gunicorn"]
+
+    given = [word for name in names for word in ("--program", f"{name}={sys.executable}")]
+
+    assert 0 == main(["--list", *given])
+    assert "missing: nxweb" not in capsys.readouterr().out

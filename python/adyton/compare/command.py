@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton._command import interrupt_when_ended, progress, seconds
-from adyton.compare.peers import PROGRAMS, Peer, PeerError, read_peers, version_of
+from adyton._command import interrupt_when_ended, progress, seconds, status_of
+from adyton.compare.peers import PROGRAMS, Peer, PeerError, programs_of, read_peers, version_of
 from adyton.compare.report import Page, markdown, text
 from adyton.compare.rounds import Pace, compare, rows_of
 from adyton.compare.running import Seats
@@ -26,19 +26,20 @@ TWICE = "adyton-wsgi"
 QUICK_S = 90.0
 """What a comparison may take that is not told otherwise."""
 
-GOOD, BAD, USAGE, INTERRUPTED = 0, 1, 2, 130
+GOOD, BAD, USAGE = 0, 1, 2
 
 
 def main(words: Sequence[str]) -> int:
     """Runs ``adyton compare`` and returns its exit status.
 
-    0: every row has figures; 1: some row has none; 2: a wrong command line; 130: it was interrupted.
+    0: every row has figures; 1: some row has none; 2: a wrong command line; 130: it was interrupted, or 128
+    and the number of the signal that ended it.
     """
     interrupt_when_ended()
     try:
         return run(words)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as error:
+        return status_of(error)
     except BrokenPipeError:
         # A reader that has gone away, as `| head`, has seen enough; nothing more must be tried at the exit.
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as we live
@@ -50,30 +51,63 @@ def run(words: Sequence[str]) -> int:
     options = parser().parse_args(words)
     PROGRAMS.update(options.program)
     peers = read_peers()
+    wrong = what_is_wrong(options, peers)
+    if wrong:
+        return refuse(wrong)
     if options.list:
         return list_peers(peers)
     is_quick = not options.publish and options.time is None
     chosen = choose(peers, options.peers, older=options.publish, quick=is_quick)
     if isinstance(chosen, str):
-        sys.stderr.write(f"adyton compare: {chosen}\n")
-        return USAGE
+        return refuse(chosen)
     scenario, seats = SCENARIOS[options.scenario], Seats.of_this_machine()
     rows = rows_of(chosen, scenario, seats, TWICE)
     if not rows:
-        sys.stderr.write(f"adyton compare: none of these peers has what {scenario.name} asks for\n")
-        return USAGE
+        return refuse(f"none of these peers has what {scenario.name} asks for")
     if options.publish:
         pace = Pace.publish(options.time or math.inf, scenario, rows)
     else:
         pace = Pace.within(options.time or QUICK_S, scenario, rows)
     tell = progress()
-    pace = compare(scenario, rows, pace, seats, tell)
+    status = GOOD
+    try:
+        pace = compare(scenario, rows, pace, seats, tell)
+    except KeyboardInterrupt as error:
+        status = status_of(error)
+        rows = [row for row in rows if row.was_tried]
     tell("")
-    page = Page.of(scenario, rows, pace, seats, {row.peer.key: told_version(row.peer) for row in rows})
+    if not rows:
+        sys.stderr.write("adyton compare: interrupted before anything was measured\n")
+        return status
+    versions = {row.peer.key: told_version(row.peer) for row in rows}
+    page = Page.of(scenario, rows, pace, seats, versions, interrupted=bool(status))
     sys.stdout.write(json.dumps(page.as_json(), indent=1) + "\n" if options.json else text(page))
     if options.output:
-        write(Path(options.output), page)
-    return BAD if any(line.problems for line in page.lines) else GOOD
+        write(options.output, page)
+    return status or (BAD if any(line.problems for line in page.lines) else GOOD)
+
+
+def what_is_wrong(options: argparse.Namespace, peers: list[Peer]) -> str:
+    """Says what is wrong with the command line and would be noticed late, or never; nothing if nothing is."""
+    unknown = [name for name, _ in options.program if name not in programs_of(peers)]
+    if unknown:
+        return f"no peer has a program {unknown[0]}; there are {', '.join(sorted(programs_of(peers)))}"
+    if options.output and not can_be_written(options.output):
+        return f"{options.output} cannot be written"
+    return ""
+
+
+def can_be_written(path: Path) -> bool:
+    """Tells whether a file can be written, without leaving one."""
+    return (
+        os.access(path, os.W_OK) and not path.is_dir() if path.exists() else os.access(path.parent, os.W_OK)
+    )
+
+
+def refuse(why: str) -> int:
+    """Says why nothing is measured."""
+    sys.stderr.write(f"adyton compare: {why}\n")
+    return USAGE
 
 
 def parser() -> argparse.ArgumentParser:
@@ -115,7 +149,9 @@ def parser() -> argparse.ArgumentParser:
     grammar.add_argument(
         "--json", action="store_true", help="print the result as JSON, every report of every round in it"
     )
-    grammar.add_argument("-o", "--output", metavar="FILE", help="write the page to a file, too: .md or .json")
+    grammar.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="write the page to a file, too: .md or .json"
+    )
     return grammar
 
 
@@ -137,8 +173,8 @@ def choose(peers: list[Peer], names: str | None, *, older: bool, quick: bool) ->
         asked = [peer for peer in peers if (older or not peer.older) and (peer.quick or not quick)]
         return [peer for peer in asked if not peer.missing] or "none of the peers is installed"
     chosen = []
-    for name in names.split(","):
-        peer = next((peer for peer in peers if peer.key == name.strip()), None)
+    for name in dict.fromkeys(each.strip() for each in names.split(",")):
+        peer = next((peer for peer in peers if peer.key == name), None)
         if peer is None:
             return f"{name} is not a peer; --list shows them"
         if peer.missing:

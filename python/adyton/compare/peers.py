@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from adyton.compare.pages import PLACES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 HERE = Path(__file__).parent
 SCRIPTS = Path(sys.executable).parent
@@ -84,7 +84,7 @@ class Peer:
     @property
     def missing(self) -> str:
         """What it needs and is not installed; empty when it can run."""
-        programs = [name for name in self.needs if program(name) is None]
+        programs = [told_where(name) for name in self.needs if program(name) is None]
         modules = [name for name in self.modules if util.find_spec(name) is None]
         paths = [replaced(path, SYSTEM | dict(self.words)) for path in self.paths]
         return ", ".join(programs + modules + [path for path in paths if not Path(path).exists()])
@@ -147,6 +147,18 @@ def read(file: Path) -> dict[str, Any]:
 def program(name: str) -> str | None:
     """Where a program is: as the command line says, beside this Python, or on the path."""
     return shutil.which(PROGRAMS.get(name, name), path=str(SCRIPTS)) or shutil.which(PROGRAMS.get(name, name))
+
+
+def told_where(name: str) -> str:
+    """A program, and its path if the command line gives one."""
+    return f"{name} ({PROGRAMS[name]})" if name in PROGRAMS else name
+
+
+def programs_of(peers: Iterable[Peer]) -> set[str]:
+    """Returns the names of all programs for which the command line may give a path."""
+    lines = [line for peer in peers for line in (*peer.lines(), peer.version, *peer.asked.values())]
+    first = {shlex.split(line)[0] for line in lines if line}
+    return {name for name in first if "{" not in name}.union(*(peer.needs for peer in peers))
 
 
 @contextlib.contextmanager

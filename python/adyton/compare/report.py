@@ -115,10 +115,19 @@ class Page:
     rounds: Mapping[str, Any]
     discarded: Mapping[str, Any]
     """What was measured and does not count, by row and load."""
+    interrupted: bool = False
+    """Whether it ends before its time."""
 
     @classmethod
-    def of(
-        cls, scenario: Scenario, rows: Sequence[Row], pace: Pace, seats: Seats, versions: Mapping[str, str]
+    def of(  # noqa: PLR0913 - all that it is made of
+        cls,
+        scenario: Scenario,
+        rows: Sequence[Row],
+        pace: Pace,
+        seats: Seats,
+        versions: Mapping[str, str],
+        *,
+        interrupted: bool = False,
     ) -> Page:
         """Makes the page of rows that are filled."""
         lines, noises = [], {}
@@ -139,7 +148,7 @@ class Page:
             row.name: {load: [without_count(each) for each in found] for load, found in row.discarded.items()}
             for row in rows
         }
-        return cls(scenario, lines, noises, facts, configurations(rows), rounds, discarded)
+        return cls(scenario, lines, noises, facts, configurations(rows), rounds, discarded, interrupted)
 
     def as_json(self) -> dict[str, Any]:
         """Returns the page for programs, every report of every round in it."""
@@ -153,6 +162,7 @@ class Page:
             "configurations": [asdict(each) for each in self.configurations],
             "rounds": self.rounds,
             "discarded": self.discarded,
+            "interrupted": self.interrupted,
         }
 
 
@@ -486,6 +496,8 @@ def text(page: Page) -> str:
 def notes(page: Page) -> list[str]:
     """Returns what stands below the tables."""
     out = []
+    if page.interrupted:
+        out.append("It was interrupted: this is of the rounds until then, the last of which is not whole.")
     if any(load.half for load in page.scenario.loads):
         out.append("Times are those at half of the rate, from when requests were due.")
     if page.scenario.judged != "requests/s":

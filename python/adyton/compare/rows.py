@@ -150,6 +150,11 @@ class Row:
         """The name in the table."""
         return self.peer.name + f", {self.size}" * self.size.swept + AGAIN * self.again
 
+    @property
+    def was_tried(self) -> bool:
+        """Whether anything is known of it."""
+        return bool(self.shots or self.problems or self.spoilt)
+
     def takes(self, load: Load) -> bool:
         """Tells whether the peer has the pages of a load."""
         return load.asked <= self.peer.places.keys()
