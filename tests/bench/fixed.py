@@ -22,7 +22,7 @@ def rendered(report: dict[str, Any], *words: str) -> str:
     done = subprocess.run(
         command, input=json.dumps(report), capture_output=True, text=True, timeout=600, check=False, cwd=ROOT
     )
-    assert (0, "") == (done.returncode, done.stderr)
+    assert 0 == done.returncode, done.stderr
     return done.stdout
 
 

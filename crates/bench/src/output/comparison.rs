@@ -73,3 +73,51 @@ pub fn reasons(reasons: &[Reason], columns: usize) -> String {
     let each = |reason: &Reason| entry("", WHY_INDENT, &format!("{}: {}", reason.gate, reason.why), columns);
     reasons.iter().map(each).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::Row;
+
+    #[test]
+    fn a_comparison_lines_up() {
+        let row = |name, unit, before, now| Row { name, unit, before, now };
+        let rows = vec![
+            row("requests/s", Unit::PerSecond, 12_000.0, 393.7),
+            row("p99 ms", Unit::Ms, 1_500_000.0, 750.0),
+            row("CPU us", Unit::Us, 54.05, 108.1),
+        ];
+        let text = compared(&Comparison { rows, judged: "rate", between: None }, 40);
+
+        assert_eq!(
+            [
+                "",
+                "                before      now  ratio",
+                "requests/s  12,000      393.7    0.033",
+                "p99 ms       1,500.000    0.750  0.001",
+                "CPU us          54.05   108.10   2.000",
+                "too few seconds to tell a difference",
+                "from noise",
+                "the other ratios are of one run each,",
+                "and may be noise"
+            ]
+            .as_slice(),
+            text.lines().collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn reasons_of_a_search_fit() {
+        let why = "the generator was 99 % busy, and measures itself; give it more threads (-t)".to_owned();
+        let text = reasons(&[Reason { gate: "generator", why }], 60);
+
+        assert_eq!(
+            [
+                "              generator: the generator was 99 % busy, and",
+                "              measures itself; give it more threads (-t)"
+            ]
+            .as_slice(),
+            text.lines().collect::<Vec<_>>()
+        );
+    }
+}

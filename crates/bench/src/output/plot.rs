@@ -10,7 +10,7 @@ use crate::verdict::whole_seconds;
 const SIZE: (f64, f64) = (600.0, 160.0);
 
 /// Room for the labels at the left, above, at the right and below.
-const MARGIN: (f64, f64, f64, f64) = (76.0, 8.0, 24.0, 24.0);
+const MARGIN: (f64, f64, f64, f64) = (88.0, 8.0, 24.0, 24.0);
 
 /// Labels of seconds at most, besides that of the first.
 const SECOND_LABELS_MAX: usize = 10;
@@ -60,7 +60,8 @@ pub(crate) fn curve(report: &Report) -> String {
         title: "Time of an answer by percentile, in milliseconds",
         points: report.curve.iter().map(|(percentile, us)| (place(*percentile), *us)).collect(),
         labels,
-        height: ms,
+        // Of what is longer than a second the label needs no microseconds, for which there is no room.
+        height: |us| if us < 1e6 { ms(us) } else { grouped_whole(us / 1e3) },
     };
     if report.is_valid() { plot.svg() } else { String::new() }
 }
