@@ -340,6 +340,15 @@ def test_small_queue() -> None:
     assert report["machine"]["listen_overflows"] > 0
 
 
+def test_small_queue_in_the_warm_up() -> None:
+    """They are told, too, if that was while the connections of the measurement were made."""
+    with liar("small-queue") as url:
+        report = bench(url, "-c", "32", "-d", "300ms", "--warm-up", "4s")
+
+    assert report["connections_made"] == 0
+    assert "listen-queue" in gates(report)
+
+
 def test_full_queue_of_another() -> None:
     """Those that it drops because another program accepts nobody are none of the server's."""
     before = overflows()

@@ -10,7 +10,7 @@ use adyton_sys::{clock, process};
 use crate::calibrate::{NullResponder, mean};
 use crate::generator::{Counted, Generator, Shared};
 use crate::hits::Counter;
-use crate::listen_queue::Queues;
+use crate::listen_queue::{Dropped, Queues};
 use crate::machine::Ticks;
 use crate::plan::{Body, Check, Load, Plan, Slow, Until};
 use crate::probe::{Learnt, learn};
@@ -164,6 +164,8 @@ type Told<'a> = (Stop<'a>, &'a mut dyn FnMut(Progress));
 
 /// Loads the server with as many threads as the plan wants, and watches meanwhile.
 fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told<'_>) -> io::Result<Loaded> {
+    // Connections that are made in the warm-up carry the measurement, too.
+    let queues = Queues::now(server);
     let start_ns = clock::monotonic_ns() + plan.warm_up_ms * 1_000_000;
     let longest_ms = match plan.until {
         Until::Duration(ms) => ms,
@@ -199,7 +201,8 @@ fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told
         // The look at the server comes a moment later.
         let elapsed_ns = tally.ended_ns.saturating_sub(start_ns);
         tally.fill_series(elapsed_ns);
-        let observed = Observed { elapsed_ns, ..observed };
+        let dropped = Queues::now(server).since(&queues);
+        let observed = Observed { elapsed_ns, dropped, ..observed };
         Ok(Loaded { tally, observed, slow: slow.map_err(panicked)? })
     })
 }
@@ -209,19 +212,12 @@ struct Moment {
     ns: u64,
     used: Used,
     ticks: Ticks,
-    queues: Queues,
     own_us: u64,
 }
 
 impl Moment {
     fn now(server: &Server) -> Self {
-        Self {
-            ns: clock::monotonic_ns(),
-            used: server.used(),
-            ticks: Ticks::now(),
-            queues: Queues::now(server),
-            own_us: own_cpu_us(),
-        }
+        Self { ns: clock::monotonic_ns(), used: server.used(), ticks: Ticks::now(), own_us: own_cpu_us() }
     }
 }
 
@@ -258,14 +254,14 @@ fn watch(
     let after = Moment::now(server);
     let before = before.unwrap_or_else(|| Moment::now(server));
     Observed {
-        elapsed_ns: 0, // `load` knows it.
+        elapsed_ns: 0, // `load` knows it, and what was dropped.
         watched_ns: after.ns.saturating_sub(before.ns),
         ceiling_rate: 0.0,
         server_cpu_us: after.used.cpu_us.saturating_sub(before.used.cpu_us),
         server: server.is_known().then_some(after.used),
         own_cpu_us: after.own_us.saturating_sub(before.own_us),
         ticks: after.ticks.since(&before.ticks),
-        dropped: after.queues.since(&before.queues),
+        dropped: Dropped::default(),
         shares_cpus: server.shares_cpus() || (shared.plan.url.is_local() && !server.is_known()),
     }
 }
