@@ -240,6 +240,15 @@ def test_gets_slower(words: tuple[str, ...]) -> None:
     assert "steady" in gates(report)
 
 
+def test_arrivals_without_a_rate() -> None:
+    """A closed loop has no arrivals; it is not run in the place of what was meant."""
+    done = run("http://127.0.0.1:1/", "--arrivals", "poisson")
+
+    assert (2, "") == (done.returncode, done.stdout)
+    assert "--arrivals" in done.stderr
+    assert "--rate" in done.stderr
+
+
 def test_less_than_is_due() -> None:
     """A server that answers fewer than are due is named, even if each of them has found a connection."""
     with liar("queued") as url:

@@ -46,6 +46,13 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     (plan.connections, plan.threads) = (bench.connections, bench.threads);
     (plan.keep_alive, plan.pipeline) = (bench.keep_alive, bench.pipeline);
     plan.load = match bench.rate {
+        // The search has rates of its own.
+        None if bench.poisson && bench.find_rate.is_some() => {
+            Load::Open { rate: 1.0, arrivals: Arrivals::Poisson }
+        }
+        None if bench.poisson => {
+            return Err("--arrivals says how requests with a rate lie in time: give a --rate, too".to_owned());
+        }
         None => Load::Closed,
         Some(rate) => {
             let arrivals = if bench.poisson { Arrivals::Poisson } else { Arrivals::Constant };
