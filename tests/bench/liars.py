@@ -70,6 +70,12 @@ def hangs() -> bytes:
     return RIGHT
 
 
+def steps() -> bytes:
+    """Take 5 ms, and from some time on 100 ms."""
+    time.sleep(0.005 if age_of_load() < STALL_FROM_S else 0.1)
+    return RIGHT
+
+
 def gets_slower() -> bytes:
     """Take longer from second to second."""
     time.sleep(0.002 + age_of_load() * 0.002)
@@ -130,6 +136,7 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "twice": lambda: every_tenth(RIGHT * 2),
     "stalls": stalls,
     "hangs": hangs,
+    "steps": steps,
     "gets-slower": gets_slower,
     "queued": queued,
     "fixed": fixed,

@@ -249,6 +249,34 @@ def test_arrivals_without_a_rate() -> None:
     assert "--rate" in done.stderr
 
 
+def test_step() -> None:
+    """One that is slower from some time on has none either."""
+    with liar("steps", "3.7") as url:
+        report = bench(url, "-c", "64", "-d", "6s", "--warm-up", "100ms", "--rate", "100")
+
+    assert any(why.startswith("no steady state: answers took ") for why in reasons(report))
+
+
+def test_stall_that_many_meet() -> None:
+    """A stall is named, too, if so many are due within it that it is among the usual times itself."""
+    with liar("stalls", "1") as url:
+        report = bench(url, "-c", "64", "-d", "3s", "--warm-up", "100ms", "--rate", "60")
+
+    assert report["service"]["p90_us"] > 500_000
+    assert any(why.startswith("for ") and "there was no right answer" in why for why in reasons(report))
+
+
+def test_no_answers_at_the_end() -> None:
+    """What has no answer at the end has no time: so much of it that percentiles would differ is named."""
+    with liar("hangs", "0.6") as url:
+        report = bench(url, "-c", "128", "-d", "1s", "--warm-up", "0", "--rate", "200")
+
+    assert 0 == wrong(report)
+    assert report["overdue"]["requests"] > 0.01 * report["counts"]["sent"]
+    assert 100 < report["overdue"]["oldest_ms"] < 1000
+    assert any(why.startswith("at the end ") and "longer than p99" in why for why in reasons(report))
+
+
 def test_less_than_is_due() -> None:
     """A server that answers fewer than are due is named, even if each of them has found a connection."""
     with liar("queued") as url:

@@ -475,9 +475,8 @@ impl<'s, 'p> Generator<'s, 'p> {
             self.tally.unfinished(*sent, end_ns);
         }
         // Behind the last of so many as were asked for, none was due.
-        if let Some(open) = self.open_loop.as_ref().filter(|_| !self.exhausted) {
-            self.tally.never_sent =
-                open.late.iter().filter(|due_ns| **due_ns >= self.shared.start_ns).count() as u64;
+        for due_ns in self.open_loop.iter().filter(|_| !self.exhausted).flat_map(|open| &open.late) {
+            self.tally.never_sent(*due_ns, end_ns);
         }
         self.tally.in_flight_mean = self.in_flight.mean(end_ns);
         self.tally.ended_ns = end_ns;

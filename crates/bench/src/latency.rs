@@ -64,6 +64,17 @@ impl Times {
         self.0.mean() / 1e3
     }
 
+    /// How many are longer, as far as they can be told apart.
+    pub(crate) fn count_above(&self, us: f64) -> u64 {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a time, far below 2⁶³ ns"
+        )]
+        let ns = (us * 1e3) as u64;
+        self.0.count_between(self.0.next_non_equivalent(ns), LONGEST_NS)
+    }
+
     /// The time that so many of a hundred do not exceed, in microseconds.
     pub(crate) fn percentile_us(&self, percentile: f64) -> f64 {
         us(self.0.value_at_percentile(percentile))
@@ -156,6 +167,9 @@ mod tests {
         close(990_000.0, times.percentile_us(99.0));
         close(us(LONGEST_NS), times.summary().max_us);
         assert_eq!(1001, times.count());
+
+        assert_eq!(11, times.count_above(990_000.0));
+        assert_eq!(0, times.count_above(us(LONGEST_NS)));
 
         let mut coarse = Times::coarse();
         coarse.add(1_000_000);

@@ -102,8 +102,13 @@ pub struct Report {
     pub oldest_ms: u64,
     /// Requests of an open loop that were due and found no connection.
     pub never_sent: u64,
+    /// What had no answer at the end of an open loop, and had been due for longer than 99 of 100 answers took.
+    pub overdue: Option<Overdue>,
     /// The longest time without a right answer, in milliseconds.
     pub longest_lull_ms: u64,
+    /// What nine of ten answers did not exceed, those aside that this time held up.
+    #[serde(skip)]
+    pub(crate) usual_us: f64,
     /// Second by second.
     pub series: Vec<Second>,
     /// What the application has seen of the load, if it was asked.
@@ -206,6 +211,15 @@ pub struct ServerSide {
     pub pss_bytes: u64,
 }
 
+/// What had no answer at the end, and would change the times if it had one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Overdue {
+    /// How many requests had been due for longer than 99 of 100 answers took.
+    pub requests: u64,
+    /// How long the oldest that had no answer had been due, in milliseconds.
+    pub oldest_ms: u64,
+}
+
 /// Everything else on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineSide {
@@ -225,6 +239,8 @@ impl Report {
     pub(crate) fn new(plan: &Plan, learnt: &[Learnt], tally: Tally, observed: &Observed) -> Self {
         let seconds = float(observed.elapsed_ns.max(1)) / 1e9;
         let generator = GeneratorSide::new(&tally, observed, seconds);
+        let longest_lull_ns = tally.lulls.longest_ns(tally.ended_ns);
+        let usual_us = usual_us(plan, &tally, longest_lull_ns);
         let times = if tally.response.count() > 0 { &tally.response } else { &tally.service };
         Self {
             schema: SCHEMA,
@@ -255,7 +271,9 @@ impl Report {
             oldest_in_flight_ms: tally.oldest_pending_ns / 1_000_000,
             oldest_ms: tally.oldest_ns / 1_000_000,
             never_sent: tally.never_sent,
-            longest_lull_ms: tally.lulls.longest_ns(tally.ended_ns) / 1_000_000,
+            overdue: plan.load.rate().map(|_| Overdue::of(&tally.unanswered, &tally.response)),
+            longest_lull_ms: longest_lull_ns / 1_000_000,
+            usual_us,
             series: tally.series,
             hits: None,
             slow: Vec::new(),
@@ -396,6 +414,24 @@ impl MachineSide {
             listen_queues_of: observed.dropped.of,
         }
     }
+}
+
+impl Overdue {
+    fn of(unanswered: &Times, answered: &Times) -> Self {
+        Self {
+            requests: unanswered.count_above(answered.percentile_us(99.0)),
+            oldest_ms: unanswered.max_ns() / 1_000_000,
+        }
+    }
+}
+
+/// What nine of ten answers do not exceed, without those that a time of `lull_ns` without any may have held up: of a closed
+/// loop all that can be under way at once, of an open loop all that were due meanwhile.
+fn usual_us(plan: &Plan, tally: &Tally, lull_ns: u64) -> f64 {
+    let at_once = f64::from(plan.connections) * f64::from(plan.pipeline);
+    let held_up = plan.load.rate().map_or(at_once, |rate| rate * float(lull_ns) / 1e9);
+    let others = (1.0 - held_up / float(tally.counts.right.max(1))).max(0.0);
+    tally.service.percentile_us(90.0 * others)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean for five percent")]

@@ -10,6 +10,7 @@ use crate::answer::{Answer, Judgement};
 use crate::latency::Times;
 use crate::lulls::Lulls;
 use crate::plan::{Load, Plan, Until};
+use crate::report::float;
 
 /// Requests by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +117,9 @@ pub struct Second {
     pub max_us: u64,
     /// All times of right answers together, counted likewise.
     pub sum_us: u64,
+    /// The squares of these times together, in µs².
+    #[serde(skip)]
+    pub(crate) squares: f64,
 }
 
 /// A request that is under way.
@@ -222,6 +226,8 @@ pub(crate) struct Tally {
     pub(crate) oldest_ns: u64,
     /// Requests that were due within the measurement and found no connection free until its end.
     pub(crate) never_sent: u64,
+    /// How long these and those that were under way had been due at the end.
+    pub(crate) unanswered: Times,
     /// Right answers by their time, from when they were due with an open loop, else from sending: see [`Doublings`].
     pub(crate) doublings: Doublings,
     /// When the thread has ended: with a number of requests, when the last of them had its outcome.
@@ -268,6 +274,7 @@ impl Tally {
             oldest_pending_ns: 0,
             oldest_ns: 0,
             never_sent: 0,
+            unanswered: Times::coarse(),
             ended_ns: 0,
             doublings: [0; DOUBLINGS],
             cpu_us: 0,
@@ -343,6 +350,7 @@ impl Tally {
         second.right += 1;
         second.max_us = second.max_us.max(told_ns / 1000);
         second.sum_us += told_ns / 1000;
+        second.squares += float(told_ns / 1000).powi(2);
         self.lulls.answered(now_ns);
         self.counts.right += 1;
         self.compared += u64::from(answer.compared);
@@ -399,10 +407,19 @@ impl Tally {
         }
         let age_ns = end_ns.saturating_sub(sent.begun_ns);
         self.counts.in_flight += 1;
+        self.unanswered.add(end_ns.saturating_sub(sent.due_ns));
         self.oldest_ns = self.oldest_ns.max(age_ns);
         self.oldest_pending_ns = self.oldest_pending_ns.max(age_ns);
         // What is under way for longer than any answer took is none that the times could know.
         self.edges_ns += signed(age_ns.min(self.service.max_ns()));
+    }
+
+    /// A request that was due found no connection free until the end of the measurement.
+    pub(crate) fn never_sent(&mut self, due_ns: u64, end_ns: u64) {
+        if due_ns >= self.start_ns {
+            self.never_sent += 1;
+            self.unanswered.add(end_ns.saturating_sub(due_ns));
+        }
     }
 
     /// The measurement is over.
@@ -458,6 +475,7 @@ impl Tally {
             own.wrong += theirs.wrong;
             own.max_us = own.max_us.max(theirs.max_us);
             own.sum_us += theirs.sum_us;
+            own.squares += theirs.squares;
         }
         self.lulls.merge(&other.lulls);
         for (own, theirs) in self.by_target.iter_mut().zip(&other.by_target) {
@@ -472,6 +490,7 @@ impl Tally {
         self.oldest_ns = self.oldest_ns.max(other.oldest_ns);
         self.oldest_pending_ns = self.oldest_pending_ns.max(other.oldest_pending_ns);
         self.never_sent += other.never_sent;
+        self.unanswered.merge(&other.unanswered);
         self.ended_ns = self.ended_ns.max(other.ended_ns);
         self.cpu_us = self.cpu_us.max(other.cpu_us);
         self.waited_us = self.waited_us.max(other.waited_us);

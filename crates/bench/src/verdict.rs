@@ -65,6 +65,11 @@ const HUNG_TIMES: f64 = 2.0;
 /// The part of what was due that may be without an answer, besides what is under way.
 const MISSING_MAX: f64 = 0.05;
 
+/// The part of what was due that may be without an answer for longer than p99 at the end: more would move that. A machine
+/// that stands still for a moment leaves a few.
+const OVERDUE_MAX: f64 = 0.01;
+const OVERDUE_MIN: u64 = 5;
+
 type Gate = (&'static str, fn(&Report) -> Option<String>);
 
 const GATES: [Gate; 11] = [
@@ -233,7 +238,7 @@ fn steady(report: &Report) -> Option<String> {
             second + 1
         ));
     }
-    let [first, _, last] = thirds(&rates);
+    let [first, _, last] = thirds(&rates).map(median);
     // The median of so many random numbers varies less than one of them.
     let of_medians = by_chance(report, middle) * (PI / float(rates.len().div_ceil(3) as u64)).sqrt();
     let has_drifted = (last / first - 1.0).abs() > DRIFT_MAX && (last - first).abs() > of_medians;
@@ -250,13 +255,17 @@ fn by_chance(report: &Report, usual: f64) -> f64 {
 
 /// A time without a right answer that neither slow answers nor chance explain.
 fn stall(report: &Report) -> Option<String> {
+    if report.counts.right == 0 {
+        // Which another gate says.
+        return None;
+    }
     let lull_ms = report.longest_lull_ms;
-    let usual_ms = STALL_TIMES * report.service.p90_us / 1e3;
+    let usual_ms = STALL_TIMES * report.usual_us / 1e3;
     let by_chance_ms = 1e3 / report.rate * (float(report.counts.right).ln() + STALL_CHANCE);
     (lull_ms > STALL_MS_MIN && float(lull_ms) > usual_ms.max(by_chance_ms)).then(|| {
         format!(
-            "for {lull_ms} ms there was no right answer, and nine of ten take less than {:.0} ms",
-            (report.service.p90_us / 1e3).ceil()
+            "for {lull_ms} ms there was no right answer, and nine of ten others take less than {:.0} ms",
+            (report.usual_us / 1e3).ceil()
         )
     })
 }
@@ -264,11 +273,12 @@ fn stall(report: &Report) -> Option<String> {
 /// What is answered at the rate at which it is due, but later and later.
 fn slower(report: &Report, seconds: &[Second]) -> Option<String> {
     report.asked.rate?;
-    let means: Vec<f64> =
-        seconds.iter().map(|second| float(second.sum_us) / float(second.right.max(1))).collect();
-    let [first, middle, last] = thirds(&means);
-    let climbs = first < middle && middle < last;
-    (climbs && last > SLOWER_TIMES * first && last - first > SLOWER_US_MIN).then(|| {
+    let [Some(first), Some(middle), Some(last)] = thirds(seconds).map(typical) else { return None };
+    let goes_back = middle.mean_us > SLOWER_TIMES * last.mean_us;
+    let chance_us = CHANCE * (first.variance + last.variance).sqrt();
+    let (first, last) = (first.mean_us, last.mean_us);
+    let is_slower = last > SLOWER_TIMES * first && last - first > chance_us.max(SLOWER_US_MIN);
+    (is_slower && !goes_back).then(|| {
         format!(
             "no steady state: answers took {:.1} ms in the first third, and {:.1} ms in the last: the server gets \
              slower, or does not keep up",
@@ -276,6 +286,31 @@ fn slower(report: &Report, seconds: &[Second]) -> Option<String> {
             last / 1e3
         )
     })
+}
+
+/// The mean time of the answers of a second, and by how much it would differ another time.
+#[derive(Clone, Copy, Debug)]
+struct Mean {
+    mean_us: f64,
+    /// Of the mean, not of the times: in µs².
+    variance: f64,
+}
+
+impl Mean {
+    /// One time alone does not say how much others differ.
+    fn of(second: &Second) -> Option<Self> {
+        let count = float(second.right);
+        let mean_us = float(second.sum_us) / count;
+        let variance = (second.squares / count - mean_us.powi(2)).max(0.0) / (count - 1.0);
+        (second.right > 1).then_some(Self { mean_us, variance })
+    }
+}
+
+/// The second in the middle by its times; of two the faster one, because whatever disturbs a server makes it slower.
+fn typical(seconds: &[Second]) -> Option<Mean> {
+    let mut means: Vec<Mean> = seconds.iter().filter_map(Mean::of).collect();
+    means.sort_by(|one, other| one.mean_us.total_cmp(&other.mean_us));
+    means.get(means.len().saturating_sub(1) / 2).copied()
 }
 
 /// The whole seconds of the measurement: the last one need not be.
@@ -293,11 +328,11 @@ pub(crate) fn can_drift(report: &Report) -> bool {
     whole_seconds(report).len() >= STEADY_SECONDS_MIN
 }
 
-/// The medians of the first, the middle and the last third.
-fn thirds(numbers: &[f64]) -> [f64; 3] {
-    let third = numbers.len().div_ceil(3);
-    let from = (numbers.len() - third) / 2;
-    [&numbers[..third], &numbers[from..from + third], &numbers[numbers.len() - third..]].map(median)
+/// The first, the middle and the last third.
+fn thirds<T>(all: &[T]) -> [&[T]; 3] {
+    let third = all.len().div_ceil(3);
+    let from = (all.len() - third) / 2;
+    [&all[..third], &all[from..from + third], &all[all.len() - third..]]
 }
 
 fn late(report: &Report) -> Option<String> {
@@ -308,6 +343,9 @@ fn late(report: &Report) -> Option<String> {
             "{never} requests were due and found no connection free, besides the {sent} that were sent: the server \
              does not keep up with this rate, or there are too few connections (-c)"
         ));
+    }
+    if let Some(why) = overdue(report) {
+        return Some(why);
     }
     let rate = report.asked.rate.filter(|_| report.counts.wrong() == 0)?;
     let (response_us, service_us) = (report.response?.mean_us, report.service.mean_us);
@@ -329,6 +367,20 @@ fn late(report: &Report) -> Option<String> {
     })
 }
 
+/// What has waited for so long, in such a number, that it would change what is said of times, has none itself.
+fn overdue(report: &Report) -> Option<String> {
+    let overdue = report.overdue.filter(|_| report.counts.right > 0)?;
+    let due = report.counts.sent + report.never_sent;
+    let is_much = overdue.requests >= OVERDUE_MIN && float(overdue.requests) > OVERDUE_MAX * float(due);
+    is_much.then(|| {
+        format!(
+            "at the end {} of {due} requests had been due for longer than p99, the oldest for {} ms, and had no answer: \
+             the times are without them",
+            overdue.requests, overdue.oldest_ms
+        )
+    })
+}
+
 fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -342,7 +394,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::hits::Hits;
     use crate::latency::{Latency, Times};
-    use crate::report::{Asked, Fairness, GeneratorSide, MachineSide};
+    use crate::report::{Asked, Fairness, GeneratorSide, MachineSide, Overdue};
     use crate::slow::{SlowCounts, SlowSide};
     use crate::tally::{Counts, OwnLimits};
 
@@ -410,6 +462,11 @@ pub(crate) mod tests {
         ("lull by chance", |report| (report.rate, report.longest_lull_ms) = (20.0, 600), &["little"]),
         ("slower and slower", |report| times_of_open_loop(report, &[10, 10, 13, 14, 16, 16]), &["steady"]),
         ("a little slower", |report| times_of_open_loop(report, &[10, 11, 12, 13, 14, 14]), &[]),
+        ("a step", |report| times_of_open_loop(report, &[10, 10, 9, 9, 80, 90]), &["steady"]),
+        ("an early step", |report| times_of_open_loop(report, &[10, 10, 90, 90, 89, 88]), &["steady"]),
+        ("a step that chance may make", |report| times_by_chance(report, &[10, 10, 11, 11, 80, 90]), &[]),
+        ("slower in noise", |report| times_of_open_loop(report, &[10, 40, 90, 12, 16, 40]), &["steady"]),
+        ("one slow second", |report| times_of_open_loop(report, &[10, 10, 10, 10, 10, 90]), &[]),
         ("slow in between", |report| times_of_open_loop(report, &[10, 10, 30, 30, 16, 16]), &[]),
         ("unevenly slow", |report| times_of_open_loop(report, &[16, 10, 16, 10, 16, 10]), &[]),
         (
@@ -423,6 +480,10 @@ pub(crate) mod tests {
         ("slower than ever", |report| slow_answers(report, 600.0, 1_300), &["steady"]),
         ("late", |report| report.never_sent = 65, &["late"]),
         ("late at the end", |report| report.never_sent = 64, &[]),
+        ("overdue", |report| overdue_ones(report, 61), &["late"]),
+        ("a hundredth overdue", |report| overdue_ones(report, 60), &[]),
+        ("a few overdue", |report| few_overdue(report, 4), &[]),
+        ("not a few overdue", |report| few_overdue(report, 5), &["late"]),
         ("rate not reached", |report| offered(report, 1_080.0), &["late"]),
         ("number at its rate", |report| numbered(report, 1_200.0, 64_000.0), &[]),
         ("number not at its rate", |report| numbered(report, 1_200.0, 264_000.0), &["late"]),
@@ -515,11 +576,36 @@ pub(crate) mod tests {
     }
 
     fn second(right: u64) -> Second {
-        Second { right, wrong: 0, max_us: 64_000, sum_us: 64_000 * right }
+        Second { right, max_us: 64_000, sum_us: 64_000 * right, ..Second::default() }
     }
 
-    fn lull(report: &mut Report, ms: u64, p90_us: f64) {
-        (report.longest_lull_ms, report.service.p90_us) = (ms, p90_us);
+    fn lull(report: &mut Report, ms: u64, usual_us: f64) {
+        (report.longest_lull_ms, report.usual_us) = (ms, usual_us);
+    }
+
+    fn overdue_ones(report: &mut Report, requests: u64) {
+        report.overdue = Some(Overdue { requests, oldest_ms: 430 });
+    }
+
+    /// So many of 80, in a second.
+    fn few_overdue(report: &mut Report, requests: u64) {
+        overdue_ones(report, requests);
+        (report.seconds, report.rate) = (1.0, 75.0);
+        report.counts = Counts { sent: 80, right: 75, in_flight: 5, ..Counts::default() };
+        report.series = vec![second(75)];
+        report.asked.connections = 64;
+    }
+
+    /// A few answers in each second, which take as long as half or one and a half of that.
+    fn times_by_chance(report: &mut Report, ms: &[u64]) {
+        times_of_open_loop(report, ms);
+        report.counts = Counts { sent: 76, right: 12, in_flight: 64, ..Counts::default() };
+        report.rate = 2.0;
+        for (second, ms) in report.series.iter_mut().zip(ms) {
+            (second.right, second.sum_us) = (2, 2_000 * ms);
+            second.squares = 2.0 * 1.25 * float(1_000 * ms).powi(2);
+        }
+        offered(report, 2.0);
     }
 
     fn offered(report: &mut Report, rate: f64) {
@@ -583,7 +669,9 @@ pub(crate) mod tests {
             oldest_in_flight_ms: 64,
             oldest_ms: 64,
             never_sent: 0,
+            overdue: None,
             longest_lull_ms: 64,
+            usual_us: 64_000.0,
             series: vec![second(1_000); 6],
             hits: None,
             slow: Vec::new(),
