@@ -39,7 +39,8 @@ impl NullResponder {
         Ok(Self { listener, epoll, address })
     }
 
-    /// Answers until `stop`: for each `request_bytes` that come, `answer` is sent; `closes` ends the connection then.
+    /// Answers until `stop`: for each `request_bytes` that come, one of `answers` is sent, and `closes` ends the
+    /// connection then.
     ///
     /// # Errors
     ///
@@ -47,7 +48,7 @@ impl NullResponder {
     pub(crate) fn serve(
         &self,
         request_bytes: usize,
-        (answer, closes): (&[u8], bool),
+        (answers, closes): (&Answers, bool),
         stop: &AtomicBool,
     ) -> io::Result<()> {
         let (mut events, mut buffer) = (Events::new(), vec![0; 64 << 10]);
@@ -74,13 +75,30 @@ impl NullResponder {
                 };
                 let served = slot
                     .as_mut()
-                    .map(|peer| (peer.serve(request_bytes, answer, &mut buffer), peer.is_done()));
+                    .map(|peer| (peer.serve(request_bytes, answers, &mut buffer), peer.is_done()));
                 if !matches!(served, Some((Ok(true), is_done)) if !(closes && is_done)) {
                     *slot = None;
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// The same answer several times over, so that those to requests that came together go out together.
+pub(crate) struct Answers {
+    one_bytes: usize,
+    bytes: Vec<u8>,
+}
+
+/// What one send may take, unless an answer is longer.
+const SEND_BYTES: usize = 64 << 10;
+
+impl Answers {
+    /// Of this answer, to so many requests at once at most.
+    pub(crate) fn new(one: &[u8], at_once: usize) -> Self {
+        let times = (SEND_BYTES / one.len().max(1)).clamp(1, at_once.max(1));
+        Self { one_bytes: one.len(), bytes: one.repeat(times) }
     }
 }
 
@@ -131,14 +149,14 @@ impl Peer {
     }
 
     /// Whether the connection goes on.
-    fn serve(&mut self, request_bytes: usize, answer: &[u8], buffer: &mut [u8]) -> io::Result<bool> {
+    fn serve(&mut self, request_bytes: usize, answers: &Answers, buffer: &mut [u8]) -> io::Result<bool> {
         loop {
             match socket::recv(self.socket.as_fd(), buffer)? {
                 Some(0) => return Ok(false),
                 None => break,
                 Some(bytes) => {
                     self.come_bytes += bytes;
-                    self.owed_bytes += self.come_bytes / request_bytes * answer.len();
+                    self.owed_bytes += self.come_bytes / request_bytes * answers.one_bytes;
                     self.come_bytes %= request_bytes;
                     if bytes < buffer.len() {
                         break;
@@ -147,14 +165,26 @@ impl Peer {
             }
         }
         while self.owed_bytes > 0 {
-            let end = answer.len().min(self.offset + self.owed_bytes);
-            let Some(bytes) = socket::send(self.socket.as_fd(), &answer[self.offset..end], false)? else {
-                break;
-            };
+            let end = answers.bytes.len().min(self.offset + self.owed_bytes);
+            let due = &answers.bytes[self.offset..end];
+            let Some(bytes) = socket::send(self.socket.as_fd(), due, false)? else { break };
             self.has_answered = true;
             self.owed_bytes -= bytes;
-            self.offset = (self.offset + bytes) % answer.len();
+            self.offset = (self.offset + bytes) % answers.one_bytes;
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_go_out_together() {
+        let bytes = |one: usize, at_once| Answers::new(&vec![0; one], at_once).bytes.len();
+
+        assert_eq!([100, 6_400], [bytes(100, 1), bytes(100, 64)]);
+        assert_eq!([65_500, 100_000], [bytes(100, 1_000), bytes(100_000, 1_000)]);
     }
 }

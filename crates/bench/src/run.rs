@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use adyton_sys::{clock, process};
 
-use crate::calibrate::{NullResponder, mean};
+use crate::calibrate::{Answers, NullResponder, mean};
 use crate::generator::{Counted, Generator, Shared};
 use crate::hits::Counter;
 use crate::listen_queue::{Dropped, Queues};
@@ -77,7 +77,7 @@ pub fn run(plan: &Plan, stop: Stop<'_>, on_second: &mut dyn FnMut(Progress)) -> 
     let refused = |error: io::Error| Failure::Refused(format!("the kernel refuses: {error}"));
     let learnt = learn(plan).map_err(Failure::Refused)?;
     let server = Server::find(&plan.url.address);
-    let ceiling = calibrate(plan, &learnt).map_err(refused)?;
+    let calibrated_rate = calibrate(plan, &learnt).map_err(refused)?;
     let counter = plan.count_hits.then(|| Counter::find(plan, &server)).transpose();
     let counter = counter.map_err(Failure::Refused)?;
     let ask_hits = || counter.as_ref().map(|counter| counter.ask(plan)).transpose().map_err(Failure::Refused);
@@ -85,7 +85,9 @@ pub fn run(plan: &Plan, stop: Stop<'_>, on_second: &mut dyn FnMut(Progress)) -> 
     let loaded = load(plan, &learnt, &server, (stop, on_second)).map_err(refused)?;
     let hits_seen = hits_before.zip(ask_hits()?);
     let hits_seen = hits_seen.map(|(before, after)| after.since(&before, &loaded.tally, &loaded.slow));
-    let observed = Observed { ceiling_rate: ceiling, ..loaded.observed };
+    // A calibration that was disturbed is no ceiling: what the load needed for each request is known now.
+    let ceiling_rate = calibrated_rate.max(ceiling(&loaded.tally, plan.threads, plan.threads));
+    let observed = Observed { ceiling_rate, ..loaded.observed };
     let mut report = Report::new(plan, &learnt, loaded.tally, &observed);
     (report.slow, report.hits) = (loaded.slow, hits_seen);
     report.judge();
@@ -117,8 +119,7 @@ fn check(plan: &Plan) -> Result<(), Failure> {
     }
 }
 
-/// How many such requests a second this program can send and check with the CPU time of as many threads; those that are
-/// more than CPUs add none.
+/// How many such requests a second this program can send and check.
 fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     let null = NullResponder::new()?;
     let several;
@@ -135,22 +136,28 @@ fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     easy.url.address = Address::Tcp(null.address);
     (easy.threads, easy.connections, easy.load) = (1, plan.connections.min(64), Load::Closed);
     (easy.until, easy.warm_up_ms) = (Until::Duration(CALIBRATION_MS), CALIBRATION_WARM_UP_MS);
-    let done = AtomicBool::new(false);
+    let (done, answers) = (AtomicBool::new(false), Answers::new(&one.raw, plan.pipeline as usize));
     let loaded = thread::scope(|scope| {
         let responder =
-            scope.spawn(|| null.serve(one.request_bytes, (&one.raw, !one.answer.keep_alive), &done));
+            scope.spawn(|| null.serve(one.request_bytes, (&answers, !one.answer.keep_alive), &done));
         let loaded = load(&easy, learnt, &Server::default(), (&|| false, &mut |_| {}));
         done.store(true, Ordering::Relaxed);
         let served =
             responder.join().unwrap_or_else(|_| Err(io::Error::other("the null responder panicked")));
         served.and(loaded)
     })?;
+    Ok(ceiling(&loaded.tally, easy.threads, plan.threads))
+}
+
+/// What `threads` can do, by what each of as many as `loaded` needed for a request; those that are more than CPUs add
+/// nothing.
+fn ceiling(tally: &Tally, loaded: u32, threads: u32) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2⁵³")]
-    let rate = |tally: &Tally| tally.counts.settled() as f64 * 1e6 / tally.cpu_us.max(1) as f64;
+    let rate = tally.counts.settled() as f64 * 1e6 / tally.cpu_us.max(1) as f64;
     // The CPUs on which this process may run, and the quota of its control group, rounded down.
     let cpus = thread::available_parallelism()
         .map_or(u32::MAX, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX));
-    Ok(rate(&loaded.tally) * f64::from(plan.threads.min(cpus)))
+    rate / f64::from(loaded) * f64::from(threads.min(cpus))
 }
 
 /// What has come of a load.
@@ -275,5 +282,24 @@ impl Plan {
             Check::Length => "status and length",
             Check::Nothing => "status",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
+
+    use super::*;
+
+    /// 4,000 requests of two threads, each of which needed a second of its CPU: one can do 2,000 a second.
+    #[test]
+    fn ceilings() {
+        let plan = Plan::new("http://127.0.0.1:8000/".parse().unwrap());
+        let mut tally = Tally::new(0, &plan, 0);
+        (tally.counts.right, tally.counts.timeout, tally.cpu_us) = (3_000, 1_000, 1_000_000);
+
+        assert!((ceiling(&tally, 2, 1) - 2_000.0).abs() < 1e-6);
+        assert!((ceiling(&tally, 4, 1) - 1_000.0).abs() < 1e-6);
+        assert!(ceiling(&tally, 2, 1_000_000) < 2_000.0 * 1_000_000.0);
     }
 }
