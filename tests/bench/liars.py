@@ -7,6 +7,7 @@ Prints the port at which it listens. Ends when its standard input does.
 
 from __future__ import annotations
 
+import collections
 import itertools
 import os
 import random
@@ -21,12 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RIGHT = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\nHello World!"
+TO_HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n"
+UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\n\r\nHello World!"
+SORRY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSorry"
+SLOW_DOWN = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 BAD_GATEWAY = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\nHello World!"
 STALL_FROM_S = float(sys.argv[2]) if len(sys.argv) > 2 else 2.0
 STALL_S = 1.0
 PROBES = 3
 """Requests with which `adyton bench` learns what is right. It has more to do before the load begins."""
 QUEUED_S = 0.005
+BAN_REQUESTS, BAN_S = 50, 0.1
+SORRY_FROM = 1000
 
 _numbers = itertools.count(1)
 _first_at: list[float] = []
@@ -34,6 +41,7 @@ _hits = [0.0]
 _lock = threading.Lock()
 _free_at = [0.0]
 _stalled_until: list[float] = []
+_recent: collections.deque[float] = collections.deque()
 
 
 def age() -> float:
@@ -119,6 +127,24 @@ def never() -> bytes:
     return RIGHT
 
 
+def sorry() -> bytes:
+    """Answer a page of regret, with 200, once it was asked too often."""
+    if next(_numbers) > SORRY_FROM:
+        return SORRY
+    time.sleep(0.002)
+    return RIGHT
+
+
+def bans() -> bytes:
+    """Answer nobody right while more came than 500 a second."""
+    now = time.monotonic()
+    with _lock:
+        _recent.append(now)
+        while _recent[0] < now - BAN_S:
+            _recent.popleft()
+        return SLOW_DOWN if len(_recent) > BAN_REQUESTS else RIGHT
+
+
 def hits() -> bytes:
     """Tell the count as `adyton.counting` does."""
     body = b'{"hits": %d, "processes": 1}' % _hits[0]
@@ -133,6 +159,15 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "wrong-object": lambda: every_tenth(RIGHT.replace(b"World", b"Wolrd")),
     "wrong-length": lambda: every_tenth(RIGHT.replace(b"12", b"11")[:-1]),
     "malformed": lambda: every_tenth(b"HTTP/1.1 200 OK\r\nContent-Length: twelve\r\n\r\nHello World!"),
+    "wrong-length-to-head": lambda: every_tenth(TO_HEAD.replace(b"12", b"99"), TO_HEAD),
+    "cut-until-close": lambda: every_tenth(UNTIL_CLOSE[:-3], UNTIL_CLOSE),
+    "cut-at-once": lambda: RIGHT[:-3],
+    "cut-in-head": lambda: RIGHT[:20],
+    "silent": lambda: b"",
+    "hangs-at-once": lambda: RIGHT[:-3],
+    "sorry": sorry,
+    "bans": bans,
+    "bulk": lambda: RIGHT,
     "twice": lambda: every_tenth(RIGHT * 2),
     "stalls": stalls,
     "hangs": hangs,
@@ -157,8 +192,10 @@ SNUBS_SLOW = "snubs-slow"
 """Answers a request that comes in pieces with another body."""
 HITS = {"cache": 0.1, "asks-twice": 2.0}
 """How often the application behind these is asked for each request, if one believes its count of hits."""
-CUTS = {"cut-short", "empty"}
-"""These end the connection behind an answer that is not whole."""
+CUTS = {"cut-short", "empty", "cut-until-close", "cut-at-once", "cut-in-head", "silent"}
+"""These end the connection behind an answer that is not whole, or whose end nothing else tells."""
+BULK = "bulk"
+"""Answers all that has come in one go, unread."""
 
 
 def serve(connection: socket.socket, kind: str) -> None:
@@ -166,6 +203,10 @@ def serve(connection: socket.socket, kind: str) -> None:
     held, pieces = b"", 0
     with connection:
         while data := connection.recv(65536):
+            if kind == BULK:
+                asked, _, held = (held + data).rpartition(b"\r\n\r\n")
+                connection.sendall(RIGHT * (asked.count(b"\r\n\r\n") + bool(asked)))
+                continue
             held, pieces = held + data, pieces + 1
             while b"\r\n\r\n" in held:
                 head, _, held = held.partition(b"\r\n\r\n")

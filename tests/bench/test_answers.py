@@ -170,8 +170,9 @@ def test_unix_socket(serve: Servers, tmp_path: Path) -> None:
     ("kind", "count", "error"),
     [
         ("bad-gateway", "wrong_status", None),
-        ("wrong-object", "wrong_body", None),
-        ("wrong-length", "wrong_body", None),
+        ("wrong-object", "wrong_body", "wrong bytes"),
+        ("wrong-length", "wrong_body", "wrong length"),
+        ("cut-until-close", "wrong_body", "wrong length"),
         ("cut-short", "connection_error", "answer cut short"),
         ("empty", "connection_error", "connection closed without an answer"),
         ("malformed", "connection_error", "malformed answer: Content-Length is not one number"),
@@ -439,7 +440,10 @@ def test_does_not_keep_up(serve: Servers) -> None:
             "has another SHA-256: 7f83b1657ff1fc53b92dc18148a1d65dfc2d4b1fa3d67728",
         ),
         (["/", "--expect-body", str(LIARS)], "is not the expected one"),
-        (["/number"], "differ from one another: say --check length"),
+        (
+            ["/number"],
+            "differ from one another: look at some (--debug); if that is right, say --check length",
+        ),
     ],
 )
 def test_wrong_from_the_start(serve: Servers, words: list[str], sentence: str) -> None:
@@ -449,6 +453,44 @@ def test_wrong_from_the_start(serve: Servers, words: list[str], sentence: str) -
 
     assert sentence in done.stderr
     assert (1, "") == (done.returncode, done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sentence"),
+    [
+        ("cut-at-once", "ends the connection after 9 of the 12 bytes of the body"),
+        ("cut-in-head", "ends the connection after 20 bytes of the head"),
+        ("silent", "ends the connection without an answer"),
+        ("hangs-at-once", "sends 9 of the 12 bytes of the body, and no more within 500 ms"),
+        ("hangs", "does not answer within 500 ms"),
+    ],
+)
+def test_not_whole_from_the_start(kind: str, sentence: str) -> None:
+    """Of a first answer that is not whole it is told what has come."""
+    with liar(kind, "-1") as url:
+        done = run(url, *QUICK, "--timeout", "500ms")
+
+    assert f"adyton bench: {url} {sentence}\n" == done.stderr
+    assert (1, "") == (done.returncode, done.stdout)
+
+
+@pytest.mark.parametrize(("check", "wrong_bodies"), [("body", 30), ("length", 30), ("nothing", 0)])
+def test_length_told_to_head(check: str, wrong_bodies: int) -> None:
+    """An answer to HEAD must tell the length that the first has told, unless the length may vary."""
+    with liar("wrong-length-to-head") as url:
+        report = bench(url, *SURE, "-X", "HEAD", "--check", check)
+
+    assert wrong_bodies - 5 <= report["counts"]["wrong_body"] <= wrong_bodies + 5
+    assert report["errors"].get("wrong length", 0) == report["counts"]["wrong_body"]
+    assert report["asked"]["checked"] == "status" + ", and the length that is told" * (check != "nothing")
+
+
+def test_ceiling_is_above_what_was_reached() -> None:
+    """Requests that go out a thousand at once are calibrated so; what was reached is below the ceiling."""
+    with liar("bulk") as url:
+        report = bench(url, *QUICK, "--pipeline", "1000")
+
+    assert report["rate"] < 1.01 * report["generator"]["ceiling_rate"]
 
 
 def test_nobody_there() -> None:

@@ -18,6 +18,8 @@ pub(crate) struct Expected {
     pub(crate) body: Vec<u8>,
     /// The answers have no body, whatever their heads say.
     pub(crate) to_head: bool,
+    /// The length that the heads of such answers must tell, if they tell one; none: any.
+    pub(crate) told_bytes: Option<u64>,
 }
 
 /// What an answer turned out to be.
@@ -27,8 +29,10 @@ pub(crate) enum Judgement {
     Right,
     /// The status is not one of the right ones; its body is of no interest then.
     WrongStatus,
-    /// The status is right, the body is not.
-    WrongBody,
+    /// The status is right, and the body is longer or shorter than the right one, or is said to be in an answer to HEAD.
+    WrongLength,
+    /// Status and length are right, the bytes are not.
+    WrongBytes,
 }
 
 /// A complete answer.
@@ -40,6 +44,8 @@ pub(crate) struct Answer {
     pub(crate) compared: bool,
     pub(crate) head_bytes: u64,
     pub(crate) body_bytes: u64,
+    /// What its Content-Length says.
+    pub(crate) told_bytes: Option<u64>,
     /// The server takes further requests on this connection.
     pub(crate) keep_alive: bool,
 }
@@ -75,6 +81,18 @@ impl Reader {
     /// Whether nothing of the next answer has come.
     pub(crate) fn is_between(&self) -> bool {
         self.held.is_empty() && self.body.is_none()
+    }
+
+    /// What has come of an answer that is not whole, in words; nothing if nothing has.
+    pub(crate) fn come(&self) -> Option<String> {
+        if let Some(body) = &self.body {
+            let bytes = body.bytes;
+            return Some(match body.head.framing {
+                BodyFraming::Length(length) => format!("{bytes} of the {length} bytes of the body"),
+                _ => format!("{bytes} bytes of the body"),
+            });
+        }
+        (!self.held.is_empty()).then(|| format!("{} bytes of the head", self.held.len()))
     }
 
     /// Forgets what has come: the connection is another one.
@@ -186,19 +204,14 @@ impl InBody {
     }
 
     fn judge(&self, expected: &Expected) -> Answer {
-        let is_right = match expected.check {
-            _ if expected.to_head => true,
-            Check::Nothing => true,
-            Check::Body | Check::Sample | Check::Length => {
-                self.right && self.bytes == expected.body.len() as u64
-            }
-        };
         let judgement = if !expected.statuses.have(self.head.status) {
             Judgement::WrongStatus
-        } else if is_right {
-            Judgement::Right
+        } else if !self.has_length(expected) {
+            Judgement::WrongLength
+        } else if !self.right {
+            Judgement::WrongBytes
         } else {
-            Judgement::WrongBody
+            Judgement::Right
         };
         Answer {
             judgement,
@@ -206,7 +219,19 @@ impl InBody {
             compared: self.compared,
             head_bytes: self.head.bytes as u64,
             body_bytes: self.bytes,
+            told_bytes: self.head.length,
             keep_alive: self.head.keep_alive,
+        }
+    }
+
+    /// Whether the length is right, as far as it is compared. An answer to HEAD need not tell it (RFC 9110 section 8.6).
+    fn has_length(&self, expected: &Expected) -> bool {
+        match expected.check {
+            Check::Nothing => true,
+            _ if expected.to_head => {
+                self.head.length.zip(expected.told_bytes).is_none_or(|(told, right)| told == right)
+            }
+            Check::Body | Check::Sample | Check::Length => self.bytes == expected.body.len() as u64,
         }
     }
 }
@@ -218,7 +243,13 @@ mod tests {
     use super::*;
 
     fn expected(check: Check) -> Expected {
-        Expected { statuses: Statuses::Successful, check, body: b"hello".to_vec(), to_head: false }
+        Expected {
+            statuses: Statuses::Successful,
+            check,
+            body: b"hello".to_vec(),
+            to_head: false,
+            told_bytes: None,
+        }
     }
 
     /// Feeds the text in pieces of each size; the outcomes must be the same. Gives them, and what was kept.
@@ -260,11 +291,13 @@ mod tests {
 
     #[test]
     fn wrong_answers() {
-        let cases: [(&[u8], Check, Judgement); 6] = [
-            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo", Check::Body, Judgement::WrongBody),
+        let cases: [(&[u8], Check, Judgement); 8] = [
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo", Check::Body, Judgement::WrongBytes),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo", Check::Length, Judgement::Right),
-            (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", Check::Body, Judgement::WrongBody),
-            (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!", Check::Length, Judgement::WrongBody),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", Check::Body, Judgement::WrongLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhall", Check::Body, Judgement::WrongLength),
+            (b"HTTP/1.1 200 OK\r\n\r\nhell", Check::Body, Judgement::WrongLength),
+            (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!", Check::Length, Judgement::WrongLength),
             (b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello!", Check::Nothing, Judgement::Right),
             (
                 b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 5\r\n\r\nhello",
@@ -276,6 +309,38 @@ mod tests {
             let (found, _) = feed(text, &expected(check));
             assert_eq!(vec![judgement], found.iter().map(|answer| answer.0).collect::<Vec<_>>());
         }
+    }
+
+    /// Answers to HEAD tell the length of a body that does not come, or tell none.
+    #[test]
+    fn answers_to_head() {
+        let cases = [
+            ("Content-Length: 5\r\n", Check::Body, Judgement::Right),
+            ("Content-Length: 6\r\n", Check::Body, Judgement::WrongLength),
+            ("Content-Length: 6\r\n", Check::Length, Judgement::WrongLength),
+            ("Content-Length: 6\r\n", Check::Nothing, Judgement::Right),
+            ("", Check::Body, Judgement::Right),
+        ];
+        for (field, check, judgement) in cases {
+            let expected = Expected { to_head: true, told_bytes: Some(5), ..expected(check) };
+            let (found, _) = feed(format!("HTTP/1.1 200 OK\r\n{field}\r\n").as_bytes(), &expected);
+            assert_eq!(vec![(judgement, 200, 0)], found, "{field:?} {check:?}");
+        }
+    }
+
+    #[test]
+    fn what_has_come() {
+        let come = |bytes: usize| {
+            let mut reader = Reader::new(1);
+            reader.feed(&RIGHT[..bytes], &expected(Check::Body), &mut |_| {}).unwrap();
+            reader.come()
+        };
+        let length = RIGHT.len();
+
+        assert_eq!(None, come(length));
+        assert_eq!(Some("20 bytes of the head".to_owned()), come(20));
+        assert_eq!(Some("0 of the 5 bytes of the body".to_owned()), come(length - 5));
+        assert_eq!(Some("3 of the 5 bytes of the body".to_owned()), come(length - 2));
     }
 
     /// Of a sample one body in sixteen is compared; the length of every one is.
@@ -290,11 +355,11 @@ mod tests {
             (0..1600).filter_map(|_| judge(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhallo")).collect();
         let short = (0..100).filter_map(|_| judge(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell"));
 
-        assert!(short.into_iter().all(|(judgement, _)| judgement == Judgement::WrongBody));
+        assert!(short.into_iter().all(|(judgement, _)| judgement == Judgement::WrongLength));
         let compared = wrong.iter().filter(|(_, compared)| *compared).count();
         assert!((60..140).contains(&compared), "{compared}");
         let as_compared = |&(judgement, compared): &(Judgement, bool)| {
-            judgement == if compared { Judgement::WrongBody } else { Judgement::Right }
+            judgement == if compared { Judgement::WrongBytes } else { Judgement::Right }
         };
         assert!(wrong.iter().all(as_compared));
     }

@@ -125,6 +125,7 @@ pub(crate) fn mean(all: &[Learnt]) -> Learnt {
             statuses: Statuses::Successful,
             body,
             to_head: false,
+            told_bytes: None,
             check: first.expected.check,
         },
     }

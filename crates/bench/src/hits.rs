@@ -123,6 +123,7 @@ fn json_at<T: DeserializeOwned>(plan: &Plan, url: &Url) -> Result<(Option<T>, u1
         check: Check::Nothing,
         body: Vec::new(),
         to_head: false,
+        told_bytes: None,
     };
     let (answer, _, body) = ask(plan, url, &plan.request(&target), &expected)?;
     let read = serde_json::from_slice(&body).ok().filter(|_| answer.judgement == Judgement::Right);

@@ -18,6 +18,9 @@ const ASKED: usize = 3;
 /// The largest body that is kept to compare others with.
 const BODY_BYTES_MAX: usize = 256 << 20;
 
+/// Answers that differ are more often wrong than meant so.
+const LOOK_FIRST: &str = "look at some (--debug); if that is right,";
+
 /// What is known of a request before the measurement.
 #[derive(Debug)]
 pub(crate) struct Learnt {
@@ -57,20 +60,22 @@ fn learn_one(plan: &Plan, target: Target) -> Result<Learnt, String> {
         if again.status != answer.status {
             return Err(format!("{url} answers {} and then {}", answer.status, again.status));
         }
+        let is_as_long = body.len() == other.len() && answer.told_bytes == again.told_bytes;
         match plan.check {
             Check::Body | Check::Sample if body != other => {
                 let hint = "say --check length, or --check nothing if the length differs, too";
-                return Err(format!("the answers of {url} differ from one another: {hint}"));
+                return Err(format!("the answers of {url} differ from one another: {LOOK_FIRST} {hint}"));
             }
-            Check::Length if body.len() != other.len() => {
-                let hint = "say --check nothing if that is right";
-                return Err(format!("the answers of {url} differ in length: {hint}"));
+            Check::Body | Check::Sample | Check::Length if !is_as_long => {
+                return Err(format!(
+                    "the answers of {url} differ in length: {LOOK_FIRST} say --check nothing"
+                ));
             }
             _ => {}
         }
     }
     expected.body = right_body(plan, url, body)?;
-    expected.check = plan.check;
+    (expected.check, expected.told_bytes) = (plan.check, answer.told_bytes);
     let requests = request.repeat(plan.pipeline as usize + 1);
     Ok(Learnt { request_bytes: request.len(), requests, expected, raw, answer, target })
 }
@@ -82,6 +87,7 @@ fn anything(plan: &Plan, target: &Target) -> Expected {
         check: Check::Nothing,
         body: Vec::new(),
         to_head: target.is_head(),
+        told_bytes: None,
     }
 }
 
@@ -161,12 +167,10 @@ pub(crate) fn ask(
         let Some(socket) = &connection.socket else { return Err(format!("{url}: closed")) };
         let bytes = match socket::recv(socket.as_fd(), &mut buffer).map_err(failed)? {
             None if socket::wait(socket, Until::Readable, plan.timeout_ms).map_err(failed)? => continue,
-            None => return Err(format!("{url} does not answer within {} ms", plan.timeout_ms)),
+            None => return Err(not_whole(&reader, url, Some(plan.timeout_ms))),
             Some(0) => {
                 let answer = reader.end(expected);
-                return answer
-                    .map(|answer| (answer, raw, body))
-                    .ok_or(format!("{url} ends without an answer"));
+                return answer.map(|answer| (answer, raw, body)).ok_or_else(|| not_whole(&reader, url, None));
             }
             Some(bytes) => bytes,
         };
@@ -183,5 +187,15 @@ pub(crate) fn ask(
                 return Ok((answer, raw, body));
             }
         }
+    }
+}
+
+/// What has come of an answer whose rest does not: within the time, or because the connection has ended.
+fn not_whole(reader: &Reader, url: &Url, timeout_ms: Option<u64>) -> String {
+    match (timeout_ms, reader.come()) {
+        (None, None) => format!("{url} ends the connection without an answer"),
+        (None, Some(come)) => format!("{url} ends the connection after {come}"),
+        (Some(ms), None) => format!("{url} does not answer within {ms} ms"),
+        (Some(ms), Some(come)) => format!("{url} sends {come}, and no more within {ms} ms"),
     }
 }

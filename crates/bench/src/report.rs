@@ -58,7 +58,7 @@ pub struct Report {
     pub in_time: Option<u64>,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
-    /// Why requests have no answer.
+    /// Why requests have no answer, and what is wrong with bodies: connection errors, timeouts and wrong bodies by cause.
     pub errors: BTreeMap<String, u64>,
     /// What this program itself ran out of.
     pub own_limits: OwnLimits,

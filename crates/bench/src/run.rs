@@ -12,7 +12,7 @@ use crate::generator::{Counted, Generator, Shared};
 use crate::hits::Counter;
 use crate::listen_queue::{Dropped, Queues};
 use crate::machine::Ticks;
-use crate::plan::{Body, Check, Load, Plan, Slow, Until};
+use crate::plan::{Body, Check, Load, Plan, Slow, Target, Until};
 use crate::probe::{Learnt, learn};
 use crate::report::{Observed, Report};
 use crate::server_side::{Server, Used, own_cpu_us};
@@ -277,6 +277,9 @@ impl Plan {
     /// What is compared, in words.
     pub(crate) fn checked(&self) -> &'static str {
         match self.check {
+            Check::Body | Check::Sample | Check::Length if self.requested().iter().all(Target::is_head) => {
+                "status, and the length that is told"
+            }
             Check::Body => "status and every byte of the body",
             Check::Sample => "status and length, and every byte of some bodies",
             Check::Length => "status and length",

@@ -23,7 +23,7 @@ pub struct Counts {
     pub right: u64,
     /// Answers with a status that is not right.
     pub wrong_status: u64,
-    /// Answers with a right status and another body.
+    /// Answers with a right status and another body, or to HEAD another length.
     pub wrong_body: u64,
     /// Requests whose connection could not be made, was cut, or carried nonsense.
     pub connection_error: u64,
@@ -60,7 +60,7 @@ impl Counts {
     }
 }
 
-/// Why a request has no answer.
+/// Why a request has no answer, or one whose body is not right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Cause {
     /// Connecting or sending failed, as the kernel says.
@@ -69,6 +69,10 @@ pub(crate) enum Cause {
     EndedBefore,
     /// The connection ended within the answer.
     CutShort,
+    /// The body is not as long as the right one.
+    WrongLength,
+    /// The body is as long as the right one, and another.
+    WrongBytes,
     /// The answer breaks a rule of HTTP.
     Malformed(&'static str),
     /// Bytes came that nobody had asked for.
@@ -89,6 +93,8 @@ impl fmt::Display for Cause {
             Self::Kernel(kind) => write!(f, "{kind}"),
             Self::EndedBefore => f.write_str("connection closed without an answer"),
             Self::CutShort => f.write_str("answer cut short"),
+            Self::WrongLength => f.write_str("wrong length"),
+            Self::WrongBytes => f.write_str("wrong bytes"),
             Self::Malformed(reason) => write!(f, "malformed answer: {}", reason.trim_end_matches('.')),
             Self::Unasked => f.write_str("more came than was asked for"),
             Self::QueueFull => f.write_str("the listen queue is full"),
@@ -337,12 +343,7 @@ impl Tally {
         let second = self.second(now_ns);
         if answer.judgement != Judgement::Right {
             second.wrong += 1;
-            match answer.judgement {
-                Judgement::WrongStatus => self.counts.wrong_status += 1,
-                _ => self.counts.wrong_body += 1,
-            }
-            self.wrong_of(sent.target);
-            return;
+            return self.answered_wrong(sent.target, answer.judgement);
         }
         let service_ns = now_ns.saturating_sub(sent.begun_ns);
         let response_ns = now_ns.saturating_sub(sent.due_ns);
@@ -368,6 +369,23 @@ impl Tally {
             of.right += 1;
             of.times.add(told_ns);
         }
+    }
+
+    fn answered_wrong(&mut self, target: u32, judgement: Judgement) {
+        let cause = match judgement {
+            Judgement::Right | Judgement::WrongStatus => None,
+            Judgement::WrongLength => Some(Cause::WrongLength),
+            Judgement::WrongBytes => Some(Cause::WrongBytes),
+        };
+        match cause {
+            // The statuses are counted, all of them.
+            None => self.counts.wrong_status += 1,
+            Some(cause) => {
+                self.counts.wrong_body += 1;
+                *self.causes.entry(cause).or_default() += 1;
+            }
+        }
+        self.wrong_of(target);
     }
 
     fn wrong_of(&mut self, target: u32) {

@@ -16,6 +16,8 @@ pub struct Received {
     pub status: u16,
     /// How the body that follows is delimited.
     pub framing: BodyFraming,
+    /// What Content-Length says, also of a body that does not come, as in answers to HEAD.
+    pub length: Option<u64>,
     /// Whether the server takes further requests on this connection.
     pub keep_alive: bool,
     /// Length of the head in bytes, the empty line included.
@@ -70,7 +72,7 @@ fn read(input: &[u8], to_head: bool) -> Result<Received, Stop> {
     let framing = gathered.framing(status, to_head)?;
     let stays = !gathered.options.close && (is_1_1 || gathered.options.keep_alive);
     let keep_alive = stays && framing != BodyFraming::UntilClose;
-    Ok(Received { status, framing, keep_alive, bytes: at + 2 })
+    Ok(Received { status, framing, length: gathered.length, keep_alive, bytes: at + 2 })
 }
 
 /// Whether it is HTTP/1.1, the status, and where the fields begin.

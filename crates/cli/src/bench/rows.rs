@@ -282,7 +282,8 @@ pub static ROWS: &[Row<Bench>] = &[
         help: "what of each body must be as in the first answer",
         detail: "`body`: every byte. `sample`: the number of bytes, and every byte of one body in 16, drawn with the \
                  seed: for large bodies, where comparing is what keeps this program busy. `length`: the number of bytes, for pages that show the time. `nothing`: for pages \
-                 whose length varies, too; it must still be what the head of the answer promises.",
+                 whose length varies, too; it must still be what the head of the answer promises. Answers to HEAD \
+                 have no body: what their heads say of its length is compared, but with `nothing`.",
         ..CHECKS
     },
     Row {
