@@ -5,8 +5,8 @@ use serde::Serialize;
 use crate::condition::Condition;
 use crate::latency::Latency;
 use crate::plan::{Arrivals, Load, Plan, Until};
-use crate::report::Report;
-use crate::run::{Failure, Stop, run};
+use crate::report::{Report, float};
+use crate::run::{Failure, Known, Stop};
 use crate::verdict::Reason;
 
 /// How long the first look takes, which says where to search, in milliseconds.
@@ -15,8 +15,11 @@ const LOOK_MS: u64 = 2_000;
 /// The search ends when the rate that holds and the one that does not are so close.
 const CLOSE: f64 = 1.05;
 
-/// Rates that are tried at most.
-const STEPS_MAX: usize = 12;
+/// Rates that are tried at most: a dozen that halve, down to one in some thousands, and those that close in.
+const RATES_MAX: usize = 16;
+
+/// The lowest rate that is tried, in requests a second.
+const RATE_MIN: f64 = 1.0;
 
 /// What was found must hold once more; so often a little less is tried when it does not.
 const CONFIRMATIONS_MAX: usize = 4;
@@ -30,14 +33,16 @@ const OTHERS_GATES: [&str; 4] = ["generator", "own-limits", "steal", "foreign-lo
 /// A rate that may have failed so is tried so often.
 const TRIES: usize = 2;
 
-/// One rate that was tried.
+/// One rate that was tried, or the closed loop that said where to search.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// Requests a second that were due.
+    /// `closed`, `constant` or `poisson`.
+    pub load: &'static str,
+    /// Requests a second that were due; of the closed loop, that had an outcome.
     pub rate: f64,
     /// Right answers a second.
     pub answered: f64,
-    /// The times from when requests were due.
+    /// The times from when requests were due; none of the closed loop.
     pub response: Option<Latency>,
     /// The condition held, and every answer was right.
     pub held: bool,
@@ -56,6 +61,8 @@ pub struct Found {
     pub condition: String,
     /// Right answers a second of the closed loop that said where to search.
     pub closed_loop_rate: f64,
+    /// All of what was seen there.
+    pub closed_loop: Step,
     /// In the order in which they were tried.
     pub steps: Vec<Step>,
     /// The highest rate that held, and held once more; none when none did.
@@ -89,60 +96,54 @@ impl Found {
     }
 }
 
-/// Searches; `on_step` is told of each rate that was tried.
+/// Searches; `on_step` is told of the closed loop and of each rate that was tried.
+///
+/// What is right is learnt once, before anything is loaded: a page of regret with which a server answers later is wrong.
 ///
 /// # Errors
 ///
-/// As [`run`].
+/// As [`run`](crate::run).
 pub fn find_rate(
     plan: &Plan,
     condition: &Condition,
     stop: Stop<'_>,
     on_step: &mut dyn FnMut(&Step),
 ) -> Result<Found, Failure> {
+    let known = Known::learn(&at_rate(plan, RATE_MIN))?;
     let mut look = plan.clone();
     (look.load, look.until) = (Load::Closed, Until::Duration(LOOK_MS));
-    let capacity = run(&look, stop, &mut |_| {})?.rate;
+    let report = known.measure(&look, stop, &mut |_| {})?;
+    let closed_loop = Step::new(condition, &report);
+    on_step(&closed_loop);
     let found = Found {
         schema: "adyton-bench-find/1",
         condition: condition.to_string(),
-        closed_loop_rate: capacity,
+        closed_loop_rate: report.rate,
+        closed_loop,
         steps: Vec::new(),
         rate: None,
         invalid: Vec::new(),
         reasons: Vec::new(),
     };
-    let mut search = Search { plan, condition, stop, on_step, found };
-    // The closed loop's rate may be out of reach, or not the highest: it had only so many connections.
-    let (mut low, mut high) = (0.0, capacity * 2.0);
-    let mut rate = capacity / 2.0;
-    while search.found.steps.len() < STEPS_MAX && rate >= 1.0 && !stop() {
-        if search.attempts(rate)? {
-            low = rate;
-            search.found.rate = Some(rate);
-        } else {
-            high = rate;
-        }
-        if low > 0.0 && high / low < CLOSE {
-            break;
-        }
-        rate = if low > 0.0 { (low * high).sqrt() } else { high / 2.0 };
-    }
-    for _ in 0..CONFIRMATIONS_MAX {
-        let Some(rate) = search.found.rate else { break };
-        if search.attempt(rate)? {
-            search.found.note(|_| true);
-            return Ok(search.found);
-        }
-        search.found.rate = Some(rate / CLOSE);
-    }
-    search.found.rate = None;
+    let mut search = Search { plan, known, condition, stop, on_step, found };
+    search.close_in()?;
+    search.confirm()?;
     Ok(search.found)
+}
+
+/// The plan as an open loop; its arrivals are those of the plan if that is one, too.
+fn at_rate(plan: &Plan, rate: f64) -> Plan {
+    let arrivals = match plan.load {
+        Load::Open { arrivals, .. } => arrivals,
+        Load::Closed => Arrivals::Constant,
+    };
+    Plan { load: Load::Open { rate, arrivals }, ..plan.clone() }
 }
 
 /// What is tried, and what was found so far.
 struct Search<'a> {
     plan: &'a Plan,
+    known: Known,
     condition: &'a Condition,
     stop: Stop<'a>,
     on_step: &'a mut dyn FnMut(&Step),
@@ -150,6 +151,45 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
+    /// Tries rates until one that holds and one that does not are close together.
+    fn close_in(&mut self) -> Result<(), Failure> {
+        // The closed loop's rate may be out of reach, or not the highest: it had only so many connections. It counts
+        // what was answered wrong, too: a server that refuses all of that may be good at less.
+        let reached = self.found.closed_loop.rate;
+        let (mut low, mut high) = (0.0, reached * 2.0);
+        let mut rate = reached / 2.0;
+        for _ in 0..RATES_MAX {
+            if rate < RATE_MIN || (self.stop)() {
+                break;
+            }
+            if self.attempts(rate)? {
+                low = rate;
+                self.found.rate = Some(rate);
+            } else {
+                high = rate;
+            }
+            if low > 0.0 && high / low < CLOSE {
+                break;
+            }
+            rate = if low > 0.0 { (low * high).sqrt() } else { high / 2.0 };
+        }
+        Ok(())
+    }
+
+    /// Tries what was found once more, and a little less where that does not hold.
+    fn confirm(&mut self) -> Result<(), Failure> {
+        for _ in 0..CONFIRMATIONS_MAX {
+            let Some(rate) = self.found.rate else { return Ok(()) };
+            if self.attempt(rate)? {
+                self.found.note(|_| true);
+                return Ok(());
+            }
+            self.found.rate = Some(rate / CLOSE);
+        }
+        self.found.rate = None;
+        Ok(())
+    }
+
     /// Tries one rate, and again if it may not be the server that failed. If that is so once more, the search goes on,
     /// and what it finds is invalid: the rate is the limit of something else.
     fn attempts(&mut self, rate: f64) -> Result<bool, Failure> {
@@ -167,14 +207,8 @@ impl Search<'_> {
 
     /// Tries one rate.
     fn attempt(&mut self, rate: f64) -> Result<bool, Failure> {
-        let mut at_rate = self.plan.clone();
-        let arrivals = match self.plan.load {
-            Load::Open { arrivals, .. } => arrivals,
-            Load::Closed => Arrivals::Constant,
-        };
-        at_rate.load = Load::Open { rate, arrivals };
-        let report = run(&at_rate, self.stop, &mut |_| {})?;
-        let tried = Step::new(rate, self.condition, &report);
+        let report = self.known.measure(&at_rate(self.plan, rate), self.stop, &mut |_| {})?;
+        let tried = Step::new(self.condition, &report);
         (self.on_step)(&tried);
         let held = tried.held;
         self.found.steps.push(tried);
@@ -183,12 +217,19 @@ impl Search<'_> {
 }
 
 impl Step {
-    fn new(rate: f64, condition: &Condition, report: &Report) -> Self {
+    fn new(condition: &Condition, report: &Report) -> Self {
         let gates: Vec<&'static str> = report.invalid.iter().map(|reason| reason.gate).collect();
         let is_right = !gates.iter().any(|gate| SERVERS_GATES.contains(gate));
         let held = is_right && condition.holds(report) == Some(true);
-        let reasons = report.invalid.clone();
-        Self { rate, answered: report.rate, response: report.response, held, gates, reasons }
+        Self {
+            load: report.asked.load,
+            rate: report.asked.rate.unwrap_or_else(|| float(report.counts.settled()) / report.seconds),
+            answered: report.rate,
+            response: report.response,
+            held,
+            gates,
+            reasons: report.invalid.clone(),
+        }
     }
 
     /// Whether it may have failed for want of something that is not the server's.

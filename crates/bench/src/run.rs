@@ -72,26 +72,64 @@ pub type Stop<'a> = &'a dyn Fn() -> bool;
 ///
 /// See [`Failure`]. Errors of the server during the measurement are no failure but figures.
 pub fn run(plan: &Plan, stop: Stop<'_>, on_second: &mut dyn FnMut(Progress)) -> Result<Report, Failure> {
-    check(plan)?;
-    process::raise_descriptors_max();
-    let refused = |error: io::Error| Failure::Refused(format!("the kernel refuses: {error}"));
-    let learnt = learn(plan).map_err(Failure::Refused)?;
-    let server = Server::find(&plan.url.address);
-    let calibrated_rate = calibrate(plan, &learnt).map_err(refused)?;
-    let counter = plan.count_hits.then(|| Counter::find(plan, &server)).transpose();
-    let counter = counter.map_err(Failure::Refused)?;
-    let ask_hits = || counter.as_ref().map(|counter| counter.ask(plan)).transpose().map_err(Failure::Refused);
-    let hits_before = ask_hits()?;
-    let loaded = load(plan, &learnt, &server, (stop, on_second)).map_err(refused)?;
-    let hits_seen = hits_before.zip(ask_hits()?);
-    let hits_seen = hits_seen.map(|(before, after)| after.since(&before, &loaded.tally, &loaded.slow));
-    // A calibration that was disturbed is no ceiling: what the load needed for each request is known now.
-    let ceiling_rate = calibrated_rate.max(ceiling(&loaded.tally, plan.threads, plan.threads));
-    let observed = Observed { ceiling_rate, ..loaded.observed };
-    let mut report = Report::new(plan, &learnt, loaded.tally, &observed);
-    (report.slow, report.hits) = (loaded.slow, hits_seen);
-    report.judge();
-    Ok(report)
+    Known::learn(plan)?.measure(plan, stop, on_second)
+}
+
+/// What is known before anything is measured.
+pub(crate) struct Known {
+    /// What right answers are.
+    learnt: Vec<Learnt>,
+    /// What this program can do by itself.
+    ceiling_rate: f64,
+}
+
+impl Known {
+    /// Asks the server, and calibrates.
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`].
+    pub(crate) fn learn(plan: &Plan) -> Result<Self, Failure> {
+        check(plan)?;
+        process::raise_descriptors_max();
+        let learnt = learn(plan).map_err(Failure::Refused)?;
+        let ceiling_rate = calibrate(plan, &learnt).map_err(refused)?;
+        Ok(Self { learnt, ceiling_rate })
+    }
+
+    /// Measures a plan that differs in load and length at most from the one for which this was learnt.
+    ///
+    /// # Errors
+    ///
+    /// Nobody counts hits, or the kernel refuses.
+    pub(crate) fn measure(
+        &self,
+        plan: &Plan,
+        stop: Stop<'_>,
+        on_second: &mut dyn FnMut(Progress),
+    ) -> Result<Report, Failure> {
+        let server = Server::find(&plan.url.address);
+        let counter = plan.count_hits.then(|| Counter::find(plan, &server)).transpose();
+        let counter = counter.map_err(Failure::Refused)?;
+        let ask_hits =
+            || counter.as_ref().map(|counter| counter.ask(plan)).transpose().map_err(Failure::Refused);
+        let hits_before = ask_hits()?;
+        let loaded = load(plan, &self.learnt, &server, (stop, on_second)).map_err(refused)?;
+        let hits_seen = hits_before.zip(ask_hits()?);
+        let hits_seen = hits_seen.map(|(before, after)| after.since(&before, &loaded.tally, &loaded.slow));
+        // A calibration that was disturbed is no ceiling: what the load needed for each request is known now.
+        let ceiling_rate = self.ceiling_rate.max(ceiling(&loaded.tally, plan.threads, plan.threads));
+        let observed = Observed { ceiling_rate, ..loaded.observed };
+        let mut report = Report::new(plan, &self.learnt, loaded.tally, &observed);
+        (report.slow, report.hits) = (loaded.slow, hits_seen);
+        report.judge();
+        Ok(report)
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "what map_err gives")]
+fn refused(error: io::Error) -> Failure {
+    Failure::Refused(format!("the kernel refuses: {error}"))
 }
 
 fn check(plan: &Plan) -> Result<(), Failure> {

@@ -58,14 +58,22 @@ const WHY_INDENT: usize = 14;
 
 /// The line of a rate that was tried: its figures, or INVALID in their place and why below.
 pub fn tried(step: &Step, columns: usize) -> String {
-    let held = if step.held { "yes" } else { "no" };
-    if !step.reasons.is_empty() {
+    let is_valid = step.reasons.is_empty();
+    let (rate, held) = match (step.load, step.held) {
+        // It has no rate, and its times are not those from when requests were due.
+        ("closed", _) => ("closed loop".to_owned(), "-"),
+        (_, false) => (format!("{:.0}", step.rate), "no"),
+        (_, true) => (format!("{:.0}", step.rate), if is_valid { "yes" } else { "even so" }),
+    };
+    if !is_valid {
         let why = reasons(&step.reasons, columns);
-        return format!("{:>12.0}{:>12}{:>10}{:>10}{held:>10}\n{why}", step.rate, "INVALID", "", "");
+        return format!("{rate:>12}{:>12}{:>10}{:>10}{held:>10}\n{why}", "INVALID", "", "");
     }
-    let ms = |of: fn(&Latency) -> f64| step.response.map_or(0.0, |times| of(&times) / 1e3);
+    let ms = |of: fn(&Latency) -> f64| {
+        step.response.map_or("-".to_owned(), |times| format!("{:.3}", of(&times) / 1e3))
+    };
     let (p50, p99) = (ms(|times| times.p50_us), ms(|times| times.p99_us));
-    format!("{:>12.0}{:>12.0}{p50:>10.3}{p99:>10.3}{held:>10}\n", step.rate, step.answered)
+    format!("{rate:>12}{:>12.0}{p50:>10}{p99:>10}{held:>10}\n", step.answered)
 }
 
 /// Each reason with its gate, below a line of the search.

@@ -115,7 +115,8 @@ pub static ROWS: &[Row<Bench>] = &[
         help: "search for the highest rate at which this holds",
         detail: "One open loop after the other, each for the duration, at rates between those that hold and those that \
                  do not, until they are within a twentieth; what was found must hold once more. An answer that is not \
-                 right, or a request that finds no connection, fails any rate.",
+                 right, or a request that finds no connection, fails any rate. What is right is learnt once, \
+                 before the search. Its requests come as `--arrivals` says.",
         ..LOAD
     },
     Row {

@@ -102,18 +102,18 @@ fn stopper() -> Result<impl Fn() -> bool, Wrong> {
     Ok(move || signals.stop_asked())
 }
 
-/// Searches for a rate, with a line for each that was tried.
+/// Searches for a rate, with a line for the closed loop and for each rate that was tried.
 fn find(
     plan: &Plan,
     condition: &Condition,
     stop: adyton_bench::Stop<'_>,
     is_json: bool,
 ) -> Result<u8, Wrong> {
-    if !is_json {
-        print(SEARCH_HEADING);
-    }
+    let mut head = SEARCH_HEADING;
     let found = adyton_bench::find_rate(plan, condition, stop, &mut |step| {
         if !is_json {
+            // There is no table before there is a line for it.
+            print(std::mem::take(&mut head));
             print(&adyton_bench::tried(step, columns()));
         }
     });
@@ -123,6 +123,7 @@ fn find(
         _ if !found.invalid.is_empty() => {
             format!("\nINVALID\n{}", adyton_bench::reasons(&found.reasons, columns()))
         }
+        None if found.steps.is_empty() => format!("\n{condition} holds at no rate: none was tried\n"),
         None => format!("\n{condition} holds at no rate that was tried\n"),
         Some(rate) => format!("\n{condition} holds up to {rate:.0} requests/s\n"),
     };

@@ -10,8 +10,14 @@ pub(super) fn conditions(flag: &str, texts: &[String]) -> Result<Vec<Condition>,
     texts.iter().map(|text| text.parse().map_err(|why| format!("{flag} {text}: {why}"))).collect()
 }
 
-/// A search is many runs, and has no report: what would be done with one is refused.
+/// A search is many runs at many rates, and has no report: what would be done with one, or one rate, is refused.
 pub(super) fn check_search(bench: &Bench) -> Result<(), String> {
+    if bench.find_rate.is_none() {
+        return Ok(());
+    }
+    if bench.rate.is_some() {
+        return Err("--rate is one rate, and --find-rate tries many: leave one of them out".to_owned());
+    }
     let given = [
         ("--output", !bench.output.is_empty()),
         ("--save", bench.save.is_some()),
@@ -19,10 +25,10 @@ pub(super) fn check_search(bench: &Bench) -> Result<(), String> {
         ("--fail-if", !bench.fail_if.is_empty()),
     ];
     match given.iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) if bench.find_rate.is_some() => Err(format!(
+        Some((flag, _)) => Err(format!(
             "{flag} is for the report of one run, and --find-rate makes many: leave one of them out"
         )),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -45,11 +51,8 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     }
     (plan.connections, plan.threads) = (bench.connections, bench.threads);
     (plan.keep_alive, plan.pipeline) = (bench.keep_alive, bench.pipeline);
-    plan.load = match bench.rate {
-        // The search has rates of its own.
-        None if bench.poisson && bench.find_rate.is_some() => {
-            Load::Open { rate: 1.0, arrivals: Arrivals::Poisson }
-        }
+    // A search tries rates of its own; what it goes by are the arrivals.
+    plan.load = match bench.rate.or(bench.find_rate.as_ref().map(|_| 1)) {
         None if bench.poisson => {
             return Err("--arrivals says how requests with a rate lie in time: give a --rate, too".to_owned());
         }
