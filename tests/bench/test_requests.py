@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,7 +16,13 @@ import pytest
 from bench.runs import APPLICATION, SURE, run, wrong
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from support.server import Servers
+
+BOUNDARY = "boundary=adyton-bench-4b1d7c0e6a93f258"
+"""What parts the fields of a form."""
 
 
 @pytest.mark.parametrize(
@@ -50,9 +62,80 @@ def test_debug(serve: Servers) -> None:
     assert {"> X-Y: z", "> Content-Length: 4", "> body", "< HTTP/1.1 200 OK", "< Hello World!"} <= set(lines)
 
 
+@contextmanager
+def saying(answer: bytes, *, then_closes: bool = True) -> Iterator[str]:
+    """Answer one request with these bytes; give the URL."""
+
+    def serve() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(answer)
+            if not then_closes:
+                connection.recv(1)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("answer", "then_closes", "shown", "why"),
+    [
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\nHi",
+            True,
+            ["Content-Length: x", "", "Hi"],
+            "Content-Length",
+        ),
+        (
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nHi",
+            True,
+            ["Content-Length: 5", "", "Hi"],
+            "closes the",
+        ),
+        (b"HTTP/1.1 200 OK\r\n", False, [], "does not end its answer within 200 ms"),
+        (b"SSH-2.0-x\r\n", False, [], ""),
+        (b"", True, None, "closes the connection without an answer"),
+        (b"", False, None, "does not answer within 200 ms"),
+    ],
+)
+def test_debug_of_no_answer(answer: bytes, then_closes: bool, shown: list[str] | None, why: str) -> None:  # noqa: FBT001 - a row of a table
+    """Of an answer that is none, there is what has come, and why it is none."""
+    with saying(answer, then_closes=then_closes) as url:
+        done = run(url, "--debug", "--timeout", "200ms")
+    lines = done.stdout.splitlines()
+    came = [] if shown is None else [answer.partition(b"\r\n")[0].decode(), *shown]
+
+    assert "> GET / HTTP/1.1" == lines[0]
+    assert [f"< {line}" for line in came] == [line for line in lines if line.startswith("<")]
+    assert done.stderr.startswith(f"adyton bench: {url}")
+    assert why in done.stderr
+    assert 1 == done.returncode
+
+
+def test_debug_of_nobody() -> None:
+    """The request is shown to whom it cannot be sent, too; one that contradicts itself is not."""
+    done = run("http://127.0.0.1:1/", "--debug")
+    wrong = run("http://127.0.0.1:1/", "--debug", "-H", "Content-Length: 1")
+
+    assert "> GET / HTTP/1.1" == done.stdout.splitlines()[0]
+    assert "adyton bench: http://127.0.0.1:1/: Connection refused (os error 111)\n" == done.stderr
+    assert (2, "") == (wrong.returncode, wrong.stdout)
+
+
 @pytest.mark.parametrize(
     ("words", "lines"),
     [
+        (["-X", "POST"], ["> POST / HTTP/1.1", "> Content-Length: 0"]),
+        (["--data", ""], ["> POST / HTTP/1.1", "> Content-Length: 0"]),
+        (["curl", "URL", "-d", ""], ["> POST / HTTP/1.1", "> Content-Length: 0"]),
+        (
+            ["-F", "a=b", "-H", "Content-Type: multipart/mixed"],
+            [f"> Content-Type: multipart/mixed; {BOUNDARY}"],
+        ),
         (
             ["-F", "a=b", "-b", "c=d", "-b", "e=f"],
             ["> Cookie: c=d; e=f", '> Content-Disposition: form-data; name="a"'],
@@ -65,6 +148,22 @@ def test_debug(serve: Servers) -> None:
             ],
         ),
         (["curl", "-sXPUT", "--data", "a=b", "-H", "D: e", "URL"], ["> PUT / HTTP/1.1", "> D: e", "> a=b"]),
+        (
+            [
+                "curl",
+                "URL",
+                "-F",
+                f"f=@{APPLICATION};type=image/png;filename=x.png",
+                "--form-string",
+                "a=@b;c",
+            ],
+            [
+                '> Content-Disposition: form-data; name="f"; filename="x.png"',
+                "> Content-Type: image/png",
+                '> Content-Disposition: form-data; name="a"',
+                "> @b;c",
+            ],
+        ),
         (["curl", "URL", "-u", "a:b", "-I"], ["> HEAD / HTTP/1.1", "> Authorization: Basic YTpi"]),
     ],
 )
@@ -77,6 +176,60 @@ def test_requests(serve: Servers, words: list[str], lines: list[str]) -> None:
 
     assert set(lines) <= set(shown)
     assert 0 == wrong(bench_before(*SURE, words=words))
+
+
+@pytest.mark.parametrize(
+    ("words", "fields", "body"),
+    [
+        (["-H", "Accept-Encoding: br", "--compressed"], ["Accept-Encoding: br", "Accept: */*"], ""),
+        (
+            ["-L", "-A", "a", "-e", "b", "-H", "user-agent: c"],
+            ["user-agent: c", "Accept: */*", "Referer: b"],
+            "",
+        ),
+        (["-H", "Accept:", "-H", "User-Agent:", "-H", "X-Empty;"], ["X-Empty: "], ""),
+        (
+            ["--json", '{"a":', "--json", "1}", "-H", "Content-Type: a/json"],
+            ["Content-Type: a/json", "Accept: application/json", "Content-Length: 7"],
+            '{"a":1}',
+        ),
+        (
+            ["-d", "@lines", "-d", "c=d"],
+            ["Accept: */*", "Content-Type: application/x-www-form-urlencoded", "Content-Length: 11"],
+            "a=1&b=2&c=d",
+        ),
+        (
+            ["--data-binary", "@lines", "-H", "Accept:"],
+            ["Content-Type: application/x-www-form-urlencoded", "Content-Length: 10"],
+            "a=1\n> &b=\\u{0}2",
+        ),
+        (
+            ["-d", "@-", "-H", "Accept:"],
+            ["Content-Type: application/x-www-form-urlencoded", "Content-Length: 10"],
+            "from stdin",
+        ),
+    ],
+)
+def test_curl(tmp_path: Path, words: list[str], fields: list[str], body: str) -> None:
+    """What curl sends is what is sent for its command line, but for its own name."""
+    (tmp_path / "lines").write_bytes(b"a=1\r\n&b=\0002")
+    with saying(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as url:
+        command = [sys.executable, "-m", "adyton", "bench", "--debug", "curl", url, *words]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+            cwd=tmp_path,
+            input="from\n stdin\n",
+        )
+    head, _, rest = done.stdout.partition("> \n")
+    said = [line.removeprefix("> ") for line in head.splitlines()[1:]]
+    ours = ("Host: ", "User-Agent: adyton-bench/")
+
+    assert fields == [line for line in said if not line.startswith(ours)]
+    assert rest.startswith(f"> {body}\n\n<" if body else "\n<")
 
 
 def bench_before(*options: str, words: list[str]) -> dict[str, Any]:

@@ -125,7 +125,7 @@ fn json_at<T: DeserializeOwned>(plan: &Plan, url: &Url) -> Result<(Option<T>, u1
         to_head: false,
         told_bytes: None,
     };
-    let (answer, _, body) = ask(plan, url, &plan.request(&target), &expected)?;
+    let (answer, body) = ask(plan, url, &plan.request(&target), &expected, &mut Vec::new())?;
     let read = serde_json::from_slice(&body).ok().filter(|_| answer.judgement == Judgement::Right);
     Ok((read, answer.status))
 }

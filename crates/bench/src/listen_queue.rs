@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::server_side::Server;
 
@@ -23,7 +23,7 @@ pub(crate) struct Dropped {
 }
 
 /// Whose listen queues have been counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Whose {
     /// The server's.

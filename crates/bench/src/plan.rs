@@ -13,6 +13,8 @@ pub struct Plan {
     pub method: String,
     /// Fields of every request, besides Host, Content-Length and Connection unless they are among these.
     pub headers: Vec<(String, String)>,
+    /// Names of fields that no request has, of those that it would have by itself.
+    pub omitted: Vec<String>,
     /// The body of every request.
     pub body: Vec<u8>,
     /// What is asked for instead of the URL, drawn by weight; none: the URL.
@@ -175,6 +177,7 @@ impl Plan {
             url,
             method: "GET".to_owned(),
             headers: Vec::new(),
+            omitted: Vec::new(),
             body: Vec::new(),
             targets: Vec::new(),
             connections: 64,
@@ -202,10 +205,77 @@ impl Plan {
         if self.targets.is_empty() { vec![only()] } else { self.targets.clone() }
     }
 
+    /// Whether it contradicts itself.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: in what.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let wrong = |what: &str| Err(what.to_owned());
+        if self.connections < self.threads || self.threads == 0 {
+            return wrong("each thread needs a connection: ask for at least as many connections as threads");
+        }
+        if self.pipeline == 0 || (self.pipeline > 1 && !self.keep_alive) {
+            return wrong("only connections that are kept alive can have several requests under way");
+        }
+        if self.pipeline > 1 && self.targets.len() > 1 {
+            return wrong("of several URLs one is asked for at a time on a connection: leave --pipeline out");
+        }
+        if !self.targets.is_empty() && self.expected != Body::First {
+            return wrong(
+                "the right bodies of several URLs are those of their first answers, and cannot be given",
+            );
+        }
+        match self.load {
+            Load::Open { .. } if self.pipeline > 1 => {
+                return wrong("an open loop sends one request at a time on a connection");
+            }
+            Load::Open { rate, .. } if !(rate.is_finite() && rate > 0.0) => {
+                return wrong("the rate must be above 0");
+            }
+            _ => {}
+        }
+        self.requested().iter().try_for_each(|target| self.check_framing(target))
+    }
+
+    /// Whether the fields that the user gives say of the body what is true: a server would take the rest of it, or the
+    /// beginning of the next request, for something else (RFC 9112 section 6).
+    fn check_framing(&self, target: &Target) -> Result<(), String> {
+        let length = self.body_of(target).len();
+        for (name, value) in &self.headers {
+            if name.eq_ignore_ascii_case("Transfer-Encoding") {
+                return Err(
+                    "bodies are sent as they are, with their length: leave Transfer-Encoding out".to_owned()
+                );
+            }
+            if name.eq_ignore_ascii_case("Content-Length") && *value != length.to_string() {
+                return Err(format!(
+                    "Content-Length: {value} is not the length of the body of {} {}, which has {length} bytes: leave it out",
+                    target.method, target.url
+                ));
+            }
+        }
+        if length > 0 && self.omits("Content-Length") {
+            return Err("without Content-Length a server takes the body for the next request".to_owned());
+        }
+        Ok(())
+    }
+
+    fn body_of(&self, target: &Target) -> &[u8] {
+        if target.has_body { &self.body } else { &[] }
+    }
+
+    fn omits(&self, name: &str) -> bool {
+        self.omitted.iter().any(|other| other.eq_ignore_ascii_case(name))
+    }
+
     /// The bytes of one request.
     pub(crate) fn request(&self, target: &Target) -> Vec<u8> {
-        let body: &[u8] = if target.has_body { &self.body } else { &[] };
-        let has = |name: &str| self.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+        let body = self.body_of(target);
+        // What the user gives or leaves out takes the place of ours.
+        let has = |name: &str| {
+            self.omits(name) || self.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
+        };
         let mut head = format!("{} {} HTTP/1.1\r\n", target.method, target.url.target);
         let mut field = |name: &str, value: &str| {
             head.push_str(name);
@@ -222,7 +292,7 @@ impl Plan {
         for (name, value) in &self.headers {
             field(name, value);
         }
-        if !body.is_empty() && !has("Content-Length") {
+        if (!body.is_empty() || target.may_have_body()) && !has("Content-Length") {
             field("Content-Length", &body.len().to_string());
         }
         if !self.keep_alive && !has("Connection") {
@@ -239,5 +309,73 @@ impl Target {
     /// Whether the answers have no body, whatever their heads say.
     pub(crate) fn is_head(&self) -> bool {
         self.method == "HEAD"
+    }
+
+    /// Whether the method gives a body a meaning, so that the length is told of one that is empty, too
+    /// (RFC 9110 section 8.6).
+    fn may_have_body(&self) -> bool {
+        ["POST", "PUT", "PATCH"].contains(&self.method.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
+
+    use super::*;
+
+    fn plan(method: &str, body: &[u8], fields: &[(&str, &str)]) -> Plan {
+        let headers = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let url = "http://127.0.0.1:1/".parse().unwrap();
+        Plan { method: method.to_owned(), body: body.to_vec(), headers, ..Plan::new(url) }
+    }
+
+    fn request(plan: &Plan) -> String {
+        String::from_utf8(plan.request(&plan.requested()[0])).unwrap()
+    }
+
+    #[test]
+    fn the_length_is_told_where_a_body_has_a_meaning() {
+        for (method, body, length) in [
+            ("POST", "", Some("0")),
+            ("PUT", "", Some("0")),
+            ("PATCH", "abc", Some("3")),
+            ("GET", "a", Some("1")),
+            ("GET", "", None),
+            ("DELETE", "", None),
+        ] {
+            let request = request(&plan(method, body.as_bytes(), &[]));
+            let found = request.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+
+            assert_eq!(length, found, "{method} {body}");
+        }
+    }
+
+    #[test]
+    fn fields_say_of_the_body_what_is_true() {
+        let (length, coding) = ("Content-Length", "Transfer-Encoding");
+        let cases = [
+            ("abc", "content-length", "3", None),
+            ("", length, "0", None),
+            ("abc", length, "4", Some("Content-Length: 4 is not the length")),
+            ("", length, "x", Some("Content-Length: x is not the length")),
+            ("abc", "transfer-encoding", "chunked", Some("bodies are sent as they are")),
+            ("", coding, "identity", Some("bodies are sent as they are")),
+        ];
+        for (body, name, value, expected) in cases {
+            let why = plan("POST", body.as_bytes(), &[(name, value)]).check().err();
+
+            assert_eq!(expected.is_some(), why.is_some(), "{name}: {value}");
+            assert!(why.unwrap_or_default().starts_with(expected.unwrap_or("")), "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_is_not_sent() {
+        let omitted = ["user-agent", "HOST"].map(str::to_owned).to_vec();
+
+        assert_eq!("GET / HTTP/1.1\r\n\r\n", request(&Plan { omitted, ..plan("GET", b"", &[]) }));
+        let omitted = vec!["Content-Length".to_owned()];
+        assert!(Plan { omitted, ..plan("POST", b"a", &[]) }.check().is_err());
     }
 }

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::answer::{Answer, Expected, Judgement, Reader};
 use crate::connection::Connection;
 use crate::plan::{Body, Check, Plan, Target};
+use crate::run::Failure;
 use crate::tally::Sent;
 use crate::url::Url;
 
@@ -48,7 +49,8 @@ pub(crate) fn learn(plan: &Plan) -> Result<Vec<Learnt>, String> {
 fn learn_one(plan: &Plan, target: Target) -> Result<Learnt, String> {
     let (url, request) = (&target.url, plan.request(&target));
     let mut expected = anything(plan, &target);
-    let (answer, raw, body) = ask(plan, url, &request, &expected)?;
+    let mut raw = Vec::new();
+    let (answer, body) = ask(plan, url, &request, &expected, &mut raw)?;
     if answer.judgement == Judgement::WrongStatus {
         return Err(format!(
             "{url} answers {}; if that is right, say --expect-status {}",
@@ -56,7 +58,7 @@ fn learn_one(plan: &Plan, target: Target) -> Result<Learnt, String> {
         ));
     }
     for _ in 1..ASKED {
-        let (again, _, other) = ask(plan, url, &request, &expected)?;
+        let (again, other) = ask(plan, url, &request, &expected, &mut Vec::new())?;
         if again.status != answer.status {
             return Err(format!("{url} answers {} and then {}", answer.status, again.status));
         }
@@ -91,21 +93,29 @@ fn anything(plan: &Plan, target: &Target) -> Expected {
     }
 }
 
-/// A request and its answer.
-pub type Exchange = (Vec<u8>, Vec<u8>);
+/// A request and what has come for it, byte for byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// What was to be sent.
+    pub request: Vec<u8>,
+    /// What has come of an answer.
+    pub answer: Vec<u8>,
+    /// Why that is no whole answer, in a sentence; none if it is one.
+    pub fault: Option<String>,
+}
 
-/// Each of the plan's requests and its answer, byte for byte.
+/// Sends each of the plan's requests once, one after the other as they are asked for here.
 ///
 /// # Errors
 ///
-/// A sentence: the server does not answer, or not as HTTP wants it.
-pub fn exchanges(plan: &Plan) -> Result<Vec<Exchange>, String> {
-    let exchange = |target: Target| {
-        let request = plan.request(&target);
-        let (_, raw, _) = ask(plan, &target.url, &request, &anything(plan, &target))?;
-        Ok((request, raw))
-    };
-    plan.requested().into_iter().map(exchange).collect()
+/// The plan contradicts itself.
+pub fn exchanges(plan: &Plan) -> Result<impl Iterator<Item = Exchange>, Failure> {
+    plan.check().map_err(Failure::Plan)?;
+    Ok(plan.requested().into_iter().map(|target| {
+        let (request, mut answer) = (plan.request(&target), Vec::new());
+        let fault = ask(plan, &target.url, &request, &anything(plan, &target), &mut answer).err();
+        Exchange { request, answer, fault }
+    }))
 }
 
 /// The body that is right, which the server's must be.
@@ -138,19 +148,21 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// One exchange over a connection of its own: the answer, all its bytes, and its body.
+/// One exchange over a connection of its own: the answer and its body. All bytes that come for it are in `raw`, even if
+/// they are no answer.
 pub(crate) fn ask(
     plan: &Plan,
     url: &Url,
     request: &[u8],
     expected: &Expected,
-) -> Result<(Answer, Vec<u8>, Vec<u8>), String> {
+    raw: &mut Vec<u8>,
+) -> Result<(Answer, Vec<u8>), String> {
     let failed = |error: std::io::Error| format!("{url}: {error}");
     let now_ns = clock::monotonic_ns();
     let mut connection = Connection::new(0);
     connection.open(&url.address, now_ns).map_err(failed)?;
     connection.queue(Sent { due_ns: now_ns, begun_ns: now_ns, target: 0, counted: false }, request.len());
-    let (mut reader, mut raw, mut body) = (Reader::new(0), Vec::new(), Vec::new());
+    let (mut reader, mut body) = (Reader::new(0), Vec::new());
     let mut buffer = vec![0; 64 << 10];
     let patience = |until| {
         let Some(socket) = &connection.socket else { return Ok(true) };
@@ -170,21 +182,24 @@ pub(crate) fn ask(
             None => return Err(not_whole(&reader, url, Some(plan.timeout_ms))),
             Some(0) => {
                 let answer = reader.end(expected);
-                return answer.map(|answer| (answer, raw, body)).ok_or_else(|| not_whole(&reader, url, None));
+                return answer.map(|answer| (answer, body)).ok_or_else(|| not_whole(&reader, url, None));
             }
             Some(bytes) => bytes,
         };
         let mut rest = &buffer[..bytes];
         while !rest.is_empty() {
             let fed = reader.feed(rest, expected, &mut |data| body.extend_from_slice(data));
-            let (taken, answer) = fed.map_err(|refusal| format!("{url}: {}", refusal.reason))?;
+            let (taken, answer) = fed.map_err(|refusal| {
+                raw.extend_from_slice(rest);
+                format!("{url}: {}", refusal.reason)
+            })?;
             raw.extend_from_slice(&rest[..taken]);
             rest = &rest[taken..];
             if body.len() > BODY_BYTES_MAX {
                 return Err(format!("{url}: the body is larger than {} MiB", BODY_BYTES_MAX >> 20));
             }
             if let Some(answer) = answer {
-                return Ok((answer, raw, body));
+                return Ok((answer, body));
             }
         }
     }

@@ -212,7 +212,7 @@ pub struct ServerSide {
 }
 
 /// What had no answer at the end, and would change the times if it had one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overdue {
     /// How many requests had been due for longer than 99 of 100 answers took.
     pub requests: u64,

@@ -12,7 +12,7 @@ use crate::generator::{Counted, Generator, Shared};
 use crate::hits::Counter;
 use crate::listen_queue::{Dropped, Queues};
 use crate::machine::Ticks;
-use crate::plan::{Body, Check, Load, Plan, Slow, Target, Until};
+use crate::plan::{Check, Load, Plan, Slow, Target, Until};
 use crate::probe::{Learnt, learn};
 use crate::report::{Observed, Report};
 use crate::server_side::{Server, Used, own_cpu_us};
@@ -90,7 +90,7 @@ impl Known {
     ///
     /// See [`Failure`].
     pub(crate) fn learn(plan: &Plan) -> Result<Self, Failure> {
-        check(plan)?;
+        plan.check().map_err(Failure::Plan)?;
         process::raise_descriptors_max();
         let learnt = learn(plan).map_err(Failure::Refused)?;
         let ceiling_rate = calibrate(plan, &learnt).map_err(refused)?;
@@ -130,31 +130,6 @@ impl Known {
 #[expect(clippy::needless_pass_by_value, reason = "what map_err gives")]
 fn refused(error: io::Error) -> Failure {
     Failure::Refused(format!("the kernel refuses: {error}"))
-}
-
-fn check(plan: &Plan) -> Result<(), Failure> {
-    let wrong = |what: &str| Err(Failure::Plan(what.to_owned()));
-    if plan.connections < plan.threads || plan.threads == 0 {
-        return wrong("each thread needs a connection: ask for at least as many connections as threads");
-    }
-    if plan.pipeline == 0 || (plan.pipeline > 1 && !plan.keep_alive) {
-        return wrong("only connections that are kept alive can have several requests under way");
-    }
-    if plan.pipeline > 1 && plan.targets.len() > 1 {
-        return wrong("of several URLs one is asked for at a time on a connection: leave --pipeline out");
-    }
-    if !plan.targets.is_empty() && plan.expected != Body::First {
-        return wrong(
-            "the right bodies of several URLs are those of their first answers, and cannot be given",
-        );
-    }
-    match plan.load {
-        Load::Open { .. } if plan.pipeline > 1 => {
-            wrong("an open loop sends one request at a time on a connection")
-        }
-        Load::Open { rate, .. } if !(rate.is_finite() && rate > 0.0) => wrong("the rate must be above 0"),
-        _ => Ok(()),
-    }
 }
 
 /// How many such requests a second this program can send and check.

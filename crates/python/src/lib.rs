@@ -16,6 +16,7 @@ mod text;
 mod threads;
 mod wsgi;
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use adyton_cli::{Client, Command, Interface, Processes};
@@ -43,8 +44,12 @@ mod _core {
 /// Runs the command line and returns its exit status: 0 after a clean stop, 1 when the operating
 /// system refused something, 2 for a wrong setting, 3 when the application could not be loaded.
 #[pyfunction]
-#[expect(clippy::needless_pass_by_value, reason = "what Python gives is ours")]
-fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
+fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
+    let program = if args.first().is_some_and(|word| word == "bench") { "adyton bench" } else { "adyton" };
+    let args = match args.into_iter().map(text).collect::<Result<Vec<String>, String>>() {
+        Ok(args) => args,
+        Err(why) => return refuse(program, &why, 2),
+    };
     let done = match adyton_cli::parse(&args, &environment(), color) {
         Ok(Command::Done(text)) => {
             print!("{text}");
@@ -82,11 +87,24 @@ fn main(py: Python<'_>, args: Vec<String>, color: bool) -> u8 {
     match done {
         Ok(()) => 0,
         Err(Failure::Application) => 3,
-        Err(Failure::Said(message, status)) => {
-            log::complain(&messages::CANNOT_START, &format!("adyton: {}\n", one_line(&message)));
-            status
-        }
+        Err(Failure::Said(message, status)) => refuse(program, &message, status),
     }
+}
+
+/// An argument, of which everything here takes text.
+fn text(arg: OsString) -> Result<String, String> {
+    arg.into_string().map_err(|arg| {
+        format!(
+            "{} is not UTF-8; bytes that are to be sent can stand in a file, as for --data @FILE or curl --data-binary @FILE",
+            arg.display()
+        )
+    })
+}
+
+/// Says why nothing is done; returns the exit status.
+fn refuse(program: &str, why: &str, status: u8) -> u8 {
+    log::complain(&messages::CANNOT_START, &format!("{program}: {}\n", one_line(why)));
+    status
 }
 
 /// The end of a server that has run in this process.

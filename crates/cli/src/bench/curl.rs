@@ -3,7 +3,10 @@
 //! Options that say what is sent are understood; those that say what happens to the answer are ignored, because every
 //! answer is checked. Anything else is refused by name, so that nobody measures another request than he thinks.
 
-use super::{Bench, Data};
+use std::path::PathBuf;
+
+use super::rows::{Field, add_part, field, file};
+use super::{Bench, Data, curl_form};
 
 /// What an option does.
 #[derive(Clone, Copy)]
@@ -23,12 +26,14 @@ use Does::{Alone, Ignored, IgnoredValue, Value};
 /// The options of curl(1) that are understood: the letter, the names, and what is done.
 const OPTIONS: &[(Option<char>, &[&str], Does)] = &[
     (Some('X'), &["request"], Value(|curl, text| super::rows::set_method(&mut curl.bench, text))),
-    (Some('H'), &["header"], Value(|curl, text| super::rows::set_header(&mut curl.bench, text))),
-    (Some('d'), &["data", "data-ascii", "data-binary"], Value(Curl::data)),
-    (None, &["data-raw"], Value(Curl::text)),
+    (Some('H'), &["header"], Value(Curl::header)),
+    (Some('d'), &["data", "data-ascii"], Value(|curl, text| curl.form_data(data(text, Data::Stripped)?))),
+    (None, &["data-binary"], Value(|curl, text| curl.form_data(data(text, Data::File)?))),
+    (None, &["data-raw"], Value(|curl, text| curl.form_data(Data::Text(text.to_owned())))),
     (None, &["json"], Value(Curl::json)),
-    (Some('F'), &["form"], Value(|curl, text| super::rows::set_form(&mut curl.bench, text))),
-    (Some('b'), &["cookie"], Value(|curl, text| super::rows::set_cookie(&mut curl.bench, text))),
+    (Some('F'), &["form"], Value(|curl, text| add_part(&mut curl.bench, curl_form::part(text)?))),
+    (None, &["form-string"], Value(|curl, text| add_part(&mut curl.bench, curl_form::text_part(text)?))),
+    (Some('b'), &["cookie"], Value(|curl, text| super::rows::add_cookie(&mut curl.fields, text))),
     (Some('A'), &["user-agent"], Value(|curl, text| curl.field("User-Agent", text))),
     (Some('e'), &["referer"], Value(|curl, text| curl.field("Referer", text))),
     (
@@ -58,6 +63,8 @@ const OPTIONS: &[(Option<char>, &[&str], Does)] = &[
     (Some('k'), &["insecure"], Ignored),
     (Some('f'), &["fail"], Ignored),
     (Some('N'), &["no-buffer"], Ignored),
+    // An answer that leads elsewhere is not followed: it is none of those that are right.
+    (Some('L'), &["location"], Ignored),
     (Some('O'), &["remote-name"], Ignored),
     (None, &["http1.1"], Ignored),
     // Of TCP's probes, and not of connections for several requests.
@@ -69,8 +76,8 @@ struct Curl {
     bench: Bench,
     url: Option<String>,
     socket: Option<String>,
-    /// Data without a type is that of a form, as curl says.
-    has_data: bool,
+    /// What its options send besides, as far as no `-H` takes the place of it.
+    fields: Vec<Field>,
 }
 
 /// Reads what stands behind the word `curl`, into what was read before it.
@@ -79,7 +86,7 @@ struct Curl {
 ///
 /// A sentence about the first thing that is not understood.
 pub(crate) fn read(bench: Bench, args: &[String]) -> Result<Bench, String> {
-    let mut curl = Curl { bench, url: None, socket: None, has_data: false };
+    let mut curl = Curl::new(bench);
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         if let Some(long) = arg.strip_prefix("--") {
@@ -94,24 +101,39 @@ pub(crate) fn read(bench: Bench, args: &[String]) -> Result<Bench, String> {
             curl.url(arg)?;
         }
     }
-    let has_type = |(name, _): &(String, String)| name.eq_ignore_ascii_case("Content-Type");
-    if curl.has_data && !curl.bench.headers.iter().any(has_type) {
-        curl.field("Content-Type", "application/x-www-form-urlencoded")?;
-    }
-    let url = curl.url.ok_or("the command line of curl has no URL")?;
-    curl.bench.url = match curl.socket {
-        None => url,
-        Some(socket) => {
-            let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
-            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-            curl.bench.headers.push(("Host".to_owned(), host.to_owned()));
-            format!("unix:{socket}:/{path}")
-        }
-    };
-    Ok(curl.bench)
+    curl.end()
 }
 
 impl Curl {
+    fn new(mut bench: Bench) -> Self {
+        let accept = ("Accept".to_owned(), "*/*".to_owned());
+        // Cookies in front of the word are joined by those behind it.
+        let (cookies, others) = bench.headers.drain(..).partition(|(name, _)| is_same(name, "Cookie"));
+        bench.headers = others;
+        let fields: Vec<Field> = [cookies, vec![accept]].concat();
+        Self { bench, url: None, socket: None, fields }
+    }
+
+    fn end(mut self) -> Result<Bench, String> {
+        let url = self.url.take().ok_or("the command line of curl has no URL")?;
+        self.bench.url = match self.socket.take() {
+            None => url,
+            Some(socket) => {
+                let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+                let (host, target) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+                self.field("Host", host)?;
+                format!("unix:{socket}:/{}", target.strip_prefix('/').unwrap_or(target))
+            }
+        };
+        let Self { mut bench, mut fields, .. } = self;
+        let empty = fields.iter().filter(|(_, value)| value.is_empty());
+        bench.omitted.extend(empty.map(|(name, _)| name.clone()));
+        let taken = bench.headers.iter().map(|(name, _)| name).chain(&bench.omitted);
+        fields.retain(|(name, _)| !taken.clone().any(|other| is_same(other, name)));
+        bench.headers.extend(fields);
+        Ok(bench)
+    }
+
     /// `-sSXPOST`: letters together, of which one that takes a value takes the rest.
     fn letters<'a>(
         &mut self,
@@ -160,37 +182,63 @@ impl Curl {
         }
     }
 
-    fn field(&mut self, name: &str, value: &str) -> Result<(), String> {
-        super::rows::set_header(&mut self.bench, &format!("{name}: {value}"))
-    }
-
-    fn data(&mut self, text: &str) -> Result<(), String> {
-        if text.starts_with('@') {
-            if self.bench.data.is_some() {
-                return Err("several bodies of which one is a file are not understood".to_owned());
-            }
-            self.has_data = true;
-            return super::rows::set_data(&mut self.bench, text);
+    /// A field takes the place of what would be sent; without a value there is none of it, and `NAME;` has an empty one.
+    fn header(&mut self, text: &str) -> Result<(), String> {
+        let empty = text.strip_suffix(';').filter(|name| !name.contains(':'));
+        match (empty, field(text)) {
+            (Some(name), _) => self.bench.headers.push(field(&format!("{name}:"))?),
+            (None, Ok((name, value))) if value.is_empty() => self.bench.omitted.push(name),
+            (None, Ok(field)) => self.bench.headers.push(field),
+            (None, Err(why)) => return Err(why),
         }
-        self.text(text)
-    }
-
-    /// Several are joined, as fields of a form are.
-    fn text(&mut self, text: &str) -> Result<(), String> {
-        self.has_data = true;
-        self.bench.data = Some(Data::Text(match self.bench.data.take() {
-            None => text.to_owned(),
-            Some(Data::Text(before)) => format!("{before}&{text}"),
-            Some(_) => return Err("text and files in one body are not understood".to_owned()),
-        }));
         Ok(())
     }
 
-    fn json(&mut self, text: &str) -> Result<(), String> {
-        super::rows::set_data(&mut self.bench, text)?;
-        self.field("Content-Type", "application/json")?;
-        self.field("Accept", "application/json")
+    /// What an option sends unless `-H` says otherwise; the last one counts.
+    fn field(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let field = field(&format!("{name}:{value}"))?;
+        self.fields.retain(|(other, _)| other != name);
+        self.fields.push(field);
+        Ok(())
     }
+
+    /// Several are joined as fields of a form are, whose type they have.
+    fn form_data(&mut self, data: Data) -> Result<(), String> {
+        if self.bench.data.is_some() {
+            self.add(Data::Text("&".to_owned()))?;
+        }
+        if !self.fields.iter().any(|(name, _)| name == "Content-Type") {
+            self.field("Content-Type", "application/x-www-form-urlencoded")?;
+        }
+        self.add(data)
+    }
+
+    fn json(&mut self, text: &str) -> Result<(), String> {
+        self.field("Content-Type", "application/json")?;
+        self.field("Accept", "application/json")?;
+        self.add(data(text, Data::File)?)
+    }
+
+    fn add(&mut self, data: Data) -> Result<(), String> {
+        match self.bench.data.get_or_insert_with(|| Data::Joined(Vec::new())) {
+            Data::Joined(all) => {
+                all.push(data);
+                Ok(())
+            }
+            _ => Err("a body was given before: it is a form, or data behind curl, and not both".to_owned()),
+        }
+    }
+}
+
+/// A text, or a file behind `@`.
+fn data(text: &str, of_file: fn(PathBuf) -> Data) -> Result<Data, String> {
+    let name = text.strip_prefix('@');
+    name.map_or_else(|| Ok(Data::Text(text.to_owned())), |name| Ok(of_file(file(name)?)))
+}
+
+/// Names of fields are the same in any case (RFC 9110 section 5.1).
+fn is_same(name: &str, other: &str) -> bool {
+    name.eq_ignore_ascii_case(other)
 }
 
 fn unknown(option: &str) -> String {
@@ -223,18 +271,94 @@ mod tests {
         read(Bench::default(), &words)
     }
 
+    fn headers(line: &str) -> Vec<String> {
+        let bench = of(&format!("http://a/ {line}")).unwrap();
+        bench.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect()
+    }
+
+    fn data_of(line: &str) -> Vec<Data> {
+        match of(&format!("http://a/ {line}")).unwrap().data {
+            Some(Data::Joined(all)) => all,
+            other => other.into_iter().collect(),
+        }
+    }
+
+    fn text(text: &str) -> Data {
+        Data::Text(text.to_owned())
+    }
+
     #[test]
     fn what_browsers_copy() {
         let bench =
-            of("http://a/b -X PUT -H Accept:_text/html --data-raw x=1 -d y=2 --compressed -sSL").unwrap_err();
-        assert!(bench.starts_with("curl -L is not understood"), "{bench}");
-        let bench =
-            of("http://a/b -XPUT -H Accept:_text/html --data-raw x=1 -d y=2 --compressed -sS").unwrap();
+            of("http://a/b -X PUT -H Accept:_text/html --data-raw x=1 -d y=2 --compressed -sSL").unwrap();
 
         assert_eq!(("http://a/b", Some("PUT")), (bench.url.as_str(), bench.method.as_deref()));
-        assert_eq!(Some(Data::Text("x=1&y=2".to_owned())), bench.data);
+        assert_eq!(Some(Data::Joined(["x=1", "&", "y=2"].map(text).to_vec())), bench.data);
         let names: Vec<&str> = bench.headers.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(vec!["Accept", "Accept-Encoding", "Content-Type"], names);
+        assert_eq!(vec!["Accept", "Content-Type", "Accept-Encoding"], names);
+    }
+
+    /// What Postman copies.
+    #[test]
+    fn long_options() {
+        let line = "--location --request POST http://a/ --header A:_b --form f=\"g\" --data-raw x";
+        assert!(of(line).unwrap_err().ends_with("not both"));
+        let bench = of("--location --request POST http://a/ --header A:_b --form f=\"g\"").unwrap();
+
+        assert_eq!(Some(Data::Form(vec![super::super::Part::new("f", text("g"))])), bench.data);
+    }
+
+    #[test]
+    fn a_header_takes_the_place_of_what_options_send() {
+        assert_eq!(vec!["Accept: */*"], headers("-s"));
+        assert_eq!(
+            vec!["accept-encoding: br", "Accept: */*"],
+            headers("--compressed -H accept-encoding:_br")
+        );
+        assert_eq!(vec!["User-Agent: c", "Accept: */*"], headers("-A a -H User-Agent:_c -A b"));
+        assert_eq!(vec!["Accept: */*", "Referer: b"], headers("-e a -e b"));
+        assert_eq!(
+            vec!["Content-Type: a/b", "Accept: application/json"],
+            headers("--json 1 -H Content-Type:a/b")
+        );
+        assert_eq!(vec!["Cookie: a=b", "Accept: */*"], headers("-b c=d -H Cookie:a=b"));
+        assert_eq!(vec!["Authorization: x", "Accept: */*"], headers("-H Authorization:x -u a:b"));
+        assert_eq!(Vec::<String>::new(), headers("-H Accept:"));
+        assert_eq!(vec!["X-Empty: ", "Accept: */*"], headers("-H X-Empty;"));
+        assert_eq!(vec!["Host: b".to_owned()], {
+            let bench = of("--unix-socket s http://a/ -H Host:b -H accept:").unwrap();
+            bench.headers.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>()
+        });
+    }
+
+    #[test]
+    fn what_is_not_to_be_sent() {
+        let words =
+            ["http://a/", "-A", "", "-H", "Host:", "-H", "content-type:", "-d", "x"].map(str::to_owned);
+        let bench = read(Bench::default(), &words).unwrap();
+
+        assert_eq!(vec!["Host", "content-type", "User-Agent"], bench.omitted);
+        assert_eq!(vec![("Accept".to_owned(), "*/*".to_owned())], bench.headers);
+    }
+
+    #[test]
+    fn cookies_in_front_are_joined() {
+        let headers = vec![("cookie".to_owned(), "a=b".to_owned()), ("C".to_owned(), "d".to_owned())];
+        let words = ["http://a/", "-b", "e=f", "-H", "Accept:"].map(str::to_owned);
+        let bench = read(Bench { headers, ..Bench::default() }, &words).unwrap();
+
+        let expected = [("C", "d"), ("cookie", "a=b; e=f")];
+        assert_eq!(expected.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(), bench.headers);
+    }
+
+    #[test]
+    fn data_is_joined() {
+        assert_eq!(vec![Data::Stripped("f".into()), text("&"), text("x")], data_of("-d @f -d x"));
+        assert_eq!(vec![Data::File("f".into())], data_of("--data-binary @f"));
+        assert_eq!(vec![Data::Stripped("/dev/stdin".into())], data_of("-d @-"));
+        assert_eq!(vec![text("@f")], data_of("--data-raw @f"));
+        assert_eq!(vec![text("{"), text("}")], data_of("--json { --json }"));
+        assert_eq!(vec![text("")], data_of("-d "));
     }
 
     /// curl means TCP's probes by it.
@@ -251,6 +375,8 @@ mod tests {
         let bench = of("-u aladdin:opensesame --unix-socket /run/a.sock http://b/c?d").unwrap();
 
         assert_eq!("unix:/run/a.sock:/c?d", bench.url);
+        assert_eq!("unix:s:/?x=1", of("--unix-socket s http://foo?x=1").unwrap().url);
+        let bench = Bench { headers: bench.headers[1..].to_vec(), ..bench };
         assert_eq!(("Authorization", "Basic YWxhZGRpbjpvcGVuc2VzYW1l"), {
             let (name, value) = &bench.headers[0];
             (name.as_str(), value.as_str())
@@ -264,9 +390,14 @@ mod tests {
 
     #[test]
     fn what_is_refused() {
-        for line in
-            ["-H A:b", "http://a http://b", "http://a -H", "http://a --retry 3", "http://a -d x -d @f"]
-        {
+        for line in [
+            "-H A:b",
+            "http://a http://b",
+            "http://a -H",
+            "http://a --retry 3",
+            "http://a -d @",
+            "http://a -A a\nb",
+        ] {
             assert!(of(line).is_err(), "{line}");
         }
     }

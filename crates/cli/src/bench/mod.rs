@@ -1,6 +1,7 @@
 //! `adyton bench`: what the user asks of the load generator.
 
 pub(crate) mod curl;
+mod curl_form;
 mod rows;
 
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub struct Bench {
     pub deadline_ms: Option<u64>,
     pub method: Option<String>,
     pub headers: Vec<(String, String)>,
+    /// Fields that are not sent although they are by default.
+    pub omitted: Vec<String>,
     pub data: Option<Data>,
     /// A list of what is asked for instead of the URL.
     pub urls: Option<PathBuf>,
@@ -62,6 +65,10 @@ pub enum Data {
     Text(String),
     /// What a file holds.
     File(PathBuf),
+    /// What a file holds, but for ends of lines and bytes that are 0.
+    Stripped(PathBuf),
+    /// One behind the other.
+    Joined(Vec<Data>),
     /// A form with files (RFC 7578).
     Form(Vec<Part>),
 }
@@ -71,8 +78,12 @@ pub enum Data {
 pub struct Part {
     /// Its name.
     pub name: String,
-    /// Its value; a file has its name with it.
-    pub value: Box<Data>,
+    /// What is sent.
+    pub value: Data,
+    /// What it is called if it is sent as a file.
+    pub filename: Option<String>,
+    /// Its media type, if it is told.
+    pub media_type: Option<String>,
 }
 
 /// What of an answer's body is compared.

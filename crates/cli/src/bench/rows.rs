@@ -1,5 +1,7 @@
 //! The options of `adyton bench`, in the order of its help.
 
+use std::path::PathBuf;
+
 use super::{Bench, Check, Data, Part};
 use crate::row::{Kind, Row};
 use crate::units::Unit;
@@ -220,7 +222,8 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "Accept:text/html",
         repeatable: true,
         help: "a field of every request",
-        detail: "One of the name Host, User-Agent, Content-Length or Connection takes the place of ours.",
+        detail: "One of the name Host, User-Agent, Content-Length or Connection takes the place of ours; a length must be \
+                 that of the body, and Transfer-Encoding is refused.",
         ..REQUEST
     },
     Row {
@@ -228,7 +231,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "TEXT|@FILE", set: set_data },
         example: "@order.json",
         help: "the body of every request",
-        detail: "As typed, or what a file holds. Its type is yours to say, with a header.",
+        detail: "As typed, or what a file holds; @- is standard input. Its type is yours to say, with a header.",
         ..REQUEST
     },
     Row {
@@ -238,7 +241,8 @@ pub static ROWS: &[Row<Bench>] = &[
         example: "photo=@cat.jpg",
         repeatable: true,
         help: "a field of a form that every request sends",
-        detail: "As a browser uploads it: multipart/form-data.",
+        detail: "As a browser uploads it: multipart/form-data. Another multipart type can be said with a header, without a \
+                 boundary.",
         ..REQUEST
     },
     Row {
@@ -359,7 +363,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "off",
         example: "on",
         help: "show one request and its answer, and measure nothing",
-        detail: "Byte for byte, except that a long body is cut.",
+        detail: "Byte for byte, except that a long body is cut. Of an answer that is none, what has come of it and why.",
         ..OUTPUT
     },
     Row {
@@ -387,35 +391,65 @@ pub(super) fn set_method(bench: &mut Bench, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn set_header(bench: &mut Bench, text: &str) -> Result<(), String> {
+/// A field of a request.
+pub(super) type Field = (String, String);
+
+pub(super) fn field(text: &str) -> Result<Field, String> {
     let (name, value) = text.split_once(':').ok_or("write NAME:VALUE")?;
     if !is_token(name) || value.chars().any(char::is_control) {
         return Err("write NAME:VALUE, without control characters".to_owned());
     }
-    bench.headers.push((name.to_owned(), value.trim().to_owned()));
+    Ok((name.to_owned(), value.trim().to_owned()))
+}
+
+fn set_header(bench: &mut Bench, text: &str) -> Result<(), String> {
+    bench.headers.push(field(text)?);
     Ok(())
 }
 
-pub(super) fn set_data(bench: &mut Bench, text: &str) -> Result<(), String> {
-    bench.data = Some(match text.strip_prefix('@') {
-        Some("") => return Err("the name of the file is missing behind @".to_owned()),
-        Some(file) => Data::File(file.into()),
-        None => Data::Text(text.to_owned()),
-    });
+/// A file behind `@`; a hyphen is standard input, as everywhere.
+pub(super) fn file(name: &str) -> Result<PathBuf, String> {
+    match name {
+        "" => Err("the name of the file is missing behind @".to_owned()),
+        "-" => Ok("/dev/stdin".into()),
+        name => Ok(name.into()),
+    }
+}
+
+fn text_or_file(text: &str) -> Result<Data, String> {
+    let name = text.strip_prefix('@');
+    name.map_or_else(|| Ok(Data::Text(text.to_owned())), |name| Ok(Data::File(file(name)?)))
+}
+
+fn set_data(bench: &mut Bench, text: &str) -> Result<(), String> {
+    bench.data = Some(text_or_file(text)?);
     Ok(())
 }
 
-pub(super) fn set_form(bench: &mut Bench, text: &str) -> Result<(), String> {
+fn set_form(bench: &mut Bench, text: &str) -> Result<(), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=TEXT or NAME=@FILE")?;
-    if name.is_empty() || name.chars().any(|letter| letter.is_control() || letter == '"') {
+    add_part(bench, Part::new(name, text_or_file(value)?))
+}
+
+impl Part {
+    /// A part as browsers send it: a file has the last part of its name with it.
+    pub(super) fn new(name: &str, value: Data) -> Self {
+        let filename = match &value {
+            Data::File(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+            _ => None,
+        };
+        Self { name: name.to_owned(), value, filename, media_type: None }
+    }
+}
+
+pub(super) fn add_part(bench: &mut Bench, part: Part) -> Result<(), String> {
+    if part.name.is_empty() || part.name.chars().any(|letter| letter.is_control() || letter == '"') {
         return Err("the name of a field has no quotes and no control characters".to_owned());
     }
-    let value = Box::new(match value.strip_prefix('@') {
-        Some("") => return Err("the name of the file is missing behind @".to_owned()),
-        Some(file) => Data::File(file.into()),
-        None => Data::Text(value.to_owned()),
-    });
-    let part = Part { name: name.to_owned(), value };
+    let said = [&part.filename, &part.media_type].into_iter().flatten();
+    if said.flat_map(|text| text.chars()).any(char::is_control) {
+        return Err("the name of a file and its type have no control characters".to_owned());
+    }
     match &mut bench.data {
         None => bench.data = Some(Data::Form(vec![part])),
         Some(Data::Form(parts)) => parts.push(part),
@@ -424,17 +458,21 @@ pub(super) fn set_form(bench: &mut Bench, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-pub(super) fn set_cookie(bench: &mut Bench, text: &str) -> Result<(), String> {
+fn set_cookie(bench: &mut Bench, text: &str) -> Result<(), String> {
+    add_cookie(&mut bench.headers, text)
+}
+
+/// All cookies are in one field (RFC 6265 section 5.4).
+pub(super) fn add_cookie(fields: &mut Vec<Field>, text: &str) -> Result<(), String> {
     if !text.contains('=') {
         return Err("write NAME=VALUE".to_owned());
     }
-    match bench.headers.iter_mut().find(|(name, _)| name == "Cookie") {
-        None => set_header(bench, &format!("Cookie: {text}")),
-        Some((_, cookies)) => {
-            *cookies = format!("{cookies}; {text}");
-            Ok(())
-        }
+    let (name, value) = field(&format!("Cookie: {text}"))?;
+    match fields.iter_mut().find(|(other, _)| other.eq_ignore_ascii_case(&name)) {
+        None => fields.push((name, value)),
+        Some((_, cookies)) => *cookies = format!("{cookies}; {value}"),
     }
+    Ok(())
 }
 
 fn set_statuses(bench: &mut Bench, text: &str) -> Result<(), String> {

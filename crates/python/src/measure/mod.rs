@@ -51,10 +51,7 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
     let baseline =
         bench.baseline.as_deref().map(|name| files::kept(name, &plan)).transpose().map_err(usage)?;
     if bench.debug {
-        for (request, answer) in adyton_bench::exchanges(&plan).map_err(|message| (message, BAD))? {
-            print(&[shown("> ", &request), shown("< ", &answer)].concat());
-        }
-        return Ok(GOOD);
+        return debug(&plan);
     }
     let stop = stopper()?;
     if let Some(condition) = find_rate.first() {
@@ -86,6 +83,17 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
         eprintln!("adyton bench: {failure}");
     }
     Ok(if report.is_valid() && failures.is_empty() { GOOD } else { BAD })
+}
+
+/// Shows each request and its answer, up to the first that has none: what has come of that, and why it is none.
+fn debug(plan: &Plan) -> Result<u8, Wrong> {
+    for exchange in adyton_bench::exchanges(plan).map_err(failed)? {
+        print(&[shown("> ", &exchange.request), shown("< ", &exchange.answer)].concat());
+        if let Some(fault) = exchange.fault {
+            return Err((fault, BAD));
+        }
+    }
+    Ok(GOOD)
 }
 
 fn failed(failure: Failure) -> Wrong {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use adyton_bench::{Arrivals, Body, Check, Condition, Load, Plan, Slow, Statuses, Until};
-use adyton_cli::bench::{self, Bench, Data};
+use adyton_cli::bench::{self, Bench, Data, Part};
 
 /// Conditions as they were typed.
 pub(super) fn conditions(flag: &str, texts: &[String]) -> Result<Vec<Condition>, String> {
@@ -43,11 +43,12 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
         plan.method.clone_from(method);
     }
     plan.headers.clone_from(&bench.headers);
+    plan.omitted.clone_from(&bench.omitted);
     if let Some(data) = &bench.data {
         plan.body = bytes("--data", data)?;
     }
     if let Some(Data::Form(_)) = &bench.data {
-        plan.headers.push(("Content-Type".to_owned(), format!("multipart/form-data; boundary={BOUNDARY}")));
+        set_form_type(&mut plan.headers)?;
     }
     (plan.connections, plan.threads) = (bench.connections, bench.threads);
     (plan.keep_alive, plan.pipeline) = (bench.keep_alive, bench.pipeline);
@@ -102,31 +103,56 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
 /// Parts a form's fields; long enough to be in no file by chance.
 const BOUNDARY: &str = "adyton-bench-4b1d7c0e6a93f258";
 
+/// Says the type of a form, with what parts its fields, which only we know.
+fn set_form_type(headers: &mut Vec<(String, String)>) -> Result<(), String> {
+    let boundary = format!("; boundary={BOUNDARY}");
+    match headers.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("Content-Type")) {
+        None => headers.push(("Content-Type".to_owned(), format!("multipart/form-data{boundary}"))),
+        Some((_, value)) if value.starts_with("multipart/") && !value.contains("boundary=") => {
+            value.push_str(&boundary);
+        }
+        Some((_, value)) => {
+            return Err(format!(
+                "--form: a form is multipart/form-data, with a boundary of its own, and not {value}: leave Content-Type out"
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// What is sent for it.
 fn bytes(flag: &str, data: &Data) -> Result<Vec<u8>, String> {
-    let parts = match data {
-        Data::Text(text) => return Ok(text.clone().into_bytes()),
-        Data::File(path) => return read(flag, path),
-        Data::Form(parts) => parts,
-    };
-    let mut out = Vec::new();
-    for part in parts {
-        let file = match &*part.value {
-            Data::File(path) => path.file_name().map(|name| name.to_string_lossy().replace('"', "%22")),
-            _ => None,
-        };
-        // What a browser says of a file whose type it does not know (RFC 7578 section 4.4).
-        let file = file.map_or(String::new(), |name| {
-            format!("; filename=\"{name}\"\r\nContent-Type: application/octet-stream")
-        });
-        let head =
-            format!("--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"{file}\r\n\r\n", part.name);
-        out.extend_from_slice(head.as_bytes());
-        out.extend_from_slice(&bytes("--form", &part.value)?);
-        out.extend_from_slice(b"\r\n");
+    match data {
+        Data::Text(text) => Ok(text.clone().into_bytes()),
+        Data::File(path) => read(flag, path),
+        Data::Stripped(path) => {
+            let is_sent = |byte: &u8| !b"\r\n\0".contains(byte);
+            Ok(read(flag, path)?.into_iter().filter(is_sent).collect())
+        }
+        Data::Joined(all) => {
+            let all: Result<Vec<_>, String> = all.iter().map(|data| bytes(flag, data)).collect();
+            Ok(all?.concat())
+        }
+        Data::Form(parts) => {
+            let parts: Result<Vec<_>, String> = parts.iter().map(part).collect();
+            Ok([parts?.concat(), format!("--{BOUNDARY}--\r\n").into_bytes()].concat())
+        }
     }
-    out.extend_from_slice(format!("--{BOUNDARY}--\r\n").as_bytes());
-    Ok(out)
+}
+
+/// A field of a form, behind what parts it from the one before.
+fn part(part: &Part) -> Result<Vec<u8>, String> {
+    let file = part.filename.as_ref().map(|name| format!("; filename=\"{}\"", name.replace('"', "%22")));
+    // What a browser says of a file whose type it does not know (RFC 7578 section 4.4).
+    let of_file = part.filename.as_ref().map(|_| "application/octet-stream");
+    let media_type = part.media_type.as_deref().or(of_file).map(|name| format!("\r\nContent-Type: {name}"));
+    let head = format!(
+        "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"{}{}\r\n\r\n",
+        part.name,
+        file.unwrap_or_default(),
+        media_type.unwrap_or_default()
+    );
+    Ok([head.as_bytes(), &bytes("--form", &part.value)?, b"\r\n"].concat())
 }
 
 fn read(flag: &str, path: &Path) -> Result<Vec<u8>, String> {
