@@ -42,6 +42,21 @@ BOUNDARY = "boundary=adyton-bench-4b1d7c0e6a93f258"
         (["--expect-status", "20"], "a status is a number from 200 to 999"),
         (["http://127.0.0.1:2/"], "one argument too many"),
         (["--data", "@/nowhere"], "--data /nowhere: No such file or directory"),
+        (["--data", "@"], "--data @: the name of the file is missing"),
+        (["--form", "a"], "--form a: write NAME=TEXT or NAME=@FILE"),
+        (["--form", "a=@/nowhere"], "--form /nowhere: No such file or directory"),
+        (["-H", "Transfer-Encoding: chunked", "--data", "abc"], "leave Transfer-Encoding out"),
+        (["-H", "content-length: 4", "--data", "abc"], "Content-Length: 4 is not the length of the body"),
+        (
+            ["-F", "a=b", "-H", "Content-Type: x/y"],
+            "a form is multipart/form-data, with a boundary of its own",
+        ),
+        (["--find-rate", "rate>5"], "there is no highest rate at which that holds"),
+        (["--find-rate", "p99>5ms"], "there is no highest rate at which that holds"),
+        (["-d", "1s", "-n", "5"], "leave one of them out"),
+        (["-o", "/nowhere/x.html"], "--output /nowhere/x.html: No such file or directory"),
+        (["-o", "/proc/x.html"], "--output /proc/x.html: "),
+        (["--data", os.fsdecode(b"\xff\xfe")], "is not UTF-8; bytes that are to be sent can stand in a file"),
     ],
 )
 def test_wrong_words(words: list[str], sentence: str) -> None:
@@ -49,7 +64,23 @@ def test_wrong_words(words: list[str], sentence: str) -> None:
     done = run("http://127.0.0.1:1/", *words)
 
     assert sentence in done.stderr
-    assert (2, "") == (done.returncode, done.stdout)
+    assert done.stderr.startswith("adyton bench: ")
+    assert (2, "", 1) == (done.returncode, done.stdout, done.stderr.count("\n"))
+
+
+def test_wrong_places(tmp_path: Path) -> None:
+    """Where nothing can be written is said before a run; of one that fails, no file is left."""
+    unused, summary = tmp_path / "x.html", {"GITHUB_STEP_SUMMARY": str(tmp_path / "no" / "summary")}
+    words = ("http://127.0.0.1:1/", "-o", str(unused), "--save", "main")
+    refused = run(*words, cwd=tmp_path, variables=summary)
+    failed = run(*words, cwd=tmp_path)
+
+    assert refused.stderr.startswith(f"adyton bench: GITHUB_STEP_SUMMARY {tmp_path}/no/summary: No such file")
+    assert "Connection refused" in failed.stderr
+    assert [2, 1] == [refused.returncode, failed.returncode]
+    assert [] == list(tmp_path.iterdir())
+    (tmp_path / ".adyton-bench").touch()
+    assert "adyton bench: --save .adyton-bench/main.json: " in run(*words, cwd=tmp_path).stderr
 
 
 def test_debug(serve: Servers) -> None:

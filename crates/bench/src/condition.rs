@@ -69,6 +69,11 @@ impl Condition {
             Figure::Cpu => format!("it was {figure:.2} us of CPU a request"),
         })
     }
+
+    /// Whether there can be a highest rate at which it holds: an upper bound on what grows with the rate.
+    pub fn has_highest_rate(&self) -> bool {
+        !self.is_above && !matches!(self.figure, Figure::Rate)
+    }
 }
 
 impl FromStr for Condition {
@@ -142,6 +147,14 @@ mod tests {
         let told = |text: &str, end: &str| assert_eq!(Some(format!("failed{end}")), failure(text, &report));
         told("p99>1ms", ", because p99>1ms");
         told("errors>0", ", because errors>0: there were 3");
+    }
+
+    #[test]
+    fn what_can_be_searched_for() {
+        let can = |text: &str| text.parse::<Condition>().unwrap().has_highest_rate();
+
+        assert!(["p99<50ms", "mean<1ms", "cpu<100", "errors<1"].into_iter().all(can));
+        assert!(!["rate>5", "rate<5", "p99>50ms", "cpu>1"].into_iter().any(can));
     }
 
     #[test]

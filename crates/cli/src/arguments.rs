@@ -199,6 +199,10 @@ fn bench(args: &[String], ink: Ink) -> Result<Command, Failure> {
             applied.map_err(|why| Failure::usage(format!("{} {value}: {why}", row.flag())))?;
         }
     }
+    if bench.requests > 0 && matches.contains_id("duration") {
+        let why = "--duration and --requests both say when the measurement ends: leave one of them out";
+        return Err(Failure::usage(why.to_owned()));
+    }
     let url = matches.get_one::<String>(TARGET);
     if let (Some(curl), None) = (curl, url) {
         let read = bench::curl::read(bench, curl).map_err(Failure::usage)?;

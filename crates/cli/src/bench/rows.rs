@@ -67,7 +67,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "0",
         example: "10000",
         help: "measure so many requests instead; 0: the duration counts",
-        detail: "The measurement ends when each of them has an answer, or an error.",
+        detail: "The measurement ends when each of them has an answer, or an error. Beside a duration it is refused.",
         ..LOAD
     },
     Row {
@@ -115,7 +115,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "CONDITION", set: set_find_rate },
         example: "p99<50ms",
         help: "search for the highest rate at which this holds",
-        detail: "One open loop after the other, each for the duration, at rates between those that hold and those that \
+        detail: "An upper bound on a time, cpu or errors. One open loop after the other, each for the duration, at rates between those that hold and those that \
                  do not, until they are within a twentieth; what was found must hold once more. An answer that is not \
                  right, or a request that finds no connection, fails any rate. What is right is learnt once, \
                  before the search. Its requests come as `--arrivals` says.",

@@ -1,9 +1,11 @@
 //! Files of `adyton bench`: reports in the form that a name says, reports that are kept, the summary of a job.
 
-use std::io::Write as _;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use adyton_bench::{Baseline, Judged, Plan, Report};
+use adyton_cli::bench::Bench;
 
 use super::{BAD, Wrong, json};
 
@@ -49,6 +51,41 @@ impl Form {
     }
 }
 
+/// Finds out whether what is to be written after a run can be, so that nobody measures in vain.
+///
+/// # Errors
+///
+/// A sentence: which file cannot.
+pub(super) fn check(bench: &Bench) -> Result<(), String> {
+    let refused = |what: &str, path: &Path, error| format!("{what} {}: {error}", path.display());
+    for path in &bench.output {
+        try_writing(path).map_err(|error| refused("--output", path, error))?;
+    }
+    if let Some(path) = std::env::var_os(SUMMARY).map(PathBuf::from) {
+        try_writing(&path).map_err(|error| refused(SUMMARY, &path, error))?;
+    }
+    let Some(name) = &bench.save else { return Ok(()) };
+    let is_new = !Path::new(KEPT).exists();
+    let path = kept_path(name);
+    let tried = std::fs::create_dir_all(KEPT).and_then(|()| try_writing(&path));
+    if is_new {
+        // It is empty, or it was not made.
+        let _ = std::fs::remove_dir(KEPT);
+    }
+    tried.map_err(|error| refused("--save", &path, error))
+}
+
+/// Opens a file as if to write to it; one that was not there is not there afterwards. What is no file, such as a pipe, may
+/// notice, and is left alone.
+fn try_writing(path: &Path) -> io::Result<()> {
+    let former = std::fs::metadata(path);
+    if former.as_ref().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return Ok(());
+    }
+    OpenOptions::new().create(true).append(true).open(path)?;
+    if former.is_err() { std::fs::remove_file(path) } else { Ok(()) }
+}
+
 pub(super) fn write(path: &Path, text: &str) -> Result<(), Wrong> {
     std::fs::write(path, text).map_err(|error| (format!("{}: {error}", path.display()), BAD))
 }
@@ -56,7 +93,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Wrong> {
 /// Adds the report to the summary of a job of GitHub's, if this is one.
 pub(super) fn summarize(report: &Report, judged: Judged<'_>) -> Result<(), Wrong> {
     let Some(path) = std::env::var_os(SUMMARY) else { return Ok(()) };
-    let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    let file = OpenOptions::new().create(true).append(true).open(&path);
     let written = file.and_then(|mut file| file.write_all(adyton_bench::markdown(report, judged).as_bytes()));
     written.map_err(|error| (format!("{SUMMARY}: {}: {error}", path.display()), BAD))
 }

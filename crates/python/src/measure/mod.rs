@@ -44,8 +44,7 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
     let usage = |message: String| (message, USAGE);
     let plan = plan::of(bench).map_err(usage)?;
     let fail_if = plan::conditions("--fail-if", &bench.fail_if).map_err(usage)?;
-    let find_rate = plan::conditions("--find-rate", bench.find_rate.as_slice()).map_err(usage)?;
-    plan::check_search(bench).map_err(usage)?;
+    let searched = plan::search(bench).map_err(usage)?;
     let forms = bench.output.iter().map(|path| Ok((path.as_path(), files::Form::of(path)?)));
     let forms = forms.collect::<Result<Vec<_>, String>>().map_err(usage)?;
     let baseline =
@@ -54,9 +53,10 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
         return debug(&plan);
     }
     let stop = stopper()?;
-    if let Some(condition) = find_rate.first() {
-        return find(&plan, condition, &stop, bench.json);
+    if let Some(condition) = searched {
+        return find(&plan, &condition, &stop, bench.json);
     }
+    files::check(bench).map_err(usage)?;
     let mut live = Live::new(!bench.json && takes_escapes(&std::io::stderr()), plan.until);
     let report = adyton_bench::run(&plan, &stop, &mut |progress| live.show(progress));
     live.clear();

@@ -10,10 +10,17 @@ pub(super) fn conditions(flag: &str, texts: &[String]) -> Result<Vec<Condition>,
     texts.iter().map(|text| text.parse().map_err(|why| format!("{flag} {text}: {why}"))).collect()
 }
 
-/// A search is many runs at many rates, and has no report: what would be done with one, or one rate, is refused.
-pub(super) fn check_search(bench: &Bench) -> Result<(), String> {
-    if bench.find_rate.is_none() {
-        return Ok(());
+/// What is searched for, if anything is. A search is many runs at many rates, and has no report: what would be done with
+/// one, or one rate, is refused.
+pub(super) fn search(bench: &Bench) -> Result<Option<Condition>, String> {
+    let Some(condition) = conditions("--find-rate", bench.find_rate.as_slice())?.pop() else {
+        return Ok(None);
+    };
+    if !condition.has_highest_rate() {
+        return Err(format!(
+            "--find-rate {condition}: there is no highest rate at which that holds; write an upper bound on a time or on cpu, \
+             as p99<50ms"
+        ));
     }
     if bench.rate.is_some() {
         return Err("--rate is one rate, and --find-rate tries many: leave one of them out".to_owned());
@@ -28,7 +35,7 @@ pub(super) fn check_search(bench: &Bench) -> Result<(), String> {
         Some((flag, _)) => Err(format!(
             "{flag} is for the report of one run, and --find-rate makes many: leave one of them out"
         )),
-        None => Ok(()),
+        None => Ok(Some(condition)),
     }
 }
 
