@@ -24,7 +24,7 @@ import pytest
 from adyton._runs import ADYTON, BenchError, bench_together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 __all__ = ["Bench", "Serve", "adyton_bench", "adyton_serve"]
@@ -139,13 +139,35 @@ def _wrong(report: dict[str, Any]) -> list[str]:
         wrong = [gate for gate in report["invalid"] if gate in _OF_ANSWERS]
         return wrong if report["rate"] else [*wrong, f"{report['condition']} holds at no rate"]
     wrong = [reason["why"] for reason in report["invalid"] if reason["gate"] in _OF_ANSWERS]
-    return wrong and [*wrong, *(f"{cause}: {count}" for cause, count in report["errors"].items())]
+    return wrong and [*wrong, *_causes(report)]
+
+
+def _causes(report: dict[str, Any]) -> Iterator[str]:
+    """Tells why requests had no right answer, a line for each cause."""
+    counts = report["counts"]
+    if counts["wrong_status"]:
+        statuses = ", ".join(f"{status}: {count}" for status, count in report["statuses"].items())
+        yield f"statuses: {statuses}; right is {report['asked']['status']}"
+    if counts["wrong_body"]:
+        yield f"wrong body: {counts['wrong_body']}"
+    yield from (f"{cause}: {count}" for cause, count in report["errors"].items())
+
+
+#: What stands between name and value in options that have both.
+_PAIRS = {"header": ": ", "cookie": "=", "form": "="}
 
 
 def _flags(options: dict[str, object]) -> Iterator[str]:
-    """Keywords as flags: ``warm_up="1s"`` is ``--warm-up=1s``, and each item of a list one flag."""
+    """Keywords as flags: ``warm_up="1s"`` is ``--warm-up=1s``, and each item of a list one."""
     for name, value in options.items():
-        values = value if isinstance(value, (list, tuple)) else [value]
-        for item in values:
+        for item in _items(name, value):
             text = ("off", "on")[item] if isinstance(item, bool) else str(item)
             yield f"--{name.replace('_', '-')}={text}"
+
+
+def _items(name: str, value: object) -> Sequence[object]:
+    if isinstance(value, dict):
+        if name not in _PAIRS:
+            pytest.fail(f"{name}: a dictionary is for {', '.join(_PAIRS)}", pytrace=False)
+        return [f"{key}{_PAIRS[name]}{each}" for key, each in value.items()]
+    return value if isinstance(value, (list, tuple)) else [value]

@@ -1,4 +1,4 @@
-"""What is measured: an answer, late ones, one with a number, what the path says, and other statuses."""
+"""What is measured: answers of all kinds, each by its path."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
         body = b"%d\n" % next(_numbers)
     elif path.startswith("/say/"):
         body = path.removeprefix("/say/").encode()
+    elif path == "/fields":
+        body = f"X-Two: {environ.get('HTTP_X_TWO')}\nCookie: {environ.get('HTTP_COOKIE')}\n".encode()
     elif path.startswith("/status/"):
         status = f"{path.removeprefix('/status/')} As asked"
     start_response(status, [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])

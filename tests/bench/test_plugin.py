@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from bench.runs import APPLICATION, liar
@@ -18,6 +20,15 @@ def test_right(adyton_serve, adyton_bench):
     url = adyton_serve({application!r}, threads=2)
     report = adyton_bench(url + "/", connections=4, requests=100, warm_up="100ms", header=["A: b"])
     assert report["counts"]["right"] > 0
+
+def test_pairs(adyton_serve, adyton_bench):
+    url = adyton_serve({application!r}, threads=2)
+    asked = dict(connections=1, requests=1, warm_up="0", header={{"X-Two": 2}}, cookie={{"c": "d", "e": "f"}})
+    report = adyton_bench(url + "/fields", **asked, form={{"g": "h"}}, expect_sha256={fields!r})
+    assert report["asked"]["method"] == "POST"
+
+def test_no_pairs(adyton_bench):
+    adyton_bench({liar!r}, rate={{"a": 1}})
 
 def test_wrong(adyton_bench):
     adyton_bench({liar!r}, connections=4, requests=100, warm_up="100ms")
@@ -56,11 +67,14 @@ def run(folder: Path, tests: str) -> str:
 
 def test_plugin(tmp_path: Path) -> None:
     """With our fixtures a test fails when an answer is not right, and when the server does not start."""
+    fields = sha256(b"X-Two: 2\nCookie: c=d; e=f\n").hexdigest()
     with liar("bad-gateway") as url:
-        said = run(tmp_path, PLUGIN_TESTS.format(application=str(APPLICATION), liar=url))
+        said = run(tmp_path, PLUGIN_TESTS.format(application=str(APPLICATION), liar=url, fields=fields))
 
-    assert "2 failed, 1 passed" in said
+    assert "3 failed, 2 passed" in said
     assert "requests had no right answer" in said
+    assert re.search(r"^statuses: 200: \d+, 502: \d+; right is 200$", said, re.MULTILINE)
+    assert "rate: a dictionary is for header, cookie, form" in said
     assert "the server does not start" in said
     assert "nowhere" in said
     assert not (tmp_path / "summary.md").exists(), "a smoke test is no result of the job's"
