@@ -72,7 +72,11 @@ def bench_together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[Done]:
     for out, error in said:
         if not out:
             raise BenchError(error.strip())
-    return [Done(json.loads(out), error) for out, error in said]
+    done = [Done(json.loads(out), error) for out, error in said]
+    if any(each.report["interrupted"] for each in done):
+        message = "adyton bench was interrupted"
+        raise BenchError(message)
+    return done
 
 
 def reasons(report: dict[str, Any], but: Collection[str] = ()) -> dict[str, str]:

@@ -11,6 +11,7 @@ import json
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import sys
@@ -315,12 +316,66 @@ def test_terminal_in_an_open_loop(serve: Servers) -> None:
     assert re.fullmatch(r"\d s|\d{3} ms", longest[-1]), longest
 
 
+@pytest.mark.parametrize(
+    ("words", "began", "of"),
+    [
+        (("-n", "100000000"), r"\d right", r"\d s, {settled} of 100000000 requests"),
+        (("-d", "10m"), r"\d right", r"\d of 600.0 s"),
+        (("-d", "10m", "--warm-up", "10m"), "warm-up", r"0.0 of 600.0 s"),
+    ],
+)
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_interruption(
+    tmp_path: Path, words: tuple[str, ...], began: str, of: str, end: signal.Signals
+) -> None:
+    """Of a run that the user ends every form says so and how early; it is no baseline, and no success."""
+    files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "csv", "html", "hlog")}
+    outputs = [word for file in files.values() for word in ("-o", str(file))]
+    with liar("honest") as url:
+        words = (url, "-c", "8", "--warm-up", "0", *words, "--save", "main", "--fail-if", "p50<0us", *outputs)
+        shown, status = on_terminal(*words, cwd=tmp_path, until=(began, end))
+    report = json.loads(files["json"].read_text())
+    settled = report["counts"]["sent"] - report["counts"]["in_flight"]
+    said = rf"interrupted after [\d.]*{of.format(settled=settled)}: the report is of these only"
+    [row] = csv.DictReader(files["csv"].read_text().splitlines())
+
+    assert 128 + end == status
+    assert [] == faults(report, "bench")
+    assert (True, "true") == (report["interrupted"], row["interrupted"])
+    for text in (shown, *(files[form].read_text() for form in ("md", "html", "hlog"))):
+        assert re.search(said, text), text
+    assert "adyton bench: --save main: the run was interrupted, and is not kept" in shown
+    assert not (tmp_path / ".adyton-bench").exists()
+    assert "that run was interrupted" in refused_as_baseline(tmp_path, report, url)
+
+
+def refused_as_baseline(folder: Path, report: dict[str, Any], url: str) -> str:
+    """Keep a report by hand; return what a run says that is to be compared with it."""
+    keep(folder, report)
+    return run(url, "--baseline", "main", cwd=folder).stderr
+
+
+def test_interruption_of_a_search(tmp_path: Path) -> None:
+    """A search that the user ends finds nothing, and says so."""
+    with liar("honest") as url:
+        words = (url, "-c", "8", "-d", "10m", "--find-rate", "p99<1s")
+        shown, status = on_terminal(*words, cwd=tmp_path, until=("held", signal.SIGINT))
+
+    assert "interrupted: nothing is found" in shown
+    assert 128 + signal.SIGINT == status
+
+
 def on_terminal(
-    *words: str, variables: dict[str, str] | None = None, columns: Sequence[int] = ()
+    *words: str,
+    variables: dict[str, str] | None = None,
+    columns: Sequence[int] = (),
+    cwd: Path | None = None,
+    until: tuple[str, signal.Signals] | None = None,
 ) -> tuple[str, int]:
     """Run `adyton bench` on a terminal; return what it shows, and its exit status.
 
-    Of several numbers of columns the terminal has the next one each time when it has shown a rate.
+    Of several numbers of columns the terminal has the next one each time when it has shown a rate. With a
+    pattern and a signal, it gets that when it shows something of the kind.
     """
     ours, theirs = pty.openpty()
     widths = iter(columns)
@@ -328,7 +383,7 @@ def on_terminal(
     command = (sys.executable, "-m", "adyton", "bench", *words)
     without = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     env = without | {"TERM": "xterm"} | (variables or {})
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env) as process:
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env, cwd=cwd) as process:
         os.close(theirs)
         shown = b""
         # Linux says EIO when the last one who has the terminal is gone.
@@ -337,6 +392,9 @@ def on_terminal(
                 shown += data
                 if b"requests/s" in data:
                     resize(ours, widths)
+                if until and re.search(until[0], shown.decode(errors="replace")):
+                    process.send_signal(until[1])
+                    until = None
         os.close(ours)
     return shown.decode(), process.returncode
 

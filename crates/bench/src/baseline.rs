@@ -12,6 +12,9 @@ use crate::verdict::{count_whole, whole_seconds};
 pub struct Baseline {
     schema: String,
     invalid: Vec<serde::de::IgnoredAny>,
+    /// Not in reports of earlier versions.
+    #[serde(default)]
+    interrupted: bool,
     asked: Asked,
     urls: Vec<Target>,
     slow: Vec<Slow>,
@@ -126,6 +129,9 @@ impl Baseline {
         }
         if !baseline.invalid.is_empty() {
             return Err("that run was invalid: measure it again".to_owned());
+        }
+        if baseline.interrupted {
+            return Err("that run was interrupted: measure it again".to_owned());
         }
         Ok(baseline)
     }
@@ -270,6 +276,14 @@ mod tests {
         assert_eq!(("mean time", Some((3.0, 3.0))), (slower.judged, slower.between));
         report.series.truncate(4);
         assert_eq!(None, open.compare(&report).unwrap().between);
+    }
+
+    #[test]
+    fn what_was_interrupted_is_no_baseline() {
+        let report = Report { interrupted: true, ..good() };
+        let why = Baseline::from_json(&report.to_json().unwrap()).unwrap_err();
+
+        assert_eq!("that run was interrupted: measure it again", why);
     }
 
     #[test]

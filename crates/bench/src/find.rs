@@ -63,6 +63,8 @@ pub struct Found {
     pub closed_loop_rate: f64,
     /// All of what was seen there.
     pub closed_loop: Step,
+    /// The user has ended the search: nothing is found.
+    pub interrupted: bool,
     /// In the order in which they were tried.
     pub steps: Vec<Step>,
     /// The highest rate that held, and held once more; none when none did.
@@ -120,6 +122,7 @@ pub fn find_rate(
         condition: condition.to_string(),
         closed_loop_rate: report.rate,
         closed_loop,
+        interrupted: false,
         steps: Vec::new(),
         rate: None,
         invalid: Vec::new(),
@@ -128,6 +131,9 @@ pub fn find_rate(
     let mut search = Search { plan, known, condition, stop, on_step, found };
     search.close_in()?;
     search.confirm()?;
+    if stop() {
+        (search.found.rate, search.found.interrupted) = (None, true);
+    }
     Ok(search.found)
 }
 
@@ -197,7 +203,7 @@ impl Search<'_> {
             if self.attempt(rate)? {
                 return Ok(true);
             }
-            if !self.found.steps.last().is_some_and(Step::may_be_others) {
+            if (self.stop)() || !self.found.steps.last().is_some_and(Step::may_be_others) {
                 return Ok(false);
             }
         }
@@ -208,6 +214,9 @@ impl Search<'_> {
     /// Tries one rate.
     fn attempt(&mut self, rate: f64) -> Result<bool, Failure> {
         let report = self.known.measure(&at_rate(self.plan, rate), self.stop, &mut |_| {})?;
+        if report.interrupted {
+            return Ok(false);
+        }
         let tried = Step::new(self.condition, &report);
         (self.on_step)(&tried);
         let held = tried.held;

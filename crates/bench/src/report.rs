@@ -24,6 +24,8 @@ pub(crate) const SCHEMA: &str = "adyton-bench/1";
 pub(crate) struct Observed {
     /// The length of the measurement.
     pub(crate) elapsed_ns: u64,
+    /// The user did not let it end by itself.
+    pub(crate) interrupted: bool,
     /// Between the two looks at the server and the machine.
     pub(crate) watched_ns: u64,
     pub(crate) ceiling_rate: f64,
@@ -46,6 +48,8 @@ pub struct Report {
     pub version: &'static str,
     /// Why the figures must not be used; empty when they may.
     pub invalid: Vec<Reason>,
+    /// The user has ended it before what was asked had been measured.
+    pub interrupted: bool,
     /// What was asked.
     pub asked: Asked,
     /// Length of the measurement in seconds.
@@ -138,6 +142,8 @@ pub struct Asked {
     pub rate: Option<f64>,
     /// How many requests; none if the time was given.
     pub requests: Option<u64>,
+    /// How long; none if the number of requests was given.
+    pub duration_ms: Option<u64>,
     /// If anything is left to chance.
     pub seed: Option<u64>,
     pub warm_up_ms: u64,
@@ -246,6 +252,7 @@ impl Report {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             invalid: Vec::new(),
+            interrupted: observed.interrupted,
             asked: Asked::new(plan, &learnt[0]),
             seconds,
             rate: float(tally.counts.right) / seconds,
@@ -317,9 +324,9 @@ impl Report {
 impl Asked {
     fn new(plan: &Plan, learnt: &Learnt) -> Self {
         let (load, rate) = (plan.load.word(), plan.load.rate());
-        let requests = match plan.until {
-            Until::Duration(_) => None,
-            Until::Requests(count) => Some(count),
+        let (requests, duration_ms) = match plan.until {
+            Until::Duration(ms) => (None, Some(ms)),
+            Until::Requests(count) => (Some(count), None),
         };
         let is_random = load == "poisson" || plan.targets.len() > 1 || plan.check == Check::Sample;
         Self {
@@ -332,6 +339,7 @@ impl Asked {
             load,
             rate,
             requests,
+            duration_ms,
             seed: is_random.then_some(plan.seed),
             warm_up_ms: plan.warm_up_ms,
             timeout_ms: plan.timeout_ms,

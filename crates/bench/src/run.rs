@@ -275,6 +275,7 @@ fn watch(
     let before = before.unwrap_or_else(|| Moment::now(server));
     Observed {
         elapsed_ns: 0, // `load` knows it, and what was dropped.
+        interrupted: shared.stop.load(Ordering::Relaxed),
         watched_ns: after.ns.saturating_sub(before.ns),
         ceiling_rate: 0.0,
         server_cpu_us: after.used.cpu_us.saturating_sub(before.used.cpu_us),

@@ -21,6 +21,8 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use crate::wake::Wake;
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
+/// The signal that has asked first.
+static ASKED_BY: AtomicI32 = AtomicI32::new(0);
 static STOP_WAKE: AtomicI32 = AtomicI32::new(-1);
 static USER1_WAKE: AtomicI32 = AtomicI32::new(-1);
 
@@ -131,6 +133,7 @@ impl Handlers {
         }
         USER1_WAKE.store(user1.as_ref().map_or(-1, |wake| wake.raw()), Ordering::SeqCst);
         ASKED.store(0, Ordering::SeqCst);
+        ASKED_BY.store(0, Ordering::SeqCst);
         // SAFETY: all-zero is a valid `sigaction`.
         let mut former: [libc::sigaction; SIGNALS.len()] = unsafe { std::mem::zeroed() };
         for (signal, former) in SIGNALS.into_iter().zip(&mut former) {
@@ -142,6 +145,11 @@ impl Handlers {
     /// Whether a stop was asked for.
     pub fn stop_asked(&self) -> bool {
         ASKED.load(Ordering::Relaxed) > 0
+    }
+
+    /// The number of the signal that has asked for a stop, if one has.
+    pub fn stop_signal(&self) -> Option<i32> {
+        Some(ASKED_BY.load(Ordering::Relaxed)).filter(|signal| *signal > 0)
     }
 }
 
@@ -173,9 +181,12 @@ extern "C" fn on_passing(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mu
 
 extern "C" fn on_signal(signal: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let is_user1 = signal == libc::SIGUSR1;
-    if !is_user1 && ASKED.fetch_add(1, Ordering::SeqCst) > 0 {
-        // SAFETY: `_exit` is async-signal-safe; the second signal means "at once".
-        unsafe { libc::_exit(128 + signal) };
+    if !is_user1 {
+        if ASKED.fetch_add(1, Ordering::SeqCst) > 0 {
+            // SAFETY: `_exit` is async-signal-safe; the second signal means "at once".
+            unsafe { libc::_exit(128 + signal) };
+        }
+        ASKED_BY.store(signal, Ordering::SeqCst);
     }
     let wake = if is_user1 { &USER1_WAKE } else { &STOP_WAKE }.load(Ordering::SeqCst);
     if wake >= 0 {

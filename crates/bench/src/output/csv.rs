@@ -11,7 +11,9 @@ type Cell = (String, String);
 
 /// The report as CSV; figures that must not be used are left out.
 pub fn csv(report: &Report) -> String {
-    let columns = [asked(report), figures(report), counts(report), sides(report), parts(report)].concat();
+    let last = named([("interrupted", report.interrupted.to_string())]);
+    let columns =
+        [asked(report), figures(report), counts(report), sides(report), parts(report), last].concat();
     let (names, run): (Vec<String>, Vec<String>) = columns.into_iter().unzip();
     let mut rows = vec![names.join(","), run.join(",")];
     for url in &report.urls {

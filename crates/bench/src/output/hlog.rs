@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
-use super::title;
+use super::{interrupted, title};
 use crate::report::Report;
 
 /// What the maxima in the log are divided by: times are in nanoseconds, and shown in milliseconds.
@@ -28,6 +28,9 @@ pub fn hlog(report: &Report) -> io::Result<String> {
         .add_comment(&format!("adyton bench {}: {what} {place}", report.version))
         .with_start_time(SystemTime::now() - length)
         .with_max_value_divisor(NS_PER_MS);
+    if let Some(why) = interrupted(report) {
+        builder.add_comment(&format!("[{why}]"));
+    }
     for reason in &report.invalid {
         builder.add_comment(&format!("[INVALID: {}]", reason.why));
     }

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::plot::{curve, series};
-use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, title, urls};
+use super::{
+    URL_COLUMNS, asked, errors, grouped, identity, interrupted, megabytes, ms, sides, times, title, urls,
+};
 use crate::latency::COLUMNS;
 use crate::report::Report;
 
@@ -23,6 +25,10 @@ pub fn html(report: &Report) -> serde_json::Result<String> {
         ("{{what}}", escaped(&what)),
         ("{{answer}}", escaped(&answer)),
         ("{{load}}", escaped(&load)),
+        (
+            "{{interrupted}}",
+            interrupted(report).map_or(String::new(), |why| format!("<p class=\"bad\">{why}</p>")),
+        ),
         ("{{headline}}", headline(report)),
         ("{{times}}", times_table(report)),
         ("{{urls}}", urls_table(report)),

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::comparison::{ONE_RUN, comparison_rows, told};
-use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, title, urls};
+use super::{
+    URL_COLUMNS, asked, errors, grouped, identity, interrupted, megabytes, ms, sides, times, title, urls,
+};
 use crate::baseline::Comparison;
 use crate::latency::COLUMNS;
 use crate::report::Report;
@@ -21,6 +23,9 @@ pub struct Judged<'a> {
 pub fn markdown(report: &Report, judged: Judged<'_>) -> String {
     let ([answer, load], [what, place]) = (asked(report), title(report));
     let mut out = format!("### {what} {}\n\n{answer}.\n{load}.\n\n", code(&place));
+    if let Some(why) = interrupted(report) {
+        let _ = writeln!(out, "**{why}**\n");
+    }
     if report.is_valid() {
         let (rate, megabytes) = (grouped(report.rate), megabytes(report));
         let _ = writeln!(out, "**{rate} requests/s**, {megabytes} MB/s of bodies\n");

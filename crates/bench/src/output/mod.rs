@@ -121,6 +121,17 @@ pub(crate) fn asked(report: &Report) -> [String; 2] {
     ]
 }
 
+/// That the user has ended the run, and how early, if so.
+pub(crate) fn interrupted(report: &Report) -> Option<String> {
+    let (asked, seconds) = (&report.asked, report.seconds);
+    let of = match (asked.requests, asked.duration_ms) {
+        (Some(requests), _) => format!("{seconds:.1} s, {} of {requests} requests", report.counts.settled()),
+        (None, Some(ms)) => format!("{seconds:.1} of {:.1} s", crate::report::float(ms) / 1e3),
+        (None, None) => format!("{seconds:.1} s"),
+    };
+    report.interrupted.then(|| format!("interrupted after {of}: the report is of these only"))
+}
+
 /// The identity: where every request went.
 pub(crate) fn identity(report: &Report) -> String {
     let counts = &report.counts;
@@ -254,6 +265,21 @@ fn plural(count: u32, one: &str, several: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_early_a_run_was_ended() {
+        let mut report = crate::verdict::tests::good();
+        assert_eq!(None, interrupted(&report));
+
+        report.interrupted = true;
+        let why = |report: &Report| interrupted(report).unwrap_or_default();
+        assert_eq!("interrupted after 6.0 of 6.0 s: the report is of these only", why(&report));
+        (report.asked.requests, report.asked.duration_ms) = (Some(9_000), None);
+        assert_eq!(
+            "interrupted after 6.0 s, 6000 of 9000 requests: the report is of these only",
+            why(&report)
+        );
+    }
 
     #[test]
     fn groups_of_three() {

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::lines::{entry, grid, width};
-use super::{URL_COLUMNS, asked, errors, grouped, identity, megabytes, ms, sides, times, title, urls};
+use super::{
+    URL_COLUMNS, asked, errors, grouped, identity, interrupted, megabytes, ms, sides, times, title, urls,
+};
 use crate::latency::COLUMNS;
 use crate::report::Report;
 
@@ -45,6 +47,10 @@ pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
     let [what, place] = title(report);
     let heading = entry("", 0, &format!("{what} {place}: {answer}"), columns);
     let mut out = heading.replacen(&place, &ink.bold(&place), 1) + &entry("", 0, &load, columns) + "\n";
+    if let Some(why) = interrupted(report) {
+        out += &ink.red(&entry("", 0, &why, columns));
+        out.push('\n');
+    }
     if report.is_valid() {
         let _ = writeln!(out, "{:INDENT$}{}", "requests/s", ink.bold(&grouped(report.rate)));
         let _ = writeln!(out, "{:INDENT$}{} of bodies\n", "MB/s", megabytes(report));

@@ -346,7 +346,8 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "NAME", set: |bench, name| set_name(&mut bench.save, name) },
         example: "main",
         help: "keep the report, to be compared with later",
-        detail: "As .adyton-bench/NAME.json in the working directory. A report that is invalid is not kept.",
+        detail: "As .adyton-bench/NAME.json in the working directory. A report that is invalid, or of a run that was \
+                 interrupted, is not kept.",
         ..OUTPUT
     },
     Row {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::io::{IsTerminal, Write as _};
 use std::sync::Arc;
 
-use adyton_bench::{Condition, Failure, Ink, Judged, Plan, SEARCH_HEADING};
+use adyton_bench::{Condition, Failure, Ink, Judged, Plan, Report, SEARCH_HEADING};
 use adyton_cli::bench::Bench;
 use adyton_sys::signal_handlers::Handlers;
 use adyton_sys::terminal::Size;
@@ -52,9 +52,10 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
     if bench.debug {
         return debug(&plan);
     }
-    let stop = stopper()?;
+    let signals = signals()?;
+    let stop = || signals.stop_asked();
     if let Some(condition) = searched {
-        return find(&plan, &condition, &stop, bench.json);
+        return find(&plan, &condition, &signals, bench.json);
     }
     files::check(bench).map_err(usage)?;
     let mut live = Live::new(!bench.json && takes_escapes(&std::io::stderr()), plan.until);
@@ -76,10 +77,20 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
         // With JSON there is room for people beside it only.
         if bench.json { eprint!("{text}") } else { print(&text) }
     }
-    if let (Some(name), true) = (&bench.save, report.is_valid()) {
-        files::keep(name, &report)?;
+    let status = conclude(bench, &failures, &report)?;
+    Ok(interruption(&signals).filter(|_| report.interrupted).unwrap_or(status))
+}
+
+/// Keeps the report, if that is wanted and it may be, and says by which conditions it fails; the exit status.
+fn conclude(bench: &Bench, failures: &[String], report: &Report) -> Result<u8, Wrong> {
+    match &bench.save {
+        Some(name) if report.interrupted => {
+            eprintln!("adyton bench: --save {name}: the run was interrupted, and is not kept");
+        }
+        Some(name) if report.is_valid() => files::keep(name, report)?,
+        _ => {}
     }
-    for failure in &failures {
+    for failure in failures {
         eprintln!("adyton bench: {failure}");
     }
     Ok(if report.is_valid() && failures.is_empty() { GOOD } else { BAD })
@@ -103,22 +114,22 @@ fn failed(failure: Failure) -> Wrong {
     }
 }
 
-/// Whether the user has pressed Ctrl-C: the first ends a measurement early, and what there is is reported.
-fn stopper() -> Result<impl Fn() -> bool, Wrong> {
+/// Has Ctrl-C and SIGTERM end a measurement early, so that what there is can be reported; the second ends the program.
+fn signals() -> Result<Handlers, Wrong> {
     let signals = Wake::new().and_then(|wake| Handlers::install(Arc::new(wake), None));
-    let signals = signals.map_err(|error| (format!("no signal can be caught: {error}"), BAD))?;
-    Ok(move || signals.stop_asked())
+    signals.map_err(|error| (format!("no signal can be caught: {error}"), BAD))
+}
+
+/// The exit status that shells give a program which a signal has ended, if one has come.
+fn interruption(signals: &Handlers) -> Option<u8> {
+    signals.stop_signal().and_then(|signal| u8::try_from(128 + signal).ok())
 }
 
 /// Searches for a rate, with a line for the closed loop and for each rate that was tried.
-fn find(
-    plan: &Plan,
-    condition: &Condition,
-    stop: adyton_bench::Stop<'_>,
-    is_json: bool,
-) -> Result<u8, Wrong> {
+fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -> Result<u8, Wrong> {
     let mut head = SEARCH_HEADING;
-    let found = adyton_bench::find_rate(plan, condition, stop, &mut |step| {
+    let stop = || signals.stop_asked();
+    let found = adyton_bench::find_rate(plan, condition, &stop, &mut |step| {
         if !is_json {
             // There is no table before there is a line for it.
             print(std::mem::take(&mut head));
@@ -128,6 +139,7 @@ fn find(
     let found = found.map_err(failed)?;
     let text = match found.rate {
         _ if is_json => json(found.to_json()),
+        _ if found.interrupted => "\ninterrupted: nothing is found\n".to_owned(),
         _ if !found.invalid.is_empty() => {
             format!("\nINVALID\n{}", adyton_bench::reasons(&found.reasons, columns()))
         }
@@ -136,7 +148,8 @@ fn find(
         Some(rate) => format!("\n{condition} holds up to {rate:.0} requests/s\n"),
     };
     print(&text);
-    Ok(if found.rate.is_some() && found.invalid.is_empty() { GOOD } else { BAD })
+    let status = if found.rate.is_some() && found.invalid.is_empty() { GOOD } else { BAD };
+    Ok(interruption(signals).filter(|_| found.interrupted).unwrap_or(status))
 }
 
 /// JSON, or in its place why there is none.
