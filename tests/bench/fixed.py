@@ -45,6 +45,7 @@ def fixed(**changes: object) -> dict[str, Any]:
         "schema": "adyton-bench/1",
         "version": "1.2.3",
         "invalid": [],
+        "interrupted": False,
         "asked": asked(),
         "seconds": 11.5,
         "rate": 4129.304,
@@ -54,6 +55,7 @@ def fixed(**changes: object) -> dict[str, Any]:
         "statuses": {"200": right},
         "errors": {},
         "own_limits": {"descriptors": 0, "ports": 0},
+        "overdue": None,
         "response": None,
         "service": latency(
             right, 2020.5, 300.1, 1999.25, 2100, 20300, 70451, 188000, 988001, 1_200_000, 1_234_567
@@ -86,6 +88,7 @@ def fixed(**changes: object) -> dict[str, Any]:
             "pss_bytes": 29_150_412,
         },
         "machine": {
+            "listen_queues_of": "server",
             "steal_percent": 0.0,
             "foreign_cpus": 0.01,
             "listen_overflows": 0,
@@ -109,6 +112,7 @@ def asked() -> dict[str, Any]:
         "load": "closed",
         "rate": None,
         "requests": None,
+        "duration_ms": 12_000,
         "seed": None,
         "warm_up_ms": 1000,
         "timeout_ms": 10_000,

@@ -514,12 +514,13 @@ def test_what_may_vary(serve: Servers) -> None:
 
 def test_sample(serve: Servers) -> None:
     """Of a sample some bodies are compared, which is told; every length is."""
+    words = ("-c", "8", "-n", "3200", "--warm-up", "200ms", "--check", "sample")
     server = serve(APPLICATION)
-    honest = bench(f"http://127.0.0.1:{server.port}/", *QUICK, "--check", "sample", "-n", "3200")
+    honest = bench(f"http://127.0.0.1:{server.port}/", *words)
     with liar("wrong-object") as url:
-        wrong_bytes = bench(url, *QUICK, "--check", "sample", "-n", "3200")
+        wrong_bytes = bench(url, *words)
     with liar("wrong-length") as url:
-        wrong_lengths = bench(url, *QUICK, "--check", "sample", "-n", "3200")
+        wrong_lengths = bench(url, *words)
 
     assert (3200, 16) == (honest["counts"]["right"], honest["asked"]["sample"])
     assert 100 < honest["compared"] < 300

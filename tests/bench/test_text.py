@@ -162,7 +162,7 @@ def test_no_figures_in_the_csv_of_an_invalid_run() -> None:
     """Beside the gates that have failed there are counts."""
     [row] = csv.DictReader(rendered(INVALID | {"in_time": 3, "connect": NEW["connect"]}, "csv").splitlines())
     known = {name for name, cell in row.items() if cell != ""}
-    asked = {"row", "url", "method", "connections", "load", "seconds"}
+    asked = {"row", "url", "method", "connections", "load", "seconds", "interrupted"}
 
     assert "steady" == row["invalid"]
     assert known == asked | {"invalid", "wrong"} | INVALID["counts"].keys()
