@@ -412,7 +412,7 @@ def test_commands_are_whole() -> None:
     for shown in (text(page), markdown(page)):
         assert "Adyton, WSGI 4.2: " in shown
         assert "--processes 3 --threads 7" in shown
-        assert "--worker-class sync --workers 5 " in shown
+        assert "--worker-class sync --worker-tmp-dir /dev/shm --workers 5 " in shown
     assert [] == [line.command for line in page.lines if "{processes}" in line.command]
     assert [] == re.findall(r"\{(?:processes|threads|workers|apache_threads)\}", text(page))
 
