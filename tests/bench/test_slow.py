@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 RATE = 400
 REQUEST_BYTES = len("GET / HTTP/1.1\r\nHost: 127.0.0.1:10000\r\nUser-Agent: adyton-bench/0\r\n\r\n")
-LONG = ("-c", "2", "-d", "4s", "--warm-up", "200ms")
+FEW = ("-c", "2", "--warm-up", "200ms")
+LONG = (*FEW, "-d", "4s")
 """So that slow clients come to an end although the machine stands still for two seconds."""
 SLOW = ("--slow-readers", "3", "--slow-senders", "3", "--slow-rate", str(RATE))
 
@@ -30,11 +31,11 @@ def sides(report: dict[str, Any]) -> list[dict[str, Any]]:
     return [readers, senders]
 
 
-@pytest.mark.parametrize("words", [(), ("--rate", "500"), ("-n", "2000")])
+@pytest.mark.parametrize("words", [LONG, (*LONG, "--rate", "500"), (*FEW, "-n", "2000")])
 def test_right(serve: Servers, words: tuple[str, ...]) -> None:
     """Who is slow gets the right answer, late, and is in none of the load's figures."""
     server = serve(APPLICATION)
-    report = bench(f"http://127.0.0.1:{server.port}/say/hello", *LONG, *SLOW, *words)
+    report = bench(f"http://127.0.0.1:{server.port}/say/hello", *words, *SLOW)
     readers, senders = sides(report)
 
     assert set() == gates(report) - NOISE - ({"late"} if "--rate" in words else set())
