@@ -1,8 +1,13 @@
-"""Reports of `adyton bench` for those who make pages of them."""
+"""What tests of `adyton compare` share: made-up reports of `adyton bench`, and a pace without rest."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from adyton.compare.peers import read_peers
+from adyton.compare.rounds import Pace
+from adyton.compare.rows import Shot
+from adyton.compare.running import Seats, Size
 
 
 def report(**more: Any) -> dict[str, Any]:
@@ -31,3 +36,10 @@ def report(**more: Any) -> dict[str, Any]:
         "response": None,
         "curve": [(50.0, 2_000.0), (70.0, 3_000.0), (90.0, 7_000.0), (99.0, 9_000.0), (100.0, 9_500.0)],
     } | more
+
+
+PACE = Pace(rounds=1, seconds=0.2, warm_up_s=0.1, tries=1, halves=1)
+SEATS = Seats.of_this_machine()
+SIZE = Size.usual(1)
+PEERS = {peer.key: peer for peer in read_peers()}
+SHOT = Shot([report()], cpu_s=0.1, memory_bytes=1)

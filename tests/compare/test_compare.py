@@ -16,25 +16,20 @@ import pytest
 from adyton._processes import of_sessions, stat_of
 from adyton.compare.command import choose
 from adyton.compare.pages import BODIES, PLACES
-from adyton.compare.peers import Peer, PeerError, read_peers, replaced
+from adyton.compare.peers import Peer, PeerError, replaced
 from adyton.compare.report import FIGURES, Page, markdown, text
 from adyton.compare.rounds import Pace, compare, in_turn, rows_left, rows_of, sizes_of
 from adyton.compare.rows import Row, Shot
-from adyton.compare.running import Seats, Size, running, start_words
+from adyton.compare.running import Size, running, start_words
 from adyton.compare.scenarios import CONCURRENCY, FAILURE, MECHANISMS, SCENARIOS, SWEEP, Scenario
 
 from bench.schema import faults
-from compare.reports import report
+from compare.reports import PACE, PEERS, SEATS, SHOT, SIZE
 from support.server import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-PACE = Pace(rounds=1, seconds=0.2, warm_up_s=0.1, tries=1, halves=1)
-SEATS = Seats.of_this_machine()
-SIZE = Size.usual(1)
-PEERS = {peer.key: peer for peer in read_peers()}
-SHOT = Shot([report()], cpu_s=0.1, memory_bytes=1)
 SILENT = Peer("silent", "silent", ("hello",), start="sleep 600", version="sleep --version")
 GONE = Peer("gone", "gone", ("hello",), start="{python} -c 'raise SystemExit(\"no luck\")'", version="")
 

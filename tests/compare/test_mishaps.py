@@ -13,25 +13,20 @@ import pytest
 from adyton._command import Ended
 from adyton.compare import command
 from adyton.compare.command import choose, main
-from adyton.compare.peers import PROGRAMS, Peer, read_peers
+from adyton.compare.peers import PROGRAMS, Peer
 from adyton.compare.report import Page, text
 from adyton.compare.rounds import Bench, Pace, compare, put
 from adyton.compare.rows import Row, Shot
-from adyton.compare.running import Seats, Server, Size
+from adyton.compare.running import Server
 from adyton.compare.scenarios import CONCURRENCY, SLOW, Scenario
 
 from bench.schema import faults
-from compare.reports import report
+from compare.reports import PACE, PEERS, SEATS, SHOT, SIZE, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-PACE = Pace(rounds=1, seconds=0.2, warm_up_s=0.1, tries=1, halves=1)
-SEATS = Seats.of_this_machine()
-SIZE = Size.usual(1)
-PEERS = {peer.key: peer for peer in read_peers()}
-SHOT = Shot([report()], cpu_s=0.1, memory_bytes=1)
 LOAD = CONCURRENCY.loads[0]
 SERVER = Server({"hello": "http://127.0.0.1:1/"}, frozenset())
 NONE = dict.fromkeys(report()["counts"], 0)

@@ -89,9 +89,10 @@ def run(words: Sequence[str]) -> int:
 
 def what_is_wrong(options: argparse.Namespace, peers: list[Peer]) -> str:
     """Says what is wrong with the command line and would be noticed late, or never; nothing if nothing is."""
-    unknown = [name for name, _ in options.program if name not in programs_of(peers)]
+    known = programs_of(peers)
+    unknown = [name for name, _ in options.program if name not in known]
     if unknown:
-        return f"no peer has a program {unknown[0]}; there are {', '.join(sorted(programs_of(peers)))}"
+        return f"no peer has a program {unknown[0]}; there are {', '.join(sorted(known))}"
     if options.output and not can_be_written(options.output):
         return f"{options.output} cannot be written"
     return ""
