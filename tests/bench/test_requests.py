@@ -239,6 +239,7 @@ def test_requests(serve: Servers, words: list[str], lines: list[str]) -> None:
             ["Content-Type: application/x-www-form-urlencoded", "Content-Length: 10"],
             "from stdin",
         ),
+        (["-G", "--data-urlencode", "a=b c", "-d", "d"], ["Accept: */*"], ""),
     ],
 )
 def test_curl(tmp_path: Path, words: list[str], fields: list[str], body: str) -> None:

@@ -32,7 +32,14 @@ VARIABLE = re.compile(r"\bADYTON_[A-Z0-9_]+")
 LINK = re.compile(r"\]\(([^)#\s]*)(#[^)\s]*)?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 
-FLAGS_OF_OTHERS = {"--noinput", "--unix-socket", "--compressed", "--data-binary", "--form-string"}
+FLAGS_OF_OTHERS = {
+    "--noinput",
+    "--unix-socket",
+    "--compressed",
+    "--data-binary",
+    "--form-string",
+    "--data-urlencode",
+}
 FLAGS_OF_ORDERS = {"--json"}
 """Of `adyton status` and the others that speak to a server."""
 WRONG_ON_PURPOSE = {"--keep-alive-tiemout"}

@@ -3,6 +3,7 @@
 //! Options that say what is sent are understood; those that say what happens to the answer are ignored, because every
 //! answer is checked. Anything else is refused by name, so that nobody measures another request than he thinks.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 
 use super::rows::{Field, add_part, field, file};
@@ -23,6 +24,9 @@ enum Does {
 
 use Does::{Alone, Ignored, IgnoredValue, Value};
 
+/// The type of data that `-d` and its kin give.
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// The options of curl(1) that are understood: the letter, the names, and what is done.
 const OPTIONS: &[(Option<char>, &[&str], Does)] = &[
     (Some('X'), &["request"], Value(|curl, text| super::rows::set_method(&mut curl.bench, text))),
@@ -30,6 +34,8 @@ const OPTIONS: &[(Option<char>, &[&str], Does)] = &[
     (Some('d'), &["data", "data-ascii"], Value(|curl, text| curl.form_data(data(text, Data::Stripped)?))),
     (None, &["data-binary"], Value(|curl, text| curl.form_data(data(text, Data::File)?))),
     (None, &["data-raw"], Value(|curl, text| curl.form_data(Data::Text(text.to_owned())))),
+    (None, &["data-urlencode"], Value(|curl, text| curl.form_data(Data::Text(urlencoded(text)?)))),
+    (Some('G'), &["get"], Alone(|curl| curl.as_query = true)),
     (None, &["json"], Value(Curl::json)),
     (Some('F'), &["form"], Value(|curl, text| add_part(&mut curl.bench, curl_form::part(text)?))),
     (None, &["form-string"], Value(|curl, text| add_part(&mut curl.bench, curl_form::text_part(text)?))),
@@ -76,6 +82,8 @@ struct Curl {
     bench: Bench,
     url: Option<String>,
     socket: Option<String>,
+    /// Data go into the URL.
+    as_query: bool,
     /// What its options send besides, as far as no `-H` takes the place of it.
     fields: Vec<Field>,
 }
@@ -111,11 +119,14 @@ impl Curl {
         let (cookies, others) = bench.headers.drain(..).partition(|(name, _)| is_same(name, "Cookie"));
         bench.headers = others;
         let fields: Vec<Field> = [cookies, vec![accept]].concat();
-        Self { bench, url: None, socket: None, fields }
+        Self { bench, url: None, socket: None, as_query: false, fields }
     }
 
     fn end(mut self) -> Result<Bench, String> {
-        let url = self.url.take().ok_or("the command line of curl has no URL")?;
+        let mut url = self.url.take().ok_or("the command line of curl has no URL")?;
+        if self.as_query {
+            url = self.with_query(url)?;
+        }
         self.bench.url = match self.socket.take() {
             None => url,
             Some(socket) => {
@@ -132,6 +143,24 @@ impl Curl {
         fields.retain(|(name, _)| !taken.clone().any(|other| is_same(other, name)));
         bench.headers.extend(fields);
         Ok(bench)
+    }
+
+    /// The URL with the data as its query, or behind the one it has; there is no body then.
+    fn with_query(&mut self, url: String) -> Result<String, String> {
+        let data = match self.bench.data.take() {
+            None => return Ok(url),
+            Some(Data::Joined(all)) => all,
+            Some(_) => return Err("curl -G: a form with files has its place in a body".to_owned()),
+        };
+        let texts = data.iter().map(|data| match data {
+            Data::Text(text) => Ok(text.as_str()),
+            _ => Err("curl -G: what a file holds is not put into the URL here; write it out".to_owned()),
+        });
+        let query = texts.collect::<Result<String, String>>()?;
+        self.fields.retain(|(_, value)| value != FORM);
+        let url = url.split_once('#').map_or(url.as_str(), |(url, _)| url);
+        let joint = if url.contains('?') { '&' } else { '?' };
+        Ok(format!("{url}{joint}{query}"))
     }
 
     /// `-sSXPOST`: letters together, of which one that takes a value takes the rest.
@@ -208,7 +237,7 @@ impl Curl {
             self.add(Data::Text("&".to_owned()))?;
         }
         if !self.fields.iter().any(|(name, _)| name == "Content-Type") {
-            self.field("Content-Type", "application/x-www-form-urlencoded")?;
+            self.field("Content-Type", FORM)?;
         }
         self.add(data)
     }
@@ -234,6 +263,26 @@ impl Curl {
 fn data(text: &str, of_file: fn(PathBuf) -> Data) -> Result<Data, String> {
     let name = text.strip_prefix('@');
     name.map_or_else(|| Ok(Data::Text(text.to_owned())), |name| Ok(of_file(file(name)?)))
+}
+
+/// `CONTENT`, `=CONTENT` or `NAME=CONTENT`, of which the content is encoded as in a form.
+fn urlencoded(text: &str) -> Result<String, String> {
+    let (name, content) = text.split_once('=').map_or((None, text), |(name, rest)| (Some(name), rest));
+    if name.is_none() && content.contains('@') {
+        return Err(
+            "what a file holds is not encoded here; encode it, and give it to --data-binary".to_owned()
+        );
+    }
+    let name = name.filter(|name| !name.is_empty()).map_or_else(String::new, |name| format!("{name}="));
+    Ok(content.bytes().fold(name, |mut out, byte| {
+        match byte {
+            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
+            b' ' => out.push('+'),
+            // Writing into a string cannot fail.
+            _ => drop(write!(out, "%{byte:02X}")),
+        }
+        out
+    }))
 }
 
 /// Names of fields are the same in any case (RFC 9110 section 5.1).
@@ -361,6 +410,31 @@ mod tests {
         assert_eq!(vec![text("")], data_of("-d "));
     }
 
+    /// What curl 7.88 sends.
+    #[test]
+    fn data_is_encoded() {
+        let bytes = "a=b c+\u{e9}&~/'";
+        let words = ["http://a/", "--data-urlencode", bytes, "-d", "q", "--data-urlencode", "=x=y z"];
+        let bench = read(Bench::default(), &words.map(str::to_owned)).unwrap();
+
+        let expected = ["a=b+c%2B%C3%A9%26~%2F%27", "&", "q", "&", "x%3Dy+z"].map(text).to_vec();
+        assert_eq!(Some(Data::Joined(expected)), bench.data);
+    }
+
+    #[test]
+    fn data_in_the_url() {
+        for (line, expected) in [
+            ("-G http://a/b -d x=1 --data-urlencode y=_", "http://a/b?x=1&y=+"),
+            ("http://a/b?c#d -d x=1 -G", "http://a/b?c&x=1"),
+            ("http://a/b -G", "http://a/b"),
+        ] {
+            let bench = of(line).unwrap();
+
+            assert_eq!((expected, None, None), (bench.url.as_str(), bench.data, bench.method));
+            assert_eq!(vec![("Accept".to_owned(), "*/*".to_owned())], bench.headers);
+        }
+    }
+
     /// curl means TCP's probes by it.
     #[test]
     fn keepalive_is_another() {
@@ -397,6 +471,9 @@ mod tests {
             "http://a --retry 3",
             "http://a -d @",
             "http://a -A a\nb",
+            "http://a -G -d @f",
+            "http://a -G -F a=b",
+            "http://a --data-urlencode a@f",
         ] {
             assert!(of(line).is_err(), "{line}");
         }
