@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import re
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +29,28 @@ def seconds(text: str) -> float:
     if found is None or float(found[1]) <= 0:
         raise argparse.ArgumentTypeError(f"{text} is no time such as 100ms, 2s or 3m")
     return float(found[1]) * _SECONDS[found[2]]
+
+
+def writable(text: str) -> Path:
+    """Reads the name of a file that can be written, without leaving one: nobody measures for nothing.
+
+    Raises :class:`argparse.ArgumentTypeError` when it cannot be.
+    """
+    path = Path(text)
+    exists = path.exists()
+    if path.is_dir() or not os.access(path if exists else path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text} cannot be written")
+    return path
+
+
+def has_written(path: Path, text: str, program: str) -> bool:
+    """Writes a file, or says why that failed: what stands on standard output already is not lost."""
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        sys.stderr.write(f"{program}: {path} was not written: {error.strerror}\n")
+        return False
+    return True
 
 
 def interrupt_when_ended() -> None:

@@ -7,10 +7,11 @@ import math
 import signal
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from adyton._command import Ended
+from adyton._command import Ended, has_written
 from adyton.compare import command
 from adyton.compare.command import choose, main
 from adyton.compare.peers import PROGRAMS, Peer
@@ -19,13 +20,13 @@ from adyton.compare.rounds import Bench, Pace, compare, put
 from adyton.compare.rows import Row, Shot
 from adyton.compare.running import Server
 from adyton.compare.scenarios import CONCURRENCY, SLOW, Scenario
+from adyton.tune.command import main as tune
 
 from bench.schema import faults
 from compare.reports import PACE, PEERS, SEATS, SHOT, SIZE, report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 LOAD = CONCURRENCY.loads[0]
 SERVER = Server({"hello": "http://127.0.0.1:1/"}, frozenset())
@@ -237,8 +238,6 @@ def test_answers_nothing() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["-o", "/nonexistent/page.md"], "/nonexistent/page.md cannot be written"),
-        (["-o", "/"], "/ cannot be written"),
         (["--program", "nosuch=/bin/true"], "no peer has a program nosuch; there are "),
         (
             ["--peers", "nxweb-static", "--program", "nxweb=/nonexistent"],
@@ -254,6 +253,26 @@ def test_said_before(
 
     assert 2 == main(["--peers", "adyton-static", *words])
     assert capsys.readouterr().err.startswith(f"adyton compare: {why}")
+
+
+@pytest.mark.parametrize("path", ["/nonexistent/page.md", "/"])
+@pytest.mark.parametrize(("program", "words"), [(main, ["page"]), (tune, ["nosuch:application"])])
+def test_written_before(
+    program: Callable[[list[str]], int], words: list[str], path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be written is said before anything is measured."""
+    with pytest.raises(SystemExit) as ended:
+        program([*words, "-o", path])
+
+    assert 2 == ended.value.code
+    assert f"argument -o/--output: {path} cannot be written" in capsys.readouterr().err
+
+
+def test_not_written(capsys: pytest.CaptureFixture[str]) -> None:
+    """A disk that is full at the end is told in a sentence."""
+    assert not has_written(Path("/dev/full"), "figures", "adyton compare")
+    said = "adyton compare: /dev/full was not written: No space left on device\n"
+    assert said == capsys.readouterr().err
 
 
 def test_named_twice() -> None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton._command import interrupt_when_ended, progress, seconds, status_of
+from adyton._command import has_written, interrupt_when_ended, progress, seconds, status_of, writable
 from adyton.compare.peers import PROGRAMS, Peer, PeerError, programs_of, read_peers, version_of
 from adyton.compare.report import Page, markdown, text
 from adyton.compare.rounds import Pace, compare, rows_of
@@ -32,8 +32,8 @@ GOOD, BAD, USAGE = 0, 1, 2
 def main(words: Sequence[str]) -> int:
     """Runs ``adyton compare`` and returns its exit status.
 
-    0: every row has figures; 1: some row has none; 2: a wrong command line; 130: it was interrupted, or 128
-    and the number of the signal that ended it.
+    0: every row has figures; 1: some row has none, or the file could not be written; 2: a wrong command
+    line; 130: it was interrupted, or 128 and the number of the signal that ended it.
     """
     interrupt_when_ended()
     try:
@@ -82,9 +82,10 @@ def run(words: Sequence[str]) -> int:
     versions = {row.peer.key: told_version(row.peer) for row in rows}
     page = Page.of(scenario, rows, pace, seats, versions, interrupted=bool(status))
     sys.stdout.write(json.dumps(page.as_json(), indent=1) + "\n" if options.json else text(page))
-    if options.output:
-        write(options.output, page)
-    return status or (BAD if any(line.problems for line in page.lines) else GOOD)
+    lacks = any(line.problems for line in page.lines)
+    if options.output and not has_written(options.output, form(options.output, page), "adyton compare"):
+        lacks = True
+    return status or (BAD if lacks else GOOD)
 
 
 def what_is_wrong(options: argparse.Namespace, peers: list[Peer]) -> str:
@@ -93,16 +94,7 @@ def what_is_wrong(options: argparse.Namespace, peers: list[Peer]) -> str:
     unknown = [name for name, _ in options.program if name not in known]
     if unknown:
         return f"no peer has a program {unknown[0]}; there are {', '.join(sorted(known))}"
-    if options.output and not can_be_written(options.output):
-        return f"{options.output} cannot be written"
     return ""
-
-
-def can_be_written(path: Path) -> bool:
-    """Tells whether a file can be written, without leaving one."""
-    return (
-        os.access(path, os.W_OK) and not path.is_dir() if path.exists() else os.access(path.parent, os.W_OK)
-    )
 
 
 def refuse(why: str) -> int:
@@ -151,7 +143,7 @@ def parser() -> argparse.ArgumentParser:
         "--json", action="store_true", help="print the result as JSON, every report of every round in it"
     )
     grammar.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write the page to a file, too: .md or .json"
+        "-o", "--output", metavar="FILE", type=writable, help="write the page to a file, too: .md or .json"
     )
     return grammar
 
@@ -202,7 +194,6 @@ def told_version(peer: Peer) -> str:
         return f"unknown ({error})"
 
 
-def write(path: Path, page: Page) -> None:
-    """Writes the page in the form that the name says."""
-    written = json.dumps(page.as_json(), indent=1) + "\n" if path.suffix == ".json" else markdown(page)
-    path.write_text(written, "utf-8")
+def form(path: Path, page: Page) -> str:
+    """Returns the page in the form that the name of its file says."""
+    return json.dumps(page.as_json(), indent=1) + "\n" if path.suffix == ".json" else markdown(page)

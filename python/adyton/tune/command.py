@@ -6,10 +6,9 @@ import argparse
 import json
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton._command import interrupt_when_ended, progress, seconds
+from adyton._command import has_written, interrupt_when_ended, progress, seconds, writable
 from adyton._core import granted
 from adyton._runs import BenchError
 from adyton.tune import report
@@ -19,6 +18,7 @@ from adyton.tune.served import ServeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from adyton.tune.search import Found
 
@@ -36,7 +36,8 @@ OWN = ("--bind", "-b", "--host", "--port", "-p", "--control")
 def main(words: Sequence[str]) -> int:
     """Runs ``adyton tune`` and returns its exit status.
 
-    0: a choice was found and confirmed; 1: it was not, or does not fit, or nothing is served or measured;
+    0: a choice was found and confirmed; 1: it was not, or does not fit, or nothing is served or measured, or
+    the file could not be written;
     2: a wrong command line; 130: it was interrupted.
     """
     words = list(words)
@@ -64,9 +65,10 @@ def main(words: Sequence[str]) -> int:
     sys.stdout.write(
         json.dumps(report.as_json(found), indent=1) + "\n" if options.json else report.table(found)
     )
-    if options.output:
-        write(Path(options.output), found)
-    return GOOD if found.holds and found.fits else BAD
+    is_good = found.holds and found.fits
+    if options.output and not has_written(options.output, form(options.output, found), "adyton tune"):
+        is_good = False
+    return GOOD if is_good else BAD
 
 
 def parser() -> argparse.ArgumentParser:
@@ -118,7 +120,7 @@ def parser() -> argparse.ArgumentParser:
     )
     grammar.add_argument("--json", action="store_true", help="print the result as JSON")
     grammar.add_argument(
-        "-o", "--output", metavar="FILE", help="write the result to a file, too: .md or .json"
+        "-o", "--output", metavar="FILE", type=writable, help="write the result to a file, too: .md or .json"
     )
     return grammar
 
@@ -171,8 +173,7 @@ def count(text: str) -> int:
     return int(text)
 
 
-def write(path: Path, found: Found) -> None:
-    """Writes the result in the form that the name says."""
+def form(path: Path, found: Found) -> str:
+    """Returns the result in the form that the name of its file says."""
     is_json = path.suffix == ".json"
-    text = json.dumps(report.as_json(found), indent=1) + "\n" if is_json else report.markdown(found)
-    path.write_text(text, "utf-8")
+    return json.dumps(report.as_json(found), indent=1) + "\n" if is_json else report.markdown(found)
