@@ -47,7 +47,7 @@ pub use cache::Counts;
 pub use conditions::{Outcome, Validators, etag, evaluate};
 pub use listing::NAMES_MAX;
 pub use negotiate::{CODINGS, Coding, accepts_html, choose_coding};
-pub use options::Options;
+pub use options::{OPEN_FILES_MAX, Options};
 pub use pages::{ErrorPage, error_page, escape_html};
 pub use send::answer_file;
 pub use site::Site;

@@ -7,6 +7,9 @@ use adyton_http1::{Asked, ResponseHead, Version};
 
 use crate::path::{FilePath, is_published};
 
+/// Files kept open of a folder, unless others are asked for.
+pub const OPEN_FILES_MAX: usize = 256;
+
 /// How a folder is served.
 #[expect(
     clippy::struct_excessive_bools,
@@ -37,10 +40,9 @@ pub struct Options {
     /// Memory for cached files and their heads, bytes; 0 turns the cache off.
     pub cache_bytes_max: u64,
     /// Longest file that is kept in memory, bytes. Longer ones are kept open, and the kernel sends them
-    /// without a copy, for a second system call.
+    /// without a copy, for a second system call: from some 7 KB on that takes less time.
     pub cache_file_bytes_max: u64,
-    /// Files kept open, a small part of the 1024 descriptors that a process gets by default.
-    /// A file that is deleted meanwhile takes its disk space until it is closed.
+    /// Files kept open. A file that is deleted meanwhile takes its disk space until it is closed.
     pub open_files_max: usize,
 }
 
@@ -58,8 +60,8 @@ impl Options {
             precompressed: true,
             follow_symlinks: false,
             cache_bytes_max: 32 << 20,
-            cache_file_bytes_max: 64 << 10,
-            open_files_max: 128,
+            cache_file_bytes_max: 8 << 10,
+            open_files_max: OPEN_FILES_MAX,
         }
     }
 

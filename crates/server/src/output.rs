@@ -108,7 +108,7 @@ pub(crate) struct Output {
     sent: usize,
     /// Bytes given to the kernel since the connection began.
     total_bytes: u64,
-    /// Packets are held back until they are full: a file is on its way.
+    /// Packets are held back until they are full: something follows a file.
     corked: bool,
 }
 
@@ -237,7 +237,7 @@ impl Output {
 
     fn send_what_is_taken(&mut self, fd: BorrowedFd<'_>, then: Then) -> io::Result<Flushed> {
         while let Some(queue) = self.queue.as_mut() {
-            if !self.corked && queue.iter().any(|segment| matches!(segment, Segment::File { .. })) {
+            if !self.corked && fills_packets(queue, then) {
                 socket::cork(fd, true);
                 self.corked = true;
             }
@@ -269,6 +269,13 @@ impl Output {
         self.tail.clear();
         Ok(Flushed::All)
     }
+}
+
+/// Whether holding packets back until they are full spares some: sendfile(2) cannot say that something follows, such as
+/// the next part or the end. A head says so of itself, and one file behind it needs nothing.
+fn fills_packets(queue: &VecDeque<Segment>, then: Then) -> bool {
+    let is_more_than_a_file = then == Then::End || queue.len() > 2;
+    is_more_than_a_file && queue.iter().any(|segment| matches!(segment, Segment::File { .. }))
 }
 
 /// Sends the memory at the queue's front, in one call.

@@ -107,8 +107,8 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "static-cache-file-bytes-max",
         kind: bytes(1 << 30, |settings, number| settings.static_cache_file_bytes_max = number),
-        default: "64k",
-        example: "256k",
+        default: "8k",
+        example: "64k",
         help: "largest file whose content is kept in memory",
         detail: "Above this the kernel sends the file from its own cache, which costs less than a copy of ours.",
         ..GROUP

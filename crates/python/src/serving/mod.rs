@@ -43,8 +43,9 @@ use crate::hosted::Hosted;
 use crate::threads;
 use crate::wsgi::{Listener, Wsgi};
 
-/// Descriptors that are not connections: listeners, logs, static files kept open, the application's own.
-const DESCRIPTORS_KEPT: u64 = 64;
+/// Descriptors that are not connections: listeners, logs, the application's own, and static files kept open
+/// (`adyton_files::OPEN_FILES_MAX`). Where few are allowed, half of them.
+const DESCRIPTORS_KEPT: u64 = 64 + adyton_files::OPEN_FILES_MAX as u64;
 
 /// Why a server did not start, and with which exit status.
 pub(crate) enum Failure {
@@ -518,7 +519,7 @@ fn mounts(settings: &Settings) -> Result<Vec<Mount>, Failure> {
 fn config(settings: &Settings, descriptors_max: u64) -> Config {
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let connections_max = match settings.connections_max {
-        0 => descriptors_max.saturating_sub(DESCRIPTORS_KEPT).max(1),
+        0 => (descriptors_max - DESCRIPTORS_KEPT.min(descriptors_max / 2)).max(1),
         chosen => chosen,
     };
     Config {
