@@ -174,6 +174,8 @@ def test_smallest_of_the_best(machine: Machine) -> None:
     assert machine.served[-1] == found.winner.choice
     assert "cannot be told" in table(found)
     assert "this one" in markdown(found)
+    assert "\n\n\n" not in markdown(found) + table(found)
+    assert "\n\n```text\n" in markdown(found)
     assert {"processes": 4, "threads": 1, "holds": True}.items() <= as_json(found).items()
     assert told
 

@@ -145,9 +145,11 @@ def table(found: Found) -> str:
     for first, *others, mark in rows:
         figures = [cell.rjust(width) for cell, width in zip(others, widths[1:-1], strict=True)]
         out.append("  ".join([first.ljust(widths[0]), *figures, mark]).rstrip())
-    out += ["", reason(found), *shortage(found), confirmation(found), law(found.law), ""]
-    out += plot(found.points, found.law)
-    out += [f"{name:10}{line}" for name, line in found.winner.choice.written(found.task.target).items()]
+    out += ["", reason(found), *shortage(found), confirmation(found), law(found.law)]
+    if drawn := plot(found.points, found.law):
+        out += ["", *drawn]
+    written = found.winner.choice.written(found.task.target)
+    out += ["", *(f"{name:10}{line}" for name, line in written.items())]
     out += doubts(found)
     return "\n".join(out) + "\n"
 
@@ -184,8 +186,7 @@ def plot(points: Sequence[tuple[int, float]], fitted: Law | None) -> list[str]:
         out.append(f"{label} |{''.join(row)}".rstrip())
     out.append(" " * 11 + "+" + "-" * (PLOT_COLUMNS + 1))
     out.append(f"{'':12}1{'requests under way':^{PLOT_COLUMNS - len(str(last))}}{last}")
-    out += [f"{'':12}requests/s: o measured, . the law", ""]
-    return out
+    return [*out, f"{'':12}requests/s: o measured, . the law"]
 
 
 def markdown(found: Found) -> str:
@@ -193,11 +194,15 @@ def markdown(found: Found) -> str:
     out = ["# Processes and threads", "", *costs(found), ""]
     out += ["| choice | " + " | ".join(TITLES) + " |", "| --- |" + " ---: |" * (len(TITLES) - 1) + " --- |"]
     out += ["| " + " | ".join(cells(found, trial)) + " |" for trial in furthest(found.trials)]
-    out += ["", reason(found), "", *shortage(found), "", confirmation(found), "", law(found.law), ""]
-    out += ["```text", *plot(found.points, found.law), "```", "", "| server | settings |", "| --- | --- |"]
+    said = [reason(found), *shortage(found), confirmation(found), law(found.law)]
+    out += [line for sentence in said for line in ("", sentence)]
+    if drawn := plot(found.points, found.law):
+        out += ["", "```text", *drawn, "```"]
+    out += ["", "| server | settings |", "| --- | --- |"]
     written = found.winner.choice.written(found.task.target)
     out += [f"| {name} | `{line}` |" for name, line in written.items()]
-    out += doubts(found)
+    if found.doubts:
+        out += ["", "Doubts:", "", *[f"- {why}" for why in found.doubts]]
     return "\n".join(out) + "\n"
 
 
