@@ -237,7 +237,7 @@ impl Output {
 
     fn send_what_is_taken(&mut self, fd: BorrowedFd<'_>, then: Then) -> io::Result<Flushed> {
         while let Some(queue) = self.queue.as_mut() {
-            if !self.corked && fills_packets(queue, then) {
+            if !self.corked && fills_packets(queue, &self.tail, then) {
                 socket::cork(fd, true);
                 self.corked = true;
             }
@@ -273,8 +273,9 @@ impl Output {
 
 /// Whether holding packets back until they are full spares some: sendfile(2) cannot say that something follows, such as
 /// the next part or the end. A head says so of itself, and one file behind it needs nothing.
-fn fills_packets(queue: &VecDeque<Segment>, then: Then) -> bool {
-    let is_more_than_a_file = then == Then::End || queue.len() > 2;
+fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: Then) -> bool {
+    let segments = queue.len() + usize::from(!tail.is_empty());
+    let is_more_than_a_file = then == Then::End || segments > 2;
     is_more_than_a_file && queue.iter().any(|segment| matches!(segment, Segment::File { .. }))
 }
 
@@ -400,6 +401,30 @@ mod tests {
             let received = reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
             assert!(expected == received?, "{kept:?}");
             assert!(Stored::new(&std::env::temp_dir(), &quota)?.append(&vec![0; 4_000_000]).is_ok());
+        }
+        Ok(())
+    }
+
+    /// A head says that a file follows; only what follows a file is worth two calls more.
+    #[test]
+    fn packets_are_held_back_for_what_follows_a_file() -> io::Result<()> {
+        let file: Arc<dyn AsFd + Send + Sync> = Arc::new(std::fs::File::open("/dev/null")?);
+        let of = |kinds: &str| -> VecDeque<Segment> {
+            let segment = |kind| match kind {
+                'f' => Segment::File { file: Arc::clone(&file), offset: 0, bytes: 9 },
+                _ => Segment::Owned(vec![0; 9]),
+            };
+            kinds.chars().map(segment).collect()
+        };
+        for (kinds, tail, then, held) in [
+            ("mf", "", Then::Wait, false),
+            ("mf", "", Then::End, true),
+            ("mf", "the next head", Then::Wait, true),
+            ("mfmf", "", Then::Wait, true),
+            ("mmm", "", Then::End, false),
+        ] {
+            let found = fills_packets(&of(kinds), tail.as_bytes(), then);
+            assert_eq!(held, found, "{kinds} {tail} {then:?}");
         }
         Ok(())
     }
