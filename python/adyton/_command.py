@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import os
 import re
 import signal
@@ -43,10 +44,15 @@ def writable(text: str) -> Path:
     return path
 
 
-def has_written(path: Path, text: str, program: str) -> bool:
-    """Writes a file, or says why that failed: what stands on standard output already is not lost."""
+def dumped(report: object) -> str:
+    """Returns a report as JSON, as it stands on standard output and in files."""
+    return json.dumps(report, indent=1) + "\n"
+
+
+def has_written(path: Path, report: object, markdown: str, program: str) -> bool:
+    """Writes a report in the form that the name says, or says why that failed."""
     try:
-        path.write_text(text, "utf-8")
+        path.write_text(dumped(report) if path.suffix == ".json" else markdown, "utf-8")
     except OSError as error:
         sys.stderr.write(f"{program}: {path} was not written: {error.strerror}\n")
         return False

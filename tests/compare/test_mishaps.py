@@ -270,7 +270,7 @@ def test_written_before(
 
 def test_not_written(capsys: pytest.CaptureFixture[str]) -> None:
     """A disk that is full at the end is told in a sentence."""
-    assert not has_written(Path("/dev/full"), "figures", "adyton compare")
+    assert not has_written(Path("/dev/full"), {}, "figures", "adyton compare")
     said = "adyton compare: /dev/full was not written: No space left on device\n"
     assert said == capsys.readouterr().err
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton._command import has_written, interrupt_when_ended, progress, seconds, status_of, writable
+from adyton._command import dumped, has_written, interrupt_when_ended, progress, seconds, status_of, writable
 from adyton.compare.peers import PROGRAMS, Peer, PeerError, programs_of, read_peers, version_of
 from adyton.compare.report import Page, markdown, text
 from adyton.compare.rounds import Pace, compare, rows_of
@@ -81,10 +80,10 @@ def run(words: Sequence[str]) -> int:
         return status
     versions = {row.peer.key: told_version(row.peer) for row in rows}
     page = Page.of(scenario, rows, pace, seats, versions, interrupted=bool(status))
-    sys.stdout.write(json.dumps(page.as_json(), indent=1) + "\n" if options.json else text(page))
+    sys.stdout.write(dumped(page.as_json()) if options.json else text(page))
     lacks = any(line.problems for line in page.lines)
-    if options.output and not has_written(options.output, form(options.output, page), "adyton compare"):
-        lacks = True
+    if options.output:
+        lacks |= not has_written(options.output, page.as_json(), markdown(page), "adyton compare")
     return status or (BAD if lacks else GOOD)
 
 
@@ -192,8 +191,3 @@ def told_version(peer: Peer) -> str:
         return version_of(peer)
     except PeerError as error:
         return f"unknown ({error})"
-
-
-def form(path: Path, page: Page) -> str:
-    """Returns the page in the form that the name of its file says."""
-    return json.dumps(page.as_json(), indent=1) + "\n" if path.suffix == ".json" else markdown(page)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from typing import TYPE_CHECKING
 
-from adyton._command import has_written, interrupt_when_ended, progress, seconds, writable
+from adyton._command import dumped, has_written, interrupt_when_ended, progress, seconds, writable
 from adyton._core import granted
 from adyton._runs import BenchError
 from adyton.tune import report
@@ -18,9 +17,6 @@ from adyton.tune.served import ServeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
-
-    from adyton.tune.search import Found
 
 GOOD, BAD, INTERRUPTED = 0, 1, 130
 BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
@@ -37,8 +33,7 @@ def main(words: Sequence[str]) -> int:
     """Runs ``adyton tune`` and returns its exit status.
 
     0: a choice was found and confirmed; 1: it was not, or does not fit, or nothing is served or measured, or
-    the file could not be written;
-    2: a wrong command line; 130: it was interrupted.
+    the file could not be written; 2: a wrong command line; 130: it was interrupted.
     """
     words = list(words)
     end = words.index("--") if "--" in words else len(words)
@@ -62,12 +57,11 @@ def main(words: Sequence[str]) -> int:
         tell("")
         return INTERRUPTED
     tell("")
-    sys.stdout.write(
-        json.dumps(report.as_json(found), indent=1) + "\n" if options.json else report.table(found)
-    )
+    data = report.as_json(found)
+    sys.stdout.write(dumped(data) if options.json else report.table(found))
     is_good = found.holds and found.fits
-    if options.output and not has_written(options.output, form(options.output, found), "adyton tune"):
-        is_good = False
+    if options.output:
+        is_good &= has_written(options.output, data, report.markdown(found), "adyton tune")
     return GOOD if is_good else BAD
 
 
@@ -171,9 +165,3 @@ def count(text: str) -> int:
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text} is no number from 1 on")
     return int(text)
-
-
-def form(path: Path, found: Found) -> str:
-    """Returns the result in the form that the name of its file says."""
-    is_json = path.suffix == ".json"
-    return json.dumps(report.as_json(found), indent=1) + "\n" if is_json else report.markdown(found)

@@ -3,8 +3,9 @@
 //! Options that say what is sent are understood; those that say what happens to the answer are ignored, because every
 //! answer is checked. Anything else is refused by name, so that nobody measures another request than he thinks.
 
-use std::fmt::Write;
 use std::path::PathBuf;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::rows::{Field, add_part, field, file};
 use super::{Bench, Data, curl_form};
@@ -26,6 +27,9 @@ use Does::{Alone, Ignored, IgnoredValue, Value};
 
 /// The type of data that `-d` and its kin give.
 const FORM: &str = "application/x-www-form-urlencoded";
+
+/// What `--data-urlencode` escapes: all but the unreserved characters (RFC 3986 section 2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The options of curl(1) that are understood: the letter, the names, and what is done.
 const OPTIONS: &[(Option<char>, &[&str], Does)] = &[
@@ -157,7 +161,7 @@ impl Curl {
             _ => Err("curl -G: what a file holds is not put into the URL here; write it out".to_owned()),
         });
         let query = texts.collect::<Result<String, String>>()?;
-        self.fields.retain(|(_, value)| value != FORM);
+        self.fields.retain(|(name, value)| (name.as_str(), value.as_str()) != ("Content-Type", FORM));
         let url = url.split_once('#').map_or(url.as_str(), |(url, _)| url);
         let joint = if url.contains('?') { '&' } else { '?' };
         Ok(format!("{url}{joint}{query}"))
@@ -273,16 +277,11 @@ fn urlencoded(text: &str) -> Result<String, String> {
             "what a file holds is not encoded here; encode it, and give it to --data-binary".to_owned()
         );
     }
-    let name = name.filter(|name| !name.is_empty()).map_or_else(String::new, |name| format!("{name}="));
-    Ok(content.bytes().fold(name, |mut out, byte| {
-        match byte {
-            b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            b' ' => out.push('+'),
-            // Writing into a string cannot fail.
-            _ => drop(write!(out, "%{byte:02X}")),
-        }
-        out
-    }))
+    let encoded = utf8_percent_encode(content, ESCAPED).to_string().replace("%20", "+");
+    Ok(match name {
+        None | Some("") => encoded,
+        Some(name) => format!("{name}={encoded}"),
+    })
 }
 
 /// Names of fields are the same in any case (RFC 9110 section 5.1).
