@@ -91,6 +91,7 @@ def state(environ: WSGIEnvironment, start_response: StartResponse, query: thread
     """Tell the counts, and what the interpreter holds."""
     del environ, query
     threads.notes.clear()
+    threads.inside.take()  # threads come and go, and it keeps each name
     gc.collect()
     gc.collect()
     told = {
