@@ -136,12 +136,15 @@ def test_connect_is_apart(serve: Servers) -> None:
     url = f"http://127.0.0.1:{serve(APPLICATION).port}/"
     report = bench(url, "-c", "1", "-n", "300", "--warm-up", "0", "-k=off")
     kept = bench(url, *SURE)
-    means = {name: report[name]["mean_us"] for name in ("connect", "first_byte", "service")}
+    means, medians = (
+        {name: report[name][figure] for name in ("connect", "first_byte", "service")}
+        for figure in ("mean_us", "p50_us")
+    )
 
     assert 300 == report["connect"]["count"] == report["first_byte"]["count"]
     # The histograms have them within a thousandth.
     assert means["connect"] + means["first_byte"] <= 1.002 * means["service"], means
-    assert means["connect"] > 0.01 * means["service"]
+    assert medians["connect"] > 0.01 * medians["service"], medians
     # Those that are kept alive are made in the warm-up, which a busy machine may sleep through.
     made = [kept[name]["count"] for name in ("connect", "connect_before") if kept[name]]
     assert 8 == sum(made)
@@ -269,26 +272,30 @@ def test_stall_that_many_meet() -> None:
 
 def test_no_answers_at_the_end() -> None:
     """What has no answer at the end has no time: so much of it that percentiles would differ is named."""
-    with liar("hangs", "0.6") as url:
-        report = bench(url, "-c", "128", "-d", "1s", "--warm-up", "0", "--rate", "200")
+    with liar("hangs", "2") as url:
+        report = bench(url, "-c", "512", "-d", "3s", "--warm-up", "0", "--rate", "200")
 
     assert 0 == wrong(report)
     assert report["overdue"]["requests"] > 0.01 * report["counts"]["sent"]
-    assert 100 < report["overdue"]["oldest_ms"] < 1000
+    assert 100 < report["overdue"]["oldest_ms"] < 3000
     assert any(why.startswith("at the end ") and "longer than p99" in why for why in reasons(report))
 
 
 def test_less_than_is_due() -> None:
     """A server that answers fewer than are due is named, even if each of them has found a connection."""
-    with liar("queued") as url:
-        # More connections than requests that are due, however long none is answered.
-        report = bench(
-            url, "-c", "2000", "-d", "4s", "--warm-up", "100ms", "--rate", "400", "--timeout", "1m"
-        )
+    # More connections than requests that are due, however long none is answered.
+    words = ("-c", "2000", "-d", "4s", "--warm-up", "100ms", "--rate", "400", "--timeout", "1m")
+    for _ in range(ATTEMPTS):
+        with liar("queued") as url:
+            report = bench(url, *words)
 
-    assert 0 == report["never_sent"]
-    assert "late" in gates(report)
-    assert any(why.startswith("400 requests/s were due, and ") for why in reasons(report))
+        assert 0 == report["never_sent"]
+        assert "late" in gates(report)
+        # Of its reasons the gate tells one; a server that sleeps at the end gives it another.
+        if named := any(why.startswith("400 requests/s were due, and ") for why in reasons(report)):
+            break
+
+    assert named
 
 
 @pytest.mark.parametrize(("number", "rate"), [(40, 400), (1, 40)])
@@ -381,7 +388,8 @@ def test_small_queue() -> None:
 def test_small_queue_in_the_warm_up() -> None:
     """They are told, too, if that was while the connections of the measurement were made."""
     with liar("small-queue") as url:
-        report = bench(url, "-c", "32", "-d", "300ms", "--warm-up", "4s")
+        # The kernel tries again after whole seconds; the measurement begins between two of them.
+        report = bench(url, "-c", "32", "-d", "300ms", "--warm-up", "5s")
 
     assert report["connections_made"] == 0
     assert "listen-queue" in gates(report)
@@ -461,14 +469,14 @@ def test_wrong_from_the_start(serve: Servers, words: list[str], sentence: str) -
         ("cut-at-once", "ends the connection after 9 of the 12 bytes of the body"),
         ("cut-in-head", "ends the connection after 20 bytes of the head"),
         ("silent", "ends the connection without an answer"),
-        ("hangs-at-once", "sends 9 of the 12 bytes of the body, and no more within 500 ms"),
-        ("hangs", "does not answer within 500 ms"),
+        ("hangs-at-once", "sends 9 of the 12 bytes of the body, and no more within 2000 ms"),
+        ("hangs", "does not answer within 2000 ms"),
     ],
 )
 def test_not_whole_from_the_start(kind: str, sentence: str) -> None:
     """Of a first answer that is not whole it is told what has come."""
     with liar(kind, "-1") as url:
-        done = run(url, *QUICK, "--timeout", "500ms")
+        done = run(url, *QUICK, "--timeout", "2s")
 
     assert f"adyton bench: {url} {sentence}\n" == done.stderr
     assert (1, "") == (done.returncode, done.stdout)

@@ -127,16 +127,16 @@ def saying(answer: bytes, *, then_closes: bool = True) -> Iterator[str]:
             ["Content-Length: 5", "", "Hi"],
             "ends the connection after 2 of the 5 bytes of the body",
         ),
-        (b"HTTP/1.1 200 OK\r\n", False, [], "sends 17 bytes of the head, and no more within 200 ms"),
+        (b"HTTP/1.1 200 OK\r\n", False, [], "sends 17 bytes of the head, and no more within 2000 ms"),
         (b"SSH-2.0-x\r\n", False, [], ""),
         (b"", True, None, "ends the connection without an answer"),
-        (b"", False, None, "does not answer within 200 ms"),
+        (b"", False, None, "does not answer within 2000 ms"),
     ],
 )
 def test_debug_of_no_answer(answer: bytes, then_closes: bool, shown: list[str] | None, why: str) -> None:  # noqa: FBT001 - a row of a table
     """Of an answer that is none, there is what has come, and why it is none."""
     with saying(answer, then_closes=then_closes) as url:
-        done = run(url, "--debug", "--timeout", "200ms")
+        done = run(url, "--debug", "--timeout", "2s")
     lines = done.stdout.splitlines()
     came = [] if shown is None else [answer.partition(b"\r\n")[0].decode(), *shown]
 

@@ -42,7 +42,8 @@ def test_nothing_right_at_full_load() -> None:
     """Where the closed loop gets no right answer, the search goes down from the rate that it had."""
     for _ in range(ATTEMPTS):
         found, _ = search("bans")
-        if 50 < (found["rate"] or 0) < 600:
+        # A closed loop that sleeps for a moment is let in again, and gets more right answers than it should.
+        if 50 < (found["rate"] or 0) < 600 and found["rate"] > 10 * found["closed_loop_rate"]:
             break
 
     assert 50 < found["rate"] < 600

@@ -286,7 +286,7 @@ def test_hung_import_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path) ->
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
-    servers = crowd("--processes", "1", "--preload", "--startup-timeout", "8s", target=target)
+    servers = crowd("--processes", "1", "--preload", "--startup-timeout", "15s", target=target)
     target.write_text(text + HANGS, encoding="utf-8")
 
     assert "does not start" in servers.refused("reload")
@@ -349,14 +349,14 @@ def test_hung_fork_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path, when
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
-    servers = crowd("--processes", "1", "--preload", "--startup-timeout", "8s", target=target)
+    servers = crowd("--processes", "1", "--preload", "--startup-timeout", "15s", target=target)
     target.write_text(text + HANGS_AT_FORK.format(when=when, fork=fork), encoding="utf-8")
 
     assert "does not start" in servers.refused("reload")
     hung = imports(target)
     assert until(lambda: not is_there(hung))
     servers.server.wait_for_log("in hang\n")
-    servers.server.wait_for_log(r"worker 1 \(.*\) was not ready after 8 s")
+    servers.server.wait_for_log(r"worker 1 \(.*\) was not ready after 15 s")
     assert "4294967295" not in servers.server.log()
     # Supervisor, prototype, worker.
     assert until(lambda: 3 == len(processes_of(target)))

@@ -107,7 +107,7 @@ def test_late_version_is_not_tried_again(crowd: Callable[..., Crowd], tmp_path: 
     """Of a version that is given up because it takes too long, no second worker is started."""
     target = tmp_path / "application.py"
     target.write_text(version(1), encoding="utf-8")
-    servers = crowd("--processes", "2", "--startup-timeout", "5s", target=target)
+    servers = crowd("--processes", "2", "--startup-timeout", "15s", target=target)
     servers.server.may_crash = True  # One that is given up says where it hangs.
     assert servers.settles(2)
     # It would only hang once.

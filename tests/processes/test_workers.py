@@ -559,11 +559,11 @@ def test_too_slow_to_start(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
     target = tmp_path / "application.py"
     text = APPLICATION.read_text(encoding="utf-8")
     target.write_text(text, encoding="utf-8")
-    servers = crowd("--processes", "1", "--startup-timeout", "8s", target=target)
+    servers = crowd("--processes", "1", "--startup-timeout", "15s", target=target)
     target.write_text(text + "\ntime.sleep(60)\n", encoding="utf-8")
 
     assert "does not start" in servers.refused("reload")
-    servers.server.wait_for_log("was not ready after 8 s")
+    servers.server.wait_for_log("was not ready after 15 s")
     servers.server.wait_for_log(f'File "{re.escape(str(target))}", line {len(text.splitlines()) + 2}')
     assert "1" == servers.who()[3]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
+
+from support.server import claimed_port
 
 if TYPE_CHECKING:
     from selenium.webdriver.remote.webelement import WebElement
@@ -45,12 +48,15 @@ class Browser:
         prefs = {"session.restore_on_startup": 4, "session.startup_urls": ["about:blank"]}
         options.add_experimental_option("prefs", prefs)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+        self._claims = ExitStack()
+        port = self._claims.enter_context(claimed_port())
+        self.driver = webdriver.Chrome(options=options, service=Service(DRIVER, port=port))
         self.driver.set_page_load_timeout(PAGE_TIMEOUT_S)
 
     def close(self) -> None:
         """End it."""
         self.driver.quit()
+        self._claims.close()
 
     def open(self, address: str) -> None:
         """Open a page and wait until all of it is loaded."""

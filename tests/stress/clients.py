@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from support.client import Address
 
 KINDS = ["one", "list", "length", "generator", "late generator", "write", "file"]
+FAILURES = ["call", "started", "midway", "close"]
 SIZES = [0, 1, 100, 5_000, 20_000, 70_000, 300_000]
 STATIC = b"static"
 MIB = 1 << 20
@@ -52,6 +53,13 @@ class Client:
         """Wait for the end of what was begun; tell whether it came."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
+
+    def try_each(self) -> None:
+        """Go each way once, and fail in each way, so that nothing is done for the first time later."""
+        for way, _ in WAYS.values():
+            way(self)
+        for how in FAILURES:
+            fail(self, how)
 
     def _run(self) -> None:
         names, weights = list(WAYS), [weight for _, weight in WAYS.values()]
@@ -206,8 +214,12 @@ def upload(client: Client) -> None:
 
 
 def failure(client: Client) -> None:
-    """Have the application fail."""
-    how = client.chance.choice(["call", "started", "midway", "close"])
+    """Have the application fail in some way."""
+    fail(client, client.chance.choice(FAILURES))
+
+
+def fail(client: Client, how: str) -> None:
+    """Have the application fail in this way."""
     with client.connect() as connection:
         response = connection.get(target("/fail", how=how, **client.late()))
     client.failed_on_purpose += 1

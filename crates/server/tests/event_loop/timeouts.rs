@@ -202,14 +202,15 @@ fn write_rate() {
 #[test]
 fn write_idle_counts_from_the_last_progress() {
     let (sender, _gone) = mpsc::channel();
-    let server = Server::start(Config { write_idle_timeout_ms: SHORT_MS, ..config() }, large(sender));
+    let idle_ms = 4 * SHORT_MS;
+    let server = Server::start(Config { write_idle_timeout_ms: idle_ms, ..config() }, large(sender));
     let mut client = Client::connect_unix(&server.path);
     client.send(get("/"));
     let since = Instant::now();
     let mut received_bytes = 0;
-    // Slowly at first, so that the whole takes several timeouts.
+    // Slowly at first, so that the whole takes more than two timeouts.
     while received_bytes < LARGE_BYTES {
-        if since.elapsed() < Duration::from_millis(4 * SHORT_MS) {
+        if since.elapsed() < Duration::from_millis(2 * idle_ms) {
             std::thread::sleep(Duration::from_millis(10));
         }
         let bytes = client.read_once(64 << 10).len();
@@ -223,12 +224,13 @@ fn write_idle_counts_from_the_last_progress() {
 /// A connection that has had its answers and asks for nothing more.
 #[test]
 fn keep_alive() {
-    let server = Server::start(Config { keep_alive_timeout_ms: SHORT_MS, ..config() }, hello);
+    let idle_ms = 4 * SHORT_MS;
+    let server = Server::start(Config { keep_alive_timeout_ms: idle_ms, ..config() }, hello);
     let mut client = server.client();
     // Each request begins the time anew.
     for _ in 0..6 {
         assert_eq!("hello", client.get("/").text());
-        std::thread::sleep(Duration::from_millis(SHORT_MS / 3));
+        std::thread::sleep(Duration::from_millis(SHORT_MS));
     }
     client.send(get("/"));
     let since = Instant::now();
@@ -236,7 +238,7 @@ fn keep_alive() {
 
     client.expect_end();
 
-    assert_timed(since, SHORT_MS - 1);
+    assert_timed(since, idle_ms - 1);
     server.stop();
 }
 
