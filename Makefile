@@ -6,15 +6,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.html') Cargo.lock pyproject.toml
 
-.PHONY: help serve test peers bench clean
+.PHONY: help serve check test soak peers bench clean
 help:
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 serve: $(VENV)/.installed ## build, install into .venv, serve the example site at http://127.0.0.1:8000/
 	$(BIN)/adyton serve examples/site/app.py --static /static=examples/site/static
 
-test: ## set up what the tests need, and run all of them
-	PYTHONS="$(PYTHONS)" tests/run
+check: ## what one runs before a commit: quick checks with one Python, a minute or two once it is built
+	PYTHONS="$(firstword $(PYTHONS))" $(PYTHON) tests/gate check
+
+test: ## set up what the tests need, and run all of them: 25 minutes at most, from nothing on two cores
+	PYTHONS="$(PYTHONS)" $(PYTHON) tests/gate test
+
+soak: ## before a release: hours of stress, sanitizers, fuzzing, release builds; writes tests/soak.md
+	PYTHONS="$(PYTHONS)" $(PYTHON) tests/gate soak
 
 peers: $(VENV)/.installed ## install what `adyton compare` compares with (as root: the Debian packages)
 	apt-get install -y --no-install-recommends $$(cat benchmarks/peers/debian-compare.txt)

@@ -1,0 +1,126 @@
+"""What the tests need: Debian packages (as root), interpreters, and a virtual environment for each of them.
+
+`setup.py debian`, `setup.py packages VERSION PROFILE`, `setup.py server VERSION PROFILE`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".cache"
+
+FREE_THREADED = "3.13t"
+"""tests/free_threaded/build makes it, once, in some three minutes."""
+
+DEBIAN_PACKAGES = (
+    "chromium",
+    "chromium-driver",
+    "iproute2",
+    "nghttp2-client",
+    "systemd",
+    "valgrind",
+    "wrk",
+)
+REQUIREMENTS = (
+    "tests/requirements.txt",
+    "tests/apps/requirements.txt",
+    "tests/real/requirements.txt",
+)
+
+
+def debian_packages() -> None:
+    """Install the packages that are missing."""
+    asked = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${Package} ${Status}\n", *DEBIAN_PACKAGES],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    installed = {line.split()[0] for line in asked.stdout.splitlines() if line.endswith("ok installed")}
+    missing = [package for package in DEBIAN_PACKAGES if package not in installed]
+    if not missing:
+        return
+    if os.geteuid() != 0:
+        sys.exit(f"install as root first: apt-get install {' '.join(missing)}")
+    subprocess.run(["apt-get", "update", "-qq"], check=True)
+    install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing]
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run(install, env=quiet, stdout=subprocess.DEVNULL, check=True)
+
+
+def interpreter(version: str) -> Path:
+    """Return the Python of a version: pyenv's, or what the path has; the free-threaded one is our own."""
+    if version == FREE_THREADED:
+        folder = CACHE / "python-3.13t"
+        subprocess.run([ROOT / "tests/free_threaded/build", folder], check=True)
+        return folder / "bin/python3.13t"
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    found = sorted(pyenv.glob(f"versions/{version}.*/bin/python3"), key=lambda path: path.stat().st_mtime)
+    on_path = shutil.which(f"python{version}")
+    if not found and not on_path:
+        sys.exit(f"there is no Python {version}: install it, or leave it out of PYTHONS")
+    return found[-1] if found else Path(str(on_path))
+
+
+def python(version: str, profile: str) -> Path:
+    """Return the interpreter of the environment for a version and a profile of Cargo."""
+    return CACHE / f"venv-{version}{'' if profile == 'ci' else '-' + profile}" / "bin/python"
+
+
+def packages(version: str, profile: str) -> None:
+    """Make the environment of a version, with all that tests use but the server."""
+    inside = python(version, profile)
+    if not inside.exists():
+        subprocess.run([interpreter(version), "-m", "venv", inside.parents[1]], check=True)
+    limits = ["-c", "tests/free_threaded/constraints.txt"] if version == FREE_THREADED else []
+    wanted = [word for name in REQUIREMENTS for word in ("-r", name)]
+    pip(inside, "install", *limits, *wanted)
+
+
+def server(version: str, profile: str) -> None:
+    """Build the server with a profile of Cargo, and install it into the environment of a version.
+
+    All versions share a folder of builds: what does not know Python is compiled once.
+    """
+    options = ["-C", f"build-args=--profile {profile}"] if profile != "release" else []
+    pip(python(version, profile), "install", "--no-deps", "--force-reinstall", *options, ".")
+
+
+def pip(inside: Path, *arguments: str) -> None:
+    """Run the `pip` of an environment."""
+    quiet = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "CARGO_TARGET_DIR": str(CACHE / "target")}
+    subprocess.run([inside, "-m", "pip", "--quiet", *arguments], cwd=ROOT, env=quiet, check=True)
+
+
+def cargo_environment(version: str) -> dict[str, str]:
+    """Return what Cargo needs to build the Python module and to run its tests."""
+    python_of_version = interpreter(version)
+    asked = subprocess.run(
+        [python_of_version, "-c", "import sysconfig; print(sysconfig.get_config_var('LIBDIR'))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {
+        "PYO3_PYTHON": str(python_of_version),
+        "LD_LIBRARY_PATH": asked.stdout.strip(),
+        "CARGO_TARGET_DIR": str(CACHE / "target"),
+    }
+
+
+if __name__ == "__main__":
+    PARTS: dict[str, Callable[..., None]] = {
+        "debian": debian_packages,
+        "packages": packages,
+        "server": server,
+    }
+    PARTS[sys.argv[1]](*sys.argv[2:])

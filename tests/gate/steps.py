@@ -1,0 +1,153 @@
+"""What each level runs: `check` before a commit, `test` before anything lands, `soak` before a release.
+
+A step is a list of jobs that run side by side; the first step with a failure is the last one.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import setup
+from pool import SIDE_BY_SIDE, Job
+from setup import CACHE, FREE_THREADED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+PYTHONS = os.environ.get("PYTHONS", "3.11 3.12 3.13 3.13t").split()
+FIRST = PYTHONS[0]
+JUNIT = CACHE / "junit"
+
+QUICK = ("rules", "static", "wsgi", "handlers", "free_threaded", "harness", "leaks")
+"""Folders that wait for nothing."""
+EVERY_PYTHON = ("wsgi", "handlers", "free_threaded", "leaks")
+"""Folders in which the interpreter and its C API decide the answers."""
+TWO_PYTHONS = ("threads", "processes")
+"""Folders in which the interpreter's lock decides: a Python that has it, and one that has not."""
+ONE_PYTHON = ("bench", "tune", "compare", "real", "hostile", "logs", "command", "rules", "static", "harness")
+"""Folders about what is written in Rust, and about programs as a whole."""
+ONE_THREAD = ("wsgi", "handlers")
+"""Folders whose answers are the same where one thread enters the application."""
+
+# httplint needs Brotli, which turns the lock on in a free-threaded interpreter: not a server of ours.
+BROTLI = "ignore:The global interpreter lock (GIL) has been enabled to load module '_brotli':RuntimeWarning"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Jobs, what they are for, and how many of them run at once."""
+
+    title: str
+    jobs: Sequence[Job]
+    side_by_side: int = SIDE_BY_SIDE
+
+
+def check() -> Iterator[Step]:
+    """Everything that is quick, with one Python: some minutes the first time, one later on."""
+    yield from prepare([FIRST], "ci")
+    yield Step("folders that wait for nothing", [suite(folder, FIRST) for folder in QUICK])
+
+
+def test() -> Iterator[Step]:
+    """Everything that a change has to pass: 25 minutes at most from nothing, on two cores."""
+    yield Step("Debian packages", [part("debian")])
+    yield from prepare(PYTHONS, "ci")
+    yield Step("all folders, and the hand-over in every order (loom)", [*suites(), loom()])
+    yield Step("fuzzing", [fuzzing(10)])
+
+
+def soak() -> Iterator[Step]:
+    """What takes hours: release builds, all folders with all Pythons, long tests, sanitizer, long fuzzing."""
+    yield Step("Debian packages", [part("debian")])
+    yield from prepare(PYTHONS, "release")
+    for version in PYTHONS:
+        folders = dict.fromkeys((*TWO_PYTHONS, *ONE_PYTHON, *EVERY_PYTHON))
+        jobs = [suite(folder, version, "release") for folder in folders]
+        # What is about threads and processes chooses its threads.
+        answers = [folder for folder in folders if folder not in TWO_PYTHONS]
+        jobs += [suite(folder, version, "release", threads=2) for folder in answers]
+        yield Step(f"all folders, release build, Python {version}", jobs)
+    yield Step("long tests, release build", list(long_suites()))
+    yield Step(
+        "threads with ThreadSanitizer", [Job("ThreadSanitizer", ["tests/sanitize"], hanging_after_s=7200)]
+    )
+    yield Step("fuzzing", [fuzzing(600)])
+
+
+def prepare(versions: Sequence[str], profile: str) -> Iterator[Step]:
+    """Set up all Pythons; format, lint and test what needs no server; build the server for each."""
+    yield Step(
+        "Pythons and their packages", [part("packages", version, profile) for version in reversed(versions)]
+    )
+    yield Step("Rust: format, lints, tests", list(rust()), side_by_side=1)
+    # One at a time: what does not know Python is built once for all of them.
+    yield Step("server", [part("server", version, profile) for version in versions], side_by_side=1)
+    yield Step("Python: format, lints, types; tidy", list(lints(versions, profile)))
+
+
+def part(*words: str) -> Job:
+    """Return a part of the set-up."""
+    return Job(" ".join(words), [sys.executable, "tests/gate/setup.py", *words])
+
+
+def rust() -> Iterator[Job]:
+    """Return what Cargo checks, with the profile that the tests' servers are built with."""
+    yield Job("rustfmt", ["cargo", "fmt", "--check"])
+    variables = setup.cargo_environment(FIRST)
+    lint = ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]
+    yield Job("clippy", lint, variables)
+    yield Job("cargo test", ["cargo", "test", "--quiet", "--profile", "ci", "--workspace"], variables)
+
+
+def lints(versions: Iterable[str], profile: str) -> Iterator[Job]:
+    """Return what checks the Python code, and what holds all code to its promises."""
+    version = [version for version in versions if version != FREE_THREADED or version == FIRST][-1]
+    bin_folder = setup.python(version, profile).parent
+    folders = ["python", "tests", "examples", "benchmarks"]
+    yield Job("ruff check", [str(bin_folder / "ruff"), "check", *folders])
+    yield Job("ruff format", [str(bin_folder / "ruff"), "format", "--check", *folders])
+    yield Job("mypy", [str(bin_folder / "mypy")])
+    yield suite("tidy", FIRST, profile)
+
+
+def suites() -> Iterator[Job]:
+    """Return the folders of tests, those that take longest first."""
+    free = [version for version in PYTHONS if version == FREE_THREADED][:1]
+    for version in dict.fromkeys([*free, FIRST]):
+        yield from (suite(folder, version) for folder in TWO_PYTHONS)
+    yield from (suite(folder, FIRST) for folder in ONE_PYTHON)
+    for version in PYTHONS:
+        yield from (suite(folder, version) for folder in EVERY_PYTHON)
+    yield from (suite(folder, FIRST, threads=1) for folder in ONE_THREAD)
+
+
+def suite(folder: str, version: str, profile: str = "ci", threads: int = 0, marks: str = "not long") -> Job:
+    """Return the job that runs a folder; its servers have so many threads (0: their default)."""
+    name = f"{folder} {version}" + (f" --threads {threads}" if threads else "")
+    name += " (long)" if marks == "long" else ""
+    report = JUNIT / f"{name.replace(' ', '-')}.xml"
+    command = [str(setup.python(version, profile)), "-m", "pytest", "-q", "-W", BROTLI, "-m", marks]
+    command += [f"--junitxml={report}", f"tests/{folder}"]
+    return Job(name, command, {"ADYTON_TEST_THREADS": str(threads or "")})
+
+
+def loom() -> Job:
+    """Return the model of the hand-over, in every order of threads that the memory model allows."""
+    variables = {"RUSTFLAGS": "--cfg loom", "CARGO_TARGET_DIR": str(CACHE / "loom")}
+    return Job("loom", ["cargo", "test", "--quiet", "--release", "-p", "adyton-crew"], variables)
+
+
+def fuzzing(seconds: int) -> Job:
+    """Return the fuzz targets, each for so long, or for $FUZZ_SECONDS."""
+    return Job("fuzz", ["fuzz/run", os.environ.get("FUZZ_SECONDS", str(seconds))], hanging_after_s=36_000)
+
+
+def long_suites() -> Iterator[Job]:
+    """Return the tests that take minutes each: stress with every Python, the others with one that locks."""
+    version = [version for version in PYTHONS if version != FREE_THREADED or version == FIRST][-1]
+    for folder in ("memory", "leaks", "hostile", "processes", "real"):
+        yield suite(folder, version, "release", marks="long")
+    yield from (suite("stress", version, "release", marks="long") for version in PYTHONS)
