@@ -1,0 +1,219 @@
+"""Counts the instructions that a request costs in user space, and compares them with what they may cost.
+
+`run.py --python PYTHON` compares with budget.toml and fails where a row has grown by more than 2 %; `--write`
+makes what was counted the budget. Instructions under callgrind repeat to within 2 % whatever else the machine
+does, which times do not. The server is one process, asked over one connection that is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import client
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Iterator
+
+HERE = Path(__file__).parent
+APPS = HERE.parent / "apps"
+BUDGET = HERE / "budget.toml"
+
+GROWTH_MAX = 0.02
+WARM_REQUESTS = 1_600
+REQUESTS = 3_200
+"""A multiple of 16, for pipelines."""
+START_S = 120.0
+PIPELINED = 16
+
+BROWSER = (
+    ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
+    ("Accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"),
+    ("Accept-Language", "en-GB,en;q=0.5"),
+    ("Accept-Encoding", "gzip, deflate, br, zstd"),
+    ("Referer", "http://localhost/where/one/came/from"),
+    ("DNT", "1"),
+    ("Sec-GPC", "1"),
+    ("Connection", "keep-alive"),
+    ("Cookie", "session=0123456789abcdef0123456789abcdef; theme=dark"),
+    ("Upgrade-Insecure-Requests", "1"),
+    ("Sec-Fetch-Dest", "document"),
+    ("Sec-Fetch-Mode", "navigate"),
+    ("Sec-Fetch-Site", "same-origin"),
+    ("Sec-Fetch-User", "?1"),
+    ("Priority", "u=0, i"),
+    ("Pragma", "no-cache"),
+    ("Cache-Control", "no-cache"),
+    ("X-Requested-With", "XMLHttpRequest"),
+    ("TE", "trailers"),
+)
+
+
+ONE_THREAD = ("--threads=1", "--hand-over=never")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row of the table: which server is asked for what, and how it answers."""
+
+    name: str
+    target: str = "hello_wsgi.py"
+    path: str = "/"
+    status: int = 200
+    fields: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    at_once: int = 1
+    settings: tuple[str, ...] = ONE_THREAD
+
+    def request(self) -> bytes:
+        """Return the bytes of one request."""
+        fields = (("Host", "localhost"), *self.fields)
+        if self.body:
+            fields += (("Content-Length", str(len(self.body))),)
+        lines = [f"{'POST' if self.body else 'GET'} {self.path} HTTP/1.1"]
+        lines += [f"{name}: {value}" for name, value in fields]
+        return "\r\n".join([*lines, "", ""]).encode("ascii") + self.body
+
+
+CASES = (
+    Case("WSGI hello"),
+    Case("WSGI hello, 16 pipelined", at_once=PIPELINED),
+    Case("WSGI hello, 20 fields of a browser", fields=BROWSER),
+    Case("WSGI hello, body of 4 KiB", body=b"x" * 4096),
+    Case("WSGI hello, access log", settings=(*ONE_THREAD, "--access-log={folder}/log")),
+    Case("WSGI hello, --threads 16", settings=("--threads=16",)),
+    Case("handler hello", "hello_handler.py"),
+    Case("handler hello, 16 pipelined", "hello_handler.py", at_once=PIPELINED),
+    Case("static 13 B", path="/static/small.txt"),
+    Case("static 13 B, 16 pipelined", path="/static/small.txt", at_once=PIPELINED),
+    Case("static 404", path="/static/missing.txt", status=404),
+    Case("static 304", path="/static/small.txt", status=304, fields=(("If-None-Match", "*"),)),
+)
+
+
+def main() -> int:
+    """Count all rows, or those that are named; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument(
+        "--python", default=sys.executable, help="of an environment with Adyton's release build"
+    )
+    parser.add_argument(
+        "--only", action="append", metavar="WORDS", help="rows whose name has these words in it"
+    )
+    parser.add_argument("--write", action="store_true", help="make what was counted the budget")
+    arguments = parser.parse_args()
+    budget: dict[str, int] = tomllib.loads(BUDGET.read_text())["instructions"]
+    counted = {}
+    print(f"{'instructions per request':40}  {'budget':>7}  {'now':>7}  change")
+    for case in CASES:
+        if arguments.only and not any(words in case.name for words in arguments.only):
+            continue
+        now = counted[case.name] = count(case, arguments.python)
+        may = budget.get(case.name, now)
+        verdict = "  TOO MUCH" if is_grown(now, may) else ""
+        print(f"{case.name:40}  {may:7,}  {now:7,}  {now / may - 1:+6.1%}{verdict}", flush=True)
+    if arguments.write:
+        write({**budget, **counted})
+        return 0
+    grown = [name for name, now in counted.items() if is_grown(now, budget.get(name, 0))]
+    if grown:
+        print(f"cost more than {BUDGET.name} allows: {', '.join(grown)}")
+    return 1 if grown else 0
+
+
+def is_grown(now: int, may: int) -> bool:
+    """Tell whether a row costs more than it may."""
+    return now > may * (1 + GROWTH_MAX)
+
+
+def write(counted: dict[str, int]) -> None:
+    """Make what was counted the budget."""
+    head = BUDGET.read_text().partition("[instructions]")[0]
+    rows = "".join(f'"{case.name}" = {counted[case.name]}\n' for case in CASES if case.name in counted)
+    BUDGET.write_text(f"{head}[instructions]\n{rows}")
+
+
+def count(case: Case, python: str) -> int:
+    """Return the instructions of one request of a case."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "static").mkdir()
+        (folder / "static/small.txt").write_bytes(b"Hello static!")
+        for pid, connection in serving(case, python, folder):
+            ask(connection, case, WARM_REQUESTS)
+            control(pid, "--zero")
+            ask(connection, case, REQUESTS)
+            control(pid, "--dump")
+        (counted,) = [found for file in folder.glob("count*") for found in asked_for(file)]
+        return counted // REQUESTS
+
+
+def asked_for(file: Path) -> list[int]:
+    """Return what a dump has counted, if it was asked for; the one at the end has counted the stop."""
+    text = file.read_text()
+    if "\ndesc: Trigger: dump\n" not in text:
+        return []
+    return [int(number) for number in re.findall(r"^summary: (\d+)", text, re.MULTILINE)]
+
+
+def serving(case: Case, python: str, folder: Path) -> Iterator[tuple[int, socket.socket]]:
+    """Serve a case under callgrind: gives the process and a connection to it, once."""
+    command = ["valgrind", "--tool=callgrind", "--quiet", f"--callgrind-out-file={folder}/count"]
+    command += [python, "-m", "adyton", "serve", str(APPS / case.target), "--processes=0", "--port=0"]
+    command += [f"--static=/static={folder}/static", *(word.format(folder=folder) for word in case.settings)]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            yield server.pid, client.connect(port_of(server))
+        finally:
+            server.terminate()
+            server.communicate(timeout=START_S)
+
+
+def port_of(server: subprocess.Popen[str]) -> int:
+    """Wait for the banner; return the port that it names."""
+    said = ""
+    for line in server.stderr or ():
+        said += line
+        if found := re.search(r"listening on http://127\.0\.0\.1:(\d+)", line):
+            return int(found[1])
+    raise SystemExit(f"the server has not started:\n{said}")
+
+
+def ask(connection: socket.socket, case: Case, times: int) -> None:
+    """Send requests, several at once where the case says so, and check the status of every answer."""
+    data, rest = case.request() * case.at_once, b""
+    for _ in range(times // case.at_once):
+        connection.sendall(data)
+        for _ in range(case.at_once):
+            rest = answer(connection, case, rest)
+
+
+def answer(connection: socket.socket, case: Case, data: bytes) -> bytes:
+    """Read one answer, of which `data` has come; return the bytes behind it."""
+    head, _, data = client.read_until(connection, data, b"\r\n\r\n").partition(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 %d " % case.status):
+        raise client.WrongAnswerError(f"{case.name}: the answer is {head!r}")
+    length = re.search(rb"(?i)\r\nContent-Length: (\d+)", head)
+    size = 0 if case.status == 304 or not length else int(length[1])
+    while len(data) < size:
+        data += client.receive(connection)
+    return data[size:]
+
+
+def control(pid: int, what: str) -> None:
+    """Tell callgrind to begin at zero, or to write what it has counted."""
+    subprocess.run(["callgrind_control", what, str(pid)], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
