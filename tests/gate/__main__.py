@@ -7,6 +7,7 @@ ADYTON_STRESS_SECONDS and ADYTON_FETCHES make the long tests of `soak` shorter o
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import report
 import steps
-from pool import together
+from pool import end_at_once, together
 from setup import ROOT
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ LEVELS: dict[str, Callable[[], Iterator[steps.Step]]] = {
 
 def main(level: str) -> int:
     """Run the steps of a level until one fails; tell how long each took."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end_at_once)
     shutil.rmtree(steps.JUNIT, ignore_errors=True)
     began = time.monotonic()
     rows: list[tuple[str, float, bool]] = []

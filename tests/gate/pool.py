@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -21,6 +22,9 @@ SIDE_BY_SIDE = (os.cpu_count() or 1) + 1
 """One more than there are CPUs, because tests wait a lot."""
 
 PRINTING = threading.Lock()
+
+RUNNING: set[int] = set()
+"""The process groups of the jobs that run."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ def is_success(job: Job, output: IO[str]) -> bool:
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+    RUNNING.add(process.pid)
     try:
         return process.wait(job.hanging_after_s) == 0
     except subprocess.TimeoutExpired:
@@ -84,3 +89,13 @@ def is_success(job: Job, output: IO[str]) -> bool:
         output.seek(0, os.SEEK_END)
         output.write(f"\nended by the gate: it ran for {job.hanging_after_s:.0f} s\n")
         return False
+    finally:
+        RUNNING.discard(process.pid)
+
+
+def end_at_once(number: int, _frame: object) -> None:
+    """End all jobs, and this program: whoever stops the gate wants no server of it to stay."""
+    for group in tuple(RUNNING):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGTERM)
+    os._exit(128 + number)
