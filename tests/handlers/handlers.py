@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -288,7 +289,9 @@ def answer_bad_cookie(request: adyton.Request) -> adyton.Response:
 def answer_file(request: adyton.Request) -> adyton.Response:
     """Send a file, made at the first time."""
     path = FOLDER / request.query.get("name", "page.html")
-    if not path.exists():
+    if request.query.get("kind") == "fifo":
+        os.mkfifo(path)
+    elif not path.exists():
         path.write_bytes(b"0123456789" * 10_000)
     return adyton.Response.file(
         path,

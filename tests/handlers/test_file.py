@@ -106,6 +106,14 @@ def test_unsatisfiable_range(site: Server) -> None:
     assert "bytes */100000" == response["Content-Range"]
 
 
+def test_fifo(site: Server) -> None:
+    """What is no regular file is a 500 that says so; nobody waits for the other end of a FIFO."""
+    response = site.fetch("/file?name=a.fifo&kind=fifo")
+
+    assert 500 == response.status
+    site.wait_for_log(r"ValueError: .*a\.fifo is no regular file")
+
+
 def test_pipelined(site: Server) -> None:
     """Files keep their place among other answers."""
     with site.connect() as connection:

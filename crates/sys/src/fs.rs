@@ -258,6 +258,20 @@ impl Fault {
     }
 }
 
+/// Opens a file wherever it is, for reading, and looks at it.
+///
+/// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal. The caller looks at the kind.
+///
+/// # Errors
+///
+/// Those of open(2).
+pub fn open(path: &Path) -> io::Result<(OwnedFd, Meta)> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::empty())?;
+    let meta = stat(file.as_fd())?;
+    Ok((file, meta))
+}
+
 /// Looks at an open file: one fstat(2).
 ///
 /// # Errors
