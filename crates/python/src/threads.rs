@@ -12,12 +12,15 @@ use adyton_server::{IfStill, Server};
 use adyton_sys::process;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyCFunction, PyDict, PyTuple};
+use pyo3::types::{PyCFunction, PyDict, PyFrame, PyList, PyTuple};
 
 use crate::interpreter;
 
 /// How long threads may still be inside the application when every loop has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Frames of a request in an application that uses a framework.
+const FRAMES_USUAL: usize = 64;
 
 /// The server that runs in this process.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
@@ -271,15 +274,40 @@ fn raise(thread: u64, class: *mut ffi::PyObject) {
 }
 
 /// Where a thread is: a `traceback.StackSummary`. No source is read for it, so that the thread is still there soon after.
+///
+/// Without the interpreter's lock the thread goes on meanwhile, and CPython has nothing that stops it: its frames are
+/// gone over in one go, before anything else is done with what they say. That makes it unlikely that one of them ends
+/// while it is looked at, which would be a crash; it does not make it impossible.
 fn stack(py: Python<'_>, thread: u64) -> PyResult<Bound<'_, PyAny>> {
-    let frames = py.import("sys")?.call_method0("_current_frames")?;
-    let traceback = py.import("traceback")?;
-    let walk = traceback.call_method1("walk_stack", (frames.get_item(thread)?,))?;
+    let summary = py.import("traceback")?.getattr("FrameSummary")?;
+    let mut at =
+        py.import("sys")?.call_method0("_current_frames")?.get_item(thread)?.cast_into::<PyFrame>().ok();
+    let mut places = Vec::with_capacity(FRAMES_USUAL);
+    while let Some(frame) = at {
+        let (code, line, back) = look(&frame);
+        places.push((code, line));
+        at = back;
+    }
     let keywords = PyDict::new(py);
-    keywords.set_item("lookup_lines", false)?;
-    let stack = traceback.getattr("StackSummary")?.call_method("extract", (walk,), Some(&keywords))?;
-    stack.call_method0("reverse")?;
-    Ok(stack)
+    keywords.set_item("lookup_line", false)?;
+    let frames = PyList::empty(py);
+    for (code, line) in places.iter().rev() {
+        let place = (code.getattr("co_filename")?, *line, code.getattr("co_name")?);
+        frames.append(summary.call(place, Some(&keywords))?)?;
+    }
+    py.import("traceback")?.getattr("StackSummary")?.call_method1("from_list", (frames,))
+}
+
+/// A frame's code, its line, and the frame that called it.
+fn look<'py>(frame: &Bound<'py, PyFrame>) -> (Bound<'py, PyAny>, i32, Option<Bound<'py, PyFrame>>) {
+    let (py, this) = (frame.py(), frame.as_ptr().cast());
+    // SAFETY: `this` is a frame, and the thread is attached; the first call and the last give a reference of their own,
+    // the last one perhaps null, and a frame always has its code.
+    unsafe {
+        let code = Bound::from_owned_ptr(py, ffi::PyFrame_GetCode(this).cast());
+        let back = Bound::from_owned_ptr_or_opt(py, ffi::PyFrame_GetBack(this).cast());
+        (code, ffi::PyFrame_GetLineNumber(this), back.map(|back| back.cast_into_unchecked()))
+    }
 }
 
 /// A stack as the interpreter prints it, with its lines of source.
