@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ HAVOC |= {
     "another-folder": lambda: os.chdir("/"),
     "umask": lambda: os.umask(0o777),
     "nice": lambda: os.nice(1),
-    "few-files": lambda: limit(resource.RLIMIT_NOFILE, len(os.listdir("/proc/self/fd")) + 2),
+    "few-files": lambda: limit(resource.RLIMIT_NOFILE, len(list(Path("/proc/self/fd").iterdir())) + 2),
     "no-file-size": lambda: limit(resource.RLIMIT_FSIZE, 0),
     "no-stack": lambda: limit(resource.RLIMIT_STACK, 1 << 16),
     "no-core": lambda: limit(resource.RLIMIT_CORE, 0),

@@ -21,14 +21,14 @@ ENDS_WITH = {
     "import-fails": 1,
     "all-modules-gone": 1,
 }
-"""How Python itself ends then: 120 when it cannot flush a stream; 1 when it cannot even do that, which is said."""
+"""How Python itself ends then: 120 when a stream cannot be flushed; 1 is ours, and said."""
 
 TARGET = Path(__file__).with_name("havoc.py")
 
 
 @pytest.mark.parametrize("kind", HAVOC)
 def test_havoc(serve: Servers, kind: str) -> None:
-    """Whatever it was, the next answers come from the same process, a failure is one, and the stop is clean."""
+    """Whatever it was, the same process answers on, and its end is clean."""
     server = serve(TARGET, "--threads=2")
     pid = str(server.process.pid).encode()
     first = server.fetch(f"/havoc/{kind}")
