@@ -75,8 +75,8 @@ FORMS: dict[str, list[str]] = {
     "--static-fallback": ["", "/", "..", "../x", "a/../b", "./a", "a//b", "a/", "a/."],
     "--server-header": ["", " ", " a", "a ", "caf\xe9", "a\r\nX-Evil: b", *CONTROLS],
     "--access-log": [
-        "", "syslog:", "syslog::", "syslog:host", "syslog::514", "syslog:host:", "syslog:host:0", "syslog:host:+5",
-        "syslog:host:65536", "syslog:host:-1", "syslog:host:x", "syslog:a/b:c",
+        "", "syslog:", "syslog::", "syslog:host", "syslog::514", "syslog:host:", "syslog:host:0",
+        "syslog:host:+5", "syslog:host:65536", "syslog:host:-1", "syslog:host:x", "syslog:a/b:c",
     ],
     "--error-log": ["", "off", "syslog:", "syslog:host", "syslog:host:+514", "syslog:host:99999"],
     "--access-log-format": ["", "nonsense", "COMBINED ", "h", "%h\n", "%h\x1b", "%h\r\nX"],
