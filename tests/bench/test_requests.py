@@ -40,6 +40,7 @@ BOUNDARY = "boundary=adyton-bench-4b1d7c0e6a93f258"
         (["--find-rate", "p99<1s", "--baseline", "a"], "--baseline is for the report of one run"),
         (["--find-rate", "p99<1s", "--fail-if", "rate<1"], "--fail-if is for the report of one run"),
         (["--expect-status", "20"], "a status is a number from 200 to 999"),
+        (["--expect-status", "+200"], "a status is a number from 200 to 999"),
         (["http://127.0.0.1:2/"], "one argument too many"),
         (["--data", "@/nowhere"], "--data /nowhere: No such file or directory"),
         (["--data", "@"], "--data @: the name of the file is missing"),

@@ -21,13 +21,25 @@ PYTHONS = os.environ.get("PYTHONS", "3.11 3.12 3.13 3.13t").split()
 FIRST = PYTHONS[0]
 JUNIT = CACHE / "junit"
 
-QUICK = ("rules", "static", "wsgi", "handlers", "free_threaded", "harness", "leaks")
+QUICK = ("rules", "attack", "static", "wsgi", "handlers", "free_threaded", "harness", "leaks")
 """Folders that wait for nothing."""
 EVERY_PYTHON = ("wsgi", "handlers", "free_threaded", "leaks")
 """Folders in which the interpreter and its C API decide the answers."""
 TWO_PYTHONS = ("threads", "processes")
 """Folders in which the interpreter's lock decides: a Python that has it, and one that has not."""
-ONE_PYTHON = ("bench", "tune", "compare", "real", "hostile", "logs", "command", "rules", "static", "harness")
+ONE_PYTHON = (
+    "bench",
+    "tune",
+    "compare",
+    "real",
+    "hostile",
+    "attack",
+    "logs",
+    "command",
+    "rules",
+    "static",
+    "harness",
+)
 """Folders about what is written in Rust, and about programs as a whole."""
 ONE_THREAD = ("wsgi", "handlers")
 """Folders whose answers are the same where one thread enters the application."""

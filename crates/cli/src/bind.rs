@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use crate::units::digits;
+
 /// One address to listen at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Bind {
@@ -126,9 +128,4 @@ fn unix(path: &str) -> Result<Bind, String> {
         1..=UNIX_PATH_BYTES_MAX => Ok(Bind::Unix(path.into())),
         _ => Err(format!("the path of a socket has at most {UNIX_PATH_BYTES_MAX} bytes")),
     }
-}
-
-/// The text if it is digits only: the standard library also reads `+80`.
-fn digits(text: &str) -> Option<&str> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then_some(text)
 }

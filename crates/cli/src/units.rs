@@ -23,6 +23,11 @@ const DURATION: &[Scale] = &[("ms", 1), ("", 1_000), ("s", 1_000), ("m", 60_000)
 /// Digits behind the point: with the largest scale, the product stays far below 2⁶⁴.
 const FRACTION_DIGITS_MAX: usize = 6;
 
+/// The text if it is digits only: the standard library also reads `+80`, in every base.
+pub(crate) fn digits(text: &str) -> Option<&str> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then_some(text)
+}
+
 impl Unit {
     /// Reads a number; nothing when it is malformed, too large, or not whole in the smallest unit.
     pub fn parse(self, text: &str) -> Option<u64> {

@@ -61,14 +61,21 @@ fn escape_json(out: &mut Vec<u8>, bytes: &[u8]) {
         for character in chunk.valid().chars() {
             match character {
                 '"' | '\\' => out.extend_from_slice(&[b'\\', character as u8]),
-                // Line ends for some that read logs, so that they would tear the object apart.
-                '\u{2028}' | '\u{2029}' => escape_unit(out, character as u16),
-                _ if character.is_control() => escape_unit(out, character as u16),
+                _ if character.is_control() || disturbs(character) => escape_unit(out, character as u16),
                 _ => out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
         chunk.invalid().iter().for_each(|&byte| escape_unit(out, byte.into()));
     }
+}
+
+/// Whether a letter is a line's end for some that read logs, so that it would tear the object apart, or turns
+/// around what stands behind it (UAX 9): a terminal would show one thing where another is.
+fn disturbs(character: char) -> bool {
+    matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 /// Appends one UTF-16 unit as `\uhhhh`.
@@ -144,6 +151,7 @@ mod tests {
             (b"\x00\t\n\x1b\x7f", r#""\u0000\u0009\u000a\u001b\u007f""#),
             ("é€😀".as_bytes(), r#""é€😀""#),
             ("\u{85}\u{2028}".as_bytes(), r#""\u0085\u2028""#),
+            ("a\u{202e}b\u{2066}\u{200f}\u{2010}".as_bytes(), "\"a\\u202eb\\u2066\\u200f\u{2010}\""),
             (b"a\xe9b", r#""a\u00e9b""#),
             (b"\xe2\x82", r#""\u00e2\u0082""#),
             (b"\xed\xa0\x80", r#""\u00ed\u00a0\u0080""#),

@@ -4,6 +4,7 @@ use adyton_log::Level;
 use adyton_log::sink::{Address, Target};
 
 use super::{Kind, ROW, Row};
+use crate::bind::parse_port;
 use crate::settings::{AccessLogFormat, CaptureOutput, LogFormat};
 
 const GROUP: Row = Row { group: "Logging", ..ROW };
@@ -157,7 +158,7 @@ fn target(text: &str) -> Result<Target, String> {
         None => Ok(Target::File(text.into())),
         Some(path) if path.starts_with('/') => Ok(Target::Syslog(Address::Local(path.into()))),
         Some(address) => match address.rsplit_once(':') {
-            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0) => {
+            Some((host, port)) if !host.is_empty() && parse_port(port).is_ok_and(|port| port > 0) => {
                 Ok(Target::Syslog(Address::Remote(address.to_owned())))
             }
             _ => Err("write syslog, syslog:/path/of/its/socket or syslog:HOST:PORT".to_owned()),

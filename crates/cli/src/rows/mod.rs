@@ -11,6 +11,7 @@ mod threads;
 mod timeouts;
 
 use crate::row::{Kind, Row};
+use crate::units::digits;
 
 /// Every setting, in the order of the help; rows of one group stand together.
 pub static ROWS: &[Row] = &joined::<COUNT>();
@@ -41,8 +42,8 @@ const ROW: Row = Row::EMPTY;
 
 /// Reads the rights of files, as chmod(1) takes them.
 fn octal(text: &str, example: &str) -> Result<u32, String> {
-    match u32::from_str_radix(text, 8) {
-        Ok(bits) if bits <= 0o777 => Ok(bits),
+    match digits(text).map(|text| u32::from_str_radix(text, 8)) {
+        Some(Ok(bits)) if bits <= 0o777 => Ok(bits),
         _ => Err(format!("write three octal digits, as in {example}")),
     }
 }

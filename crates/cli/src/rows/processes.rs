@@ -2,7 +2,7 @@
 
 use super::{Kind, ROW, Row, octal};
 use crate::settings::{Control, Pace, Processes, Settings};
-use crate::units::Unit;
+use crate::units::{Unit, digits};
 
 const GROUP: Row = Row { group: "Processes", ..ROW };
 
@@ -269,8 +269,8 @@ fn processes(text: &str) -> Result<Processes, String> {
     match text {
         "auto" => Ok(Processes::Auto),
         "0" => Ok(Processes::None),
-        number => match number.parse::<usize>() {
-            Ok(number @ 1..=MOST) => Ok(Processes::Number(number)),
+        text => match digits(text).and_then(|number| number.parse().ok()) {
+            Some(number @ 1..=MOST) => Ok(Processes::Number(number)),
             _ => Err(format!("write auto, or a number from 0 to {MOST}")),
         },
     }

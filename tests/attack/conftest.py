@@ -1,0 +1,20 @@
+"""Servers to be attacked; each must still answer afterwards, with the same process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from support.server import Server, Servers
+
+PATIENT = "--linger-timeout=30s"
+"""So that a client of the tests that stands still for seconds is not taken for one that sends on for ever."""
+
+
+@pytest.fixture(scope="session")
+def teller(serve_session: Servers) -> Server:
+    """Serve an application that tells what has reached it."""
+    return serve_session(Path(__file__).parents[1] / "rules" / "application.py", PATIENT)
