@@ -1,6 +1,6 @@
 """What the tests need: Debian packages (as root), interpreters, and a virtual environment for each of them.
 
-`setup.py debian`, `setup.py packages VERSION PROFILE`, `setup.py server VERSION PROFILE`.
+`setup.py debian`, `setup.py packages VERSION PROFILE [REQUIREMENTS...]`, `setup.py server VERSION PROFILE`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,16 @@ FREE_THREADED = "3.13t"
 """tests/free_threaded/build makes it, once, in some three minutes."""
 
 DEBIAN_PACKAGES = (
+    "apache2-utils",
     "chromium",
     "chromium-driver",
+    "git",
+    "hey",
+    "httperf",
     "iproute2",
+    "litmus",
     "nghttp2-client",
+    "siege",
     "systemd",
     "valgrind",
     "wrk",
@@ -76,13 +82,13 @@ def python(version: str, profile: str) -> Path:
     return CACHE / f"venv-{version}{'' if profile == 'ci' else '-' + profile}" / "bin/python"
 
 
-def packages(version: str, profile: str) -> None:
-    """Make the environment of a version, with all that tests use but the server."""
+def packages(version: str, profile: str, *more: str) -> None:
+    """Make the environment of a version, with all that tests use but the server, and `more` requirements."""
     inside = python(version, profile)
     if not inside.exists():
         subprocess.run([interpreter(version), "-m", "venv", inside.parents[1]], check=True)
     limits = ["-c", "tests/free_threaded/constraints.txt"] if version == FREE_THREADED else []
-    wanted = [word for name in REQUIREMENTS for word in ("-r", name)]
+    wanted = [word for name in (*REQUIREMENTS, *more) for word in ("-r", name)]
     pip(inside, "install", *limits, *wanted)
 
 

@@ -41,6 +41,9 @@ ONE_PYTHON = (
     "harness",
 )
 """Folders about what is written in Rust, and about programs as a whole."""
+FIRST_PYTHON = ("classics",)
+"""Folders whose packages only the first Python has: they take minutes, and some have parts in C."""
+FIRST_REQUIREMENTS = "tests/classics/requirements.txt"
 ONE_THREAD = ("wsgi", "handlers")
 """Folders whose answers are the same where one thread enters the application."""
 
@@ -66,7 +69,7 @@ def check() -> Iterator[Step]:
 def test() -> Iterator[Step]:
     """Everything that a change has to pass: 25 minutes at most from nothing, on two cores."""
     yield Step("Debian packages", [part("debian")])
-    yield from prepare(PYTHONS, "ci")
+    yield from prepare(PYTHONS, "ci", FIRST_REQUIREMENTS)
     yield Step("all folders, and the hand-over in every order (loom)", [*suites(), loom()])
     yield Step("fuzzing", [fuzzing(10)])
 
@@ -74,9 +77,10 @@ def test() -> Iterator[Step]:
 def soak() -> Iterator[Step]:
     """What takes hours: release builds, all folders with all Pythons, long tests, sanitizer, long fuzzing."""
     yield Step("Debian packages", [part("debian")])
-    yield from prepare(PYTHONS, "release")
+    yield from prepare(PYTHONS, "release", FIRST_REQUIREMENTS)
     for version in PYTHONS:
-        folders = dict.fromkeys((*TWO_PYTHONS, *ONE_PYTHON, *EVERY_PYTHON))
+        first = FIRST_PYTHON if version == FIRST else ()
+        folders = dict.fromkeys((*TWO_PYTHONS, *ONE_PYTHON, *EVERY_PYTHON, *first))
         jobs = [suite(folder, version, "release") for folder in folders]
         # What is about threads and processes chooses its threads.
         answers = [folder for folder in folders if folder not in TWO_PYTHONS]
@@ -89,11 +93,16 @@ def soak() -> Iterator[Step]:
     yield Step("fuzzing", [fuzzing(600)])
 
 
-def prepare(versions: Sequence[str], profile: str) -> Iterator[Step]:
-    """Set up all Pythons; format, lint and test what needs no server; build the server for each."""
-    yield Step(
-        "Pythons and their packages", [part("packages", version, profile) for version in reversed(versions)]
-    )
+def prepare(versions: Sequence[str], profile: str, *of_first: str) -> Iterator[Step]:
+    """Set up all Pythons; format, lint and test what needs no server; build the server for each.
+
+    `of_first` are requirements that the first Python has alone.
+    """
+    jobs = [
+        part("packages", version, profile, *(of_first if version == FIRST else ()))
+        for version in reversed(versions)
+    ]
+    yield Step("Pythons and their packages", jobs)
     yield Step("Rust: format, lints, tests", list(rust()), side_by_side=1)
     # One at a time: what does not know Python is built once for all of them.
     yield Step("server", [part("server", version, profile) for version in versions], side_by_side=1)
@@ -130,7 +139,7 @@ def suites() -> Iterator[Job]:
     free = [version for version in PYTHONS if version == FREE_THREADED][:1]
     for version in dict.fromkeys([*free, FIRST]):
         yield from (suite(folder, version) for folder in TWO_PYTHONS)
-    yield from (suite(folder, FIRST) for folder in ONE_PYTHON)
+    yield from (suite(folder, FIRST) for folder in (*FIRST_PYTHON, *ONE_PYTHON))
     for version in PYTHONS:
         yield from (suite(folder, version) for folder in EVERY_PYTHON)
     yield from (suite(folder, FIRST, threads=1) for folder in ONE_THREAD)
@@ -162,4 +171,5 @@ def long_suites() -> Iterator[Job]:
     version = [version for version in PYTHONS if version != FREE_THREADED or version == FIRST][-1]
     for folder in ("memory", "leaks", "hostile", "processes", "real"):
         yield suite(folder, version, "release", marks="long")
+    yield from (suite(folder, FIRST, "release", marks="long") for folder in FIRST_PYTHON)
     yield from (suite("stress", version, "release", marks="long") for version in PYTHONS)

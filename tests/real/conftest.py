@@ -25,10 +25,8 @@ PATIENT = ("--queue-timeout", "10m")
 """Some pages are slow, and how many wait on a busy machine is not what is asked here."""
 
 
-@pytest.fixture(scope="session")
-def django_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """Serve the Django site with its database filled, an admin, and static files collected."""
-    data = tmp_path_factory.mktemp("django")
+def fill_django(data: Path) -> dict[str, str]:
+    """Fill the database of the Django site, collect its static files; return the variables that it needs."""
     env = {
         "SITE_DATA": str(data),
         "DJANGO_SUPERUSER_USERNAME": "pythia",
@@ -50,6 +48,14 @@ def django_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory
             env=os.environ | env,
             check=True,
         )
+    return env
+
+
+@pytest.fixture(scope="session")
+def django_site(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """Serve the Django site with its database filled, an admin, and static files collected."""
+    data = tmp_path_factory.mktemp("django")
+    env = fill_django(data)
     return serve_session(
         "shelf.wsgi:application",
         *("--static", f"/static={data / 'static'}", "--static", f"/media={data / 'media'}"),

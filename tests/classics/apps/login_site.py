@@ -1,0 +1,48 @@
+"""A Flask application with Flask-Login: who is logged in stands in a signed cookie."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, redirect, request
+from flask_login import LoginManager, UserMixin, current_user, login_required, login_user, logout_user
+
+application = Flask(__name__)
+application.secret_key = "the same in each worker"  # noqa: S105 - of no account at all
+manager = LoginManager(application)
+manager.login_view = "login"
+
+
+class User(UserMixin):
+    """Somebody with a name."""
+
+    def __init__(self, name: str) -> None:
+        """Remember it."""
+        self.id = name
+
+
+@manager.user_loader
+def load(name: str) -> User:
+    """Find somebody by name."""
+    return User(name)
+
+
+@application.route("/login", methods=["GET", "POST"])
+def login() -> Response | str:
+    """Let in who knows the password."""
+    if request.form.get("password") != "only for this test":
+        return "name and password?"
+    login_user(User(request.form["name"]), remember=True)
+    return redirect("/private")
+
+
+@application.route("/private")
+@login_required
+def private() -> str:
+    """Greet who is logged in."""
+    return f"welcome, {current_user.id}"
+
+
+@application.route("/logout", methods=["POST"])
+def logout() -> Response:
+    """Forget who is logged in."""
+    logout_user()
+    return redirect("/login")
