@@ -28,6 +28,18 @@ pub enum Body<'c> {
     Live(Arc<Mutex<Live>>),
 }
 
+impl Body<'_> {
+    /// How long it is; `None` while it still comes.
+    pub fn known_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Empty => Some(0),
+            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::File(stored) => Some(stored.len()),
+            Self::Live(_) => None,
+        }
+    }
+}
+
 /// Disk space that bodies and answers share.
 #[derive(Debug)]
 pub struct Quota {
