@@ -1,4 +1,4 @@
-"""Bodies in chunks reach frameworks that look at nothing but Content-Length, and tools that send nothing else."""
+"""Bodies in chunks reach frameworks that look only at Content-Length, and what tools send in no other way."""
 
 from __future__ import annotations
 
@@ -123,9 +123,8 @@ def git(*arguments: str | Path, cwd: Path) -> str:
     names = {"NAME": "Pythia", "EMAIL": "pythia@example.org"}
     env = {f"GIT_{who}_{key}": value for who in ("AUTHOR", "COMMITTER") for key, value in names.items()}
     env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0"}
-    done = subprocess.run(
-        ["git", *arguments], cwd=cwd, env=os.environ | env, check=False, capture_output=True, text=True
-    )
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=cwd, env=os.environ | env, check=False, capture_output=True, text=True)
     assert 0 == done.returncode, done.stderr
     return done.stdout + done.stderr
 
