@@ -197,6 +197,16 @@ def test_body(site: Server, size: int, framing: str) -> None:
     assert body.decode() == told(site, method="POST", fields=fields, body=sent)["body"]
 
 
+def test_chunked_body_has_a_length(site: Server) -> None:
+    """A body that came in chunks and is whole has a length, and no chunks."""
+    fields = [("X-A", "1"), ("Transfer-Encoding", "chunked")]
+    headers = told(site, method="POST", fields=fields, body=chunked(b"hel", b"lo"))["headers"]
+    names = {name.lower(): values for name, values in headers.items()}
+
+    assert (["5"], ["1"]) == (names["content-length"], names["x-a"])
+    assert "transfer-encoding" not in names
+
+
 def test_json(site: Server) -> None:
     """`json()` reads the body, whatever its type says."""
     value = {"a": [1, None, "\u20ac"], "b": {"c": 1.5}}

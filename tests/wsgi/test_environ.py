@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.client import request
+from support.client import chunked, request
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,13 +105,24 @@ def test_content_fields(site: Server) -> None:
     assert set() == {"HTTP_CONTENT_TYPE", "HTTP_CONTENT_LENGTH"} & told.keys()
 
 
-def test_chunked_body_has_no_length(site: Server) -> None:
-    """A body of unknown length has no CONTENT_LENGTH, or the one that was counted."""
-    told = environ(
-        site, method="POST", fields=[("Transfer-Encoding", "chunked")], body=b"1\r\nx\r\n0\r\n\r\n"
-    )
+@pytest.mark.parametrize("data", [b"", b"x", b"x" * 100_000])
+def test_chunked_body_has_a_length(site: Server, data: bytes) -> None:
+    """A body that came in chunks is whole when the application is called: it has a length, and no chunks."""
+    body = chunked(*filter(None, [data[:1], data[1:]]))
+    told = environ(site, method="POST", fields=[("Transfer-Encoding", "chunked")], body=body)
 
-    assert told.get("CONTENT_LENGTH") in {None, "1"}
+    assert str(len(data)) == told["CONTENT_LENGTH"]
+    assert "HTTP_TRANSFER_ENCODING" not in told
+
+
+def test_streamed_chunks_have_no_length(serve: Servers, applications: Path) -> None:
+    """With `--stream-body` nobody knows the length: the end of the input is the end of the body."""
+    site = serve(applications, "--stream-body=on", "--threads=2")
+    body = chunked(b"one", b"two")
+    told = environ(site, method="POST", fields=[("Transfer-Encoding", "chunked")], body=body)
+
+    assert "CONTENT_LENGTH" not in told
+    assert told["wsgi.input_terminated"] is True
 
 
 def test_header_names(site: Server) -> None:

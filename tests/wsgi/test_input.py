@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +12,6 @@ import pytest
 from support.client import chunked
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from support.server import Server, Servers
 
 KIB = 1024
@@ -177,6 +176,30 @@ def test_large_body_is_in_a_file_without_a_name(serve: Servers, applications: Pa
     assert [] == list(folder.iterdir())
     assert 200 == server.fetch("/").status
     assert server.settles_at_fds(before)
+
+
+def test_small_chunks_are_gathered(serve: Servers, applications: Path) -> None:
+    """Chunks of a byte, beyond the limit of memory, are written in larger pieces than that."""
+    server = serve(applications, "--body-memory-bytes-max", "1k")
+    server.fetch("/")
+    body = random.Random(3).randbytes(50_000)
+    before = written(server)
+
+    echoed = server.fetch(
+        "/echo",
+        method="POST",
+        fields=[("Transfer-Encoding", "chunked")],
+        body=chunked(*(body[at : at + 1] for at in range(len(body)))),
+    )
+
+    assert body == echoed.body
+    assert written(server) - before < len(body) / 10
+
+
+def written(server: Server) -> int:
+    """Return how often the server has called write(2)."""
+    counts = Path(f"/proc/{server.process.pid}/io").read_text().split()
+    return int(counts[counts.index("syscw:") + 1])
 
 
 def test_body_does_not_leak_into_the_next(plain: Server) -> None:

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use adyton_http1::Head;
+use adyton_http1::{Framing, Head};
 
 use crate::body::Body;
 use crate::reply::Reply;
@@ -58,6 +58,14 @@ pub struct Call<'c> {
     pub peer: Option<SocketAddr>,
     /// The answer.
     pub reply: Reply<'c>,
+}
+
+impl Call<'_> {
+    /// How long a body is that came in chunks and is whole by now: the application is to find it as if it had come with
+    /// a length, for many look at nothing else. To be asked before the body is taken.
+    pub fn unchunked_bytes(&self) -> Option<u64> {
+        if self.head.framing() == Framing::Chunked { self.body.known_bytes() } else { None }
+    }
 }
 
 /// What a call came to.

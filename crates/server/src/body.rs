@@ -28,6 +28,18 @@ pub enum Body<'c> {
     Live(Arc<Mutex<Live>>),
 }
 
+impl Body<'_> {
+    /// How long it is; `None` while it still comes.
+    pub fn known_bytes(&self) -> Option<u64> {
+        match self {
+            Self::Empty => Some(0),
+            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::File(stored) => Some(stored.len()),
+            Self::Live(_) => None,
+        }
+    }
+}
+
 /// Disk space that bodies and answers share.
 #[derive(Debug)]
 pub struct Quota {
@@ -173,6 +185,10 @@ pub(crate) struct Upload {
     bytes: u64,
 }
 
+/// Smaller pieces of a body that goes into a file are gathered before they are written: else a client could have a
+/// system call for each byte.
+const SPOOL_BYTES: usize = 16 << 10;
+
 impl Upload {
     pub(crate) fn new(head: &[u8], framing: Framing, now_ms: u64) -> Self {
         Self {
@@ -194,16 +210,26 @@ impl Upload {
         self.decoder.is_done()
     }
 
-    /// Takes what belongs to the body, and says how much of `input` that was.
-    pub(crate) fn feed(&mut self, input: &[u8], config: &Config) -> Result<usize, Refusal> {
+    /// Takes what belongs to the body, and says how much of `input` that was: not all when no `parts_left` of the turn
+    /// are left, of which each piece of data takes one.
+    pub(crate) fn feed(
+        &mut self,
+        input: &[u8],
+        config: &Config,
+        parts_left: &mut u32,
+    ) -> Result<usize, Refusal> {
         let mut used = 0;
-        while used < input.len() && !self.decoder.is_done() {
+        while used < input.len() && *parts_left > 0 && !self.decoder.is_done() {
+            *parts_left -= 1;
             let (consumed, data) = self.decoder.step(&input[used..])?;
             self.store(&input[used..][data], config)?;
             used += consumed;
             if self.bytes.saturating_add(self.decoder.announced_bytes()) > config.body_bytes_max {
                 return Err(TOO_LARGE);
             }
+        }
+        if self.file.is_some() {
+            self.spool_memory(config)?;
         }
         Ok(used)
     }
@@ -217,11 +243,20 @@ impl Upload {
             self.memory.extend_from_slice(data);
             return Ok(());
         }
-        if self.file.is_none() {
-            let memory = std::mem::take(&mut self.memory);
-            self.spool(&memory, config)?;
+        if self.file.is_none() || self.memory.len() + data.len() > SPOOL_BYTES {
+            self.spool_memory(config)?;
         }
-        self.spool(data, config)
+        if data.len() >= SPOOL_BYTES {
+            return self.spool(data, config);
+        }
+        self.memory.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// Adds what is in memory to the file.
+    fn spool_memory(&mut self, config: &Config) -> Result<(), Refusal> {
+        let memory = std::mem::take(&mut self.memory);
+        self.spool(&memory, config)
     }
 
     /// Adds to the file, which is made with the first bytes.
@@ -335,23 +370,25 @@ impl Live {
         piece
     }
 
+    /// All the data of what has been received, or of what comes next.
     fn next(&mut self) -> io::Result<Vec<u8>> {
+        let mut piece = Vec::new();
         while !self.decoder.is_done() {
             if self.at == self.raw.len() {
+                if !piece.is_empty() {
+                    break;
+                }
                 self.receive()?;
             }
             let (consumed, data) = self.decoder.step(&self.raw[self.at..]).map_err(refused)?;
-            let piece = self.raw[self.at..][data].to_vec();
+            self.bytes += data.len() as u64;
+            piece.extend_from_slice(&self.raw[self.at..][data]);
             self.at += consumed;
-            self.bytes += piece.len() as u64;
             if self.bytes.saturating_add(self.decoder.announced_bytes()) > self.bytes_max {
                 return Err(refused(TOO_LARGE));
             }
-            if !piece.is_empty() {
-                return Ok(piece);
-            }
         }
-        Ok(Vec::new())
+        Ok(piece)
     }
 
     fn receive(&mut self) -> io::Result<()> {

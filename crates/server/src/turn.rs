@@ -25,6 +25,10 @@ const PULLS_PER_TURN: u32 = 16;
 /// Receives of one body before the other connections get their turn.
 const RECEIVES_PER_TURN: u32 = 16;
 
+/// Pieces of data of one body, each a chunk or more, that are decoded before the other connections get their turn: one that
+/// sends a byte in each chunk would keep the loop for milliseconds with every receive.
+const PARTS_PER_TURN: u32 = 1024;
+
 /// What a connection does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
@@ -288,6 +292,7 @@ impl Loop {
 
     /// Reads on in a request body.
     fn receive_body(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
+        let mut parts_left = PARTS_PER_TURN;
         for _ in 0..RECEIVES_PER_TURN {
             let filled = if connection.unparsed {
                 connection.unparsed = false;
@@ -307,7 +312,7 @@ impl Loop {
             let Phase::Upload(upload) = &mut connection.phase else {
                 unreachable!("only called in this phase")
             };
-            let used = match upload.feed(&desk.buffer[..filled], &self.shared.config) {
+            let used = match upload.feed(&desk.buffer[..filled], &self.shared.config, &mut parts_left) {
                 Ok(used) => used,
                 Err(refusal) => {
                     let start = start_of(&upload.head);
@@ -328,6 +333,10 @@ impl Loop {
             }
             let deadline_ms = self.now_ms + self.shared.config.body_idle_timeout_ms;
             self.timers.set(key, deadline_ms);
+            if used < filled {
+                connection.keep(&desk.buffer[used..filled], true);
+                break;
+            }
         }
         Step::On(connection, Next::Again)
     }

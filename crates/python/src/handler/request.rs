@@ -33,6 +33,8 @@ pub(crate) struct Request {
     view: Mutex<View>,
     peer: Option<SocketAddr>,
     id: RequestId,
+    /// The length of a body that came in chunks and is whole.
+    unchunked_bytes: Option<u64>,
     input: Mutex<Option<Py<Input>>>,
     body: Mutex<Option<Py<PyBytes>>>,
 }
@@ -44,6 +46,7 @@ impl Request {
     ///
     /// Before the call's head and bytes end, [`Request::keep`] is called, or the request is gone.
     pub(crate) unsafe fn lend(py: Python<'_>, call: &mut Call<'_>) -> PyResult<Self> {
+        let unchunked_bytes = call.unchunked_bytes();
         let body = std::mem::replace(&mut call.body, Body::Empty);
         let input = match body {
             Body::Empty => None,
@@ -52,7 +55,7 @@ impl Request {
         let view = View::Lent { head: call.head, bytes: call.bytes };
         let id = call.reply.request_id().clone();
         let (view, input) = (Mutex::new(view), Mutex::new(input));
-        Ok(Self { view, peer: call.peer, id, input, body: Mutex::new(None) })
+        Ok(Self { view, peer: call.peer, id, unchunked_bytes, input, body: Mutex::new(None) })
     }
 
     /// Makes the request's own copies of what was lent.
@@ -149,12 +152,17 @@ impl Request {
         make(py, "Params", pairs.into_any())
     }
 
-    /// The fields; names without regard to case (RFC 9110 section 5).
+    /// The fields; names without regard to case (RFC 9110 section 5). A body that came in chunks and is whole has
+    /// `Content-Length` in the place of `Transfer-Encoding`.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let pairs: Vec<(Vec<u8>, Vec<u8>)> = self.with(|head, bytes| {
-            let pair =
-                |field: &adyton_http1::Field| (field.name.of(bytes).to_vec(), field.value.of(bytes).to_vec());
+            let pair = |field: &adyton_http1::Field| match self.unchunked_bytes {
+                Some(length) if field.known == Known::TransferEncoding => {
+                    (Known::ContentLength.name().into(), length.to_string().into_bytes())
+                }
+                _ => (field.name.of(bytes).to_vec(), field.value.of(bytes).to_vec()),
+            };
             head.fields().iter().map(pair).collect()
         });
         let list = PyList::empty(py);

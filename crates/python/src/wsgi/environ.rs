@@ -180,10 +180,22 @@ impl Environs {
         for field in head.fields() {
             seen.set_field(&environ, keys, *field, bytes, &mut met)?;
         }
+        if let Some(bytes) = call.unchunked_bytes() {
+            self.set_length(&environ, bytes)?;
+        }
         if let Some(key) = &self.id {
             put(&environ, key, &PyString::new(py, &call.reply.request_id().to_string()))?;
         }
         Ok(environ)
+    }
+
+    /// A body that came in chunks is whole, and has a length instead of them.
+    fn set_length(&self, environ: &Bound<'_, PyDict>, bytes: u64) -> PyResult<()> {
+        if let Some(key) = &self.keys.fields[Known::TransferEncoding as usize] {
+            environ.del_item(key)?;
+        }
+        let Some(key) = &self.keys.fields[Known::ContentLength as usize] else { return Ok(()) };
+        put(environ, key, &latin1(environ.py(), itoa::Buffer::new().format(bytes).as_bytes())?)
     }
 
     fn set_method(&self, environ: &Bound<'_, PyDict>, head: &Head, bytes: &[u8]) -> PyResult<()> {

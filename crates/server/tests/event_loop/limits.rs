@@ -1,9 +1,10 @@
 //! Limits of the loop: connections, requests of one connection, and what is read of a refused body.
 
 use std::io::{Read, Write};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use adyton_server::{Call, Config, Outcome};
+use adyton_server::{Call, Config, HandOver, Outcome};
 
 use crate::support::{Client, Gate, SHORT_MS, Server, assert_timed, config, get, text};
 
@@ -221,5 +222,39 @@ fn disk_space_for_bodies() {
     let statuses: Vec<u16> = [200_000, 200_000, 400_000, 200_000].into_iter().map(post).collect();
 
     assert_eq!(vec![200, 200, 503, 200], statuses);
+    server.stop();
+}
+
+/// A body of many small chunks gives the others their turn in the middle.
+#[test]
+fn small_chunks_take_turns() {
+    const CHUNKS: usize = 10_000;
+
+    let (gate, order) = (Gate::closed(), Arc::new(Mutex::new(Vec::new())));
+    let (hold, asked) = (gate.application(), Arc::clone(&order));
+    let config = Config { hand_over: HandOver::Never, ..config() };
+    let server = Server::start(config, move |call| {
+        let path = String::from_utf8(call.head.path().of(call.bytes).to_vec()).unwrap();
+        asked.lock().unwrap().push(path.clone());
+        if path == "/slow" {
+            return hold(call);
+        }
+        let bytes = call.unchunked_bytes().unwrap_or(0);
+        text(&mut call.reply, &bytes.to_string())
+    });
+    let (mut chunks, mut holder, mut other) = (server.client(), server.client(), server.client());
+    chunks.send("POST /chunks HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n");
+    // Its answer shows that the loop has seen what was sent before.
+    other.get("/first");
+    holder.send(get("/slow"));
+    // The loop is inside that call, and finds all of this when it comes back: the body first.
+    gate.wait();
+    chunks.send("1\r\nx\r\n".repeat(CHUNKS) + "0\r\n\r\n");
+    other.send(get("/other"));
+    gate.open();
+
+    assert_eq!(CHUNKS.to_string(), chunks.answer().text());
+    assert_eq!("0", other.answer().text());
+    assert_eq!(["/first", "/slow", "/other", "/chunks"], order.lock().unwrap()[..]);
     server.stop();
 }

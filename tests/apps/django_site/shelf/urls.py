@@ -12,6 +12,8 @@ urlpatterns = [
     path("books/<int:number>/", views.book, name="book"),
     path("accounts/login/", LoginView.as_view(), name="login"),
     path("private/", views.private, name="private"),
+    path("digest/", views.digest, name="digest"),
+    path("form/", views.form, name="form"),
     # Browsers ask for it on pages of the admin, which name no icon.
     path("favicon.ico", RedirectView.as_view(url=static("books/icon.svg"))),
     path("admin/", admin.site.urls),
