@@ -57,7 +57,7 @@ messages! {
     "Requests" {
         APPLICATION_FAILED = 201 Error "The application raised an exception, and its request failed."
             "Read the traceback."
-        REQUEST_TIMEOUT = 202 Error "A request took longer than `--request-timeout`; it was interrupted where the stack says."
+        REQUEST_TIMEOUT = 202 Error "A request gave nothing for longer than `--request-timeout`, or took longer than `--request-total-timeout`; it was interrupted where the stack says."
             "Make it faster, do it in the background, or raise the setting."
         THREAD_LOST = 203 Error "A request does not react to its interruption; its thread is lost, and a worker is replaced."
             "Find the call that waits without end (often C code): the stack is above, or in the message."

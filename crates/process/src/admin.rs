@@ -142,6 +142,7 @@ fn config() -> Config {
         queue_max: connections_max,
         queue_timeout_ms: wait_ms,
         request_timeout_ms: 0,
+        request_total_timeout_ms: 0,
         stream_body: false,
         output_bytes_max: 16 << 20,
         server: Vec::new(),

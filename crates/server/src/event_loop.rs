@@ -692,17 +692,17 @@ impl Loop {
 
     /// Looks after a connection that is away, or the end of an answer whose client has gone.
     pub(crate) fn expect(&mut self, key: usize, now_ms: u64) {
-        let timeout_ms = self.shared.config.request_timeout_ms;
+        let due_ms = self.shared.config.call_timeout_ms().map(|timeout_ms| now_ms + timeout_ms);
         if key == NO_KEY {
             self.shared.inboxes[self.home].discards.fetch_add(1, Ordering::SeqCst);
-            if timeout_ms > 0 {
-                self.look_at_discards_by(now_ms + timeout_ms);
+            if let Some(due_ms) = due_ms {
+                self.look_at_discards_by(due_ms);
             }
         } else if self.connections.contains(key) {
             self.away += 1;
-            match timeout_ms {
-                0 => self.timers.clear(key),
-                _ => self.timers.set(key, now_ms + timeout_ms),
+            match due_ms {
+                None => self.timers.clear(key),
+                Some(due_ms) => self.timers.set(key, due_ms),
             }
         }
     }

@@ -53,6 +53,8 @@ pub(crate) struct Own {
     pub(crate) unsent: AtomicUsize,
     /// The request that a late thread or a worker is in.
     pub(crate) task: Mutex<Option<Task>>,
+    /// When something of its answer's body came last, while the thread was late. Older than the task: nothing came yet.
+    pub(crate) item_ms: AtomicU64,
     /// The thread, as the application knows it.
     pub(crate) thread: u64,
     /// The same, as the kernel does.
@@ -88,6 +90,15 @@ pub(crate) enum Stage {
     Interrupted,
 }
 
+/// Which limit a request has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// Nothing of its answer came for so long.
+    Silence,
+    /// All of it takes too long.
+    Whole,
+}
+
 impl Task {
     pub(crate) fn new(home: usize, key: usize, since_ms: u64, what: What, id: Option<RequestId>) -> Self {
         Self { home, key, since_ms, what, id, stage: Stage::Runs, lost: false }
@@ -100,6 +111,23 @@ impl Task {
 
     pub(crate) fn is_interrupted(&self) -> bool {
         self.stage == Stage::Interrupted
+    }
+
+    /// Until when nothing needs to be done about it, and which limit it passes then; `None` if there is none.
+    pub(crate) fn due_ms(&self, own: &Own, config: &Config) -> Option<(u64, Limit)> {
+        let silent_since_ms = self.last_item_ms(own).unwrap_or(self.since_ms);
+        let limits = [
+            (silent_since_ms, config.request_timeout_ms, Limit::Silence),
+            (self.since_ms, config.request_total_timeout_ms, Limit::Whole),
+        ];
+        let set = limits.into_iter().filter(|&(_, timeout_ms, _)| timeout_ms > 0);
+        set.map(|(since_ms, timeout_ms, limit)| (since_ms + timeout_ms, limit))
+            .min_by_key(|&(due_ms, _)| due_ms)
+    }
+
+    /// When something of its answer's body came last.
+    pub(crate) fn last_item_ms(&self, own: &Own) -> Option<u64> {
+        Some(own.item_ms.load(Ordering::Relaxed)).filter(|&item_ms| item_ms > self.since_ms)
     }
 
     /// Its time is over, unless it waits for its client by now.

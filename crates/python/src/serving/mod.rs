@@ -562,6 +562,7 @@ fn config(settings: &Settings, descriptors_max: u64) -> Config {
         queue_max: count(settings.queue_limit),
         queue_timeout_ms: settings.queue_timeout_ms,
         request_timeout_ms: settings.request_timeout_ms,
+        request_total_timeout_ms: settings.request_total_timeout_ms,
         stream_body: settings.stream_body,
         output_bytes_max: settings.output_bytes_max,
         server: settings.server_header.clone().unwrap_or_default().into_bytes(),
