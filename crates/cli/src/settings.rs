@@ -76,6 +76,8 @@ pub struct Settings {
     pub new_privileges: bool,
     /// 0: for ever.
     pub startup_timeout_ms: u64,
+    /// 0: a worker may be silent.
+    pub heartbeat_timeout_ms: u64,
     pub drain_delay_ms: u64,
     pub control: Control,
     pub admin: Option<Bind>,

@@ -128,6 +128,9 @@ messages! {
             "Send signals to the supervisor."
         VERSION_STALLED = 329 Error "The new version serves in some workers and does not start in others."
             "Read why above; reload again when that is mended. The old version serves in the others meanwhile."
+        WORKER_SILENT = 331 Error "A worker gives no sign of life: it is stopped, gets no CPU, or hangs."
+            "Look at what its process does; it is replaced after `--heartbeat-timeout`."
+        WORKER_HEARD = 332 Info "A silent worker gives signs of life again." "Nothing."
         CANNOT_START = 330 Error "The server, or one of its processes, cannot start." "The message says why."
     }
     "Logs" {

@@ -30,6 +30,7 @@ mod metrics;
 mod notify;
 mod plan;
 mod prototype;
+mod pulse;
 mod question;
 mod screen;
 mod slot;

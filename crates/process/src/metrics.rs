@@ -134,6 +134,13 @@ impl Supervisor {
         };
         let serving = self.serving() as u64;
         family("adyton_workers", "gauge", "Workers that serve.", &[(String::new(), serving)]);
+        let silent = self.workers().filter(|worker| worker.pulse.is_silent).count() as u64;
+        family(
+            "adyton_workers_silent",
+            "gauge",
+            "Workers that give no sign of life.",
+            &[(String::new(), silent)],
+        );
         family(
             "adyton_workers_wanted",
             "gauge",

@@ -74,6 +74,8 @@ pub struct Limits {
     pub rss_max_bytes: u64,
     /// CPU time that it may use.
     pub cpu_max_ms: u64,
+    /// How long it may give no sign of life.
+    pub heartbeat_timeout_ms: u64,
     /// How long it may take to be ready.
     pub startup_timeout_ms: u64,
     /// How long its running requests may take when it is told to drain.

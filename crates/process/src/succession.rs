@@ -21,6 +21,7 @@ use crate::cause::{Cause, Reason};
 use crate::demand::Bounds;
 use crate::message::Channel;
 use crate::plan::Sockets;
+use crate::pulse::Pulse;
 use crate::slot::{Slot, Staff, State};
 use crate::supervisor::Supervisor;
 
@@ -228,6 +229,7 @@ impl NotedWorker {
             lifetime_max_ms: self.lifetime_max_ms,
             rss_bytes: 0,
             cpu_ms: 0,
+            pulse: Pulse::default(),
         })
     }
 }

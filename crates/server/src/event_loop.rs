@@ -537,6 +537,7 @@ impl Loop {
 
     fn look_at_wake(&mut self) {
         self.wake.clear();
+        self.shared.inboxes[self.home].heard.store(true, Ordering::Relaxed);
         match (self.shared.stop)() {
             Some(ending) if self.stopping_ms.is_none() => self.begin_stop(ending),
             // Who was patient is in a hurry now.

@@ -20,6 +20,7 @@ mod event_loop;
 mod held;
 mod output;
 pub mod prefixes;
+pub mod pulse;
 mod reply;
 mod serve;
 mod server;

@@ -231,6 +231,8 @@ pub(crate) struct Inbox {
     /// Ends of answers whose clients have gone that wait in the queue, or are in the hands of threads without the loop.
     pub(crate) discards: AtomicUsize,
     pub(crate) wake: Arc<Wake>,
+    /// Whether the loop has been woken, and says so, since somebody has asked.
+    pub(crate) heard: AtomicBool,
 }
 
 impl Inbox {
@@ -243,6 +245,8 @@ impl Inbox {
             missed: AtomicUsize::new(0),
             discards: AtomicUsize::new(0),
             wake,
+            // Nobody has asked yet.
+            heard: AtomicBool::new(true),
         }
     }
 
@@ -308,6 +312,8 @@ pub(crate) struct Shared {
     pub(crate) stop: Asked,
     /// Threads that interrupt a call.
     pub(crate) interrupters: AtomicUsize,
+    /// How often threads had got the interpreter when the server's pulse was taken last.
+    pub(crate) got_interpreter: AtomicU64,
     /// Whether each loop is to change hands at its next wait.
     pub(crate) change: AtomicBool,
     /// Whether some thread has lent a connection with something unsent since the watch looked.
@@ -404,6 +410,7 @@ impl Server {
             output_bytes: Arc::default(),
             stop,
             interrupters: AtomicUsize::new(0),
+            got_interpreter: AtomicU64::new(0),
             change: AtomicBool::new(false),
             unsent: AtomicBool::new(false),
             watch: OnceLock::new(),
@@ -462,6 +469,10 @@ impl Server {
             std::thread::sleep(Duration::from_millis(1));
         }
         true
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// Whether every loop has ended.

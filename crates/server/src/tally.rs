@@ -74,6 +74,10 @@ pub enum Cell {
     StaticBytes,
     /// Loops that take connections.
     Listening,
+    /// Signs of life.
+    Beats,
+    /// What keeps the server from giving one.
+    Ailment,
     /// How many cells there are.
     End,
 }

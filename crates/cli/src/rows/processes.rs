@@ -199,6 +199,19 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "heartbeat-timeout",
+        kind: wait(24 * 60 * 60 * 1_000, |settings, ms| settings.heartbeat_timeout_ms = ms),
+        default: "30s",
+        example: "10s",
+        help: "longest silence of a worker; 0: any",
+        detail: "A worker gives a sign of life thirty times in this while its event loop goes on, and its interpreter if \
+                 somebody waits for it. One that has missed three (stopped, without CPU, hanging) is logged, shown \
+                 as silent, and not counted as ready. After all of this it is replaced, \
+                 told to finish, and ended when it does not within `--graceful-timeout`, with its stacks in the log. Set it to \
+                 0 to stop a worker with a debugger.",
+        ..GROUP
+    },
+    Row {
         name: "drain-delay",
         kind: wait(60 * 60 * 1_000, |settings, ms| settings.drain_delay_ms = ms),
         default: "0s",

@@ -240,12 +240,13 @@ fn pace(settings: &Settings) -> adyton_process::Pace {
     }
 }
 
-fn limits(settings: &Settings) -> Limits {
+pub(super) fn limits(settings: &Settings) -> Limits {
     Limits {
         requests_max: settings.max_requests,
         lifetime_max_ms: settings.max_lifetime_ms,
         rss_max_bytes: settings.max_rss_bytes,
         cpu_max_ms: settings.cpu_limit_ms,
+        heartbeat_timeout_ms: settings.heartbeat_timeout_ms,
         startup_timeout_ms: settings.startup_timeout_ms,
         graceful_timeout_ms: settings.graceful_timeout_ms,
     }
