@@ -81,6 +81,8 @@ pub struct Settings {
     pub drain_delay_ms: u64,
     pub control: Control,
     pub admin: Option<Bind>,
+    pub admin_token: Option<String>,
+    pub admin_hosts: Vec<String>,
 
     pub statics: Vec<StaticMount>,
     pub static_listing: bool,

@@ -52,6 +52,8 @@ messages! {
         CLIENT_GONE = 106 Debug "A client went away before its answer was sent." "Nothing: people close pages."
         CLIENT_CONNECTIONS = 107 Debug "A client has as many connections as `--connections-per-address-max` allows; one more was closed."
             "Nothing, unless many people share an address."
+        REFUSALS = 109 Warning "Requests were refused by the server itself. Told at once, and then once a minute for each cause."
+            "The message names the setting. Change it if the client is right; a single request is in the log from debug on."
         REFUSED = 108 Debug "A request was refused, for the reason that is said." "Nothing, unless the client is yours."
     }
     "Requests" {

@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod admin;
 mod burial;
 mod cause;
@@ -44,6 +45,7 @@ mod usage;
 mod watch;
 mod worker;
 
+pub use access::Access;
 pub use client::{control_folder, order};
 pub use demand::Bounds;
 pub use message::{Channel, FromWorker, Source, ToWorker};

@@ -342,7 +342,7 @@ impl Supervisor {
 
     /// Opens anew what was given up for a program that has not taken this one's place.
     fn answer_again(&mut self) {
-        match AdminServers::open(&self.desk, self.control.as_ref(), self.admin.as_ref()) {
+        match AdminServers::open(&self.desk, self.control.as_ref(), self.admin.as_ref(), &self.plan.access) {
             Ok(servers) => std::mem::replace(&mut self.admin_servers, servers).clear(),
             Err(error) => log::write(
                 &messages::PROGRAM_NOT_REPLACED,

@@ -144,7 +144,7 @@ impl Supervisor {
             child::adopt_orphans()?;
         }
         let (control, admin) = (plan.control.take(), plan.admin.take());
-        let admin_servers = AdminServers::open(&desk, control.as_ref(), admin.as_ref())?;
+        let admin_servers = AdminServers::open(&desk, control.as_ref(), admin.as_ref(), &plan.access)?;
         let note = plan.note.take();
         let mut supervisor = Self {
             slots: Vec::new(),

@@ -14,6 +14,7 @@ use crate::connection::Connection;
 use crate::driver::{Desk, LOOK_FOR_CLIENT_MS, interrupt};
 use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::Loop;
+use crate::refusals::Cause;
 use crate::reply::Reply;
 use crate::server::{Http, Job, NO_KEY, Stage, Task, lock, log_stuck};
 use crate::tally::Cell;
@@ -38,6 +39,8 @@ const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
 /// What is answered when there is no time for more.
 static BUSY: LazyLock<ErrorPage> =
     LazyLock::new(|| ErrorPage::new(503, "The server has too much to do just now."));
+
+const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
 
 const TIMED_OUT: Refusal =
     Refusal { status: 504, reason: "the application takes too long, and does not react" };
@@ -150,6 +153,7 @@ impl Loop {
     /// Answers that there is no time for this request (RFC 9110 section 15.6.4).
     fn turn_away(&mut self, ask: Ask, desk: &mut Desk) -> Step {
         self.shared.tally.count(Cell::TurnedAway);
+        self.shared.refusals.note(&self.shared.tally, Cause::Overload, NO_THREAD, ask.connection.peer);
         let live = ask.live();
         let Place::Own(owned) = &ask.place else { unreachable!("a request in the queue has left the desk") };
         parse_again(&mut desk.head, &owned.head, &self.shared.config.head);

@@ -19,6 +19,7 @@ use crate::driver::Driver;
 use crate::endpoints::Endpoint;
 use crate::errand::Errand;
 use crate::event_loop::{Loop, Parts};
+use crate::refusals::Refusals;
 use crate::tally::{Cell, Tally};
 use crate::watch;
 use adyton_crew::{Crew, Duties, Post};
@@ -310,6 +311,8 @@ pub(crate) struct Shared {
     pub(crate) output_bytes: Arc<AtomicU64>,
     /// Whether a clean stop was asked for, and which.
     pub(crate) stop: Asked,
+    /// Requests that were refused, and are not in the log yet.
+    pub(crate) refusals: Refusals,
     /// Threads that interrupt a call.
     pub(crate) interrupters: AtomicUsize,
     /// How often threads had got the interpreter when the server's pulse was taken last.
@@ -409,6 +412,7 @@ impl Server {
             tally,
             output_bytes: Arc::default(),
             stop,
+            refusals: Refusals::default(),
             interrupters: AtomicUsize::new(0),
             got_interpreter: AtomicU64::new(0),
             change: AtomicBool::new(false),
@@ -490,6 +494,7 @@ impl Server {
             let _ = handle.join();
         }
         drop(std::mem::take(&mut *lock(&self.shared.ended)));
+        self.shared.refusals.tell(clock::monotonic_ms(), true);
         if let Some(log) = &self.shared.access_log {
             lock(log).flush();
         }

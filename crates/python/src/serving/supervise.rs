@@ -10,7 +10,7 @@ use adyton_cli::{Control, Pace, Processes, Settings};
 use adyton_log::sink::Target;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
-use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
+use adyton_process::{Access, Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
 use adyton_sys::child::Program;
 use adyton_sys::socket::{self, Access};
 use adyton_sys::user::Identity;
@@ -69,6 +69,7 @@ pub(crate) fn supervise(
         sockets: slots,
         control,
         admin,
+        access: access(settings),
         on_ready,
         touch: settings.touch_reload.clone(),
         develops: settings.reload,
@@ -359,6 +360,18 @@ fn own_folder(folder: &Path) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"));
     }
     Ok(())
+}
+
+/// Who may ask the listener for monitors: its own name is right, too.
+fn access(settings: &Settings) -> Access {
+    let own = settings.admin.iter().filter_map(|bind| match bind {
+        Bind::Tcp { host, .. } => Some(host.clone()),
+        _ => None,
+    });
+    Access {
+        token: settings.admin_token.clone(),
+        hosts: settings.admin_hosts.iter().cloned().chain(own).collect(),
+    }
 }
 
 /// Opens the listener for monitors; `files` learns of what it makes.
