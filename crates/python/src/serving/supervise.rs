@@ -6,11 +6,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use adyton_cli::{Control, Pace, Processes, Settings};
+use adyton_cli::{Bind, Control, Pace, Processes, Settings};
 use adyton_log::sink::Target;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
-use adyton_process::{Access, Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
+use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
 use adyton_sys::child::Program;
 use adyton_sys::socket::{self, Access};
 use adyton_sys::user::Identity;
@@ -363,12 +363,12 @@ fn own_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Who may ask the listener for monitors: its own name is right, too.
-fn access(settings: &Settings) -> Access {
+fn access(settings: &Settings) -> adyton_process::Access {
     let own = settings.admin.iter().filter_map(|bind| match bind {
         Bind::Tcp { host, .. } => Some(host.clone()),
         _ => None,
     });
-    Access {
+    adyton_process::Access {
         token: settings.admin_token.clone(),
         hosts: settings.admin_hosts.iter().cloned().chain(own).collect(),
     }
