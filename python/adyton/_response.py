@@ -19,7 +19,7 @@ _CLIENT_ERROR, _LAST_STATUS = 400, 599
 
 
 class RequestTimeout(BaseException):
-    """Raised inside a request that takes longer than `--request-timeout` allows.
+    """Raised inside a request that takes longer than `--request-timeout` or `--request-total-timeout` allows.
 
     No `Exception`, so that a handler of errors does not take it for one: `finally` and `with` clean up,
     and the client gets a 504. A request may catch it and answer by itself.

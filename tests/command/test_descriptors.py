@@ -74,6 +74,23 @@ def test_idle_connections_make_room(short: Server) -> None:
     assert b"hello" == short.fetch().body
 
 
+@pytest.mark.parametrize("begun", ["head", "body"])
+def test_slow_clients_make_room(short: Server, begun: str) -> None:
+    """Nor do requests that do not go on: they are answered 503 as soon as others wait."""
+    head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+    stalled = [short.connect(lint_answers=False) for _ in range(CLIENTS)]
+    try:
+        for client in stalled:
+            client.send(f"{head}\r\nbody".encode() if begun == "body" else head.encode())
+        assert b"hello" == short.fetch().body
+
+        short.wait_for_log(r"ADY109 warning: .* with 503: There are too many connections, and this one is slow")
+        assert 503 == stalled[0].receive().status
+    finally:
+        for client in stalled:
+            client.socket.close()
+
+
 def test_connection_limit(serve: Servers, application: Path) -> None:
     """Beyond `--connections-max` connections wait for a place."""
     server = serve(application, "--connections-max", "5")

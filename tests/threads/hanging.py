@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -116,6 +117,25 @@ def hangs_at_the_end(
                 raise
 
     return items()
+
+
+@add("ticks")
+def ticks(environ: WSGIEnvironment, start_response: StartResponse, query: Query) -> Iterable[bytes]:
+    """Give an item every so many ms, by an iterable or by `write()`; without a count, for ever."""
+    del environ
+    write = start_response("200 OK", [PLAIN])
+    numbers = range(int(query["count"])) if "count" in query else itertools.count()
+
+    def items() -> Iterator[bytes]:
+        for _ in numbers:
+            time.sleep(float(query["ms"]) / 1e3)
+            yield b"tick"
+
+    if query["way"] == "items":
+        return items()
+    for item in items():
+        write(item)
+    return []
 
 
 @add("hang-started")

@@ -136,6 +136,33 @@ def test_midway(impatient: Callable[[int], Site], threads: int) -> None:
         assert not response.complete
     site.wait_noted("midway", "finally")
     site.server.wait_for_log(r"\bin hang$")
+    site.server.wait_for_log("(has given nothing more for|takes) longer than --request-timeout allows")
+
+
+@THREADS
+@pytest.mark.parametrize("way", ["items", "write"])
+def test_stream_that_goes_on(impatient: Callable[..., Site], threads: int, way: str) -> None:
+    """The time counts from each item to the next: an answer may last for longer, as long as it goes on."""
+    site = impatient(threads, timeout="1500ms")
+    response = site.server.fetch(target("/ticks", way=way, ms=100, count=20))
+
+    assert response.complete
+    assert b"tick" * 20 == response.body
+    assert 0 == site.counters()["timed_out"]
+
+
+@THREADS
+@pytest.mark.parametrize("way", ["items", "write"])
+def test_total(impatient: Callable[..., Site], threads: int, way: str) -> None:
+    """Whoever wants that all of an answer ends has a setting for it, which no item puts off."""
+    site = impatient(threads, "--request-total-timeout=500ms", timeout="60s")
+    with site.server.connect() as connection:
+        response = connection.get(target("/ticks", way=way, ms=20))
+
+        assert response.body.startswith(b"tick")
+        assert not response.complete
+    site.server.wait_for_log(r"/ticks\S+ takes longer than --request-total-timeout allows")
+    site.wait_for(lambda counters: counters["timed_out"] == 1)
 
 
 def leave_midway(site: Site, asked: str) -> None:

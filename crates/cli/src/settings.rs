@@ -40,6 +40,8 @@ pub struct Settings {
     pub queue_timeout_ms: u64,
     /// 0: no limit.
     pub request_timeout_ms: u64,
+    /// 0: no limit.
+    pub request_total_timeout_ms: u64,
     pub stream_body: bool,
     pub output_bytes_max: u64,
     pub chdir: Option<PathBuf>,
@@ -74,9 +76,13 @@ pub struct Settings {
     pub new_privileges: bool,
     /// 0: for ever.
     pub startup_timeout_ms: u64,
+    /// 0: a worker may be silent.
+    pub heartbeat_timeout_ms: u64,
     pub drain_delay_ms: u64,
     pub control: Control,
     pub admin: Option<Bind>,
+    pub admin_token: Option<String>,
+    pub admin_hosts: Vec<String>,
 
     pub statics: Vec<StaticMount>,
     pub static_listing: bool,

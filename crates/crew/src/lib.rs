@@ -695,6 +695,11 @@ impl<D: Duties> Crew<D> {
         self.starved.load(Ordering::Relaxed) > 0
     }
 
+    /// Whether somebody waits for the interpreter: with a request from the queue, or for long.
+    pub fn wants_interpreter(&self) -> bool {
+        self.is_crowded()
+    }
+
     /// A loop has ended. After the last one the idle threads leave, and the others when they come free.
     pub fn end_loop(&self) {
         let mut roster = self.lock();

@@ -52,12 +52,14 @@ messages! {
         CLIENT_GONE = 106 Debug "A client went away before its answer was sent." "Nothing: people close pages."
         CLIENT_CONNECTIONS = 107 Debug "A client has as many connections as `--connections-per-address-max` allows; one more was closed."
             "Nothing, unless many people share an address."
+        REFUSALS = 109 Warning "Requests were refused by the server itself. Told at once, and then once a minute for each cause."
+            "The message names the setting. Change it if the client is right; a single request is in the log from debug on."
         REFUSED = 108 Debug "A request was refused, for the reason that is said." "Nothing, unless the client is yours."
     }
     "Requests" {
         APPLICATION_FAILED = 201 Error "The application raised an exception, and its request failed."
             "Read the traceback."
-        REQUEST_TIMEOUT = 202 Error "A request took longer than `--request-timeout`; it was interrupted where the stack says."
+        REQUEST_TIMEOUT = 202 Error "A request gave nothing for longer than `--request-timeout`, or took longer than `--request-total-timeout`; it was interrupted where the stack says."
             "Make it faster, do it in the background, or raise the setting."
         THREAD_LOST = 203 Error "A request does not react to its interruption; its thread is lost, and a worker is replaced."
             "Find the call that waits without end (often C code): the stack is above, or in the message."
@@ -128,6 +130,9 @@ messages! {
             "Send signals to the supervisor."
         VERSION_STALLED = 329 Error "The new version serves in some workers and does not start in others."
             "Read why above; reload again when that is mended. The old version serves in the others meanwhile."
+        WORKER_SILENT = 331 Error "A worker gives no sign of life: it is stopped, gets no CPU, or hangs."
+            "Look at what its process does; it is replaced after `--heartbeat-timeout`."
+        WORKER_HEARD = 332 Info "A silent worker gives signs of life again." "Nothing."
         CANNOT_START = 330 Error "The server, or one of its processes, cannot start." "The message says why."
     }
     "Logs" {

@@ -1,9 +1,10 @@
 //! The control socket and the admin listener: HTTP, served by this very server, on threads beside the supervisor's.
 //!
 //! The control socket is for programs of the same user, or of root, and takes orders; the admin listener is for
-//! monitors, and only tells how things stand.
+//! monitors, and only tells how things stand; `access.rs` says whom.
 
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -12,10 +13,11 @@ use std::time::Duration;
 use adyton_http1::{BadResponse, BodySize, Limits, Method, reason_phrase};
 use adyton_server::tally::Tally;
 use adyton_server::{App, Call, Config, Ending, HandOver, IfStill, Outcome, Parts, Quota, Server};
-use adyton_sys::process;
 use adyton_sys::wake::Wake;
+use adyton_sys::{process, socket};
 use serde_json::{Value, json};
 
+use crate::access::Access;
 use crate::question::{Answer, Ask, Desk};
 
 /// How long the supervisor may take to answer a question.
@@ -52,11 +54,19 @@ impl AdminServers {
         desk: &Arc<Desk>,
         control: Option<&OwnedFd>,
         admin: Option<&OwnedFd>,
+        access: &Access,
     ) -> io::Result<Self> {
         let mut admin_servers = Self::default();
         for (listener, takes_orders) in [(control, true), (admin, false)] {
             if let Some(listener) = listener {
-                let admin = Admin { desk: Arc::clone(desk), takes_orders, reloads: AtomicUsize::new(0) };
+                let address = socket::local_address(listener)?;
+                let admin = Admin {
+                    desk: Arc::clone(desk),
+                    takes_orders,
+                    reloads: AtomicUsize::new(0),
+                    address: address.map(|address| address.ip()),
+                    access: access.clone(),
+                };
                 admin_servers.serve(listener.try_clone()?, admin)?;
             }
         }
@@ -142,6 +152,7 @@ fn config() -> Config {
         queue_max: connections_max,
         queue_timeout_ms: wait_ms,
         request_timeout_ms: 0,
+        request_total_timeout_ms: 0,
         stream_body: false,
         output_bytes_max: 16 << 20,
         server: Vec::new(),
@@ -154,6 +165,9 @@ struct Admin {
     takes_orders: bool,
     /// Who waits for a reload.
     reloads: AtomicUsize,
+    /// Where it listens; `None`: at a unix socket, whose rights say who may ask.
+    address: Option<IpAddr>,
+    access: Access,
 }
 
 /// What is sent back.
@@ -233,6 +247,11 @@ impl Admin {
     fn page(&self, call: &mut Call<'_>) -> Page {
         let (path, query) = (call.head.path().of(call.bytes), call.head.query().of(call.bytes));
         if !self.takes_orders {
+            if let Some(address) = self.address
+                && let Some((status, why)) = self.access.denies(call.head, call.bytes, address.is_loopback())
+            {
+                return Page::json((status, json!(why)));
+            }
             return match call.head.method() {
                 Method::Get | Method::Head => self.watch(path),
                 _ => Page::json((405, json!("this listener takes no orders; the control socket does"))),
@@ -257,6 +276,9 @@ impl App for Admin {
         let written: Result<(), BadResponse> =
             call.reply.head(page.status, reason_phrase(page.status).as_bytes(), size, |head| {
                 head.field(b"Content-Type", page.kind)?;
+                if page.status == 401 {
+                    head.field(b"WWW-Authenticate", b"Bearer")?;
+                }
                 head.field(b"Cache-Control", b"no-store")?;
                 head.field(b"Content-Security-Policy", POLICY)?;
                 head.field(b"X-Content-Type-Options", b"nosniff")

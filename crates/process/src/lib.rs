@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod admin;
 mod burial;
 mod cause;
@@ -30,6 +31,7 @@ mod metrics;
 mod notify;
 mod plan;
 mod prototype;
+mod pulse;
 mod question;
 mod screen;
 mod slot;
@@ -43,6 +45,7 @@ mod usage;
 mod watch;
 mod worker;
 
+pub use access::Access;
 pub use client::{control_folder, order};
 pub use demand::Bounds;
 pub use message::{Channel, FromWorker, Source, ToWorker};

@@ -55,6 +55,23 @@ const FAMILIES: &[Family] = &[
         "Requests in the queue whose client had gone.",
         &[("", Cell::Departed)],
     ),
+    (
+        "adyton_requests_refused_total",
+        "counter",
+        "Requests that the server itself has refused, by cause.",
+        &[
+            ("cause=\"malformed\"", Cell::Malformed),
+            ("cause=\"head_too_slow\"", Cell::HeadTooSlow),
+            ("cause=\"body_too_slow\"", Cell::BodyTooSlow),
+            ("cause=\"body_too_large\"", Cell::BodyTooLarge),
+            ("cause=\"line_too_long\"", Cell::LineTooLong),
+            ("cause=\"head_too_large\"", Cell::HeadTooLarge),
+            ("cause=\"no_room\"", Cell::NoRoom),
+            ("cause=\"crowded\"", Cell::Crowded),
+            ("cause=\"overload\"", Cell::Overload),
+            ("cause=\"unsupported\"", Cell::Unsupported),
+        ],
+    ),
     ("adyton_requests_timed_out_total", "counter", "Calls that were interrupted.", &[("", Cell::TimedOut)]),
     (
         "adyton_requests_stuck_total",
@@ -134,6 +151,13 @@ impl Supervisor {
         };
         let serving = self.serving() as u64;
         family("adyton_workers", "gauge", "Workers that serve.", &[(String::new(), serving)]);
+        let silent = self.workers().filter(|worker| worker.pulse.is_silent).count() as u64;
+        family(
+            "adyton_workers_silent",
+            "gauge",
+            "Workers that give no sign of life.",
+            &[(String::new(), silent)],
+        );
         family(
             "adyton_workers_wanted",
             "gauge",

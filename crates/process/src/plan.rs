@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use adyton_log::sink::Target;
 use adyton_sys::child::Program;
 
+use crate::access::Access;
 use crate::demand::Bounds;
 use crate::succession::Note;
 
@@ -40,6 +41,8 @@ pub struct Plan {
     pub control: Option<OwnedFd>,
     /// Where monitors ask how things stand.
     pub admin: Option<OwnedFd>,
+    /// Who may ask there.
+    pub access: Access,
     /// Told, once, when the first worker serves: with what it serves.
     pub on_ready: Box<dyn FnMut(&str)>,
     /// A file whose change is a reload.
@@ -74,6 +77,8 @@ pub struct Limits {
     pub rss_max_bytes: u64,
     /// CPU time that it may use.
     pub cpu_max_ms: u64,
+    /// How long it may give no sign of life.
+    pub heartbeat_timeout_ms: u64,
     /// How long it may take to be ready.
     pub startup_timeout_ms: u64,
     /// How long its running requests may take when it is told to drain.

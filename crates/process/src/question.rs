@@ -112,6 +112,9 @@ impl Supervisor {
             Ask::Metrics => (200, Value::from(self.metrics(now_ms))),
             Ask::Live => (200, json!("live")),
             Ask::Ready if self.stop.is_some() => (503, json!("stopping")),
+            Ask::Ready if self.serving() == 0 && self.workers().any(|worker| worker.pulse.is_silent) => {
+                (503, json!("no worker gives signs of life"))
+            }
             Ask::Ready if self.serving() == 0 => (503, json!("no worker serves")),
             Ask::Ready => (200, json!("ready")),
             Ask::Reload if self.stop.is_some() => (409, json!("the server is stopping")),

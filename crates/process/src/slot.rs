@@ -11,6 +11,7 @@ use adyton_sys::socket;
 use crate::cause::Reason;
 use crate::message::{Channel, ToWorker};
 use crate::plan::{Limits, Sockets};
+use crate::pulse::Pulse;
 use crate::usage;
 
 /// The longest that a slot waits before it tries again.
@@ -77,6 +78,8 @@ pub(crate) struct Staff {
     pub(crate) rss_bytes: u64,
     /// CPU time, when it was looked at last.
     pub(crate) cpu_ms: u64,
+    /// Whether it gives signs of life.
+    pub(crate) pulse: Pulse,
 }
 
 impl Staff {
@@ -139,6 +142,8 @@ impl Staff {
         (self.state, self.doomed) = (State::Doomed, Some(why));
         self.due_ms = Some(now_ms + LAST_WORDS_MS);
         self.kick(Kick::Abort);
+        // One that is stopped says nothing.
+        self.kick(Kick::Continue);
     }
 
     /// Why a worker has to be replaced; nothing if it may go on.
@@ -208,6 +213,11 @@ impl Slot {
     /// The worker that serves and was not told to stop doing so.
     pub(crate) fn serving(&self) -> Option<&Staff> {
         self.workers.iter().rev().find(|worker| worker.state == State::Serving)
+    }
+
+    /// Whether one serves that gives signs of life.
+    pub(crate) fn is_served(&self) -> bool {
+        self.serving().is_some_and(|worker| !worker.pulse.is_silent)
     }
 
     /// Whether a worker starts, or was too slow to and has not ended yet.

@@ -11,7 +11,7 @@ use adyton_sys::socket;
 use crate::cause::Reason;
 use crate::demand::Seen;
 use crate::plan::Sockets;
-use crate::slot::{Slot, State, UNHURRIED};
+use crate::slot::{Slot, Staff, State, UNHURRIED};
 use crate::supervisor::Supervisor;
 use crate::usage;
 
@@ -28,7 +28,8 @@ const OTHERS_MAX: usize = 128;
 impl Supervisor {
     /// Says to the workers how many they are.
     pub(crate) fn count_seats(&self) {
-        let serving = self.workers().filter(|worker| worker.state == State::Serving).count();
+        let serves = |worker: &&Staff| worker.state == State::Serving && !worker.pulse.is_silent;
+        let serving = self.workers().filter(serves).count();
         let used = self.workers().map(|worker| worker.seat + 1).max().unwrap_or(0);
         share::set_serving(&self.shares, serving, used);
     }

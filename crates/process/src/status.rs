@@ -42,6 +42,8 @@ impl Supervisor {
             "stopping"
         } else if self.stalled == self.generation && self.announced != self.generation {
             "two versions"
+        } else if serving == 0 && self.workers().any(|worker| worker.pulse.is_silent) {
+            "silent"
         } else if serving == 0 {
             "starting"
         } else if self.slots.iter().any(|slot| slot.workers.len() > 1) {
@@ -73,7 +75,12 @@ fn of_worker(slot: &Slot, worker: &Staff, whole: bool, now_ms: u64) -> Value {
     value["worker"] = json!(slot.number);
     value["pid"] = json!(worker.pid);
     value["generation"] = json!(worker.generation);
-    value["state"] = json!(state_word(worker.state));
+    value["state"] = json!(if worker.pulse.is_silent && worker.state == State::Serving {
+        "silent"
+    } else {
+        state_word(worker.state)
+    });
+    value["silent_s"] = json!(seconds(worker.pulse.silent_ms));
     value["age_s"] = json!(seconds(now_ms.saturating_sub(worker.started_ms)));
     value["rss_bytes"] = json!(usage::rss_bytes(worker.pid));
     value["cpu_ms"] = json!(usage::cpu_ms(worker.pid));

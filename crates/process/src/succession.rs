@@ -21,6 +21,7 @@ use crate::cause::{Cause, Reason};
 use crate::demand::Bounds;
 use crate::message::Channel;
 use crate::plan::Sockets;
+use crate::pulse::Pulse;
 use crate::slot::{Slot, Staff, State};
 use crate::supervisor::Supervisor;
 
@@ -228,6 +229,7 @@ impl NotedWorker {
             lifetime_max_ms: self.lifetime_max_ms,
             rss_bytes: 0,
             cpu_ms: 0,
+            pulse: Pulse::default(),
         })
     }
 }
@@ -340,7 +342,7 @@ impl Supervisor {
 
     /// Opens anew what was given up for a program that has not taken this one's place.
     fn answer_again(&mut self) {
-        match AdminServers::open(&self.desk, self.control.as_ref(), self.admin.as_ref()) {
+        match AdminServers::open(&self.desk, self.control.as_ref(), self.admin.as_ref(), &self.plan.access) {
             Ok(servers) => std::mem::replace(&mut self.admin_servers, servers).clear(),
             Err(error) => log::write(
                 &messages::PROGRAM_NOT_REPLACED,

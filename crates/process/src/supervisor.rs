@@ -24,6 +24,7 @@ use crate::message::{Channel, FromWorker, Source, ToWorker};
 use crate::notify::Manager;
 use crate::plan::{Pace, Plan, Sockets};
 use crate::prototype::{Dismissed, Prototype};
+use crate::pulse::Pulse;
 use crate::question::{Answer, Desk, Question, Round};
 use crate::slot::{STUCK, Slot, Staff, State, UNHURRIED};
 use crate::succession::Succession;
@@ -143,7 +144,7 @@ impl Supervisor {
             child::adopt_orphans()?;
         }
         let (control, admin) = (plan.control.take(), plan.admin.take());
-        let admin_servers = AdminServers::open(&desk, control.as_ref(), admin.as_ref())?;
+        let admin_servers = AdminServers::open(&desk, control.as_ref(), admin.as_ref(), &plan.access)?;
         let note = plan.note.take();
         let mut supervisor = Self {
             slots: Vec::new(),
@@ -231,9 +232,9 @@ impl Supervisor {
         sum
     }
 
-    /// How many slots have a worker that serves.
+    /// How many slots have a worker that serves, and gives signs of life.
     pub(crate) fn serving(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.serving().is_some()).count()
+        self.slots.iter().filter(|slot| slot.is_served()).count()
     }
 
     pub(crate) fn workers(&self) -> impl Iterator<Item = &Staff> {
@@ -464,6 +465,7 @@ impl Supervisor {
             let elapsed_ms = now_ms.saturating_sub(std::mem::replace(&mut self.looked_ms, now_ms));
             self.look_at_files(now_ms);
             self.look_at_demand(elapsed_ms, now_ms);
+            self.look_at_pulses(elapsed_ms, now_ms);
             self.recall();
             self.oom_kills.forget(now_ms);
         }
@@ -498,7 +500,7 @@ impl Supervisor {
     }
 
     /// How often it looks while nothing happens.
-    fn tick_ms(&self) -> u64 {
+    pub(crate) fn tick_ms(&self) -> u64 {
         if self.plan.develops { DEVELOPING_TICK_MS } else { TICK_MS }
     }
 
@@ -600,6 +602,7 @@ impl Supervisor {
             lifetime_max_ms: self.jitter.add(lifetime_max_ms),
             rss_bytes: 0,
             cpu_ms: 0,
+            pulse: Pulse::default(),
         };
         self.slots[at].workers.push(staff);
         Ok(())

@@ -10,7 +10,7 @@ use adyton_server::Ending;
 use adyton_server::share::{self, Share};
 use adyton_server::tally::Tally;
 use adyton_sys::board::Board;
-use adyton_sys::{child, socket};
+use adyton_sys::{child, clock, socket};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{Channel, FromWorker, Source, ToWorker};
@@ -119,6 +119,8 @@ pub trait Orders: Send + Sync + 'static {
     fn sources(&self) -> Vec<Source>;
     /// Open the logs again.
     fn reopen(&self);
+    /// Give a sign of life, if everything goes on.
+    fn beat(&self);
 }
 
 impl Worker {
@@ -201,16 +203,17 @@ impl Line {
         Ok(Leaver { channel: Channel::new(again), has_said: AtomicBool::new(false) })
     }
 
-    /// Does from now on what it is told, on a thread of its own, and says that this worker serves. When the supervisor is
+    /// Does from now on what it is told, on a thread of its own, gives a sign of life every `beat_ms`, and says that this
+    /// worker serves. When the supervisor is
     /// gone, the worker drains.
     ///
     /// # Errors
     ///
     /// The supervisor is gone already, or there may be no further thread.
-    pub fn listen(self, serves: &str, orders: Arc<dyn Orders>) -> io::Result<()> {
+    pub fn listen(self, serves: &str, beat_ms: Option<u64>, orders: Arc<dyn Orders>) -> io::Result<()> {
         let says = Channel::new(self.channel.as_fd().try_clone_to_owned()?);
         let run = move || {
-            let channel = run(self.channel, &orders);
+            let channel = run(self.channel, beat_ms, &orders);
             // The end of the line must not be taken for the end of the worker, which still has to finish.
             std::mem::forget(channel);
         };
@@ -235,9 +238,21 @@ impl Leaver {
     }
 }
 
-fn run(mut channel: Channel, orders: &Arc<dyn Orders>) -> Channel {
+/// How long a worker that need give no sign of life listens before it looks whether it hears at all.
+const LISTEN_MS: u64 = 60_000;
+
+fn run(mut channel: Channel, beat_ms: Option<u64>, orders: &Arc<dyn Orders>) -> Channel {
+    let mut beat_due_ms = 0;
     loop {
-        if let Err(error) = socket::wait_readable(&[channel.as_fd()], 60_000) {
+        let now_ms = clock::monotonic_ms();
+        if let Some(beat_ms) = beat_ms
+            && beat_due_ms <= now_ms
+        {
+            orders.beat();
+            beat_due_ms = now_ms + beat_ms;
+        }
+        let patience_ms = beat_ms.map_or(LISTEN_MS, |_| beat_due_ms - now_ms);
+        if let Err(error) = socket::wait_readable(&[channel.as_fd()], patience_ms) {
             log::write(
                 &messages::SUPERVISOR_UNHEARD,
                 format_args!("the supervisor cannot be heard: {error}"),

@@ -14,6 +14,7 @@ use crate::connection::Connection;
 use crate::driver::{Desk, LOOK_FOR_CLIENT_MS, interrupt};
 use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::Loop;
+use crate::refusals::Cause;
 use crate::reply::Reply;
 use crate::server::{Http, Job, NO_KEY, Stage, Task, lock, log_stuck};
 use crate::tally::Cell;
@@ -38,6 +39,8 @@ const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
 /// What is answered when there is no time for more.
 static BUSY: LazyLock<ErrorPage> =
     LazyLock::new(|| ErrorPage::new(503, "The server has too much to do just now."));
+
+const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
 
 const TIMED_OUT: Refusal =
     Refusal { status: 504, reason: "the application takes too long, and does not react" };
@@ -150,6 +153,7 @@ impl Loop {
     /// Answers that there is no time for this request (RFC 9110 section 15.6.4).
     fn turn_away(&mut self, ask: Ask, desk: &mut Desk) -> Step {
         self.shared.tally.count(Cell::TurnedAway);
+        self.shared.refusals.note(&self.shared.tally, Cause::Overload, NO_THREAD, ask.connection.peer);
         let live = ask.live();
         let Place::Own(owned) = &ask.place else { unreachable!("a request in the queue has left the desk") };
         parse_again(&mut desk.head, &owned.head, &self.shared.config.head);
@@ -166,9 +170,9 @@ impl Loop {
         self.conclude(ask.key, connection, desk, Verdict::Answered(after))
     }
 
-    /// The request of a connection that is away takes longer than `--request-timeout` allows.
+    /// The request of a connection that is away may have passed one of its limits.
     pub(crate) fn overdue(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
-        if self.shared.config.request_timeout_ms == 0 {
+        if self.shared.config.call_timeout_ms().is_none() {
             // Nothing is overdue, but its client may have gone.
             self.look_for_departed(key);
             return None;
@@ -199,7 +203,7 @@ impl Loop {
         self.guarded(key, desk, |this, desk| this.answer_in_place(connection, desk, &task))
     }
 
-    /// Answers whose clients have gone are closed for longer than `--request-timeout` allows, by some thread or other.
+    /// Answers whose clients have gone are closed for longer than a request may take, by some thread or other.
     pub(crate) fn look_at_discards(&mut self) {
         let home = self.home;
         let discards = self.shared.crew.posts(|own| {
@@ -222,13 +226,13 @@ impl Loop {
 
     /// Sees to it that a call ends whose time is over, and returns when to look again; `None` if it does not react.
     fn press(&self, post: &Arc<Post<Http>>, task: &Task) -> Option<u64> {
-        let timeout_ms = self.shared.config.request_timeout_ms;
-        let waited_ms = self.now_ms.saturating_sub(task.since_ms);
+        let config = &self.shared.config;
+        let look_again_ms = self.now_ms + config.call_timeout_ms().unwrap_or(LOOK_AGAIN_MS);
+        let Some((due_ms, _)) = task.due_ms(&post.own, config) else { return Some(look_again_ms) };
         match task.stage {
-            Stage::Parked => Some(self.now_ms + timeout_ms),
-            _ if waited_ms < timeout_ms => Some(task.since_ms + timeout_ms),
+            Stage::Parked => Some(look_again_ms),
+            Stage::Runs if self.now_ms < due_ms => Some(due_ms),
             Stage::Runs => {
-                self.shared.tally.count(Cell::TimedOut);
                 note(post, task, Task::expire);
                 if let Err(error) = interrupt(&self.shared, post, task.clone()) {
                     let text = format_args!("a call cannot be interrupted: {error}");

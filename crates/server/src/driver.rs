@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use adyton_http1::Head;
@@ -19,8 +19,8 @@ use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::estate::Seat;
 use crate::event_loop::{Advance, Loop};
 use crate::reply::{Answer, Reply};
-use crate::server::{Http, Job, NO_KEY, Own, Return, Shared, Stage, Task, What, lock};
-use crate::tally::Histogram;
+use crate::server::{Http, Job, Limit, NO_KEY, Own, Return, Shared, Stage, Task, What, lock};
+use crate::tally::{Cell, Histogram};
 use adyton_crew::{Crew, Duty, Place as Spot, Post};
 use adyton_log::{self as log, messages, request};
 
@@ -115,6 +115,8 @@ pub(crate) struct Hand {
     attached: bool,
     /// When it last lent a connection while it was late.
     lent_us: u64,
+    /// How much of the answer's body there was then.
+    lent_body_bytes: u64,
     /// How often something unsent was in it.
     lent_times: usize,
     /// Whether it has waited so long for the interpreter that requests have queued, which it takes along.
@@ -125,19 +127,23 @@ pub(crate) struct Hand {
 
 impl Hand {
     /// Before the application has the thread: the connection can be reached by others, and so can the loop.
-    pub(crate) fn lend(&mut self, mut connection: Option<Box<Connection>>) {
+    /// `body_bytes` is what there is of the answer's body: more than before is a sign of life.
+    pub(crate) fn lend(&mut self, mut connection: Option<Box<Connection>>, body_bytes: u64) {
         if let Some(mut driven) = self.driven.take() {
             driven.lent = connection;
             self.shared.publish(&self.post, driven);
         } else if let Some(connection) = connection.take() {
-            self.lend_late(connection);
+            self.lend_late(connection, body_bytes);
         }
     }
 
     /// What is written so far must not wait for the application. But items that come one right after the other are sent
     /// together: a system call for each would take ten times as long as the items.
-    fn lend_late(&mut self, mut connection: Box<Connection>) {
+    fn lend_late(&mut self, mut connection: Box<Connection>, body_bytes: u64) {
         let now_us = clock::monotonic_us();
+        if std::mem::replace(&mut self.lent_body_bytes, body_bytes) != body_bytes {
+            self.post.own.item_ms.store(now_us / 1000, Ordering::Relaxed);
+        }
         let since_us = now_us.saturating_sub(std::mem::replace(&mut self.lent_us, now_us));
         let is_watched = self.shared.watch.get().is_some();
         if is_watched && since_us < QUICK_ITEM_US && !connection.output.is_empty() {
@@ -269,7 +275,10 @@ fn park<R>(shared: &Shared, post: &Arc<Post<Http>>, wait: impl FnOnce() -> io::R
         crew.unpark(post);
     }
     if let Some(task) = &mut *lock(&post.own.task) {
-        task.unpark(clock::monotonic_ms() - since_ms);
+        let waited_ms = clock::monotonic_ms() - since_ms;
+        task.unpark(waited_ms);
+        // No later than the task's own time, which has moved as far.
+        post.own.item_ms.fetch_add(waited_ms, Ordering::Relaxed);
     }
     waited
 }
@@ -306,6 +315,7 @@ impl Driver {
         let own = Own {
             lent: Spot::empty(),
             unsent: AtomicUsize::new(0),
+            item_ms: AtomicU64::new(0),
             task: Mutex::new(None),
             thread,
             tid: Tid::own(),
@@ -320,6 +330,7 @@ impl Driver {
             slot: false,
             attached: false,
             lent_us: 0,
+            lent_body_bytes: 0,
             lent_times: 0,
             takes_along: false,
             waited_us: 0,
@@ -603,7 +614,7 @@ impl Driver {
 
     /// Closes what is left of an answer.
     fn discard(&mut self, stream: Box<dyn Stream>) {
-        self.hand.lend(None);
+        self.hand.lend(None, 0);
         self.hand.attach();
         if catch_unwind(AssertUnwindSafe(|| drop(stream))).is_err() {
             log::write(
@@ -735,23 +746,36 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
     let post = Arc::clone(post);
     let run = move || {
         let Some(app) = &interrupter.0.app else { return };
+        let mut passed = None;
         let mut if_still = |strike: &mut dyn FnMut()| {
             // Held meanwhile, so that the call cannot end.
             let mut now = lock(&post.own.task);
-            if let Some(same) =
-                now.as_mut().filter(|now| now.place() == task.place() && now.stage == Stage::Overdue)
-            {
-                same.stage = Stage::Interrupted;
-                strike();
+            let is_it = |now: &&mut Task| now.place() == task.place() && now.stage == Stage::Overdue;
+            let Some(same) = now.as_mut().filter(is_it) else { return };
+            let due = same.due_ms(&post.own, &interrupter.0.config);
+            match due.filter(|&(due_ms, _)| due_ms <= clock::monotonic_ms()) {
+                Some((_, limit)) => {
+                    passed = Some((limit, same.last_item_ms(&post.own)));
+                    same.stage = Stage::Interrupted;
+                    interrupter.0.tally.count(Cell::TimedOut);
+                    strike();
+                }
+                // Something has come meanwhile.
+                None => same.stage = Stage::Runs,
             }
         };
         let stack = app.interrupt(post.own.thread, &mut if_still);
-        if let Some(stack) = stack {
+        if let (Some(stack), Some(passed)) = (stack, passed) {
+            let how = match passed {
+                (Limit::Silence, None) => "takes longer than --request-timeout",
+                (Limit::Silence, Some(_)) => "has given nothing more for longer than --request-timeout",
+                (Limit::Whole, _) => "takes longer than --request-total-timeout",
+            };
             log::write_about(
                 task.id.as_ref(),
                 &messages::REQUEST_TIMEOUT,
                 format_args!(
-                    "{} takes longer than --request-timeout allows and is interrupted; it was here:\n{}",
+                    "{} {how} allows and is interrupted; it was here:\n{}",
                     task.what,
                     stack.trim_end()
                 ),

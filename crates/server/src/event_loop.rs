@@ -116,9 +116,9 @@ pub struct Parts {
 }
 
 /// A connection's place in the loop's table.
-struct Slot {
+pub(crate) struct Slot {
     /// `None` while it is being worked on, here or elsewhere.
-    connection: Option<Box<Connection>>,
+    pub(crate) connection: Option<Box<Connection>>,
     /// The peer's end was announced, and will not be again.
     ending: bool,
     /// Something came while it was away.
@@ -216,7 +216,7 @@ pub(crate) struct Loop {
     accept_complaint_ms: u64,
     /// Whether the listeners are watched.
     accepting: bool,
-    connections: Slab<Slot>,
+    pub(crate) connections: Slab<Slot>,
     addresses: Addresses,
     date_due_ms: u64,
     /// When the board is told how things stand; `None` when nothing has happened since.
@@ -530,6 +530,7 @@ impl Loop {
 
     fn update_date(&mut self) {
         self.date = date_now();
+        self.shared.refusals.tell(self.now_ms, false);
         let since_second =
             SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |age| age.subsec_millis());
         self.date_due_ms = self.now_ms + u64::from(1000 - since_second.min(999));
@@ -537,6 +538,7 @@ impl Loop {
 
     fn look_at_wake(&mut self) {
         self.wake.clear();
+        self.shared.inboxes[self.home].heard.store(true, Ordering::Relaxed);
         match (self.shared.stop)() {
             Some(ending) if self.stopping_ms.is_none() => self.begin_stop(ending),
             // Who was patient is in a hurry now.
@@ -692,17 +694,17 @@ impl Loop {
 
     /// Looks after a connection that is away, or the end of an answer whose client has gone.
     pub(crate) fn expect(&mut self, key: usize, now_ms: u64) {
-        let timeout_ms = self.shared.config.request_timeout_ms;
+        let due_ms = self.shared.config.call_timeout_ms().map(|timeout_ms| now_ms + timeout_ms);
         if key == NO_KEY {
             self.shared.inboxes[self.home].discards.fetch_add(1, Ordering::SeqCst);
-            if timeout_ms > 0 {
-                self.look_at_discards_by(now_ms + timeout_ms);
+            if let Some(due_ms) = due_ms {
+                self.look_at_discards_by(due_ms);
             }
         } else if self.connections.contains(key) {
             self.away += 1;
-            match timeout_ms {
-                0 => self.timers.clear(key),
-                _ => self.timers.set(key, now_ms + timeout_ms),
+            match due_ms {
+                None => self.timers.clear(key),
+                Some(due_ms) => self.timers.set(key, due_ms),
             }
         }
     }
@@ -733,7 +735,7 @@ impl Loop {
 
     /// Takes a connection that waits at a listener.
     fn accept(&mut self, index: usize, desk: &mut Desk) -> Option<Errand> {
-        if let Some(connection) = self.accept_one(index) {
+        if let Some(connection) = self.accept_one(index, desk) {
             return self.welcome(connection, desk);
         }
         self.to_accept.retain(|(other, _)| *other != index);
@@ -741,7 +743,7 @@ impl Loop {
     }
 
     /// `None` when no more come for now.
-    fn accept_one(&mut self, index: usize) -> Option<Box<Connection>> {
+    fn accept_one(&mut self, index: usize, desk: &mut Desk) -> Option<Box<Connection>> {
         if self.leaves_to_others() {
             self.accept_paused_ms = Some(self.now_ms + SHARE_PAUSE_MS);
             return None;
@@ -751,7 +753,7 @@ impl Loop {
                 if !self.is_awaited(index) {
                     return None;
                 }
-                if !self.shed() {
+                if !self.shed(desk) {
                     self.accept_paused_ms = Some(self.now_ms + ACCEPT_PAUSE_MS);
                     return None;
                 }
@@ -770,7 +772,7 @@ impl Loop {
                     if !self.is_awaited(index) {
                         return None;
                     }
-                    if !self.shed() {
+                    if !self.shed(desk) {
                         self.pause_accepting(&error);
                         return None;
                     }
@@ -791,33 +793,6 @@ impl Loop {
     fn is_awaited(&self, index: usize) -> bool {
         let listener = self.listeners.get(index);
         listener.is_some_and(|listener| socket::wait(listener, socket::Until::Readable, 0).unwrap_or(true))
-    }
-
-    /// Makes room: closes the eighth of the idle connections that has idled longest, as their clients must expect
-    /// (RFC 9112 section 9.5). `false` when none is idle.
-    fn shed(&mut self) -> bool {
-        let is_idle =
-            |slot: &Slot| slot.connection.as_ref().is_some_and(|held| held.requests > 0 && held.is_idle());
-        let idle = self.connections.iter().filter(|(_, slot)| is_idle(slot));
-        let mut keys: Vec<(u64, usize)> = idle.map(|(key, _)| (self.timers.deadline_ms(key), key)).collect();
-        if keys.is_empty() {
-            return false;
-        }
-        let count = keys.len().div_ceil(8);
-        keys.select_nth_unstable(count - 1);
-        let mut closed = false;
-        for (_, key) in keys.drain(..count) {
-            let silent = |slot: &Slot| {
-                let held = slot.connection.as_ref();
-                held.is_some_and(|held| !matches!(socket::peek(&**held), Ok(Some(1..))))
-            };
-            // A request that has just arrived is answered rather than lost.
-            if self.connections.get(key).is_some_and(silent) {
-                self.forget(key);
-                closed = true;
-            }
-        }
-        closed
     }
 
     /// Takes a new connection in. Its first request has often arrived already; when that is the only one, the

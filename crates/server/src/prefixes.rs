@@ -1,7 +1,8 @@
 //! What is asked for: requests by the first segment of their path, on the board that another process reads.
 //!
 //! The table is of fixed size, and only paths that were answered with 2xx get a row: those that clients guess are not,
-//! unless the application answers any path. What has no row is counted together.
+//! unless the application answers any path. So when no row is left, a prefix gets one only if it was seen a short while ago, too,
+//! in the place of one that was counted once. What has no row is counted together.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,8 +27,14 @@ const REQUESTS: usize = 5;
 const ERRORS: usize = 6;
 const DURATION_US: usize = 7;
 
-/// Cells of the table.
-pub(crate) const CELLS: usize = ROWS * ROW_CELLS;
+/// Prefixes without a row that are remembered: more than a flood of invented ones brings between two requests of a page.
+const SEEN_CELLS: usize = 256;
+
+/// Cells of the table, and of what is remembered of others.
+pub(crate) const CELLS: usize = ROWS * ROW_CELLS + SEEN_CELLS;
+
+/// Stands for a hash while a row gets its next name.
+const CHANGES: u64 = 2;
 
 /// Names that are kept apart when tables are put together.
 const NAMES_MAX: usize = 128;
@@ -98,10 +105,40 @@ fn find(cells: &[AtomicU64], prefix: &[u8], keeps: bool) -> usize {
             _ => {}
         }
     }
+    if keeps && was_seen(&cells[ROWS * ROW_CELLS..], hash) {
+        return replace(cells, (first, hash), prefix).unwrap_or(ROWS - 1);
+    }
     ROWS - 1
 }
 
-/// Never 0.
+/// Whether a prefix without a row has come before; it is remembered until another comes to its place.
+fn was_seen(seen: &[AtomicU64], hash: u64) -> bool {
+    let cell = &seen[usize::try_from(hash >> 16).unwrap_or(0) % SEEN_CELLS];
+    cell.swap(hash, Ordering::Relaxed) == hash
+}
+
+/// Gives a prefix the row of another that was counted once, which goes to all others. An answer that is on its way
+/// there meanwhile may be counted for the wrong one of the two.
+fn replace(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8]) -> Option<usize> {
+    let row_at = |row: usize| &cells[row * ROW_CELLS..(row + 1) * ROW_CELLS];
+    for row in (0..ROWS - 1).map(|step| (first + step) % (ROWS - 1)) {
+        let (victim, found) = (row_at(row), row_at(row)[HASH].load(Ordering::Acquire));
+        let changes = || victim[HASH].compare_exchange(found, CHANGES, Ordering::AcqRel, Ordering::Relaxed);
+        if victim[REQUESTS].load(Ordering::Relaxed) > 1 || found == CHANGES || changes().is_err() {
+            continue;
+        }
+        for at in [REQUESTS, ERRORS, DURATION_US] {
+            let number = victim[at].swap(0, Ordering::Relaxed);
+            row_at(ROWS - 1)[at].fetch_add(number, Ordering::Relaxed);
+        }
+        write_name(&victim[NAME..][..NAME_CELLS], prefix);
+        victim[HASH].store(hash, Ordering::Release);
+        return Some(row);
+    }
+    None
+}
+
+/// Never 0, nor any even number.
 fn hash_of(prefix: &[u8]) -> u64 {
     // FNV-1a: most prefixes are short.
     let step = |hash: u64, &byte: &u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
@@ -123,7 +160,7 @@ fn write_name(cells: &[AtomicU64], name: &[u8]) {
 /// The table as it is now.
 pub(crate) fn read(cells: &[AtomicU64]) -> Prefixes {
     let mut all = Prefixes::new();
-    for (at, row) in cells.chunks_exact(ROW_CELLS).enumerate() {
+    for (at, row) in cells[..ROWS * ROW_CELLS].chunks_exact(ROW_CELLS).enumerate() {
         let get = |at: usize| row[at].load(Ordering::Relaxed);
         let asked = Asked { requests: get(REQUESTS), errors: get(ERRORS), duration_us: get(DURATION_US) };
         if asked.requests > 0 {
@@ -154,7 +191,16 @@ pub(crate) fn add(sum: &mut Prefixes, other: &Prefixes) {
 }
 
 fn add_one(sum: &mut Prefixes, name: String, asked: Asked) {
-    let has_room = sum.len() < NAMES_MAX || sum.contains_key(&name);
+    let mut has_room = sum.len() < NAMES_MAX || sum.contains_key(&name);
+    if !has_room && asked.requests > 1 {
+        // What was asked for once gives way.
+        let rare = sum.iter().find(|(name, asked)| asked.requests <= 1 && *name != OTHERS);
+        if let Some((rare, asked)) = rare.map(|(name, asked)| (name.clone(), *asked)) {
+            sum.remove(&rare);
+            has_room = true;
+            add_one(sum, OTHERS.to_owned(), asked);
+        }
+    }
     let found = sum.entry(if has_room { name } else { OTHERS.to_owned() }).or_default();
     found.requests = found.requests.wrapping_add(asked.requests);
     found.errors = found.errors.wrapping_add(asked.errors);
@@ -214,6 +260,38 @@ mod tests {
 
             assert_eq!(vec![expected], read(&cells).into_keys().collect::<Vec<_>>());
         }
+    }
+
+    /// Prefixes that somebody has invented make room for those that are asked for again, and nothing is lost.
+    #[test]
+    fn invented() {
+        let cells = table();
+        for number in 0..1_000 {
+            ask(&cells, format!("/invented-{number}/"), false, true);
+        }
+        for _ in 0..4 {
+            ask(&cells, "/shop/", false, true);
+            ask(&cells, "/blog/", false, true);
+        }
+        for number in 0..1_000 {
+            ask(&cells, format!("/guess-{number}/"), false, true);
+        }
+        let found = read(&cells);
+
+        // The first time each was one among many.
+        assert_eq!((3, 3), (found["/shop"].requests, found["/blog"].requests));
+        assert_eq!(2_008, found.values().map(|asked| asked.requests).sum::<u64>());
+
+        let mut sum = Prefixes::new();
+        for number in 0..2 * NAMES_MAX {
+            let once = Asked { requests: 1, ..Asked::default() };
+            add(&mut sum, &Prefixes::from([(format!("/invented-{number}"), once)]));
+        }
+        add(&mut sum, &found);
+
+        assert_eq!((3, 3), (sum["/shop"].requests, sum["/blog"].requests));
+        assert_eq!(2_008 + 2 * NAMES_MAX as u64, sum.values().map(|asked| asked.requests).sum::<u64>());
+        assert!(sum.len() <= NAMES_MAX + 1);
     }
 
     /// However many prefixes there are, none is lost and the table is no larger.

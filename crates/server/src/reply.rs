@@ -438,7 +438,7 @@ impl<'c> Reply<'c> {
         if let Some(hand) = &mut self.hand
             && let Some(connection) = self.connection.take()
         {
-            hand.lend(Some(connection));
+            hand.lend(Some(connection), self.answer.body_bytes);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::driver::Desk;
 use crate::endpoints::Endpoint;
 use crate::errand::{Ask, Owned, OwnedBody, Place};
 use crate::event_loop::Loop;
+use crate::refusals::Cause;
 use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::tally::Cell;
 use crate::turn::{Next, Step, worth_parsing};
@@ -256,6 +257,9 @@ impl Loop {
     ) -> Step {
         let text = format_args!("refused with {}: {}", refusal.status, refusal.reason);
         log::write_about(Some(&id), &messages::REFUSED, text);
+        if let Some(cause) = Cause::of(refusal, matches!(connection.phase, Phase::Upload(_))) {
+            self.shared.refusals.note(&self.shared.tally, cause, refusal, connection.peer);
+        }
         connection.phase = Phase::Head;
         connection.output.lend(&mut desk.spare);
         let (peer, started_us) = (connection.peer, self.start_us());

@@ -19,6 +19,7 @@ use crate::driver::Driver;
 use crate::endpoints::Endpoint;
 use crate::errand::Errand;
 use crate::event_loop::{Loop, Parts};
+use crate::refusals::Refusals;
 use crate::tally::{Cell, Tally};
 use crate::watch;
 use adyton_crew::{Crew, Duties, Post};
@@ -53,6 +54,8 @@ pub(crate) struct Own {
     pub(crate) unsent: AtomicUsize,
     /// The request that a late thread or a worker is in.
     pub(crate) task: Mutex<Option<Task>>,
+    /// When something of its answer's body came last, while the thread was late. Older than the task: nothing came yet.
+    pub(crate) item_ms: AtomicU64,
     /// The thread, as the application knows it.
     pub(crate) thread: u64,
     /// The same, as the kernel does.
@@ -88,6 +91,15 @@ pub(crate) enum Stage {
     Interrupted,
 }
 
+/// Which limit a request has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// Nothing of its answer came for so long.
+    Silence,
+    /// All of it takes too long.
+    Whole,
+}
+
 impl Task {
     pub(crate) fn new(home: usize, key: usize, since_ms: u64, what: What, id: Option<RequestId>) -> Self {
         Self { home, key, since_ms, what, id, stage: Stage::Runs, lost: false }
@@ -100,6 +112,23 @@ impl Task {
 
     pub(crate) fn is_interrupted(&self) -> bool {
         self.stage == Stage::Interrupted
+    }
+
+    /// Until when nothing needs to be done about it, and which limit it passes then; `None` if there is none.
+    pub(crate) fn due_ms(&self, own: &Own, config: &Config) -> Option<(u64, Limit)> {
+        let silent_since_ms = self.last_item_ms(own).unwrap_or(self.since_ms);
+        let limits = [
+            (silent_since_ms, config.request_timeout_ms, Limit::Silence),
+            (self.since_ms, config.request_total_timeout_ms, Limit::Whole),
+        ];
+        let set = limits.into_iter().filter(|&(_, timeout_ms, _)| timeout_ms > 0);
+        set.map(|(since_ms, timeout_ms, limit)| (since_ms + timeout_ms, limit))
+            .min_by_key(|&(due_ms, _)| due_ms)
+    }
+
+    /// When something of its answer's body came last.
+    pub(crate) fn last_item_ms(&self, own: &Own) -> Option<u64> {
+        Some(own.item_ms.load(Ordering::Relaxed)).filter(|&item_ms| item_ms > self.since_ms)
     }
 
     /// Its time is over, unless it waits for its client by now.
@@ -203,6 +232,8 @@ pub(crate) struct Inbox {
     /// Ends of answers whose clients have gone that wait in the queue, or are in the hands of threads without the loop.
     pub(crate) discards: AtomicUsize,
     pub(crate) wake: Arc<Wake>,
+    /// Whether the loop has been woken, and says so, since somebody has asked.
+    pub(crate) heard: AtomicBool,
 }
 
 impl Inbox {
@@ -215,6 +246,8 @@ impl Inbox {
             missed: AtomicUsize::new(0),
             discards: AtomicUsize::new(0),
             wake,
+            // Nobody has asked yet.
+            heard: AtomicBool::new(true),
         }
     }
 
@@ -278,8 +311,12 @@ pub(crate) struct Shared {
     pub(crate) output_bytes: Arc<AtomicU64>,
     /// Whether a clean stop was asked for, and which.
     pub(crate) stop: Asked,
+    /// Requests that were refused, and are not in the log yet.
+    pub(crate) refusals: Refusals,
     /// Threads that interrupt a call.
     pub(crate) interrupters: AtomicUsize,
+    /// How often threads had got the interpreter when the server's pulse was taken last.
+    pub(crate) got_interpreter: AtomicU64,
     /// Whether each loop is to change hands at its next wait.
     pub(crate) change: AtomicBool,
     /// Whether some thread has lent a connection with something unsent since the watch looked.
@@ -375,7 +412,9 @@ impl Server {
             tally,
             output_bytes: Arc::default(),
             stop,
+            refusals: Refusals::default(),
             interrupters: AtomicUsize::new(0),
+            got_interpreter: AtomicU64::new(0),
             change: AtomicBool::new(false),
             unsent: AtomicBool::new(false),
             watch: OnceLock::new(),
@@ -436,6 +475,10 @@ impl Server {
         true
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
     /// Whether every loop has ended.
     pub fn has_ended(&self) -> bool {
         lock(&self.shared.ended).len() == self.loops
@@ -451,6 +494,7 @@ impl Server {
             let _ = handle.join();
         }
         drop(std::mem::take(&mut *lock(&self.shared.ended)));
+        self.shared.refusals.tell(clock::monotonic_ms(), true);
         if let Some(log) = &self.shared.access_log {
             lock(log).flush();
         }

@@ -52,6 +52,26 @@ pub enum Cell {
     StaticLoads,
     /// Static files: given up to keep within the cache's limits.
     StaticEvictions,
+    /// Refused: what is no correct request. The other causes follow.
+    Malformed,
+    /// Refused: heads that took too long.
+    HeadTooSlow,
+    /// Refused: bodies that took too long.
+    BodyTooSlow,
+    /// Refused: bodies that were too large.
+    BodyTooLarge,
+    /// Refused: request lines that were too long.
+    LineTooLong,
+    /// Refused: heads, or fields, that were too large, or too many.
+    HeadTooLarge,
+    /// Refused: bodies for which there was no room.
+    NoRoom,
+    /// Refused: slow connections that had to make room for others.
+    Crowded,
+    /// Refused: requests for which there was no thread in time.
+    Overload,
+    /// Refused: versions, codings and expectations that are not known here.
+    Unsupported,
     /// From here on: how things stand. Connections that wait for a request.
     Idle,
     /// Connections that send one.
@@ -74,6 +94,10 @@ pub enum Cell {
     StaticBytes,
     /// Loops that take connections.
     Listening,
+    /// Signs of life.
+    Beats,
+    /// What keeps the server from giving one.
+    Ailment,
     /// How many cells there are.
     End,
 }

@@ -346,16 +346,21 @@ impl Loop {
         if matches!(connection.phase, Phase::Respond(_)) {
             return self.look_at_reader(key, connection);
         }
-        let start = match &connection.phase {
-            Phase::Head => start_of(&connection.carry),
-            Phase::Upload(upload) => start_of(&upload.head),
-            Phase::Respond(_) | Phase::Linger(_) => Vec::new(),
-        };
+        let start = start_of_request(&connection);
         if start.is_empty() {
             return Worked::Ended(self.close(*connection));
         }
         let step = self.refuse(key, connection, desk, TOO_SLOW, &start);
         self.work_on(key, step, desk)
+    }
+}
+
+/// The beginning of the request that a connection waits for the rest of; empty when nothing of it has come.
+pub(crate) fn start_of_request(connection: &Connection) -> Vec<u8> {
+    match &connection.phase {
+        Phase::Head => start_of(&connection.carry),
+        Phase::Upload(upload) => start_of(&upload.head),
+        Phase::Respond(_) | Phase::Linger(_) => Vec::new(),
     }
 }
 

@@ -173,6 +173,8 @@ pub enum Kick {
     Terminate,
     /// SIGABRT: say where you are, and end.
     Abort,
+    /// SIGCONT: run, if you were stopped.
+    Continue,
     /// SIGKILL.
     Kill,
 }
@@ -182,6 +184,7 @@ pub fn kick(pid: u32, kick: Kick) {
     let signal = match kick {
         Kick::Terminate => Signal::TERM,
         Kick::Abort => Signal::ABORT,
+        Kick::Continue => Signal::CONT,
         Kick::Kill => Signal::KILL,
     };
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {

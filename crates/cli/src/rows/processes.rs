@@ -199,6 +199,19 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "heartbeat-timeout",
+        kind: wait(24 * 60 * 60 * 1_000, |settings, ms| settings.heartbeat_timeout_ms = ms),
+        default: "30s",
+        example: "10s",
+        help: "longest silence of a worker; 0: any",
+        detail: "A worker gives a sign of life thirty times in this while its event loop goes on, and its interpreter if \
+                 somebody waits for it. One that has missed three (stopped, without CPU, hanging) is logged, shown \
+                 as silent, and not counted as ready. After all of this it is replaced, \
+                 told to finish, and ended when it does not within `--graceful-timeout`, with its stacks in the log. Set it to \
+                 0 to stop a worker with a debugger.",
+        ..GROUP
+    },
+    Row {
         name: "drain-delay",
         kind: wait(60 * 60 * 1_000, |settings, ms| settings.drain_delay_ms = ms),
         default: "0s",
@@ -241,11 +254,50 @@ pub(super) const ROWS: &[Row] = &[
         default: "off",
         example: "127.0.0.1:9090",
         help: "where /livez, /readyz and /metrics are",
-        detail: "An address as for `--bind`, with a page that shows how things stand at `/`. Nobody is asked who they \
-                 are, and nothing can be changed there. A unix socket has the rights that the umask leaves.",
+        detail: "An address as for `--bind`, with a page that shows how things stand at `/`. Nothing can be changed there. At an \
+                 address that others can reach, only `/livez` and `/readyz` are answered without `--admin-token`. A unix socket has the rights that the umask leaves.",
+        ..GROUP
+    },
+    Row {
+        name: "admin-token",
+        kind: Kind::Form {
+            shape: "TOKEN",
+            set: |settings, text| token(text).map(|token| settings.admin_token = Some(token)),
+        },
+        example: "d41f9c02a7be5530",
+        help: "what monitors show at --admin",
+        detail: "Asked for by everything there but `/livez` and `/readyz`: `Authorization: Bearer TOKEN`. At least 16 letters, \
+                 digits and signs, such as `openssl rand -hex 16` makes. On the command line others on this machine see it: \
+                 give it as a variable.",
+        ..GROUP
+    },
+    Row {
+        name: "admin-hosts",
+        kind: Kind::Form {
+            shape: "NAME[,NAME...]",
+            set: |settings, text| {
+                settings.admin_hosts.extend(text.split(',').map(|name| name.trim().to_owned()));
+                Ok(())
+            },
+        },
+        example: "monitor.example",
+        help: "further names under which --admin may be asked",
+        detail: "Requests there must name `localhost`, an address, the host of `--admin` or one of these in `Host`, so that no page \
+                 that a browser on this machine shows can ask by a name of its own (DNS rebinding). Probes are answered by any.",
         ..GROUP
     },
 ];
+
+/// The shortest token: shorter ones are found by trying.
+const TOKEN_BYTES_MIN: usize = 16;
+
+fn token(text: &str) -> Result<String, String> {
+    if text.len() >= TOKEN_BYTES_MIN && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("write at least {TOKEN_BYTES_MIN} letters, digits and signs, without blanks"))
+    }
+}
 
 const fn number(most: u64, set: fn(&mut Settings, u64)) -> Kind {
     Kind::Number { unit: Unit::Count, least: 0, most, set }

@@ -103,11 +103,29 @@ pub(super) const ROWS: &[Row] = &[
         },
         default: "60s",
         example: "10s",
-        help: "longest run of a request; then 504; 0: any",
-        detail: "Raises `adyton.RequestTimeout` inside the request and logs where it was. A client that has got \
-                 nothing yet gets a 504. The queue does not count, nor does the time in which the application waits \
+        help: "longest silence of a request; then 504; 0: any",
+        detail: "For an application that does not go on: to the first byte of an answer's body, and then from each to the \
+                 next, so that a stream may last as long as it says something. \
+                 Raises `adyton.RequestTimeout` inside the request and logs where it was. A client that has got \
+                 nothing yet gets a 504, an answer that has begun is cut. The queue does not count, nor does the time in which the application waits \
                  for its client. Code that waits outside Python notices when it comes back; that it has not \
                  is logged a second later, and its client is answered.",
+        ..GROUP
+    },
+    Row {
+        name: "request-total-timeout",
+        kind: Kind::Number {
+            unit: Unit::Duration,
+            least: 0,
+            most: 24 * 60 * 60 * 1_000,
+            set: |settings, ms| settings.request_total_timeout_ms = ms,
+        },
+        default: "0",
+        example: "15m",
+        help: "longest run of a request in all; 0: any",
+        detail: "Like `--request-timeout`, but it counts from when the request begins to run to its end, whatever the \
+                 application gives meanwhile: event streams and long downloads end with it. Waiting for the client does \
+                 not count.",
         ..GROUP
     },
     Row {

@@ -354,6 +354,7 @@ fn serve_at(
     let server = Arc::new(server);
     held_stacks::prepare(py)?;
     let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
+    let beat_ms = supervise::limits(settings).beat_ms();
     let reopener = renamed.map(|renamed| Reopener::start(renamed, &server)).transpose();
     let reopener = reopener.map_err(Failure::system)?;
     let done = threads::run(py, &server, threads, move || {
@@ -362,7 +363,7 @@ fn serve_at(
         }
         line.map_or(Ok(()), |line| {
             child::outlive_parent()?;
-            line.listen(&description, reach)
+            line.listen(&description, beat_ms, reach)
         })
     });
     drop(reopener);
@@ -562,6 +563,7 @@ fn config(settings: &Settings, descriptors_max: u64) -> Config {
         queue_max: count(settings.queue_limit),
         queue_timeout_ms: settings.queue_timeout_ms,
         request_timeout_ms: settings.request_timeout_ms,
+        request_total_timeout_ms: settings.request_total_timeout_ms,
         stream_body: settings.stream_body,
         output_bytes_max: settings.output_bytes_max,
         server: settings.server_header.clone().unwrap_or_default().into_bytes(),

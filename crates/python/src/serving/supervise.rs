@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use adyton_cli::{Control, Pace, Processes, Settings};
+use adyton_cli::{Bind, Control, Pace, Processes, Settings};
 use adyton_log::sink::Target;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
@@ -69,6 +69,7 @@ pub(crate) fn supervise(
         sockets: slots,
         control,
         admin,
+        access: access(settings),
         on_ready,
         touch: settings.touch_reload.clone(),
         develops: settings.reload,
@@ -240,12 +241,13 @@ fn pace(settings: &Settings) -> adyton_process::Pace {
     }
 }
 
-fn limits(settings: &Settings) -> Limits {
+pub(super) fn limits(settings: &Settings) -> Limits {
     Limits {
         requests_max: settings.max_requests,
         lifetime_max_ms: settings.max_lifetime_ms,
         rss_max_bytes: settings.max_rss_bytes,
         cpu_max_ms: settings.cpu_limit_ms,
+        heartbeat_timeout_ms: settings.heartbeat_timeout_ms,
         startup_timeout_ms: settings.startup_timeout_ms,
         graceful_timeout_ms: settings.graceful_timeout_ms,
     }
@@ -358,6 +360,18 @@ fn own_folder(folder: &Path) -> io::Result<()> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"));
     }
     Ok(())
+}
+
+/// Who may ask the listener for monitors: its own name is right, too.
+fn access(settings: &Settings) -> adyton_process::Access {
+    let own = settings.admin.iter().filter_map(|bind| match bind {
+        Bind::Tcp { host, .. } => Some(host.clone()),
+        _ => None,
+    });
+    adyton_process::Access {
+        token: settings.admin_token.clone(),
+        hosts: settings.admin_hosts.iter().cloned().chain(own).collect(),
+    }
 }
 
 /// Opens the listener for monitors; `files` learns of what it makes.

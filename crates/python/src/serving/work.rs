@@ -100,6 +100,10 @@ impl Orders for Reach {
     fn reopen(&self) {
         reopen(&self.server);
     }
+
+    fn beat(&self) {
+        self.server.beat();
+    }
 }
 
 /// The files that the application was imported from, or failed in.

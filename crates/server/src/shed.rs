@@ -1,0 +1,109 @@
+//! Room for new connections when there is none: those that idle give way, and then those whose clients are slow.
+
+use adyton_sys::socket;
+
+use crate::connection::{Connection, Phase};
+use crate::driver::Desk;
+use crate::event_loop::{Loop, Slot};
+use crate::refusals::CROWDED;
+use crate::turn::start_of_request;
+
+/// A client that has sent nothing of what is awaited for so long gives way, when others wait: well below the second in which
+/// these are to be let in.
+const STALLED_MS: u64 = 500;
+
+/// One that sends more slowly than `--body-rate-min` asks is not spared for longer than this then.
+const SLOW_MS: u64 = 1_000;
+
+impl Loop {
+    /// Makes room for a connection that waits; `false` when there is nobody who has to give way.
+    pub(crate) fn shed(&mut self, desk: &mut Desk) -> bool {
+        self.shed_idle() || self.shed_slow(desk)
+    }
+
+    /// Closes the eighth of the idle connections that has idled longest, as their clients must expect (RFC 9112 section
+    /// 9.5). `false` when none is idle.
+    fn shed_idle(&mut self) -> bool {
+        let is_idle =
+            |slot: &Slot| slot.connection.as_ref().is_some_and(|held| held.requests > 0 && held.is_idle());
+        let idle = self.connections.iter().filter(|(_, slot)| is_idle(slot));
+        let mut keys: Vec<(u64, usize)> = idle.map(|(key, _)| (self.timers.deadline_ms(key), key)).collect();
+        if keys.is_empty() {
+            return false;
+        }
+        let count = keys.len().div_ceil(8);
+        keys.select_nth_unstable(count - 1);
+        let mut closed = false;
+        for (_, key) in keys.drain(..count) {
+            let silent = |slot: &Slot| {
+                let held = slot.connection.as_ref();
+                held.is_some_and(|held| !matches!(socket::peek(&**held), Ok(Some(1..))))
+            };
+            // A request that has just arrived is answered rather than lost.
+            if self.connections.get(key).is_some_and(silent) {
+                self.forget(key);
+                closed = true;
+            }
+        }
+        closed
+    }
+
+    /// Refuses the eighth of the slow connections that is slow for longest. `false` when none is.
+    fn shed_slow(&mut self, desk: &mut Desk) -> bool {
+        let slow =
+            |(key, slot): (usize, &Slot)| Some((self.slow_for_ms(key, slot.connection.as_deref()?)?, key));
+        let mut keys: Vec<(u64, usize)> = self.connections.iter().filter_map(slow).collect();
+        if keys.is_empty() {
+            return false;
+        }
+        let count = keys.len().div_ceil(8);
+        keys.select_nth_unstable_by_key(count - 1, |&(slow_ms, _)| std::cmp::Reverse(slow_ms));
+        let mut closed = false;
+        for (_, key) in keys.drain(..count) {
+            let connection = self.connections.get_mut(key).and_then(|slot| slot.connection.take());
+            closed |= connection.is_some_and(|connection| self.give_way(key, connection, desk));
+        }
+        closed
+    }
+
+    /// For how long the client of a connection has kept the server waiting; `None` if it is not slow.
+    fn slow_for_ms(&self, key: usize, connection: &Connection) -> Option<u64> {
+        let config = &self.shared.config;
+        // The deadline moves with what comes.
+        let left_ms = self.timers.deadline_ms(key).saturating_sub(self.now_ms);
+        match &connection.phase {
+            Phase::Head if connection.is_idle() && connection.requests > 0 => None,
+            Phase::Head if connection.output.is_empty() && !connection.more && !connection.unparsed => {
+                let begun = !connection.carry.is_empty();
+                let timeout_ms = if begun { config.head_timeout_ms } else { config.first_byte_timeout_ms };
+                Some(timeout_ms.saturating_sub(left_ms)).filter(|&slow_ms| slow_ms >= STALLED_MS)
+            }
+            Phase::Upload(upload) => {
+                let stalled_ms = config.body_idle_timeout_ms.saturating_sub(left_ms);
+                let age_ms = self.now_ms.saturating_sub(upload.since_ms);
+                let is_slow = age_ms >= SLOW_MS && upload.bytes() * 1000 < config.body_rate * age_ms;
+                (stalled_ms >= STALLED_MS || is_slow).then_some(age_ms)
+            }
+            _ => None,
+        }
+    }
+
+    /// Closes a slow connection now; if some of a request is there, it is answered as far as the kernel takes it.
+    /// `false`: what it was waited for has just arrived.
+    fn give_way(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> bool {
+        if matches!(socket::peek(&*connection), Ok(Some(1..))) {
+            // There is an event for it.
+            if let Some(slot) = self.connections.get_mut(key) {
+                slot.connection = Some(connection);
+            }
+            return false;
+        }
+        let start = start_of_request(&connection);
+        if !start.is_empty() {
+            // Its descriptor goes at once: nobody lingers where others wait.
+            drop(self.refuse(key, connection, desk, CROWDED, &start));
+        }
+        self.forget(key);
+        true
+    }
+}
