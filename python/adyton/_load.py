@@ -10,9 +10,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from adyton._kinds import NoApplicationError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import CodeType, ModuleType, TracebackType
+    from types import ModuleType, TracebackType
 
 #: Looked for in a module that was named without an attribute, in this order.
 NAMES = ("application", "app", "handler")
@@ -82,41 +84,12 @@ def load(place: str, attribute: str | None, is_file: bool, factory: bool) -> tup
     module = _run_file(place) if is_file else _import(place)
     name, found = _find(module, place, attribute)
     if factory:
+        if not callable(found):
+            raise NoApplicationError(
+                f"{name} makes no application: --factory calls it, and it is no function"
+            )
         found = found()
-    if not callable(found):
-        kind = type(found).__name__
-        message = f"{name} is no application: it is of type {kind}, which cannot be called"
-        raise NotFoundError(message)
     return found, name
-
-
-def kind_of(application: object, name: str, interface: str) -> str:
-    """``"handler"`` or ``"wsgi"``: what the user says, or how the object is called.
-
-    A handler is called ``handler``, or takes exactly one positional argument. Anything else is WSGI.
-    """
-    if not callable(application):
-        message = (
-            f"{name} is no application: it is of type {type(application).__name__}, which cannot be called"
-        )
-        raise TypeError(message)
-    if interface != "auto":
-        return interface
-    if name.rpartition(":")[2] == "handler":
-        return "handler"
-    return "handler" if _takes_one(application) else "wsgi"
-
-
-def _takes_one(application: Any) -> bool:  # noqa: ANN401
-    function = application if hasattr(application, "__code__") else getattr(application, "__func__", None)
-    bound = hasattr(application, "__self__")
-    if function is None and not isinstance(application, type):
-        function, bound = getattr(type(application), "__call__", None), True  # noqa: B004
-    code: CodeType | None = getattr(function, "__code__", None)
-    if code is None or code.co_flags & 0x04:  # *args
-        return False
-    defaults = getattr(function, "__defaults__", None) or ()
-    return code.co_argcount - bound - len(defaults) == 1 and code.co_argcount - bound == 1
 
 
 def _import(name: str) -> ModuleType:
@@ -177,7 +150,7 @@ def _hint(owner: object, name: str) -> str:
 
 def report(error: BaseException) -> str:
     """Why the application could not be loaded: its own traceback, without our frames."""
-    if isinstance(error, NotFoundError):
+    if isinstance(error, NotFoundError | NoApplicationError):
         return f"adyton: {error}\n"
     from traceback import format_exception, walk_tb
 

@@ -179,3 +179,115 @@ def test_script() -> None:
 
     assert 0 == done.returncode
     assert done.stdout.startswith("adyton ")
+
+
+ASGI = "async def app(scope, receive, send):\n    pass\n"
+FRAMEWORK = "class {0}:\n    def __call__(self, *args):\n        pass\n{0}.__module__ = {1!r}\n"
+
+UNFIT = {
+    "asgi": (ASGI, "ASGI"),
+    "asgi_object": (
+        "class App:\n    async def __call__(self, scope, receive, send):\n        pass\napp = App()\n",
+        "ASGI",
+    ),
+    "asgi_two": ("class app:\n    def __init__(self, scope):\n        pass\n", "ASGI"),
+    "asgi_plain": ("def app(scope, receive, send):\n    pass\n", "ASGI"),
+    "fastapi": (
+        FRAMEWORK.format("FastAPI", "fastapi.applications") + "class Mine(FastAPI): pass\napp = Mine()\n",
+        "ASGI application of FastAPI",
+    ),
+    "django": (
+        FRAMEWORK.format("ASGIHandler", "django.core.handlers.asgi") + "app = ASGIHandler()\n",
+        "get_wsgi_application",
+    ),
+    "async_handler": ("async def handler(request):\n    return 'x'\n", "async def"),
+    "async_items": ("async def handler(request):\n    yield b'x'\n", "async def"),
+    "async_wsgi": ("async def app(environ, start_response):\n    return []\n", "async def"),
+    "async_partial": (
+        "import functools\nasync def f(db, request):\n    return 'x'\nhandler = functools.partial(f, 1)\n",
+        "async def",
+    ),
+    "maker": ("def app():\n    return len\n", "--factory"),
+    "maker_default": ("def app(config=None):\n    return len\n", "--factory"),
+    "maker_named": ("def create_app(config=None, debug=False):\n    pass\napp = create_app\n", "--factory"),
+    "maker_class": ("class app:\n    def __init__(self):\n        pass\n", "--factory"),
+    "three": ("def app(environ, start_response, more):\n    pass\n", "takes 3 arguments"),
+    "by_name": ("def app(environ, start_response, *, more):\n    pass\n", "wants more by name"),
+    "two_handler": ("def handler(environ, start_response):\n    pass\n", "--interface wsgi"),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_what_cannot_run_is_refused(project: Path, name: str) -> None:
+    """What no request could be answered with ends with one sentence, before the banner."""
+    text, said = UNFIT[name]
+    (project / f"{name}.py").write_text(text, encoding="utf-8")
+
+    for command in ("check", "serve"):
+        done = run(command, f"{name}.py", "--port", "0", cwd=project)
+
+        assert 3 == done.returncode, done.stderr
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+FIT = {
+    "starred": ("def app(*args, **kwargs):\n    return WSGI(*args)\n", "WSGI"),
+    "class_of_items": (
+        "class app:\n    def __init__(self, environ, start_response):\n"
+        "        self.items = WSGI(environ, start_response)\n"
+        "    def __iter__(self):\n        return iter(self.items)\n",
+        "WSGI",
+    ),
+    "generator": (
+        "def app(environ, start_response):\n    yield from WSGI(environ, start_response)\n",
+        "WSGI",
+    ),
+    "partial": (
+        "from functools import partial\ndef f(x, environ, start_response):\n"
+        "    return WSGI(environ, start_response)\napp = partial(f, 1)\n",
+        "WSGI",
+    ),
+    "partial_handler": (
+        "from functools import partial\ndef f(request, db):\n    return 'fit'\napp = partial(f, db=1)\n",
+        "handler",
+    ),
+    "wraps_async": (
+        "import asyncio, functools\nasync def f(request):\n    return 'fit'\n"
+        "@functools.wraps(f)\ndef handler(request):\n    return asyncio.run(f(request))\n",
+        "handler",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIT)
+def test_what_can_run_is_served(serve: Servers, project: Path, name: str) -> None:
+    """Whatever can be called with what its kind is called with is taken for it."""
+    text, kind = FIT[name]
+    answer = "def WSGI(environ, start_response):\n    start_response('200 OK', [])\n    return [b'fit']\n"
+    (project / f"{name}.py").write_text(answer + text, encoding="utf-8")
+
+    assert f"({kind})" in run("check", f"{name}.py", cwd=project).stdout
+    assert b"fit" == serve(f"{name}.py", cwd=project).fetch().body
+
+
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_threads_that_the_application_made_greenlets(serve: Servers, project: Path, threads: str) -> None:
+    """An application that replaces what Python starts threads with, as gevent and eventlet do, is served.
+
+    A greenlet would run when another one gives way to it, which none does here: so this one never runs.
+    """
+    (project / "patched.py").write_text(
+        "import threading, _thread\n"
+        "def start(*args, **kwargs):\n    return 1\n"
+        "for module in (threading, _thread):\n"
+        "    for name in ('_start_new_thread', '_start_joinable_thread', 'start_new_thread'):\n"
+        "        if hasattr(module, name):\n            setattr(module, name, start)\n"
+        "threading.get_ident = _thread.get_ident = lambda: 1\n"
+        "def handler(request):\n    return 'served'\n",
+        encoding="utf-8",
+    )
+    server = serve("patched.py", "--threads", threads, cwd=project)
+
+    assert b"served" == server.fetch().body
+    server.stop()

@@ -2,9 +2,12 @@
 //!
 //! They are `threading.Thread`s, so that applications, debuggers and profilers find them where they find
 //! all others. With one thread for the application it is the main thread, and the others never see Python.
+//! Where the application has replaced Python's threads by greenlets (gevent, eventlet) they are threads of the kernel
+//! without a `threading.Thread`: as greenlets they would never run, because nothing here gives way to one.
 
 use std::io;
 use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use adyton_log::{self as log, messages};
@@ -41,10 +44,41 @@ pub(crate) fn place() -> Option<(usize, usize, u32)> {
 
 struct Running {
     server: Arc<Server>,
-    /// The `threading.Thread`s that were started and may still run.
-    started: Vec<Py<PyAny>>,
+    /// The threads that were started and may still run.
+    started: Vec<Started>,
     /// How many have been started.
     count: usize,
+}
+
+/// A thread of the server that may see Python.
+enum Started {
+    /// A `threading.Thread`.
+    Python(Py<PyAny>),
+    /// Where that would be a greenlet.
+    Kernel(JoinHandle<()>),
+}
+
+impl Started {
+    fn is_alive(&self, py: Python<'_>) -> PyResult<bool> {
+        match self {
+            Started::Python(thread) => thread.call_method0(py, "is_alive")?.extract(py),
+            Started::Kernel(thread) => Ok(!thread.is_finished()),
+        }
+    }
+
+    /// Waits for its end. The caller is attached, and lets go of the interpreter meanwhile.
+    fn join(self, py: Python<'_>) -> PyResult<()> {
+        match self {
+            Started::Python(thread) => thread.call_method0(py, "join").map(|_| ()),
+            Started::Kernel(thread) => {
+                interpreter::detach();
+                // One that has panicked has ended the process.
+                let _ = thread.join();
+                interpreter::attach();
+                Ok(())
+            }
+        }
+    }
 }
 
 /// The server that runs in this process.
@@ -56,9 +90,27 @@ fn lock() -> std::sync::MutexGuard<'static, Option<Running>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// This thread, as `threading.get_ident` names it.
-fn ident(py: Python<'_>) -> PyResult<u64> {
-    py.import("threading")?.call_method0("get_ident")?.extract()
+/// This thread, as `sys._current_frames` names it; `threading.get_ident` may have been made to name greenlets.
+#[allow(clippy::useless_conversion, reason = "C's unsigned long has 32 bits elsewhere")]
+fn ident() -> u64 {
+    PyThread_get_thread_ident().into()
+}
+
+// SAFETY: declared as in CPython's `pythread.h`; it asks for a number, on any thread, attached or not.
+unsafe extern "C" {
+    /// Not among PyO3's declarations.
+    safe fn PyThread_get_thread_ident() -> std::ffi::c_ulong;
+}
+
+/// Whether the application has made greenlets of Python's threads.
+fn are_greenlets(threading: &Bound<'_, PyModule>) -> PyResult<bool> {
+    // CPython 3.13 has the first, older ones the second; the original is written in C.
+    for name in ["_start_joinable_thread", "_start_new_thread"] {
+        if let Some(start) = threading.getattr_opt(name)? {
+            return Ok(!start.is_instance_of::<PyCFunction>());
+        }
+    }
+    Ok(false)
 }
 
 /// Runs a server to its end; says whether no thread was left inside the application. Comes and leaves attached.
@@ -84,7 +136,7 @@ pub(crate) fn run(
     let started = lock().take().map(|running| running.started).unwrap_or_default();
     if matches!(ran, Ok(true)) {
         // They have nothing left to do: none of them shall meet an interpreter that is being taken down.
-        started.iter().try_for_each(|thread| thread.call_method0(py, "join").map(|_| ()))?;
+        started.into_iter().try_for_each(|thread| thread.join(py))?;
     }
     ran
 }
@@ -111,9 +163,8 @@ fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
 }
 
 fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
-    let thread = ident(py)?;
     interpreter::detach();
-    server.work(true, thread);
+    server.work(true, ident());
     let done = server.wait(PATIENCE);
     interpreter::attach();
     Ok(done)
@@ -189,35 +240,52 @@ fn start(py: Python<'_>, server: &Arc<Server>, all: Option<&Arc<Barrier>>) -> Py
         running.count
     });
     let (server, all) = (Arc::downgrade(server), all.map(Arc::clone));
-    let work = move |arguments: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+    let work = move || {
         if let Some(server) = server.upgrade() {
-            let thread = ident(arguments.py())?;
             interpreter::detach();
             if let Some(all) = &all {
                 all.wait();
             }
-            server.work(true, thread);
+            server.work(true, ident());
             drop(server);
             interpreter::attach();
         }
-        PyResult::Ok(())
     };
-    let arguments = PyDict::new(py);
-    arguments.set_item("target", PyCFunction::new_closure(py, None, None, work)?)?;
-    arguments.set_item("name", format!("adyton-{number}"))?;
-    arguments.set_item("daemon", true)?;
-    let thread = py.import("threading")?.getattr("Thread")?.call((), Some(&arguments))?;
-    thread.call_method0("start")?;
+    let name = format!("adyton-{number}");
+    let threading = py.import("threading")?;
+    let thread = if are_greenlets(&threading)? {
+        Started::Kernel(std::thread::Builder::new().name(name).spawn(move || Python::attach(|_| work()))?)
+    } else {
+        Started::Python(start_python(&threading, &name, work)?)
+    };
     // Those that have ended are forgotten; not under the lock, because asking them runs Python code.
     let mut started = lock().as_mut().map(|running| std::mem::take(&mut running.started)).unwrap_or_default();
-    let is_alive =
-        |thread: &Py<PyAny>| -> PyResult<bool> { thread.call_method0(py, "is_alive")?.extract(py) };
-    started.retain(|thread| is_alive(thread).unwrap_or(true));
-    started.push(thread.unbind());
+    started.retain(|thread| thread.is_alive(py).unwrap_or(true));
+    started.push(thread);
     if let Some(running) = lock().as_mut() {
         running.started.append(&mut started);
     }
     Ok(())
+}
+
+/// Starts a `threading.Thread`.
+fn start_python(
+    threading: &Bound<'_, PyModule>,
+    name: &str,
+    work: impl Fn() + Send + 'static,
+) -> PyResult<Py<PyAny>> {
+    let py = threading.py();
+    let work = move |_: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| {
+        work();
+        PyResult::Ok(())
+    };
+    let arguments = PyDict::new(py);
+    arguments.set_item("target", PyCFunction::new_closure(py, None, None, work)?)?;
+    arguments.set_item("name", name)?;
+    arguments.set_item("daemon", true)?;
+    let thread = threading.getattr("Thread")?.call((), Some(&arguments))?;
+    thread.call_method0("start")?;
+    Ok(thread.unbind())
 }
 
 /// Starts another thread for the server that runs; `false` if there can be none. On a thread that is detached.
