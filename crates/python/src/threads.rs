@@ -343,7 +343,7 @@ fn raise(thread: u64, class: *mut ffi::PyObject) {
 
 /// Where a thread is: a `traceback.StackSummary`. No source is read for it, so that the thread is still there soon after.
 ///
-/// Without the interpreter's lock the thread goes on meanwhile, and CPython has nothing that stops it: its frames are
+/// Without the interpreter's lock the thread goes on meanwhile, and nothing can stop it: its frames are
 /// gone over in one go, before anything else is done with what they say. That makes it unlikely that one of them ends
 /// while it is looked at, which would be a crash; it does not make it impossible.
 fn stack(py: Python<'_>, thread: u64) -> PyResult<Bound<'_, PyAny>> {
