@@ -129,6 +129,8 @@ messages! {
         VERSION_STALLED = 329 Error "The new version serves in some workers and does not start in others."
             "Read why above; reload again when that is mended. The old version serves in the others meanwhile."
         CANNOT_START = 330 Error "The server, or one of its processes, cannot start." "The message says why."
+        STATE_OF_ONE = 340 Warning "The application keeps something in the memory of each worker that all of them would have to know."
+            "Use `--processes 1`, or keep it where all find it: in a database, a file, a cache of its own, a signed cookie."
     }
     "Logs" {
         ACCESS_LOG_LOST = 401 Error "The access log cannot be written, and lines are lost. Told once a minute."
