@@ -47,7 +47,7 @@ def hint(error: BaseException) -> str:
     else:
         return ""
     helps = "if that is another worker of this server, give it --processes 1"
-    return f"adyton: another process {what}; {helps}\n"
+    return f"adyton: perhaps another process {what}; {helps}\n"
 
 
 def _layers(application: object) -> Iterator[Any]:
