@@ -154,6 +154,8 @@ def report(error: BaseException) -> str:
         return f"adyton: {error}\n"
     from traceback import format_exception, walk_tb
 
+    from adyton import _single
+
     _failed.extend(frame.f_code.co_filename for frame, _ in walk_tb(error.__traceback__))
     if isinstance(error, SyntaxError) and error.filename:
         _failed.append(error.filename)
@@ -161,6 +163,7 @@ def report(error: BaseException) -> str:
     lines = format_exception(type(error), error, frames)
     if isinstance(error, ModuleNotFoundError) and frames is None:
         lines.append(_where_it_is_not(error.name or ""))
+    lines.append(_single.hint(error))
     return "".join(lines).encode("utf-8", "backslashreplace").decode()
 
 

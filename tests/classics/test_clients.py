@@ -1,4 +1,4 @@
-"""Programs that are clients: git, hg, litmus, twine, pip, a calendar's client and Trac's users, each against its server."""
+"""Clients of others (git, hg, litmus, twine, pip, a calendar's, Trac's), each against its server."""
 
 from __future__ import annotations
 

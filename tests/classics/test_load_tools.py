@@ -85,19 +85,19 @@ def hey(load: Load) -> str:
 
 
 def httperf(load: Load) -> str:
-    """Run httperf: each connection has many requests, or there are as many connections as requests."""
+    """Run httperf: each connection has many requests, or one."""
     host, _, port = load.url.removeprefix("http://").partition("/")[0].partition(":")
-    calls = load.each if load.keep_alive else 1
-    # So many connections are opened in a second, however quickly earlier ones are done.
-    rate = 20 * load.connections
+    # So many connections are opened in a second, however quickly earlier ones are done: it has 1,024 at most.
+    connections, calls, rate = (load.connections, load.each, 1_000) if load.keep_alive else (1_000, 1, 500)
+    requests = connections * calls
     said = run(
         load,
         *("httperf", "--hog", "--server", host, "--port", port, "--uri", load.url.partition(port)[2]),
-        *("--num-conns", load.requests // calls, "--num-calls", calls, "--rate", rate, "--timeout", "60"),
+        *("--num-conns", connections, "--num-calls", calls, "--rate", rate, "--timeout", "60"),
     )
 
-    assert f"replies {load.requests} " in said, said
-    assert f"2xx={load.requests} 3xx=0 4xx=0 5xx=0" in said, said
+    assert f"replies {requests} " in said, said
+    assert f"2xx={requests} 3xx=0 4xx=0 5xx=0" in said, said
     assert "Errors: total 0 " in said, said
 
     return said
@@ -165,13 +165,24 @@ def urls(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> di
     static = f"--static=/files={folder}"
     wsgi = serve_session(f"{site}:application", static, env=DEFAULT_PROCESSES)
     handler = serve_session(f"{site}:handler", env=DEFAULT_PROCESSES)
+    alone = serve_session(f"{site}:application", static, "--processes", "1")
+    handler_alone = serve_session(f"{site}:handler", "--processes", "1")
     return {
+        "wsgi, one worker": f"http://127.0.0.1:{alone.port}/",
+        "handler, one worker": f"http://127.0.0.1:{handler_alone.port}/",
+        "static, one worker": f"http://127.0.0.1:{alone.port}/files/page.html",
         "wsgi": f"http://127.0.0.1:{wsgi.port}/",
         "handler": f"http://127.0.0.1:{handler.port}/",
         "static": f"http://127.0.0.1:{wsgi.port}/files/page.html",
     }
 
 
+OVERLOOK_CLOSE = (siege, httperf)
+"""They go on after `Connection: close` in an answer, and call it an error that no other one comes.
+
+So they do with nginx, after `keepalive_requests`. Workers say it to clients when others have fewer
+connections, so with keep-alive these meet a server with one worker.
+"""
 QUICK = (100, 2_000)
 LONG = ((100, 50_000), (200, 50_000), (500, 50_000))
 
@@ -193,4 +204,5 @@ def test_no_error(
     requests: int,
 ) -> None:
     """Every request of every tool is answered, and rightly."""
-    tool(Load(urls[target], connections, requests, keep_alive, tmp_path))
+    server = f"{target}, one worker" if tool in OVERLOOK_CLOSE and keep_alive else target
+    tool(Load(urls[server], connections, requests, keep_alive, tmp_path))

@@ -134,6 +134,8 @@ messages! {
             "Look at what its process does; it is replaced after `--heartbeat-timeout`."
         WORKER_HEARD = 332 Info "A silent worker gives signs of life again." "Nothing."
         CANNOT_START = 330 Error "The server, or one of its processes, cannot start." "The message says why."
+        STATE_OF_ONE = 340 Warning "The application keeps something in the memory of each worker that all of them would have to know."
+            "Use `--processes 1`, or keep it where all find it: in a database, a file, a cache of its own, a signed cookie."
     }
     "Logs" {
         ACCESS_LOG_LOST = 401 Error "The access log cannot be written, and lines are lost. Told once a minute."

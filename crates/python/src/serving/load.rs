@@ -1,7 +1,7 @@
 //! The application: found by the Python half of the package, which knows imports best.
 
 use adyton_cli::{Interface, Settings, Target};
-use adyton_log::messages;
+use adyton_log::{self as log, messages};
 use adyton_sys::temp;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -66,6 +66,20 @@ pub(crate) fn developed(py: Python<'_>, found: Application, generation: u32) -> 
     let module = py.import("adyton._develop")?;
     let object = module.call_method1("wrap", (&found.object, kind, generation))?.unbind();
     Ok(Application { object, ..found })
+}
+
+/// Warns of an application that keeps in the memory of one process what several workers would have to know.
+pub(crate) fn warn_of_memory(py: Python<'_>, application: &Application, processes: usize) -> PyResult<()> {
+    if processes < 2 {
+        return Ok(());
+    }
+    let single = py.import("adyton._single")?;
+    let reasons: Vec<String> = single.call_method1("reasons", (&application.object,))?.extract()?;
+    for reason in reasons {
+        let remedy = format!("with {processes} workers others do not find it: --processes 1 has one");
+        log::write(&messages::STATE_OF_ONE, format_args!("memory of one process: {reason}; {remedy}"));
+    }
+    Ok(())
 }
 
 /// Says what kind of application an object is.

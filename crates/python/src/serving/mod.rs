@@ -73,13 +73,16 @@ impl From<PyErr> for Failure {
 pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failure> {
     check_log(settings)?;
     check_settings(settings)?;
-    match settings.processes {
-        Processes::None => check_alone(settings)?,
+    let processes = match settings.processes {
+        Processes::None => check_alone(settings).map(|()| 1)?,
         _ => supervise::check_bounds(py, settings)?,
-    }
+    };
     let application = load::prepare(py, settings)?;
     let found = match &application {
-        Some(application) => application.description.clone(),
+        Some(application) => {
+            load::warn_of_memory(py, application, processes)?;
+            application.description.clone()
+        }
         None => banner::folders(settings),
     };
     Ok(format!("{found}: fine"))
@@ -191,6 +194,10 @@ fn serve_as(
     let listening = sockets.into_iter().map(|all| all.into_iter().map(Listening::new).collect());
     let listening = listening.collect::<std::io::Result<Vec<Vec<Listening>>>>().map_err(Failure::system)?;
     let place = (place.number, place.of, place.generation);
+    if let (1, Some(application)) = (place.0, &application) {
+        let processes = place.1.max(usize::try_from(settings.max_processes).unwrap_or(usize::MAX));
+        load::warn_of_memory(py, application, processes)?;
+    }
     let events = [("on_fork", forked), ("on_reload", place.2 > 1)];
     for (event, _) in events.into_iter().filter(|(_, happens)| *happens) {
         hook(py, event, place).inspect_err(|_| blame(py, settings, |files| line.blame(files)))?;

@@ -290,10 +290,10 @@ fn bounds(settings: &Settings, processes: usize) -> Result<Bounds, Failure> {
     Err(Failure::Said(format!("{what}: each must be at least the one before"), 2))
 }
 
-/// Whether these numbers of workers fit together.
-pub(crate) fn check_bounds(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
+/// Whether these numbers of workers fit together; how many there may be.
+pub(crate) fn check_bounds(py: Python<'_>, settings: &Settings) -> Result<usize, Failure> {
     let (processes, _) = processes(settings, loops(py)?);
-    bounds(settings, processes).map(|_| ())
+    bounds(settings, processes).map(|bounds| bounds.most)
 }
 
 /// How this program was started, without the `count` arguments that the user typed.
