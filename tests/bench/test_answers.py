@@ -364,6 +364,27 @@ def test_own_ports() -> None:
     assert_own_limit(report, "ports")
 
 
+def test_what_cannot_be_read_is_unknown() -> None:
+    """Without a descriptor the machine's account cannot be read: that is unknown, and nobody's doing."""
+    with liar("honest") as url:
+        for few in range(FEW, FEW + 8):
+            words = (url, "-c", "64", "-d", "500ms", "--warm-up", "200ms")
+            done = run(*words, "--json", within=("prlimit", f"--nofile={few}:{few}"))
+            if not done.stdout:
+                continue
+            machine = json.loads(done.stdout)["machine"]
+            foreign = machine["foreign_cpus"]
+            if foreign is None and machine["steal_percent"] is None:
+                break
+            assert foreign is None or foreign <= 2 * (os.cpu_count() or 1)
+        else:
+            raise AssertionError(machine)
+        table = run(*words, within=("prlimit", f"--nofile={few}:{few}")).stdout
+
+    assert "foreign-load" not in gates(json.loads(done.stdout))
+    assert re.search(r"^unknown +.*what other programs took", table, re.MULTILINE)
+
+
 def assert_own_limit(report: dict[str, Any], name: str) -> None:
     """Assert that the load ran out of something, and that the server has done nothing wrong."""
     assert "own-limits" in gates(report)

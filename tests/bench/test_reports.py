@@ -233,6 +233,7 @@ def test_save(serve: Servers, tmp_path: Path) -> None:
         if saved.returncode == 0:
             break
         assert not (tmp_path / ".adyton-bench").exists()
+        assert "adyton bench: --save main: the run is invalid, and is not kept\n" == saved.stderr
         saved = run(url, *QUICK, "--save", "main", cwd=tmp_path)
     compared = run(url, *QUICK, "--baseline", "main", cwd=tmp_path)
 
@@ -241,6 +242,15 @@ def test_save(serve: Servers, tmp_path: Path) -> None:
         assert [] == faults(report, "bench")
         assert f"{report['rate']:,.1f}" in saved.stdout
         assert ("too few seconds" in compared.stdout) == (compared.returncode == 0)
+
+
+def test_save_of_an_invalid_run(tmp_path: Path) -> None:
+    """Who asked for a report to be kept is told that it is not."""
+    with liar("bad-gateway") as url:
+        done = run(url, *SURE, "--save", "main", cwd=tmp_path)
+
+    assert "adyton bench: --save main: the run is invalid, and is not kept\n" == done.stderr
+    assert not (tmp_path / ".adyton-bench").exists()
 
 
 def test_summary_of_a_job(serve: Servers, tmp_path: Path) -> None:

@@ -76,10 +76,12 @@ def test_interrupted(
 ) -> None:
     """What was measured until an interruption is told, and that there was one."""
     monkeypatch.setattr(command, "compare", interrupted_by(error, [SHOT]))
-    file = tmp_path / "page.md"
+    file, other = tmp_path / "page.md", tmp_path / "page.json"
+    files = ["-o", str(file), "-o", str(other)]
 
-    assert status == main(["--peers", "adyton-static", "--json", "-o", str(file)])
-    told = json.loads(capsys.readouterr().out)
+    assert status == main(["--peers", "adyton-static", "--json", *files])
+    assert capsys.readouterr().out == other.read_text()
+    told = json.loads(other.read_text())
     assert (True, 80.0, []) == (told["interrupted"], told["lines"][0]["rate"], faults(told, "compare"))
     assert "It was interrupted" in file.read_text()
     assert "| 80 |" in file.read_text()

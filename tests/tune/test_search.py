@@ -378,6 +378,20 @@ def test_nothing_measured(
         Search(task(), lambda _: None).run()
 
 
+def test_every_file_is_written(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Of several files each is written, in its form."""
+    assert machine
+    monkeypatch.setattr("adyton.tune.command.interrupt_when_ended", lambda: None)
+    monkeypatch.setattr("adyton.tune.command.granted", lambda: (4, 2**40))
+    page, data = tmp_path / "found.md", tmp_path / "found.json"
+    main(["x:y", "--json", "-o", str(page), "-o", str(data)])
+
+    assert page.read_text().startswith("# Processes and threads\n")
+    assert capsys.readouterr().out == data.read_text()
+
+
 def test_confirmation_is_invalid(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """An open loop whose figures must not be used confirms nothing; what its counts have in them is none."""
 

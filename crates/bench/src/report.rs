@@ -29,12 +29,13 @@ pub(crate) struct Observed {
     /// Between the two looks at the server and the machine.
     pub(crate) watched_ns: u64,
     pub(crate) ceiling_rate: f64,
-    pub(crate) server_cpu_us: u64,
+    /// Of the server's processes; unknown, as what follows, where it could not be read.
+    pub(crate) server_cpu_us: Option<u64>,
     /// The server's processes at the end, if they are ours to see.
     pub(crate) server: Option<Used>,
-    pub(crate) own_cpu_us: u64,
-    pub(crate) ticks: Ticks,
-    pub(crate) dropped: Dropped,
+    pub(crate) own_cpu_us: Option<u64>,
+    pub(crate) ticks: Option<Ticks>,
+    pub(crate) dropped: Option<Dropped>,
     /// The server may use the CPUs of this program; or it is here, and not ours to see.
     pub(crate) shares_cpus: bool,
 }
@@ -229,14 +230,14 @@ pub struct Overdue {
 /// Everything else on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineSide {
-    /// CPU time that the hypervisor gave to others, in percent of all.
-    pub steal_percent: f64,
-    /// CPUs that were busy with other programs on average; unknown if the server is here and not ours to see.
+    /// CPU time that the hypervisor gave to others, in percent of all; unknown, as each of these, if it could not be read.
+    pub steal_percent: Option<f64>,
+    /// CPUs that were busy with other programs on average; unknown, too, if the server is here and not ours to see.
     pub foreign_cpus: Option<f64>,
     /// Packets of new connections that found a listen queue full.
-    pub listen_overflows: u64,
+    pub listen_overflows: Option<u64>,
     /// Packets of new connections that a listener has dropped for this or any other reason.
-    pub listen_drops: u64,
+    pub listen_drops: Option<u64>,
     /// Whose listeners these are.
     pub listen_queues_of: Whose,
 }
@@ -285,7 +286,7 @@ impl Report {
             hits: None,
             slow: Vec::new(),
             generator,
-            server: observed.server.map(|used| ServerSide::new(used, observed, &tally.counts)),
+            server: observed.server.and_then(|used| ServerSide::new(used, observed, &tally.counts)),
             machine: MachineSide::new(plan, observed),
             statuses: tally.statuses,
             errors: tally.causes.iter().map(|(cause, count)| (cause.to_string(), *count)).collect(),
@@ -396,31 +397,37 @@ impl GeneratorSide {
 }
 
 impl ServerSide {
-    fn new(used: Used, observed: &Observed, counts: &Counts) -> Self {
-        let cpu_us = float(observed.server_cpu_us);
-        Self {
+    fn new(used: Used, observed: &Observed, counts: &Counts) -> Option<Self> {
+        let cpu_us = float(observed.server_cpu_us?);
+        Some(Self {
             processes: used.processes,
             cpu_us_per_request: cpu_us / float(counts.settled().max(1)),
             cpus: cpu_us * 1e3 / float(observed.watched_ns.max(1)),
             pss_bytes: used.pss_bytes,
-        }
+        })
     }
 }
 
 impl MachineSide {
     fn new(plan: &Plan, observed: &Observed) -> Self {
-        let ticks = &observed.ticks;
-        let busy_us = float(ticks.busy * TICK_US);
-        let known_us = float(observed.own_cpu_us + observed.server_cpu_us);
-        let is_elsewhere = !plan.url.is_local();
-        let foreign_cpus = (busy_us - known_us).max(0.0) * 1e3 / float(observed.watched_ns.max(1));
+        let is_seen = observed.server.is_some() || !plan.url.is_local();
+        let ticks = observed.ticks;
         Self {
-            steal_percent: 100.0 * float(ticks.steal) / float(ticks.all.max(1)),
-            foreign_cpus: (observed.server.is_some() || is_elsewhere).then_some(foreign_cpus),
-            listen_overflows: observed.dropped.overflows,
-            listen_drops: observed.dropped.drops,
-            listen_queues_of: observed.dropped.of,
+            steal_percent: ticks.map(|ticks| 100.0 * float(ticks.steal) / float(ticks.all.max(1))),
+            foreign_cpus: observed.foreign_cpus().filter(|_| is_seen),
+            listen_overflows: observed.dropped.map(|dropped| dropped.overflows),
+            listen_drops: observed.dropped.map(|dropped| dropped.drops),
+            listen_queues_of: observed.dropped.unwrap_or_default().of,
         }
+    }
+}
+
+impl Observed {
+    /// CPUs that were busy with what is neither this program nor the server, if all three are known.
+    fn foreign_cpus(&self) -> Option<f64> {
+        let busy_us = float(self.ticks?.busy * TICK_US);
+        let known_us = float(self.own_cpu_us? + self.server_cpu_us?);
+        Some((busy_us - known_us).max(0.0) * 1e3 / float(self.watched_ns.max(1)))
     }
 }
 
@@ -455,6 +462,23 @@ pub(crate) fn float(number: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What could not be read once is no number: the ticks since the machine was started are not those of a run.
+    #[test]
+    fn others_are_known_if_all_that_is_needed_is() {
+        let known = Observed {
+            watched_ns: 1_000_000_000,
+            server_cpu_us: Some(100_000),
+            own_cpu_us: Some(200_000),
+            ticks: Some(Ticks { busy: 50, steal: 0, all: 200 }),
+            ..Observed::default()
+        };
+
+        assert!(known.foreign_cpus().is_some_and(|cpus| (cpus - 0.2).abs() < 1e-9));
+        assert_eq!(None, Observed { ticks: None, ..known }.foreign_cpus());
+        assert_eq!(None, Observed { own_cpu_us: None, ..known }.foreign_cpus());
+        assert_eq!(None, Observed { server_cpu_us: None, ..known }.foreign_cpus());
+    }
 
     #[test]
     fn fairness_is_one_when_all_got_the_same() {

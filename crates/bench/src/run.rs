@@ -10,7 +10,7 @@ use adyton_sys::{clock, process};
 use crate::calibrate::{Answers, NullResponder, mean};
 use crate::generator::{Counted, Generator, Shared};
 use crate::hits::Counter;
-use crate::listen_queue::{Dropped, Queues};
+use crate::listen_queue::Queues;
 use crate::machine::Ticks;
 use crate::plan::{Check, Load, Plan, Slow, Target, Until};
 use crate::probe::{Learnt, learn};
@@ -230,9 +230,9 @@ fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told
 /// What server and machine have used until some moment.
 struct Moment {
     ns: u64,
-    used: Used,
-    ticks: Ticks,
-    own_us: u64,
+    used: Option<Used>,
+    ticks: Option<Ticks>,
+    own_us: Option<u64>,
 }
 
 impl Moment {
@@ -278,11 +278,11 @@ fn watch(
         interrupted: shared.stop.load(Ordering::Relaxed),
         watched_ns: after.ns.saturating_sub(before.ns),
         ceiling_rate: 0.0,
-        server_cpu_us: after.used.cpu_us.saturating_sub(before.used.cpu_us),
-        server: server.is_known().then_some(after.used),
-        own_cpu_us: after.own_us.saturating_sub(before.own_us),
-        ticks: after.ticks.since(&before.ticks),
-        dropped: Dropped::default(),
+        server_cpu_us: after.used.zip(before.used).map(|(now, then)| now.cpu_us.saturating_sub(then.cpu_us)),
+        server: after.used.filter(|_| server.is_known()),
+        own_cpu_us: after.own_us.zip(before.own_us).map(|(now, then)| now.saturating_sub(then)),
+        ticks: after.ticks.zip(before.ticks).map(|(now, then)| now.since(&then)),
+        dropped: None,
         shares_cpus: server.shares_cpus() || (shared.plan.url.is_local() && !server.is_known()),
     }
 }

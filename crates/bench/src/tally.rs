@@ -428,8 +428,10 @@ impl Tally {
         self.unanswered.add(end_ns.saturating_sub(sent.due_ns));
         self.oldest_ns = self.oldest_ns.max(age_ns);
         self.oldest_pending_ns = self.oldest_pending_ns.max(age_ns);
-        // What is under way for longer than any answer took is none that the times could know.
-        self.edges_ns += signed(age_ns.min(self.service.max_ns()));
+        // What is under way for longer than any answer took is none that the times could know; where it began before the
+        // measurement, nothing of it is within: what `counts` has taken off for that is given back, and no more.
+        let before_ns = self.start_ns.saturating_sub(sent.begun_ns);
+        self.edges_ns += signed(age_ns.min(self.service.max_ns()).max(before_ns));
     }
 
     /// A request that was due found no connection free until the end of the measurement.
@@ -513,5 +515,23 @@ impl Tally {
         self.cpu_us = self.cpu_us.max(other.cpu_us);
         self.waited_us = self.waited_us.max(other.waited_us);
         self.busy_us = self.busy_us.max(other.busy_us);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
+
+    use super::*;
+
+    /// What hung before the measurement and hangs behind it takes nothing from what was under way within.
+    #[test]
+    fn edges_are_never_less_than_nothing() {
+        let plan = Plan::new("http://127.0.0.1:1/".parse().unwrap());
+        let mut tally = Tally::new(10 * SECOND_NS, &plan, 1);
+        tally.service.add(1_000);
+        tally.unfinished(Sent { due_ns: 0, begun_ns: 0, target: 0, counted: false }, 11 * SECOND_NS);
+
+        assert_eq!((1, 0), (tally.counts.in_flight, tally.edges_ns));
     }
 }

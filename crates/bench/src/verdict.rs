@@ -189,7 +189,7 @@ fn generator(report: &Report) -> Option<String> {
 }
 
 fn listen_queue(report: &Report) -> Option<String> {
-    let dropped = report.machine.listen_overflows.max(report.machine.listen_drops);
+    let dropped = report.machine.listen_overflows.max(report.machine.listen_drops)?;
     let (whose, doubt) = match report.machine.listen_queues_of {
         Whose::Server => ("the server's", ""),
         Whose::Anyone => ("a", "; it may be that of another program, which this machine does not tell apart"),
@@ -203,7 +203,7 @@ fn listen_queue(report: &Report) -> Option<String> {
 }
 
 fn steal(report: &Report) -> Option<String> {
-    let steal = report.machine.steal_percent;
+    let steal = report.machine.steal_percent?;
     (steal > STEAL_PERCENT_MAX).then(|| format!("the hypervisor gave {steal:.1} % of the CPU time to others"))
 }
 
@@ -381,6 +381,20 @@ fn overdue(report: &Report) -> Option<String> {
     })
 }
 
+/// What this machine did not tell, so that the gates which go by it cannot have closed.
+pub(crate) fn unknown(report: &Report) -> Option<String> {
+    let machine = &report.machine;
+    let parts = [
+        (machine.steal_percent.is_none(), "what the hypervisor gave to others"),
+        (machine.foreign_cpus.is_none(), "what other programs took"),
+        (machine.listen_overflows.is_none(), "whether a listen queue was full"),
+    ];
+    let unknown: Vec<&str> =
+        parts.into_iter().filter_map(|(is_unknown, what)| is_unknown.then_some(what)).collect();
+    (!unknown.is_empty())
+        .then(|| format!("{}: nothing is said of it, so it may have been any", unknown.join("; ")))
+}
+
 fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -430,12 +444,13 @@ pub(crate) mod tests {
         ("at its ceiling", |report| report.generator.ceiling_rate = 1_100.0, &["generator"]),
         ("below its ceiling", |report| report.generator.ceiling_rate = 1_120.0, &[]),
         ("no ceiling", |report| report.generator.ceiling_rate = 0.0, &[]),
-        ("overflows", |report| report.machine.listen_overflows = 1, &["listen-queue"]),
+        ("overflows", |report| report.machine.listen_overflows = Some(1), &["listen-queue"]),
         ("anyone's overflows", |report| anyones_overflows(report, 1), &["listen-queue"]),
         ("none of anyone's", |report| anyones_overflows(report, 0), &[]),
-        ("drops", |report| report.machine.listen_drops = 1, &["listen-queue"]),
-        ("steal", |report| report.machine.steal_percent = 2.1, &["steal"]),
-        ("little steal", |report| report.machine.steal_percent = 1.9, &[]),
+        ("drops", |report| report.machine.listen_drops = Some(1), &["listen-queue"]),
+        ("steal", |report| report.machine.steal_percent = Some(2.1), &["steal"]),
+        ("little steal", |report| report.machine.steal_percent = Some(1.9), &[]),
+        ("steal unknown", |report| report.machine.steal_percent = None, &[]),
         ("others", |report| report.machine.foreign_cpus = Some(0.11), &["foreign-load"]),
         ("few others", |report| report.machine.foreign_cpus = Some(0.09), &[]),
         ("others unknown", |report| report.machine.foreign_cpus = None, &[]),
@@ -544,14 +559,14 @@ pub(crate) mod tests {
     }
 
     fn anyones_overflows(report: &mut Report, overflows: u64) {
-        (report.machine.listen_overflows, report.machine.listen_queues_of) = (overflows, Whose::Anyone);
+        (report.machine.listen_overflows, report.machine.listen_queues_of) = (Some(overflows), Whose::Anyone);
     }
 
     /// Who is blamed depends on whose queues were counted.
     #[test]
     fn whose_queue_was_full() {
         let mut report = good();
-        report.machine.listen_overflows = 2;
+        report.machine.listen_overflows = Some(2);
 
         assert_eq!(
             Some(
@@ -679,10 +694,10 @@ pub(crate) mod tests {
             generator: GeneratorSide { busy: 0.5, waiting: 0.0, ceiling_rate: 100_000.0 },
             server: None,
             machine: MachineSide {
-                steal_percent: 0.0,
+                steal_percent: Some(0.0),
                 foreign_cpus: Some(0.0),
-                listen_overflows: 0,
-                listen_drops: 0,
+                listen_overflows: Some(0),
+                listen_drops: Some(0),
                 listen_queues_of: Whose::Server,
             },
         }

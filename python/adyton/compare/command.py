@@ -82,8 +82,8 @@ def run(words: Sequence[str]) -> int:
     page = Page.of(scenario, rows, pace, seats, versions, interrupted=bool(status))
     sys.stdout.write(dumped(page.as_json()) if options.json else text(page))
     lacks = any(line.problems for line in page.lines)
-    if options.output:
-        lacks |= not has_written(options.output, page.as_json(), markdown(page), "adyton compare")
+    for path in options.output:
+        lacks |= not has_written(path, page.as_json(), markdown(page), "adyton compare")
     return status or (BAD if lacks else GOOD)
 
 
@@ -142,7 +142,13 @@ def parser() -> argparse.ArgumentParser:
         "--json", action="store_true", help="print the result as JSON, every report of every round in it"
     )
     grammar.add_argument(
-        "-o", "--output", metavar="FILE", type=writable, help="write the page to a file, too: .md or .json"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=writable,
+        action="append",
+        default=[],
+        help="write the page to a file, too: .md or .json; several times for several",
     )
     return grammar
 

@@ -60,8 +60,8 @@ def main(words: Sequence[str]) -> int:
     data = report.as_json(found)
     sys.stdout.write(dumped(data) if options.json else report.table(found))
     is_good = found.holds and found.fits
-    if options.output:
-        is_good &= has_written(options.output, data, report.markdown(found), "adyton tune")
+    for path in options.output:
+        is_good &= has_written(path, data, report.markdown(found), "adyton tune")
     return GOOD if is_good else BAD
 
 
@@ -114,7 +114,13 @@ def parser() -> argparse.ArgumentParser:
     )
     grammar.add_argument("--json", action="store_true", help="print the result as JSON")
     grammar.add_argument(
-        "-o", "--output", metavar="FILE", type=writable, help="write the result to a file, too: .md or .json"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=writable,
+        action="append",
+        default=[],
+        help="write the result to a file, too: .md or .json; several times for several",
     )
     return grammar
 

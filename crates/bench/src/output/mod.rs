@@ -180,6 +180,7 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
         sides.push(("hits", text));
     }
     sides.extend(report.slow.iter().map(|side| (side.kind, slow(side, report.is_valid()))));
+    sides.extend(verdict::unknown(report).map(|text| ("unknown", text)));
     sides
 }
 
@@ -265,6 +266,18 @@ fn plural(count: u32, one: &str, several: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is not known is said, also where there are no figures.
+    #[test]
+    fn what_the_machine_did_not_tell() {
+        let mut report = crate::verdict::tests::good();
+        let told = |report: &Report| sides(report).into_iter().find(|(name, _)| *name == "unknown");
+        assert_eq!(None, told(&report));
+
+        (report.machine.steal_percent, report.machine.foreign_cpus) = (None, None);
+        let (_, text) = told(&report).unwrap_or_default();
+        assert!(text.starts_with("what the hypervisor gave to others; what other programs took: "), "{text}");
+    }
 
     #[test]
     fn how_early_a_run_was_ended() {

@@ -88,7 +88,8 @@ fn conclude(bench: &Bench, failures: &[String], report: &Report) -> Result<u8, W
             eprintln!("adyton bench: --save {name}: the run was interrupted, and is not kept");
         }
         Some(name) if report.is_valid() => files::keep(name, report)?,
-        _ => {}
+        Some(name) => eprintln!("adyton bench: --save {name}: the run is invalid, and is not kept"),
+        None => {}
     }
     for failure in failures {
         eprintln!("adyton bench: {failure}");
