@@ -45,6 +45,8 @@ def fixed(**changes: object) -> dict[str, Any]:
         "schema": "adyton-bench/1",
         "version": "1.2.3",
         "invalid": [],
+        "disturbed": [],
+        "warnings": [],
         "interrupted": False,
         "asked": asked(),
         "seconds": 11.5,

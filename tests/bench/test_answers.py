@@ -599,6 +599,27 @@ def test_find_rate_of_something_else() -> None:
     assert re.search(r"^ +(generator: the generator |foreign-load: other programs )", end, re.MULTILINE)
 
 
+def test_accepted() -> None:
+    """Others' load that is accepted takes no figure away, but each is marked; a rate that is found is a bound."""
+    burn = (sys.executable, "-c", "while True: pass")
+    accept = ("--accept", "foreign-load", "--accept", "steal")
+    with contextlib.ExitStack() as stack:
+        url = stack.enter_context(liar("honest"))
+        burner = stack.enter_context(subprocess.Popen(burn))
+        stack.callback(burner.kill)
+        report = bench(url, *QUICK, *accept)
+        quick = ("-c", "8", "-d", "300ms", "--warm-up", "50ms", "--find-rate", "p99<20s", *accept)
+        found_rate = json.loads(run(url, *quick, "--json").stdout)
+
+    assert "foreign-load" in {reason["gate"] for reason in report["disturbed"]}
+    assert {"foreign-load", "steal"}.isdisjoint(gates(report))
+    assert [] == faults(found_rate, "bench-find")
+    assert {"foreign-load", "steal"}.isdisjoint(found_rate["invalid"])
+    assert any(step["disturbed"] for step in found_rate["steps"])
+    # A machine that is too busy for any rate has found none.
+    assert found_rate["disturbed"] or found_rate["rate"] is None
+
+
 def test_find_rate_says_why() -> None:
     """A rate at which answers are wrong has no figures, and says why."""
     quick = ("-c", "8", "-d", "200ms", "--warm-up", "50ms", "--find-rate", "p99<1s")

@@ -45,7 +45,10 @@ impl Condition {
             Some(true) if !report.is_valid() && !matches!(self.figure, Figure::Errors) => {
                 Some(format!("failed, because {self}"))
             }
-            Some(true) => Some(format!("failed, because {self}: {}", self.seen(report)?)),
+            Some(true) => {
+                let mark = if report.disturbed.is_empty() { "" } else { " (DISTURBED)" };
+                Some(format!("failed, because {self}: {}{mark}", self.seen(report)?))
+            }
         }
     }
 
@@ -143,7 +146,7 @@ mod tests {
         told("rate<2000", ", because rate<2000: the rate was 1,000 requests/s");
         told("cpu>1", ": cpu>1 cannot be told of this server");
         report.counts.timeout = 3;
-        report.judge();
+        report.judge(&[]);
         let told = |text: &str, end: &str| assert_eq!(Some(format!("failed{end}")), failure(text, &report));
         told("p99>1ms", ", because p99>1ms");
         told("errors>0", ", because errors>0: there were 3");

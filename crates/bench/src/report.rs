@@ -49,6 +49,12 @@ pub struct Report {
     pub version: &'static str,
     /// Why the figures must not be used; empty when they may.
     pub invalid: Vec<Reason>,
+    /// What has disturbed the figures, although the user accepts them (`--accept`): gates that would be in `invalid` else.
+    #[serde(default)]
+    pub disturbed: Vec<Reason>,
+    /// What the figures do not say, and who reads them should know.
+    #[serde(default)]
+    pub warnings: Vec<Reason>,
     /// The user has ended it before what was asked had been measured.
     pub interrupted: bool,
     /// What was asked.
@@ -253,6 +259,8 @@ impl Report {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             invalid: Vec::new(),
+            disturbed: Vec::new(),
+            warnings: Vec::new(),
             interrupted: observed.interrupted,
             asked: Asked::new(plan, &learnt[0]),
             seconds,
@@ -293,9 +301,10 @@ impl Report {
         }
     }
 
-    /// Settles whether the figures may be used.
-    pub(crate) fn judge(&mut self) {
-        self.invalid = verdict::reasons(self);
+    /// Settles whether the figures may be used. Where a gate of `accepted` fails, they are disturbed.
+    pub(crate) fn judge(&mut self, accepted: &[&str]) {
+        let is_accepted = |reason: &Reason| accepted.contains(&reason.gate);
+        (self.disturbed, self.invalid) = verdict::reasons(self).into_iter().partition(is_accepted);
     }
 
     /// Whether the figures may be used.
@@ -409,7 +418,7 @@ impl ServerSide {
 }
 
 impl MachineSide {
-    fn new(plan: &Plan, observed: &Observed) -> Self {
+    pub(crate) fn new(plan: &Plan, observed: &Observed) -> Self {
         let is_seen = observed.server.is_some() || !plan.url.is_local();
         let ticks = observed.ticks;
         Self {

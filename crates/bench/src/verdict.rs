@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 use serde::{Deserialize, Serialize};
 
 use crate::listen_queue::Whose;
-use crate::report::{Report, float};
+use crate::report::{MachineSide, Report, float};
 use crate::tally::Second;
 
 /// Why the figures must not be used.
@@ -200,6 +200,12 @@ fn listen_queue(report: &Report) -> Option<String> {
              again a second later{doubt}"
         )
     })
+}
+
+/// Whether others have the machine, as far as is known.
+pub(crate) fn is_disturbed(machine: &MachineSide) -> bool {
+    machine.steal_percent.is_some_and(|percent| percent > STEAL_PERCENT_MAX)
+        || machine.foreign_cpus.is_some_and(|cpus| cpus > FOREIGN_CPUS_MAX)
 }
 
 fn steal(report: &Report) -> Option<String> {
@@ -408,7 +414,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::hits::Hits;
     use crate::latency::{Latency, Times};
-    use crate::report::{Asked, Fairness, GeneratorSide, MachineSide, Overdue};
+    use crate::report::{Asked, Fairness, GeneratorSide, Overdue};
     use crate::slow::{SlowCounts, SlowSide};
     use crate::tally::{Counts, OwnLimits};
 
@@ -514,13 +520,29 @@ pub(crate) mod tests {
         for (name, change, expected) in CASES {
             let mut report = good();
             change(&mut report);
-            report.judge();
+            report.judge(&[]);
             let failed: Vec<&str> = report.invalid.iter().map(|reason| reason.gate).collect();
 
             assert_eq!(*expected, failed, "{name}");
         }
         let fired = |gate| CASES.iter().any(|(_, _, gates)| gates.contains(&gate));
         assert!(GATES.iter().all(|(gate, _)| fired(*gate)), "a gate has no case");
+    }
+
+    /// Who accepts a disturbed machine accepts nothing else.
+    #[test]
+    fn what_is_accepted_disturbs() {
+        let mut report = good();
+        (report.machine.foreign_cpus, report.machine.steal_percent) = (Some(0.3), Some(2.5));
+        report.judge(&["foreign-load"]);
+        let gates = |reasons: &[Reason]| reasons.iter().map(|reason| reason.gate).collect::<Vec<_>>();
+
+        assert_eq!((vec!["foreign-load"], vec!["steal"]), (gates(&report.disturbed), gates(&report.invalid)));
+        report.judge(&["foreign-load", "steal"]);
+        assert!(report.is_valid());
+        report.machine = good().machine;
+        report.judge(&["foreign-load", "steal"]);
+        assert_eq!((0, true), (report.disturbed.len(), report.is_valid()));
     }
 
     /// The answers of each second, to requests that were due at random.
@@ -657,6 +679,8 @@ pub(crate) mod tests {
             schema: crate::report::SCHEMA,
             version: "",
             invalid: Vec::new(),
+            disturbed: Vec::new(),
+            warnings: Vec::new(),
             interrupted: false,
             asked: asked(),
             seconds: 6.0,

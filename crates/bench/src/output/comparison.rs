@@ -41,13 +41,15 @@ pub(crate) fn comparison_rows(comparison: &Comparison) -> Vec<[String; 4]> {
 /// Whether there is a difference, as far as can be told.
 pub(crate) fn told(comparison: &Comparison) -> String {
     let what = comparison.judged;
-    match comparison.between {
+    let mark = if comparison.is_disturbed { "DISTURBED, of one run or both: " } else { "" };
+    let text = match comparison.between {
         None => "too few seconds to tell a difference from noise".to_owned(),
         Some((low, high)) if low <= 1.0 && high >= 1.0 => {
             format!("no difference in the {what} (ratio between {low:.3} and {high:.3})")
         }
         Some((low, high)) => format!("the {what} is between {low:.3} and {high:.3} times that of before"),
-    }
+    };
+    mark.to_owned() + &text
 }
 
 /// What stands above the lines of the rates that are tried.
@@ -73,7 +75,8 @@ pub fn tried(step: &Step, columns: usize) -> String {
         step.response.map_or("-".to_owned(), |times| format!("{:.3}", of(&times) / 1e3))
     };
     let (p50, p99) = (ms(|times| times.p50_us), ms(|times| times.p99_us));
-    format!("{rate:>12}{:>12.0}{p50:>10}{p99:>10}{held:>10}\n", step.answered)
+    let mark = if step.disturbed.is_empty() { "" } else { "  DISTURBED" };
+    format!("{rate:>12}{:>12.0}{p50:>10}{p99:>10}{held:>10}{mark}\n", step.answered)
 }
 
 /// Each reason with its gate, below a line of the search.
@@ -95,7 +98,7 @@ mod tests {
             row("p99 ms", Unit::Ms, 1_500_000.0, 750.0),
             row("CPU us", Unit::Us, 54.05, 108.1),
         ];
-        let text = compared(&Comparison { rows, judged: "rate", between: None }, 40);
+        let text = compared(&Comparison { rows, judged: "rate", between: None, is_disturbed: false }, 40);
 
         assert_eq!(
             [

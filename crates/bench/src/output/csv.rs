@@ -5,13 +5,19 @@ use std::collections::BTreeMap;
 use crate::latency::{COLUMNS, Latency};
 use crate::report::{Report, UrlSide, float};
 use crate::slow::SlowSide;
+use crate::verdict::Reason;
 
 /// A column's name, which ends in its unit where it has one, and the run's cell in it.
 type Cell = (String, String);
 
 /// The report as CSV; figures that must not be used are left out.
 pub fn csv(report: &Report) -> String {
-    let last = named([("interrupted", report.interrupted.to_string())]);
+    let names = |reasons: &[Reason]| reasons.iter().map(|reason| reason.gate).collect::<Vec<_>>().join(" ");
+    let last = named([
+        ("interrupted", report.interrupted.to_string()),
+        ("disturbed", names(&report.disturbed)),
+        ("warnings", names(&report.warnings)),
+    ]);
     let columns =
         [asked(report), figures(report), counts(report), sides(report), parts(report), last].concat();
     let (names, run): (Vec<String>, Vec<String>) = columns.into_iter().unzip();

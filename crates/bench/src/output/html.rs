@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::plot::{curve, series};
 use super::{
-    URL_COLUMNS, asked, errors, grouped, identity, interrupted, megabytes, ms, sides, times, title, urls,
+    URL_COLUMNS, asked, errors, grouped, identity, interrupted, marks, megabytes, ms, sides, times, title,
+    urls,
 };
 use crate::latency::COLUMNS;
 use crate::report::Report;
@@ -54,17 +55,28 @@ pub fn html(report: &Report) -> serde_json::Result<String> {
 
 fn headline(report: &Report) -> String {
     if report.is_valid() {
+        let mark = if report.disturbed.is_empty() { "" } else { " <b class=\"bad mark\">DISTURBED</b>" };
         return format!(
-            "<p class=\"rate\"><b id=\"rate\">{}</b> requests/s, <span id=\"megabytes\">{}</span> MB/s of bodies</p>",
+            "<p class=\"rate\"><b id=\"rate\">{}</b> requests/s{mark}, <span id=\"megabytes\">{}</span> MB/s of bodies</p>{}",
             grouped(report.rate),
-            megabytes(report)
+            megabytes(report),
+            marked(report)
         );
     }
     let mut out = "<p class=\"rate bad\"><b id=\"rate\">INVALID</b></p><ul class=\"bad\">".to_owned();
     for reason in &report.invalid {
         let _ = write!(out, "<li>{}</li>", escaped(&reason.why));
     }
-    out + "</ul>"
+    out + "</ul>" + &marked(report)
+}
+
+/// What who reads the figures must know.
+fn marked(report: &Report) -> String {
+    let mut out = String::new();
+    for (word, why) in marks(report) {
+        let _ = write!(out, "<p class=\"bad\"><b>{word}</b>: {}</p>", escaped(&why));
+    }
+    out
 }
 
 /// A column for each kind of times, which fits a narrow window.

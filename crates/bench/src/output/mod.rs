@@ -132,6 +132,21 @@ pub(crate) fn interrupted(report: &Report) -> Option<String> {
     report.interrupted.then(|| format!("interrupted after {of}: the report is of these only"))
 }
 
+/// What stands beside the word that a disturbed figure has.
+pub(crate) const DISTURBED: &str = "DISTURBED";
+
+/// What who reads the figures must know, with a word in front of each: what has disturbed them, and what they do not say.
+pub(crate) fn marks(report: &Report) -> Vec<(&'static str, String)> {
+    let disturbed = report.disturbed.iter().map(|reason| (DISTURBED, reason.why.clone()));
+    disturbed.chain(report.warnings.iter().map(|reason| ("warning", reason.why.clone()))).collect()
+}
+
+/// The rate, with what must not be quoted without it.
+pub(crate) fn marked_rate(report: &Report) -> String {
+    let mark = if report.disturbed.is_empty() { String::new() } else { format!(" {DISTURBED}") };
+    grouped(report.rate) + &mark
+}
+
 /// The identity: where every request went.
 pub(crate) fn identity(report: &Report) -> String {
     let counts = &report.counts;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::lines::{entry, grid, width};
 use super::{
-    URL_COLUMNS, asked, errors, grouped, identity, interrupted, megabytes, ms, sides, times, title, urls,
+    URL_COLUMNS, asked, errors, identity, interrupted, marked_rate, marks, megabytes, ms, sides, times,
+    title, urls,
 };
 use crate::latency::COLUMNS;
 use crate::report::Report;
@@ -52,12 +53,15 @@ pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
         out.push('\n');
     }
     if report.is_valid() {
-        let _ = writeln!(out, "{:INDENT$}{}", "requests/s", ink.bold(&grouped(report.rate)));
-        let _ = writeln!(out, "{:INDENT$}{} of bodies\n", "MB/s", megabytes(report));
+        let _ = writeln!(out, "{:INDENT$}{}", "requests/s", ink.bold(&marked_rate(report)));
+        let _ = writeln!(out, "{:INDENT$}{} of bodies", "MB/s", megabytes(report));
+        out += &marked(report, ink, columns);
+        out.push('\n');
         out += &latencies(report);
     } else {
         let _ = writeln!(out, "{:INDENT$}{}", "requests/s", ink.red("INVALID"));
         out.extend(report.invalid.iter().map(|reason| entry("", INDENT, &reason.why, columns)));
+        out += &marked(report, ink, columns);
     }
     out += &of_urls(report, columns);
     out.push('\n');
@@ -69,6 +73,14 @@ pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
             .map(|(name, text)| entry(name, INDENT, &text, columns)),
     );
     out
+}
+
+/// What who reads the figures must know.
+fn marked(report: &Report, ink: Ink, columns: usize) -> String {
+    marks(report)
+        .into_iter()
+        .map(|(word, why)| entry(word, INDENT, &why, columns).replacen(word, &ink.red(word), 1))
+        .collect()
 }
 
 /// A column for each kind of times.

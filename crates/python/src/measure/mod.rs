@@ -146,6 +146,10 @@ fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -
         }
         None if found.steps.is_empty() => format!("\n{condition} holds at no rate: none was tried\n"),
         None => format!("\n{condition} holds at no rate that was tried\n"),
+        Some(rate) if !found.disturbed.is_empty() => format!(
+            "\n{condition} holds at {rate:.0} requests/s at least: DISTURBED, so the server may do more\n{}",
+            adyton_bench::reasons(&found.disturbed, columns())
+        ),
         Some(rate) => format!("\n{condition} holds up to {rate:.0} requests/s\n"),
     };
     print(&text);
