@@ -56,6 +56,10 @@ def fixed(**changes: object) -> dict[str, Any]:
         "in_time": None,
         "statuses": {"200": right},
         "errors": {},
+        "first_wrong": None,
+        "interim_answers": 0,
+        "interim_most": 0,
+        "early_answers": 0,
         "own_limits": {"descriptors": 0, "ports": 0},
         "overdue": None,
         "response": None,
@@ -64,7 +68,7 @@ def fixed(**changes: object) -> dict[str, Any]:
         ),
         "first_byte": latency(right, 2000, 290, 1990, 2050, 20200, 70400, 187000, 987000, 1.1e6, 1.2e6),
         "connect": None,
-        "connect_before": latency(8, 206.5, 200, 206, 206, 207, 207, 207, 207, 207, 210),
+        "connect_before": latency(30_000, 206.5, 200, 206, 206, 207, 207, 207, 207, 207, 210),
         "curve": curve(),
         "urls": [],
         "head_bytes": 118 * right,
@@ -72,7 +76,9 @@ def fixed(**changes: object) -> dict[str, Any]:
         "body_bytes_per_second": 49_551.652,
         "compared": right,
         "connections_made": 0,
-        "fairness": {"min": 5900, "median": 5936, "max": 6001, "jain": 0.998},
+        "fairness": {"min": 5900, "median": 5936, "max": 6001, "jain": 0.998}
+        | dict.fromkeys(("mean_p50_us", "mean_p90_us", "mean_max_us"), 2000.5)
+        | {"slow_connections": 0, "slow_right": 0},
         "in_flight_mean": 8.0,
         "in_flight_edges": 0.0,
         "oldest_in_flight_ms": 3,
@@ -86,6 +92,7 @@ def fixed(**changes: object) -> dict[str, Any]:
         "server": {
             "processes": 1,
             "cpu_us_per_request": 54.05,
+            "cpu_us_error": 0.21,
             "cpus": 0.22,
             "pss_bytes": 29_150_412,
         },
@@ -127,7 +134,7 @@ def asked() -> dict[str, Any]:
     }
 
 
-TIMES = latency(1, *(1000.0 + 100.5 * step for step in range(10)))
+TIMES = latency(30_000, *(1000.0 + 100.5 * step for step in range(10)))
 OPEN = fixed(
     asked={"load": "poisson", "rate": 4000.0, "seed": 1, "deadline_ms": 1000},
     response=latency(sum(SECONDS), 3.5e5, 310, 1e5, 2e5, 3e5, 4e5, 5e5, 6e5, 3_599_999_999, 3.6e9),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import html
 import http.client
 import itertools
 import json
@@ -33,6 +34,7 @@ from bench.runs import (
     overflows,
     reasons,
     run,
+    warnings,
     wrong,
 )
 from bench.schema import faults
@@ -177,27 +179,139 @@ def test_unix_socket(serve: Servers, tmp_path: Path) -> None:
         ("wrong-length", "wrong_body", "wrong length"),
         ("cut-until-close", "wrong_body", "wrong length"),
         ("cut-short", "connection_error", "answer cut short"),
-        ("empty", "connection_error", "connection closed without an answer"),
+        ("empty", "connection_error", "connection closed without"),
+        ("other-status", "wrong_status", None),
         ("malformed", "connection_error", "malformed answer: Content-Length is not one number"),
         ("twice", "connection_error", "more came than was asked for"),
-        ("never", "timeout", "timed out"),
+        ("never", "timeout", "timed out: nothing came"),
+        ("no-more-head", "timeout", "timed out: a part of the head only"),
+        ("no-body", "timeout", "timed out: the head only, nothing of the body"),
+        (
+            "no-more-body",
+            "timeout",
+            "timed out: a part of the body only, 7 of the 12 bytes of the body at the first",
+        ),
+        ("interim-only", "timeout", "timed out: interim answers only"),
     ],
 )
 def test_every_tenth(kind: str, count: str, error: str | None) -> None:
     """What is wrong with every tenth answer is counted as that, and the figures are not to be used."""
     with liar(kind) as url:
         # As short as a timeout can be that no other answer takes, and as few answers as it needs.
-        words = ("-c", "8", "-n", "60", "--timeout", "3s") if kind == "never" else (*SURE, "--timeout", "20s")
+        words = ("-c", "8", "-n", "60", "--timeout", "3s") if count == "timeout" else (*SURE, "--timeout", "20s")
         report = bench(url, *words)
 
     assert "answers" in gates(report)
     assert wrong(report) == report["counts"][count] > 0
     assert report["counts"]["right"] > 0
-    if error is not None:
+    if kind == "empty":
+        # A connection that has had answers is told apart from one that has had none.
+        assert wrong(report) == sum(report["errors"].values())
+        assert all(re.match("(kept )?connection closed without ", each) for each in report["errors"])
+    elif error is not None:
         assert {error: report["counts"][count]} == report["errors"]
+    if count != "timeout" and report["counts"]["connection_error"] == 0:
+        assert report["first_wrong"]["request"] == f"GET {url}"
     if kind == "bad-gateway":
         assert report["counts"]["wrong_status"] == report["statuses"]["502"]
         assert 0.05 < report["counts"]["wrong_status"] / report["counts"]["sent"] < 0.15
+
+
+@pytest.mark.parametrize(
+    ("kind", "why", "line"),
+    [
+        ("bad-gateway", "status 502", "HTTP/1.1 502 Bad Gateway"),
+        (
+            "wrong-object",
+            'status 200, byte 8 is the first that differs: "lrd!" in the place of "rld!"',
+            "HTTP/1.1 200 OK",
+        ),
+        (
+            "wrong-length",
+            "status 200, its body has 11 bytes, the right one 12",
+            "Content-Length: 11",
+        ),
+        ("malformed", "malformed: Content-Length is not one number.", "Content-Length: twelve"),
+    ],
+)
+def test_first_wrong_answer(tmp_path: Path, kind: str, why: str, line: str) -> None:
+    """The first wrong answer is shown in every form for people, with its head and where its body differs."""
+    files = {form: tmp_path / f"report.{form}" for form in ("json", "md", "html")}
+    words = [word for file in files.values() for word in ("-o", str(file))]
+    with liar(kind) as url:
+        table = run(url, *SURE, *words).stdout
+    wrong = json.loads(files["json"].read_text())["first_wrong"]
+    page = html.unescape(files["html"].read_text().partition("<script")[0])
+
+    assert {"request": f"GET {url}", "why": why} == {name: wrong[name] for name in ("request", "why")}
+    assert line in wrong["head"].splitlines()
+    assert f"first wrong GET {url}: {why}" in re.sub(r"\s+", " ", table)
+    assert f"<   {line}" in table.splitlines()
+    assert f"- first wrong: GET {url}: {why}" in files["md"].read_text().splitlines()
+    assert line in files["md"].read_text().splitlines()
+    assert f"<dd>GET {url}: {why}<pre>" in page
+
+
+def test_kept_connection_is_closed() -> None:
+    """A server that closes connections behind a number of answers, without saying so, is called that."""
+    with liar("closes-kept") as url:
+        report = bench(url, *SURE)
+
+    assert ["kept connection closed without notice, after 9 answers"] == list(report["errors"])
+    assert report["counts"]["connection_error"] > 0
+
+
+def test_interim_answers() -> None:
+    """Interim answers are counted and told; the answers behind them are right."""
+    with liar("interim") as url:
+        report = bench(url, *SURE)
+
+    assert (30_000, 100, 0) == (report["interim_answers"], report["interim_most"], wrong(report))
+    assert warnings(report)["interim"] == (
+        "30000 interim answers (1xx) came before the others, 100 at most before one"
+    )
+
+
+def test_early_answers(tmp_path: Path) -> None:
+    """What comes before a request was sent is no answer to it, right as it may be."""
+    # More than the kernel takes of what nobody reads: it cannot have been sent when the answer comes.
+    (tmp_path / "body").write_bytes(bytes(8 << 20))
+    words = ("-c", "2", "-n", "20", "--warm-up", "0", "-k=off", "--data", f"@{tmp_path / 'body'}")
+    with liar("early") as url:
+        report = bench(url, *words, "--timeout", "20s")
+
+    # On a busy machine the server may come to some only when the whole request is on its way.
+    assert 0 < report["early_answers"] <= 20
+    assert 0 == wrong(report)
+    assert "answers began before their request was sent" in warnings(report)["early"]
+
+
+def test_heads_that_tell_something() -> None:
+    """A coding that nobody has asked for, and a cache, are told."""
+    with liar("cached") as url:
+        report = bench(url, *QUICK)
+        asked_for = bench(url, *QUICK, "-H", "Accept-Encoding: gzip")
+
+    assert "answers have Content-Encoding: gzip, which was not asked for" in warnings(report)["coding"]
+    assert "answers have Age: 7: a cache is in between" in warnings(report)["cache"]
+    assert {"cache"} == set(warnings(asked_for)) - {"fairness"}
+
+
+def test_starved_connection() -> None:
+    """A connection that waits where others do not is told, although percentiles over requests hide it."""
+    accept = ("--accept", "foreign-load", "--accept", "steal")
+    for _ in range(ATTEMPTS):
+        with liar("starves") as url:
+            report = bench(url, "-c", "8", "-d", "4s", "--warm-up", "0", *accept)
+        if report["service"]["p99_us"] < 200_000:
+            break
+    fairness = report["fairness"]
+
+    assert 1 == fairness["slow_connections"]
+    assert 3 <= fairness["slow_right"] == fairness["min"] <= 9
+    assert fairness["mean_p50_us"] < 200_000 < 500_000 <= fairness["mean_max_us"]
+    # Nothing is told of figures that must not be used.
+    assert ("fairness" in warnings(report)) == (not report["invalid"])
 
 
 def test_stall() -> None:
@@ -600,7 +714,7 @@ def test_find_rate_of_something_else() -> None:
 
 
 def test_accepted() -> None:
-    """Others' load that is accepted takes no figure away, but each is marked; a rate that is found is a bound."""
+    """Others' load that is accepted takes no figure away, and marks it; what is found is a bound."""
     burn = (sys.executable, "-c", "while True: pass")
     accept = ("--accept", "foreign-load", "--accept", "steal")
     with contextlib.ExitStack() as stack:

@@ -115,20 +115,40 @@ impl Default for Times {
     }
 }
 
-/// A column of a table of times: its title, and where its figure is.
-pub(crate) type Column = (&'static str, fn(&Latency) -> f64);
+/// A column of a table of times: its title, where its figure is, and how many times it takes to tell it.
+pub(crate) type Column = (&'static str, fn(&Latency) -> f64, u64);
+
+/// So many times lie beyond a percentile that is told: of fewer than three there is none with a probability of 5 % or more,
+/// and then it is the longest time by another name.
+const BEYOND_MIN: u64 = 3;
+
+/// How many times it takes to tell a percentile that one in so many exceeds.
+const fn one_in(count: u64) -> u64 {
+    BEYOND_MIN * count
+}
 
 /// What is told of times, in the order of the columns.
 pub(crate) const COLUMNS: [Column; 8] = [
-    ("mean", |times| times.mean_us),
-    ("p50", |times| times.p50_us),
-    ("p90", |times| times.p90_us),
-    ("p95", |times| times.p95_us),
-    ("p99", |times| times.p99_us),
-    ("p99.9", |times| times.p999_us),
-    ("p99.99", |times| times.p9999_us),
-    ("max", |times| times.max_us),
+    ("mean", |times| times.mean_us, 1),
+    ("p50", |times| times.p50_us, one_in(2)),
+    ("p90", |times| times.p90_us, one_in(10)),
+    ("p95", |times| times.p95_us, one_in(20)),
+    ("p99", |times| times.p99_us, one_in(100)),
+    ("p99.9", |times| times.p999_us, one_in(1_000)),
+    ("p99.99", |times| times.p9999_us, one_in(10_000)),
+    ("max", |times| times.max_us, 1),
 ];
+
+/// The figure of a column in microseconds, if there are times enough for it.
+pub(crate) fn told(column: &Column, times: &Latency) -> Option<f64> {
+    let (_, of, least) = column;
+    (times.count >= *least).then(|| of(times))
+}
+
+/// The column with this title.
+pub(crate) fn column(title: &str) -> Option<&'static Column> {
+    COLUMNS.iter().find(|(name, ..)| *name == title)
+}
 
 /// What is told of times of one kind, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -170,6 +190,11 @@ mod tests {
 
         assert_eq!(11, times.count_above(990_000.0));
         assert_eq!(0, times.count_above(us(LONGEST_NS)));
+
+        let told =
+            |count, title| told(column(title).unwrap_or(&COLUMNS[0]), &Latency { count, ..times.summary() });
+        assert!(told(300, "p99").is_some() && told(6, "p50").is_some() && told(1, "max").is_some());
+        assert_eq!([None; 4], [told(299, "p99"), told(100, "p99.99"), told(5, "p50"), told(0, "mean")]);
 
         let mut coarse = Times::coarse();
         coarse.add(1_000_000);

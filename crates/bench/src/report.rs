@@ -13,11 +13,22 @@ use crate::plan::{Check, Load, Plan, Until};
 use crate::probe::Learnt;
 use crate::server_side::Used;
 use crate::slow::SlowSide;
-use crate::tally::{Counts, OfTarget, OwnLimits, Second, Tally};
+use crate::tally::{Counts, FirstWrong, OfConnection, OfTarget, OwnLimits, Second, Tally};
 use crate::verdict::{self, Reason};
 
 /// Which shape a report has.
 pub(crate) const SCHEMA: &str = "adyton-bench/1";
+
+/// The answers of a connection took much longer than those of others if their mean is so many times p99 of all; of fewer
+/// answers than that, chance decides.
+const SLOW_TIMES: f64 = 2.0;
+const SLOW_ANSWERS_MIN: u64 = 3;
+
+/// CPU time is told if it is right within this part.
+const CPU_ERROR_MAX: f64 = 0.1;
+
+/// A rate takes so many seconds: in less a machine schedules a few times.
+pub(crate) const RATE_SECONDS_MIN: f64 = 0.1;
 
 /// What the kernel said while the load was on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,6 +82,18 @@ pub struct Report {
     pub statuses: BTreeMap<u16, u64>,
     /// Why requests have no answer, and what is wrong with bodies: connection errors, timeouts and wrong bodies by cause.
     pub errors: BTreeMap<String, u64>,
+    /// The first answer that was not right, or broke a rule of HTTP.
+    #[serde(default)]
+    pub first_wrong: Option<FirstWrong>,
+    /// Interim answers (1xx) that came before the others.
+    #[serde(default)]
+    pub interim_answers: u64,
+    /// How many at most came before one.
+    #[serde(default)]
+    pub interim_most: u32,
+    /// Answers that began before their request was sent.
+    #[serde(default)]
+    pub early_answers: u64,
     /// What this program itself ran out of.
     pub own_limits: OwnLimits,
     /// From the time at which a request was due to its last byte; only with an open loop.
@@ -197,6 +220,18 @@ pub struct Fairness {
     pub max: u64,
     /// Jain's index: 1 when all got the same, one over their number when one got all.
     pub jain: f64,
+    /// Percentiles over connections, each of which counts once however many answers it got: the mean time of its answers.
+    #[serde(default)]
+    pub mean_p50_us: f64,
+    #[serde(default)]
+    pub mean_p90_us: f64,
+    #[serde(default)]
+    pub mean_max_us: f64,
+    /// Connections whose answers took much longer on average than 99 of 100 of all took, and how many answers they got.
+    #[serde(default)]
+    pub slow_connections: u64,
+    #[serde(default)]
+    pub slow_right: u64,
 }
 
 /// This program.
@@ -218,6 +253,9 @@ pub struct ServerSide {
     pub processes: u32,
     /// CPU time over requests that had an outcome.
     pub cpu_us_per_request: f64,
+    /// By how much that may be wrong by itself: the kernel counts CPU time in ticks.
+    #[serde(default)]
+    pub cpu_us_error: f64,
     /// CPUs that were busy with it on average.
     pub cpus: f64,
     /// Proportional memory at the end.
@@ -254,13 +292,14 @@ impl Report {
         let generator = GeneratorSide::new(&tally, observed, seconds);
         let longest_lull_ns = tally.lulls.longest_ns(tally.ended_ns);
         let usual_us = usual_us(plan, &tally, longest_lull_ns);
+        let errors = tally.errors();
         let times = if tally.response.count() > 0 { &tally.response } else { &tally.service };
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             invalid: Vec::new(),
             disturbed: Vec::new(),
-            warnings: Vec::new(),
+            warnings: of_heads(learnt),
             interrupted: observed.interrupted,
             asked: Asked::new(plan, &learnt[0]),
             seconds,
@@ -281,7 +320,7 @@ impl Report {
             body_bytes_per_second: float(tally.body_bytes) / seconds,
             compared: tally.compared,
             connections_made: tally.connections_made,
-            fairness: Fairness::of(tally.by_connection),
+            fairness: Fairness::of(&tally.by_connection, tally.service.percentile_us(99.0)),
             in_flight_mean: tally.in_flight_mean,
             in_flight_edges: edges(tally.edges_ns) / float(observed.elapsed_ns.max(1)),
             oldest_in_flight_ms: tally.oldest_pending_ns / 1_000_000,
@@ -297,7 +336,11 @@ impl Report {
             server: observed.server.and_then(|used| ServerSide::new(used, observed, &tally.counts)),
             machine: MachineSide::new(plan, observed),
             statuses: tally.statuses,
-            errors: tally.causes.iter().map(|(cause, count)| (cause.to_string(), *count)).collect(),
+            errors,
+            first_wrong: tally.first_wrong.map(|(_, wrong)| wrong),
+            interim_answers: tally.interim.0,
+            interim_most: tally.interim.1,
+            early_answers: tally.early,
         }
     }
 
@@ -305,11 +348,18 @@ impl Report {
     pub(crate) fn judge(&mut self, accepted: &[&str]) {
         let is_accepted = |reason: &Reason| accepted.contains(&reason.gate);
         (self.disturbed, self.invalid) = verdict::reasons(self).into_iter().partition(is_accepted);
+        let warnings = verdict::warnings(self);
+        self.warnings.extend(warnings);
     }
 
     /// Whether the figures may be used.
     pub fn is_valid(&self) -> bool {
         self.invalid.is_empty()
+    }
+
+    /// Right answers a second, and bytes, are told of a measurement that is long enough.
+    pub(crate) fn has_rate(&self) -> bool {
+        self.seconds >= RATE_SECONDS_MIN
     }
 
     /// The report as JSON, on several lines.
@@ -381,7 +431,9 @@ impl UrlSide {
 }
 
 impl Fairness {
-    fn of(mut counts: Vec<u64>) -> Self {
+    /// Of connections of which each has many requests; 99 of 100 of all answers took `p99_us` at most.
+    fn of(connections: &[OfConnection], p99_us: f64) -> Self {
+        let mut counts: Vec<u64> = connections.iter().map(|of| of.right).collect();
         counts.sort_unstable();
         let (Some(min), Some(max)) = (counts.first().copied(), counts.last().copied()) else {
             return Self::default();
@@ -389,7 +441,24 @@ impl Fairness {
         let sum: f64 = counts.iter().map(|count| float(*count)).sum();
         let squares: f64 = counts.iter().map(|count| float(*count).powi(2)).sum();
         let jain = if squares > 0.0 { sum * sum / (float(counts.len() as u64) * squares) } else { 0.0 };
-        Self { min, median: counts[counts.len() / 2], max, jain }
+        let mean_us = |of: &OfConnection| float(of.sum_ns) / 1e3 / float(of.right);
+        let served = connections.iter().filter(|of| of.right >= SLOW_ANSWERS_MIN);
+        let slow: Vec<_> = served.filter(|of| mean_us(of) > SLOW_TIMES * p99_us).collect();
+        let mut means: Vec<f64> = connections.iter().filter(|of| of.right > 0).map(mean_us).collect();
+        means.sort_by(f64::total_cmp);
+        let mean_at =
+            |tenths: usize| means.get(means.len() * tenths / 10).or(means.last()).copied().unwrap_or(0.0);
+        Self {
+            min,
+            median: counts[counts.len() / 2],
+            max,
+            jain,
+            mean_p50_us: mean_at(5),
+            mean_p90_us: mean_at(9),
+            mean_max_us: mean_at(10),
+            slow_connections: slow.len() as u64,
+            slow_right: slow.iter().map(|of| of.right).sum(),
+        }
     }
 }
 
@@ -411,6 +480,8 @@ impl ServerSide {
         Some(Self {
             processes: used.processes,
             cpu_us_per_request: cpu_us / float(counts.settled().max(1)),
+            // A tick for each process, which are as often too many as too few.
+            cpu_us_error: float(TICK_US) * f64::from(used.processes).sqrt() / float(counts.settled().max(1)),
             cpus: cpu_us * 1e3 / float(observed.watched_ns.max(1)),
             pss_bytes: used.pss_bytes,
         })
@@ -440,6 +511,18 @@ impl Observed {
     }
 }
 
+impl ServerSide {
+    /// CPU time of a request, where there was enough to tell it.
+    pub(crate) fn cpu_us(&self) -> Option<f64> {
+        (self.cpu_us_error <= CPU_ERROR_MAX * self.cpu_us_per_request).then_some(self.cpu_us_per_request)
+    }
+
+    /// What it was at most.
+    pub(crate) fn cpu_us_max(&self) -> f64 {
+        self.cpu_us_per_request + self.cpu_us_error
+    }
+}
+
 impl Overdue {
     fn of(unanswered: &Times, answered: &Times) -> Self {
         Self {
@@ -447,6 +530,17 @@ impl Overdue {
             oldest_ms: unanswered.max_ns() / 1_000_000,
         }
     }
+}
+
+/// What the heads of the first answers tell, each kind once.
+fn of_heads(learnt: &[Learnt]) -> Vec<Reason> {
+    let mut told: Vec<Reason> = Vec::new();
+    for reason in learnt.iter().flat_map(|learnt| &learnt.warnings) {
+        if !told.iter().any(|known| known.gate == reason.gate) {
+            told.push(reason.clone());
+        }
+    }
+    told
 }
 
 /// What nine of ten answers do not exceed, without those that a time of `lull_ns` without any may have held up: of a closed
@@ -491,11 +585,29 @@ mod tests {
 
     #[test]
     fn fairness_is_one_when_all_got_the_same() {
-        let fair = Fairness::of(vec![5, 5, 5]);
-        let unfair = Fairness::of(vec![9, 0, 0]);
+        let of = |rights: [u64; 3]| {
+            let connections = rights.map(|right| OfConnection { right, sum_ns: 1_000 * right });
+            Fairness::of(&connections, 1.0)
+        };
+        let (fair, unfair) = (of([5, 5, 5]), of([9, 0, 0]));
 
         assert_eq!((5, 5, 5), (fair.min, fair.median, fair.max));
         assert!((fair.jain - 1.0).abs() < 1e-9);
         assert!((unfair.jain - 1.0 / 3.0).abs() < 1e-9);
+    }
+
+    /// Four of sixteen wait for 20 ms, the others for 0.1 ms: of all answers these are one in 600.
+    #[test]
+    fn percentiles_over_connections() {
+        let of = |right, us| OfConnection { right, sum_ns: right * us * 1_000 };
+        let connections = [vec![of(100_000, 100); 12], vec![of(500, 20_000); 4]].concat();
+        let fairness = Fairness::of(&connections, 385.0);
+
+        assert_eq!((4, 2_000), (fairness.slow_connections, fairness.slow_right));
+        assert!((fairness.mean_p50_us - 100.0).abs() < 1e-9);
+        assert!((fairness.mean_p90_us - 20_000.0).abs() < 1e-9);
+        assert_eq!(0, Fairness::of(&connections, 15_000.0).slow_connections);
+        assert_eq!(0, Fairness::of(&[of(2, 20_000), of(9, 1)], 385.0).slow_connections);
+        assert_eq!(1, Fairness::of(&[of(3, 20_000), of(9, 1)], 385.0).slow_connections);
     }
 }

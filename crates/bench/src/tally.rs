@@ -6,7 +6,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Answer, Judgement};
+use crate::answer::{Answer, Came, Judgement};
 use crate::latency::Times;
 use crate::lulls::Lulls;
 use crate::plan::{Load, Plan, Until};
@@ -67,6 +67,8 @@ pub(crate) enum Cause {
     Kernel(io::ErrorKind),
     /// The connection ended before anything of the answer came.
     EndedBefore,
+    /// So did one that was kept alive, over which answers had come, the last of which did not say so.
+    EndedKept,
     /// The connection ended within the answer.
     CutShort,
     /// The body is not as long as the right one.
@@ -79,8 +81,8 @@ pub(crate) enum Cause {
     Unasked,
     /// A unix socket whose listen queue is full.
     QueueFull,
-    /// No answer within the time that the user allows.
-    TimedOut,
+    /// No answer within the time that the user allows; this much of it had come.
+    TimedOut(Came),
 }
 
 impl fmt::Display for Cause {
@@ -98,7 +100,16 @@ impl fmt::Display for Cause {
             Self::Malformed(reason) => write!(f, "malformed answer: {}", reason.trim_end_matches('.')),
             Self::Unasked => f.write_str("more came than was asked for"),
             Self::QueueFull => f.write_str("the listen queue is full"),
-            Self::TimedOut => f.write_str("timed out"),
+            Self::EndedKept => f.write_str("kept connection closed without notice"),
+            Self::TimedOut(came) => f.write_str(match came {
+                Came::NoConnection => "timed out: no connection was made",
+                Came::Unsent => "timed out: the server did not take the whole request",
+                Came::Nothing => "timed out: nothing came",
+                Came::Interim => "timed out: interim answers only",
+                Came::PartOfHead => "timed out: a part of the head only",
+                Came::Head => "timed out: the head only, nothing of the body",
+                Came::PartOfBody => "timed out: a part of the body only",
+            }),
         }
     }
 }
@@ -128,6 +139,17 @@ pub struct Second {
     pub(crate) squares: f64,
 }
 
+/// The first answer that was wrong, to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstWrong {
+    /// What was asked for: the method and the URL.
+    pub request: String,
+    /// What is wrong with it.
+    pub why: String,
+    /// Its head, or what came in its place, with escapes for what is no text; only the beginning, if it is long.
+    pub head: String,
+}
+
 /// A request that is under way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
@@ -155,6 +177,15 @@ impl OfTarget {
     fn new() -> Self {
         Self { sent: 0, right: 0, wrong: 0, times: Times::coarse() }
     }
+}
+
+/// What one connection got.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OfConnection {
+    /// Right answers.
+    pub(crate) right: u64,
+    /// All their times from when they were begun.
+    pub(crate) sum_ns: u64,
 }
 
 /// A histogram for a live view: the first place counts what takes up to a microsecond, and each other what takes up to
@@ -191,6 +222,16 @@ pub(crate) struct Tally {
     /// Right answers that were not late.
     pub(crate) in_time: u64,
     pub(crate) causes: BTreeMap<Cause, u64>,
+    /// What had come of the body of the first that timed out so, in words.
+    came: Option<String>,
+    /// After how many answers kept connections were closed without notice: the fewest and the most.
+    kept: Option<(u64, u64)>,
+    /// The first wrong answer, and when it came.
+    pub(crate) first_wrong: Option<(u64, FirstWrong)>,
+    /// Interim answers, and how many came at most before one answer.
+    pub(crate) interim: (u64, u32),
+    /// Answers that began before their request was sent.
+    pub(crate) early: u64,
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// The last status, and how often it came in a row: the map is looked at when it changes.
     run_of: (u16, u64),
@@ -219,8 +260,8 @@ pub(crate) struct Tally {
     pub(crate) all_right: u64,
     /// By what was asked for, if there is a list.
     pub(crate) by_target: Vec<OfTarget>,
-    /// Right answers by connection.
-    pub(crate) by_connection: Vec<u64>,
+    /// Right answers by connection, with the sum of their times.
+    pub(crate) by_connection: Vec<OfConnection>,
     /// How many requests were under way on average.
     pub(crate) in_flight_mean: f64,
     /// How much longer requests were under way within the measurement than its answers took: what was under way at its
@@ -257,6 +298,11 @@ impl Tally {
             counts: Counts::default(),
             in_time: 0,
             causes: BTreeMap::new(),
+            came: None,
+            kept: None,
+            first_wrong: None,
+            interim: (0, 0),
+            early: 0,
             statuses: BTreeMap::new(),
             run_of: (0, 0),
             own: OwnLimits::default(),
@@ -274,7 +320,7 @@ impl Tally {
             all_sent: 0,
             all_right: 0,
             by_target: plan.targets.iter().map(|_| OfTarget::new()).collect(),
-            by_connection: vec![0; connections],
+            by_connection: vec![OfConnection::default(); connections],
             in_flight_mean: 0.0,
             edges_ns: 0,
             oldest_pending_ns: 0,
@@ -331,6 +377,9 @@ impl Tally {
         answer: &Answer,
     ) {
         self.all_right += u64::from(answer.judgement == Judgement::Right);
+        if answer.interim > 0 {
+            self.interim(&sent, answer.interim);
+        }
         if !self.counts(&sent, now_ns) {
             return;
         }
@@ -357,7 +406,8 @@ impl Tally {
         self.compared += u64::from(answer.compared);
         self.head_bytes += answer.head_bytes;
         self.body_bytes += answer.body_bytes;
-        self.by_connection[connection] += 1;
+        let of = &mut self.by_connection[connection];
+        (of.right, of.sum_ns) = (of.right + 1, of.sum_ns + service_ns);
         self.service.add(service_ns);
         self.doublings[doubling(told_ns)] += 1;
         self.first_byte.add(first_byte_ns);
@@ -403,6 +453,44 @@ impl Tally {
         self.connect.add(took_ns);
     }
 
+    /// Interim answers came before an answer, or before there was none.
+    pub(crate) fn interim(&mut self, sent: &Sent, count: u32) {
+        if sent.counted {
+            self.interim = (self.interim.0 + u64::from(count), self.interim.1.max(count));
+        }
+    }
+
+    /// What had come of a body that timed out.
+    pub(crate) fn came(&mut self, text: Option<String>) {
+        self.came = self.came.take().or(text);
+    }
+
+    /// A kept connection was closed without notice after so many answers.
+    pub(crate) fn ended_kept(&mut self, answers: u64) {
+        let (few, many) = self.kept.unwrap_or((answers, answers));
+        self.kept = Some((few.min(answers), many.max(answers)));
+    }
+
+    /// Keeps what the first wrong answer looks like; it is made only if it is the first.
+    pub(crate) fn wrong(&mut self, sent: &Sent, now_ns: u64, wrong: impl FnOnce() -> FirstWrong) {
+        if self.first_wrong.is_none() && (sent.counted || (!self.is_numbered && now_ns >= self.start_ns)) {
+            self.first_wrong = Some((now_ns, wrong()));
+        }
+    }
+
+    /// The causes in words, and how often each was.
+    pub(crate) fn errors(&self) -> BTreeMap<String, u64> {
+        let named = |cause: &Cause| match (cause, &self.came, self.kept) {
+            (Cause::TimedOut(Came::PartOfBody), Some(came), _) => format!("{cause}, {came} at the first"),
+            (Cause::EndedKept, _, Some((few, many))) if few == many => {
+                format!("{cause}, after {few} answers")
+            }
+            (Cause::EndedKept, _, Some((few, many))) => format!("{cause}, after {few} to {many} answers"),
+            _ => cause.to_string(),
+        };
+        self.causes.iter().map(|(cause, count)| (named(cause), *count)).collect()
+    }
+
     /// There will be no answer.
     pub(crate) fn failed(&mut self, sent: Sent, now_ns: u64, cause: Cause) {
         if !self.counts(&sent, now_ns) {
@@ -413,7 +501,7 @@ impl Tally {
         *self.causes.entry(cause).or_default() += 1;
         self.wrong_of(sent.target);
         match cause {
-            Cause::TimedOut => self.counts.timeout += 1,
+            Cause::TimedOut(_) => self.counts.timeout += 1,
             _ => self.counts.connection_error += 1,
         }
     }
@@ -474,6 +562,17 @@ impl Tally {
     pub(crate) fn merge(&mut self, other: Self) {
         self.counts.add(&other.counts);
         self.in_time += other.in_time;
+        self.came = self.came.take().or(other.came);
+        self.kept = match (self.kept, other.kept) {
+            (Some((few, many)), Some((fewer, more))) => Some((few.min(fewer), many.max(more))),
+            (own, theirs) => own.or(theirs),
+        };
+        self.first_wrong = [self.first_wrong.take(), other.first_wrong]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(came_ns, _)| *came_ns);
+        self.interim = (self.interim.0 + other.interim.0, self.interim.1.max(other.interim.1));
+        self.early += other.early;
         other.causes.iter().for_each(|(cause, count)| *self.causes.entry(*cause).or_default() += count);
         other.statuses.iter().for_each(|(status, count)| *self.statuses.entry(*status).or_default() += count);
         self.own.descriptors += other.own.descriptors;

@@ -91,6 +91,74 @@ pub(crate) fn reasons(report: &Report) -> Vec<Reason> {
     GATES.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
 }
 
+/// What the figures of a run do not say.
+const WARNINGS: [Gate; 4] = [("fairness", unfair), ("drift", drifts), ("interim", interim), ("early", early)];
+
+/// A drift of an open loop that is no gate's yet is told from here on.
+const DRIFTS_TIMES: f64 = 1.1;
+
+/// All warnings that there are reasons for.
+pub(crate) fn warnings(report: &Report) -> Vec<Reason> {
+    WARNINGS.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
+}
+
+/// Who is served slowly asks seldom, in a closed loop: the percentiles over requests are those of the others.
+fn unfair(report: &Report) -> Option<String> {
+    let fair = &report.fairness;
+    let is_told = report.is_valid() && report.asked.keep_alive && fair.slow_connections > 0;
+    let ms = |us: f64| crate::output::ms(us);
+    is_told.then(|| {
+        format!(
+            "{} of {} connections waited far longer on average than p99 of all answers, which is {} ms: they got {:.1} % of \
+             the answers, so that percentiles over requests hide them. Over connections, the mean time of an answer is \
+             {} ms (p50), {} ms (p90), {} ms (max)",
+            fair.slow_connections,
+            report.asked.connections,
+            ms(report.service.p99_us),
+            100.0 * float(fair.slow_right) / float(report.counts.right.max(1)),
+            ms(fair.mean_p50_us),
+            ms(fair.mean_p90_us),
+            ms(fair.mean_max_us)
+        )
+    })
+}
+
+/// What gets slower by less than a gate closes for; the rate of an open loop does not say it.
+fn drifts(report: &Report) -> Option<String> {
+    let seconds = whole_seconds(report);
+    if !report.is_valid() || report.asked.rate.is_none() || !can_drift(report) {
+        return None;
+    }
+    let [Some(first), Some(middle), Some(last)] = thirds(seconds).map(typical) else { return None };
+    let chance_us = CHANCE * (first.variance + last.variance).sqrt();
+    let (first, middle, last) = (first.mean_us, middle.mean_us, last.mean_us);
+    let rises = first <= middle && middle <= last && last > DRIFTS_TIMES * first && last - first > chance_us;
+    rises.then(|| {
+        format!(
+            "answers took {:.0} % longer in the last third than in the first ({} and {} ms), and in between something \
+             between: the server may get slower and slower",
+            100.0 * (last / first - 1.0),
+            crate::output::ms(last),
+            crate::output::ms(first)
+        )
+    })
+}
+
+fn interim(report: &Report) -> Option<String> {
+    let (all, most) = (report.interim_answers, report.interim_most);
+    (all > 0)
+        .then(|| format!("{all} interim answers (1xx) came before the others, {most} at most before one"))
+}
+
+fn early(report: &Report) -> Option<String> {
+    let early = report.early_answers;
+    (early > 0).then(|| {
+        format!(
+            "{early} answers began before their request was sent: the server does not answer what is asked"
+        )
+    })
+}
+
 fn count(report: &Report) -> Option<String> {
     let (sent, outcomes) = (report.counts.sent, report.counts.outcomes());
     (sent != outcomes).then(|| {
@@ -545,6 +613,39 @@ pub(crate) mod tests {
         assert_eq!((0, true), (report.disturbed.len(), report.is_valid()));
     }
 
+    /// A case for each warning, and those that are none.
+    const WARNED: &[Case] = &[
+        ("good", |_| {}, &[]),
+        ("slow connections", |report| report.fairness.slow_connections = 4, &["fairness"]),
+        ("a connection each", |report| one_each(report), &[]),
+        ("slow, and invalid", |report| (report.fairness.slow_connections, report.counts.sent) = (4, 1), &[]),
+        ("interim", |report| report.interim_answers = 1, &["interim"]),
+        ("early", |report| report.early_answers = 1, &["early"]),
+        ("drifts", |report| times_of_open_loop(report, &[20, 20, 22, 22, 23, 23]), &["drift"]),
+        ("hardly", |report| times_of_open_loop(report, &[20, 20, 21, 21, 21, 21]), &[]),
+        ("to and fro", |report| times_of_open_loop(report, &[20, 20, 25, 25, 23, 23]), &[]),
+        ("by chance", |report| times_by_chance(report, &[20, 20, 22, 22, 23, 23]), &[]),
+    ];
+
+    #[test]
+    fn what_is_warned_of() {
+        for (name, change, expected) in WARNED {
+            let mut report = good();
+            change(&mut report);
+            report.judge(&[]);
+
+            assert_eq!(
+                *expected,
+                report.warnings.iter().map(|reason| reason.gate).collect::<Vec<_>>(),
+                "{name}"
+            );
+        }
+    }
+
+    fn one_each(report: &mut Report) {
+        (report.asked.keep_alive, report.fairness.slow_connections) = (false, 4);
+    }
+
     /// The answers of each second, to requests that were due at random.
     fn random(report: &mut Report, right: &[u64]) {
         report.asked.load = "poisson";
@@ -670,7 +771,7 @@ pub(crate) mod tests {
     }
 
     fn times(us: f64) -> Latency {
-        Latency { mean_us: us, p50_us: us, max_us: us, ..Times::new().summary() }
+        Latency { count: 6_000, mean_us: us, p50_us: us, max_us: us, ..Times::new().summary() }
     }
 
     /// Six seconds of 64 connections, each of which is answered after 64 ms.
@@ -689,6 +790,10 @@ pub(crate) mod tests {
             in_time: None,
             statuses: BTreeMap::from([(200, 6_000)]),
             errors: BTreeMap::new(),
+            first_wrong: None,
+            interim_answers: 0,
+            interim_most: 0,
+            early_answers: 0,
             own_limits: OwnLimits::default(),
             response: None,
             service: times(64_000.0),

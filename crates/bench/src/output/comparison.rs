@@ -1,10 +1,10 @@
 //! A report beside an earlier one, and a search for a rate, for people.
 
 use super::lines::{aligned, entry, grid};
-use super::{grouped, ms};
+use super::{UNTOLD, grouped, ms};
 use crate::baseline::{Comparison, Unit};
 use crate::find::Step;
-use crate::latency::Latency;
+use crate::latency::{column, told as told_of};
 use crate::verdict::Reason;
 
 /// Of the percentiles there is one of each run, which says nothing of how far they differ by themselves.
@@ -71,10 +71,10 @@ pub fn tried(step: &Step, columns: usize) -> String {
         let why = reasons(&step.reasons, columns);
         return format!("{rate:>12}{:>12}{:>10}{:>10}{held:>10}\n{why}", "INVALID", "", "");
     }
-    let ms = |of: fn(&Latency) -> f64| {
-        step.response.map_or("-".to_owned(), |times| format!("{:.3}", of(&times) / 1e3))
-    };
-    let (p50, p99) = (ms(|times| times.p50_us), ms(|times| times.p99_us));
+    let [p50, p99] = ["p50", "p99"].map(|title| {
+        let us = column(title).zip(step.response).and_then(|(column, times)| told_of(column, &times));
+        us.map_or_else(|| UNTOLD.to_owned(), |us| format!("{:.3}", us / 1e3))
+    });
     let mark = if step.disturbed.is_empty() { "" } else { "  DISTURBED" };
     format!("{rate:>12}{:>12.0}{p50:>10}{p99:>10}{held:>10}{mark}\n", step.answered)
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::plot::{curve, series};
 use super::{
-    URL_COLUMNS, asked, errors, grouped, identity, interrupted, marks, megabytes, ms, sides, times, title,
-    urls,
+    URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marks, megabytes, rate, sides,
+    times, title, urls,
 };
 use crate::latency::COLUMNS;
 use crate::report::Report;
@@ -58,7 +58,7 @@ fn headline(report: &Report) -> String {
         let mark = if report.disturbed.is_empty() { "" } else { " <b class=\"bad mark\">DISTURBED</b>" };
         return format!(
             "<p class=\"rate\"><b id=\"rate\">{}</b> requests/s{mark}, <span id=\"megabytes\">{}</span> MB/s of bodies</p>{}",
-            grouped(report.rate),
+            rate(report),
             megabytes(report),
             marked(report)
         );
@@ -90,10 +90,10 @@ fn times_table(report: &Report) -> String {
         let _ = write!(out, "<th>{name}</th>");
     }
     out += "</tr></thead><tbody>";
-    for (title, of) in COLUMNS {
-        let _ = write!(out, "<tr><th>{title}</th>");
+    for column in &COLUMNS {
+        let _ = write!(out, "<tr><th>{}</th>", column.0);
         for (_, latency) in &times {
-            let _ = write!(out, "<td>{}</td>", ms(of(latency)));
+            let _ = write!(out, "<td>{}</td>", cell(column, latency));
         }
         out += "</tr>";
     }
@@ -123,6 +123,10 @@ fn sides_list(report: &Report) -> String {
     let mut out = String::new();
     for (name, text) in errors(report).into_iter().chain(sides(report)) {
         let _ = write!(out, "<dt>{name}</dt><dd>{}</dd>", escaped(&text));
+    }
+    if let Some((what, head)) = first_wrong(report) {
+        let head = escaped(&head.join("\n"));
+        let _ = write!(out, "<dt>first wrong</dt><dd>{}<pre>{head}</pre></dd>", escaped(&what));
     }
     out
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::comparison::{ONE_RUN, comparison_rows, told};
 use super::{
-    URL_COLUMNS, asked, errors, grouped, identity, interrupted, marks, megabytes, ms, sides, times, title,
-    urls,
+    URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marks, megabytes, rate as rate_of,
+    sides, times, title, urls,
 };
 use crate::baseline::Comparison;
 use crate::latency::COLUMNS;
@@ -28,13 +28,13 @@ pub fn markdown(report: &Report, judged: Judged<'_>) -> String {
         let _ = writeln!(out, "**{why}**\n");
     }
     if report.is_valid() {
-        let (rate, megabytes) = (grouped(report.rate), megabytes(report));
+        let (rate, megabytes) = (rate_of(report), megabytes(report));
         let mark = if report.disturbed.is_empty() { "" } else { " (DISTURBED)" };
         let _ = writeln!(out, "**{rate} requests/s**{mark}, {megabytes} MB/s of bodies\n");
         out += &marked(report);
-        out += &table_head("ms", COLUMNS.iter().map(|(title, _)| *title));
+        out += &table_head("ms", COLUMNS.iter().map(|(title, ..)| *title));
         for (name, latency) in times(report) {
-            let cells: Vec<String> = COLUMNS.iter().map(|(_, of)| ms(of(&latency))).collect();
+            let cells: Vec<String> = COLUMNS.iter().map(|column| cell(column, &latency)).collect();
             let _ = writeln!(out, "| {name} | {} |", cells.join(" | "));
         }
     } else {
@@ -50,6 +50,9 @@ pub fn markdown(report: &Report, judged: Judged<'_>) -> String {
     let _ = writeln!(out, "\n{}.\n", identity(report));
     for (name, text) in errors(report).into_iter().chain(sides(report)) {
         let _ = writeln!(out, "- {name}: {text}");
+    }
+    if let Some((what, head)) = first_wrong(report) {
+        let _ = writeln!(out, "- first wrong: {what}\n\n~~~\n{}\n~~~", head.join("\n"));
     }
     out + &of_judged(judged)
 }

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::lines::{entry, grid, width};
 use super::{
-    URL_COLUMNS, asked, errors, identity, interrupted, marked_rate, marks, megabytes, ms, sides, times,
-    title, urls,
+    URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marked_rate, marks, megabytes,
+    sides, times, title, urls,
 };
 use crate::latency::COLUMNS;
 use crate::report::Report;
@@ -72,6 +72,10 @@ pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
             .chain(sides(report))
             .map(|(name, text)| entry(name, INDENT, &text, columns)),
     );
+    if let Some((what, head)) = first_wrong(report) {
+        out += &entry("first wrong", INDENT, &what, columns);
+        out.extend(head.iter().map(|line| entry("<", URL_INDENT, line, columns)));
+    }
     out
 }
 
@@ -87,8 +91,8 @@ fn marked(report: &Report, ink: Ink, columns: usize) -> String {
 fn latencies(report: &Report) -> String {
     let times = times(report);
     let mut rows = vec![row("ms", times.iter().map(|(name, _)| (*name).to_owned()))];
-    for (title, of) in COLUMNS {
-        rows.push(row(title, times.iter().map(|(_, latency)| ms(of(latency)))));
+    for column in &COLUMNS {
+        rows.push(row(column.0, times.iter().map(|(_, latency)| cell(column, latency))));
     }
     grid(&rows, 0).join("\n") + "\n"
 }
