@@ -15,6 +15,10 @@ SECONDS = [3801, 3950, 4012, 3990, 4003, 3987, 3640, 4100, 3995, 4001, 3998, 401
 """Right answers in each second; the last is not whole."""
 
 
+HISTOGRAM = [[256.0, 304.4, 40_000], [304.4, 362.0, 7000], [1024.0, 1217.7, 487]]
+"""From a time to another, so many answers."""
+
+
 def rendered(report: dict[str, Any], *words: str) -> str:
     """Return a report in a form, as `adyton bench` writes it."""
     assert [] == faults(report, "bench")
@@ -48,6 +52,11 @@ def fixed(**changes: object) -> dict[str, Any]:
         "disturbed": [],
         "warnings": [],
         "interrupted": False,
+        "run": {
+            "date": "2026-11-25T00:30:00Z",
+            "machine": "A CPU, 2 CPUs, Linux 6.1",
+            "command": "adyton bench 'http://127.0.0.1:8000/uneven?a=<b>'",
+        },
         "asked": asked(),
         "seconds": 11.5,
         "rate": 4129.304,
@@ -70,6 +79,7 @@ def fixed(**changes: object) -> dict[str, Any]:
         "connect": None,
         "connect_before": latency(30_000, 206.5, 200, 206, 206, 207, 207, 207, 207, 207, 210),
         "curve": curve(),
+        "histogram": HISTOGRAM,
         "urls": [],
         "head_bytes": 118 * right,
         "body_bytes": 12 * right,
@@ -85,7 +95,11 @@ def fixed(**changes: object) -> dict[str, Any]:
         "oldest_ms": 0,
         "never_sent": 0,
         "longest_lull_ms": 12,
-        "series": [{"right": each, "wrong": 0, "max_us": 20, "sum_us": 15 * each} for each in SECONDS],
+        "series": [
+            {"right": each, "wrong": 0, "max_us": 20_000 + each, "sum_us": 15 * each}
+            | {"p50_us": 10.0 + second, "p99_us": 1000.0}
+            for second, each in enumerate(SECONDS)
+        ],
         "hits": None,
         "slow": [],
         "generator": {"busy": 0.31, "waiting": 0.02, "ceiling_rate": 429_202.4},

@@ -147,7 +147,7 @@ def bans() -> bytes:
 
 
 def hangs_behind(answer: bytes) -> Callable[[], bytes]:
-    """Send this for every tenth request, and nothing more; whoever sends it waits for longer than anybody does."""
+    """Send this for every tenth request; whoever sends it sends nothing more."""
     return lambda: every_tenth(answer)
 
 
@@ -223,7 +223,7 @@ BULK = "bulk"
 
 
 def before(kind: str, number: int, answered: int) -> bool:
-    """Do what comes before an answer on a connection, which has had some; return whether it is to be closed."""
+    """Do what comes before an answer on a connection; return whether it is to be closed."""
     if kind == STARVES and number == PROBES + 1:
         time.sleep(STARVED_S)
     return kind == CLOSES_KEPT and answered == KEPT

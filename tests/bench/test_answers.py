@@ -198,8 +198,8 @@ def test_every_tenth(kind: str, count: str, error: str | None) -> None:
     """What is wrong with every tenth answer is counted as that, and the figures are not to be used."""
     with liar(kind) as url:
         # As short as a timeout can be that no other answer takes, and as few answers as it needs.
-        words = ("-c", "8", "-n", "60", "--timeout", "3s") if count == "timeout" else (*SURE, "--timeout", "20s")
-        report = bench(url, *words)
+        few = ("-c", "8", "-n", "60", "--timeout", "3s")
+        report = bench(url, *(few if count == "timeout" else (*SURE, "--timeout", "20s")))
 
     assert "answers" in gates(report)
     assert wrong(report) == report["counts"][count] > 0
@@ -309,7 +309,8 @@ def test_starved_connection() -> None:
 
     assert 1 == fairness["slow_connections"]
     assert 3 <= fairness["slow_right"] == fairness["min"] <= 9
-    assert fairness["mean_p50_us"] < 200_000 < 500_000 <= fairness["mean_max_us"]
+    assert fairness["mean_p50_us"] < 200_000
+    assert fairness["mean_max_us"] >= 500_000
     # Nothing is told of figures that must not be used.
     assert ("fairness" in warnings(report)) == (not report["invalid"])
 

@@ -88,6 +88,25 @@ impl Times {
             .collect()
     }
 
+    /// How many there are in each stretch from one time to another, in microseconds: four stretches for each doubling.
+    pub(crate) fn stretches(&self) -> Vec<(f64, f64, u64)> {
+        let bound = |place: i32| f64::from(place) / 4.0;
+        let mut out: Vec<(f64, f64, u64)> = Vec::new();
+        for step in self.0.iter_recorded() {
+            let us = us(step.value_iterated_to()).max(0.001);
+            #[expect(clippy::cast_possible_truncation, reason = "four times the logarithm of an hour")]
+            let place = (us.log2() * 4.0).floor() as i32;
+            let (from, to) = (bound(place).exp2(), bound(place + 1).exp2());
+            match out.last_mut() {
+                Some(last) if (last.0 - from).abs() < from * 1e-6 => {
+                    last.2 += step.count_since_last_iteration();
+                }
+                _ => out.push((from, to, step.count_since_last_iteration())),
+            }
+        }
+        out
+    }
+
     pub(crate) fn summary_if_any(&self) -> Option<Latency> {
         (self.count() > 0).then(|| self.summary())
     }
@@ -187,6 +206,10 @@ mod tests {
         close(990_000.0, times.percentile_us(99.0));
         close(us(LONGEST_NS), times.summary().max_us);
         assert_eq!(1001, times.count());
+
+        let stretches = times.stretches();
+        assert_eq!(1001, stretches.iter().map(|(_, _, count)| count).sum::<u64>());
+        assert!(stretches.iter().all(|(from, to, _)| (to / from - 2.0_f64.powf(0.25)).abs() < 1e-6));
 
         assert_eq!(11, times.count_above(990_000.0));
         assert_eq!(0, times.count_above(us(LONGEST_NS)));

@@ -44,6 +44,18 @@ impl Ticks {
     }
 }
 
+/// The CPU's name for itself, how many this program may use, and the kernel's release.
+pub(crate) fn described() -> String {
+    let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let name = name.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let virtual_ = if told.contains(" hypervisor") { ", virtual" } else { "" };
+    let count = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let cpus = if count == 1 { "CPU" } else { "CPUs" };
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{name}{virtual_}, {count} {cpus}, Linux {}", kernel.trim())
+}
+
 /// For how long this thread was ready and waited for a CPU, in microseconds: the second number of `schedstat`. 0 where
 /// the kernel does not count it.
 pub(crate) fn thread_waited_us() -> u64 {

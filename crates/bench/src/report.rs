@@ -8,7 +8,7 @@ use crate::answer::SAMPLE;
 use crate::hits::Hits;
 use crate::latency::{Latency, Times};
 use crate::listen_queue::{Dropped, Whose};
-use crate::machine::{TICK_US, Ticks};
+use crate::machine::{self, TICK_US, Ticks};
 use crate::plan::{Check, Load, Plan, Until};
 use crate::probe::Learnt;
 use crate::server_side::Used;
@@ -68,6 +68,9 @@ pub struct Report {
     pub warnings: Vec<Reason>,
     /// The user has ended it before what was asked had been measured.
     pub interrupted: bool,
+    /// When, where, and by which command line.
+    #[serde(default)]
+    pub run: Run,
     /// What was asked.
     pub asked: Asked,
     /// Length of the measurement in seconds.
@@ -109,6 +112,9 @@ pub struct Report {
     /// Percentiles, and the time that so many do not exceed, in microseconds: of `response` if there is one, else of
     /// `service`.
     pub curve: Vec<(f64, f64)>,
+    /// How many of the same took from one time to another, in microseconds.
+    #[serde(default)]
+    pub histogram: Vec<(f64, f64, u64)>,
     /// By what was asked for, if there was a list of URLs.
     pub urls: Vec<UrlSide>,
     /// The times as a histogram, in nanoseconds.
@@ -155,6 +161,17 @@ pub struct Report {
     pub server: Option<ServerSide>,
     /// Everything else on this machine.
     pub machine: MachineSide,
+}
+
+/// When, where, and by which command line a run was made; what is not known is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// When it ended, by the clock of this machine (RFC 3339, UTC).
+    pub date: String,
+    /// The CPU, how many of them this program may use, and the kernel.
+    pub machine: String,
+    /// The command line, without what is secret in it.
+    pub command: String,
 }
 
 /// What was asked, and how.
@@ -301,6 +318,7 @@ impl Report {
             disturbed: Vec::new(),
             warnings: of_heads(learnt),
             interrupted: observed.interrupted,
+            run: Run { machine: machine::described(), ..Run::default() },
             asked: Asked::new(plan, &learnt[0]),
             seconds,
             rate: float(tally.counts.right) / seconds,
@@ -313,6 +331,7 @@ impl Report {
             connect: tally.connect.summary_if_any(),
             connect_before: tally.connect_before.summary_if_any(),
             curve: times.curve(),
+            histogram: times.stretches(),
             urls: tally.by_target.iter().zip(learnt).map(|(of, learnt)| UrlSide::new(learnt, of)).collect(),
             times: times.clone(),
             head_bytes: tally.head_bytes,

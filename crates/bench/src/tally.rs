@@ -137,6 +137,55 @@ pub struct Second {
     /// The squares of these times together, in µs².
     #[serde(skip)]
     pub(crate) squares: f64,
+    /// What half of these times, and 99 of 100, do not exceed, within an eighth; none of too few, or behind the first hour.
+    #[serde(default)]
+    pub p50_us: Option<f64>,
+    #[serde(default)]
+    pub p99_us: Option<f64>,
+}
+
+/// Times of one second: eight places for each doubling.
+#[derive(Clone, Debug)]
+struct Places([u32; PLACES]);
+
+/// From 128 ns to an hour.
+const PLACES: usize = 272;
+
+/// Seconds whose times are told apart: an hour. Each has a KiB in each thread.
+const PLACED_SECONDS_MAX: usize = 3600;
+
+/// The unit of these times, in nanoseconds.
+const PLACE_NS: u64 = 128;
+
+impl Places {
+    #[inline]
+    fn add(&mut self, ns: u64) {
+        let units = (ns / PLACE_NS).max(1);
+        let power = units.ilog2();
+        let place = match power.checked_sub(3) {
+            None => units,
+            Some(shift) => u64::from(shift + 1) * 8 + (units >> shift & 7),
+        };
+        let place = usize::try_from(place).unwrap_or(PLACES).min(PLACES - 1);
+        self.0[place] = self.0[place].saturating_add(1);
+    }
+
+    /// What so many of 100 do not exceed, in microseconds; none if fewer than three lie beyond.
+    fn percentile_us(&self, percentile: u64) -> Option<f64> {
+        let count: u64 = self.0.iter().map(|count| u64::from(*count)).sum();
+        if count * (100 - percentile) < 3 * 100 {
+            return None;
+        }
+        let mut left = (count * percentile).div_ceil(100);
+        let place = self.0.iter().position(|count| {
+            left = left.saturating_sub(u64::from(*count));
+            left == 0
+        })?;
+        // The end of the place.
+        let (eighth, doubling) = ((place % 8 + 1) as u64, place / 8);
+        let units = if doubling == 0 { eighth } else { (8 + eighth) << (doubling - 1) };
+        Some(float(units * PLACE_NS) / 1e3)
+    }
 }
 
 /// The first answer that was wrong, to be looked at.
@@ -251,6 +300,8 @@ pub(crate) struct Tally {
     /// Connections that were made.
     pub(crate) connections_made: u64,
     pub(crate) series: Vec<Second>,
+    /// Times of the first of these.
+    places: Vec<Places>,
     /// When there was no right answer for long.
     pub(crate) lulls: Lulls,
     /// Right answers of which every byte was compared.
@@ -315,6 +366,7 @@ impl Tally {
             body_bytes: 0,
             connections_made: 0,
             series: Vec::new(),
+            places: Vec::new(),
             lulls: Lulls::new(start_ns),
             compared: 0,
             all_sent: 0,
@@ -401,6 +453,10 @@ impl Tally {
         second.max_us = second.max_us.max(told_ns / 1000);
         second.sum_us += told_ns / 1000;
         second.squares += float(told_ns / 1000).powi(2);
+        let index = usize::try_from(now_ns.saturating_sub(self.start_ns) / SECOND_NS).unwrap_or(usize::MAX);
+        if let Some(places) = self.places.get_mut(index) {
+            places.add(told_ns);
+        }
         self.lulls.answered(now_ns);
         self.counts.right += 1;
         self.compared += u64::from(answer.compared);
@@ -541,6 +597,9 @@ impl Tally {
     /// Gives the seconds in which nothing had an outcome their place, up to the end of the measurement.
     pub(crate) fn fill_series(&mut self, elapsed_ns: u64) {
         self.series_up_to(elapsed_ns.div_ceil(SECOND_NS));
+        for (second, places) in self.series.iter_mut().zip(&self.places) {
+            (second.p50_us, second.p99_us) = (places.percentile_us(50), places.percentile_us(99));
+        }
     }
 
     fn second(&mut self, now_ns: u64) -> &mut Second {
@@ -554,6 +613,7 @@ impl Tally {
         let length = usize::try_from(seconds).unwrap_or(usize::MAX);
         if length > self.series.len() {
             self.series.resize(length, Second::default());
+            self.places.resize(length.min(PLACED_SECONDS_MAX), Places([0; PLACES]));
         }
         length
     }
@@ -588,7 +648,10 @@ impl Tally {
         self.all_sent += other.all_sent;
         self.all_right += other.all_right;
         self.connections_made += other.connections_made;
-        self.series.resize(self.series.len().max(other.series.len()), Second::default());
+        self.series_up_to(other.series.len() as u64);
+        for (own, theirs) in self.places.iter_mut().zip(&other.places) {
+            own.0.iter_mut().zip(theirs.0).for_each(|(own, theirs)| *own = own.saturating_add(theirs));
+        }
         for (own, theirs) in self.series.iter_mut().zip(&other.series) {
             own.right += theirs.right;
             own.wrong += theirs.wrong;
@@ -622,6 +685,26 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
     use super::*;
+
+    #[test]
+    fn places_tell_times_within_an_eighth() {
+        let mut places = Places([0; PLACES]);
+        for us in 1..=1_000 {
+            places.add(us * 1_000);
+        }
+        let near = |expected: f64, us: Option<f64>| {
+            assert!(us.is_some_and(|us| (1.0..1.13).contains(&(us / expected))));
+        };
+
+        near(500.0, places.percentile_us(50));
+        near(990.0, places.percentile_us(99));
+        places.add(u64::MAX);
+        let mut few = Places([0; PLACES]);
+        (0..5).for_each(|_| few.add(1));
+        assert_eq!(None, few.percentile_us(50));
+        few.add(3_600_000_000_000);
+        assert_eq!(Some(0.256), few.percentile_us(50));
+    }
 
     /// What hung before the measurement and hangs behind it takes nothing from what was under way within.
     #[test]

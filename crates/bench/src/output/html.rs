@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::plot::{curve, series};
+use super::comparison::{ONE_RUN, comparison_rows, told};
+use super::markdown::Judged;
+use super::plot::{curve, histogram, series, times_of_seconds};
 use super::{
     URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marks, megabytes, rate, sides,
     times, title, urls,
@@ -17,7 +19,7 @@ const PAGE: &str = include_str!("report.html");
 /// # Errors
 ///
 /// None that is known: every field can be written as JSON.
-pub fn html(report: &Report) -> serde_json::Result<String> {
+pub fn html(report: &Report, judged: Judged<'_>) -> serde_json::Result<String> {
     let ([answer, load], [what, place]) = (asked(report), title(report));
     // `</script>` must not end the element that holds the JSON.
     let json = report.to_json()?.replace("</", "<\\/");
@@ -33,8 +35,12 @@ pub fn html(report: &Report) -> serde_json::Result<String> {
         ("{{headline}}", headline(report)),
         ("{{times}}", times_table(report)),
         ("{{urls}}", urls_table(report)),
+        ("{{judged}}", of_judged(judged)),
         ("{{series}}", series(report)),
+        ("{{seconds}}", times_of_seconds(report)),
         ("{{curve}}", curve(report)),
+        ("{{histogram}}", histogram(report)),
+        ("{{run}}", of_run(report)),
         ("{{identity}}", escaped(&identity(report))),
         ("{{sides}}", sides_list(report)),
         ("{{checked}}", escaped(report.asked.checked)),
@@ -51,6 +57,40 @@ pub fn html(report: &Report) -> serde_json::Result<String> {
         rest = &rest[at + name.len()..];
     }
     Ok(page + rest)
+}
+
+/// When, where, and by which command line.
+fn of_run(report: &Report) -> String {
+    let run = &report.run;
+    let parts = [("date", &run.date), ("machine", &run.machine), ("command", &run.command)];
+    let mut out = String::new();
+    for (name, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
+        let _ = write!(out, "<p id=\"{name}\">{}</p>", escaped(text));
+    }
+    out
+}
+
+/// The comparison with an earlier run, and the user's own conditions.
+fn of_judged(judged: Judged<'_>) -> String {
+    let mut out = String::new();
+    if let Some(comparison) = judged.comparison {
+        out += "<h2>Beside the run before</h2><div class=\"wide\"><table id=\"baseline\"><thead><tr><th></th><th>before</th>\
+                <th>now</th><th>ratio</th></tr></thead><tbody>";
+        for [name, cells @ ..] in comparison_rows(comparison) {
+            let _ = write!(out, "<tr><th>{name}</th><td>{}</td></tr>", cells.join("</td><td>"));
+        }
+        let _ = write!(out, "</tbody></table></div><p>{}; {ONE_RUN}.</p>", escaped(&told(comparison)));
+    }
+    if !(judged.failures.is_empty() && judged.passed.is_empty()) {
+        out += "<h2>Conditions</h2>";
+    }
+    for failure in judged.failures {
+        let _ = write!(out, "<p class=\"bad condition\">{}</p>", escaped(failure));
+    }
+    for condition in judged.passed {
+        let _ = write!(out, "<p class=\"condition\">passed: not {}</p>", escaped(condition));
+    }
+    out
 }
 
 fn headline(report: &Report) -> String {

@@ -18,6 +18,8 @@ pub struct Judged<'a> {
     pub comparison: Option<&'a Comparison>,
     /// Why it fails by the user's own conditions, in sentences.
     pub failures: &'a [String],
+    /// Those by which it does not.
+    pub passed: &'a [String],
 }
 
 /// The report as Markdown.
@@ -128,7 +130,7 @@ mod tests {
         ];
         let comparison = Comparison { rows, judged: "rate", between: Some((1.9, 2.1)), is_disturbed: false };
         let failures = ["failed, because rate<1".to_owned()];
-        let judged = Judged { comparison: Some(&comparison), failures: &failures };
+        let judged = Judged { comparison: Some(&comparison), failures: &failures, passed: &[] };
         let alone = markdown(&good(), Judged::default());
 
         assert_eq!(
