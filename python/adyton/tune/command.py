@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ def main(words: Sequence[str]) -> int:
         return INTERRUPTED
     tell("")
     data = report.as_json(found)
-    sys.stdout.write(dumped(data) if options.json else report.table(found))
+    sys.stdout.write(dumped(data) if options.json else report.table(found, columns()))
     is_good = found.holds and found.fits
     for path in options.output:
         is_good &= has_written(path, data, report.markdown(found), "adyton tune")
@@ -123,6 +124,11 @@ def parser() -> argparse.ArgumentParser:
         help="write the result to a file, too: .md or .json; several times for several",
     )
     return grammar
+
+
+def columns() -> int:
+    """Returns how wide lines are: as the terminal, or 80."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
 
 
 def task_of(options: argparse.Namespace, settings: Sequence[str]) -> Task:
