@@ -60,7 +60,7 @@ def test_labels_of_plots() -> None:
     assert decades == [text for text, _ in labels(times, "height", "y")]
     distances = [one - other for (_, one), (_, other) in itertools.pairwise(labels(times, "height", "y"))]
     assert [pytest.approx(HEIGHT / math.log10(12_345.67), abs=0.11)] * 4 == distances
-    assert ["0.1", "1"] == [text for text, _ in labels(bars, "place", "x")]
+    assert ["0.1", "0.2", "0.5", "1"] == [text for text, _ in labels(bars, "place", "x")]
     assert [("1 s", 0.0)] + [
         (f"{second} s", pytest.approx((second - 1) / 10 * WIDTH, abs=0.06)) for second in (2, 4, 6, 8, 10)
     ] == labels(seconds, "place", "x")

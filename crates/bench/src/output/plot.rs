@@ -51,10 +51,11 @@ impl Scale {
         match self {
             Self::Linear { most } => vec![(grouped_whole(most), 1.0), ("0".to_owned(), 0.0)],
             Self::Log { low, high } => {
-                let decades: Vec<f64> = (0..=9)
-                    .map(|power| low * 10.0_f64.powi(power))
-                    .take_while(|us| *us <= high * 1.001)
-                    .collect();
+                // Within two decades there is room for what is between.
+                let digits: &[f64] = if high / low < 100.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+                let powers = (0..=9).map(|power| low * 10.0_f64.powi(power));
+                let marks = powers.flat_map(|decade| digits.iter().map(move |digit| decade * digit));
+                let decades: Vec<f64> = marks.take_while(|us| *us <= high * 1.001).collect();
                 let step = decades.len().div_ceil(TIME_LABELS_MAX).max(1);
                 decades.into_iter().step_by(step).map(|us| (decade_ms(us), self.place(us))).collect()
             }
@@ -62,7 +63,7 @@ impl Scale {
     }
 }
 
-/// A power of ten of microseconds in milliseconds, with no more digits than it has.
+/// One, two or five times a power of ten of microseconds in milliseconds, with no more digits than it has.
 fn decade_ms(us: f64) -> String {
     if us < 1e3 { format!("{}", us / 1e3) } else { grouped_whole(us / 1e3) }
 }

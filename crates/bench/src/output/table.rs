@@ -76,8 +76,21 @@ pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
         out += &entry("first wrong", INDENT, &what, columns);
         out.extend(head.iter().map(|line| entry("<", URL_INDENT, line, columns)));
     }
+    if report.is_valid() {
+        out.push('\n');
+        out.extend(GLOSSARY.iter().map(|(word, text)| entry(word, INDENT, text, columns)));
+    }
     out
 }
+
+/// What the words of the tables mean, for who reads them the first time.
+const GLOSSARY: [(&str, &str); 5] = [
+    ("response", "from when a request was due (--rate) to its last byte"),
+    ("service", "from when it was begun to its last byte"),
+    ("p99", "the time that 99 of 100 answers did not exceed"),
+    ("in flight", "under way when the measurement ended"),
+    ("PSS", "memory, of which shared pages count in parts"),
+];
 
 /// What who reads the figures must know.
 fn marked(report: &Report, ink: Ink, columns: usize) -> String {
