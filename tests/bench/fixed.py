@@ -42,6 +42,22 @@ def curve() -> list[list[float]]:
     return [*points, [100.0, 1_234_567.0]]
 
 
+SERVER = {
+    "processes": 1,
+    "cpu_us_per_request": 54.05,
+    "cpu_us_error": 0.21,
+    "cpus": 0.22,
+    "pss_bytes": 29_150_412,
+}
+MACHINE = {
+    "listen_queues_of": "server",
+    "steal_percent": 0.0,
+    "foreign_cpus": 0.01,
+    "listen_overflows": 0,
+    "listen_drops": 0,
+}
+
+
 def fixed(**changes: object) -> dict[str, Any]:
     """Return the report of a valid run, with what is changed in it; dictionaries are changed within."""
     right, sent = sum(SECONDS), sum(SECONDS) + 8
@@ -103,20 +119,8 @@ def fixed(**changes: object) -> dict[str, Any]:
         "hits": None,
         "slow": [],
         "generator": {"busy": 0.31, "waiting": 0.02, "ceiling_rate": 429_202.4},
-        "server": {
-            "processes": 1,
-            "cpu_us_per_request": 54.05,
-            "cpu_us_error": 0.21,
-            "cpus": 0.22,
-            "pss_bytes": 29_150_412,
-        },
-        "machine": {
-            "listen_queues_of": "server",
-            "steal_percent": 0.0,
-            "foreign_cpus": 0.01,
-            "listen_overflows": 0,
-            "listen_drops": 0,
-        },
+        "server": SERVER,
+        "machine": MACHINE,
     }
     for name, value in changes.items():
         report[name] = report[name] | value if isinstance(value, dict) and report[name] else value
