@@ -175,3 +175,27 @@ fn sides_list(report: &Report) -> String {
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline::{Comparison, Row, Unit};
+
+    #[test]
+    fn what_a_report_was_judged_by() {
+        let rows = vec![Row { name: "requests/s", unit: Unit::PerSecond, before: 12_000.0, now: 24_000.0 }];
+        let comparison = Comparison { rows, judged: "rate", between: Some((1.9, 2.1)), is_disturbed: true };
+        let (failures, passed) = (["failed, because rate<1".to_owned()], ["p99>2s".to_owned()]);
+        let page = of_judged(Judged { comparison: Some(&comparison), failures: &failures, passed: &passed });
+
+        assert_eq!("", of_judged(Judged::default()));
+        for part in [
+            "<tr><th>requests/s</th><td>12,000</td><td>24,000</td><td>2.000</td></tr>",
+            "<p>DISTURBED, of one run or both: the rate is between 1.900 and 2.100 times that of before; ",
+            "<p class=\"bad condition\">failed, because rate&lt;1</p>",
+            "<p class=\"condition\">passed: not p99&gt;2s</p>",
+        ] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+    }
+}
