@@ -15,6 +15,10 @@ SECONDS = [3801, 3950, 4012, 3990, 4003, 3987, 3640, 4100, 3995, 4001, 3998, 401
 """Right answers in each second; the last is not whole."""
 
 
+HISTOGRAM = [[256.0, 304.4, 40_000], [304.4, 362.0, 7000], [1024.0, 1217.7, 487]]
+"""From a time to another, so many answers."""
+
+
 def rendered(report: dict[str, Any], *words: str) -> str:
     """Return a report in a form, as `adyton bench` writes it."""
     assert [] == faults(report, "bench")
@@ -38,6 +42,22 @@ def curve() -> list[list[float]]:
     return [*points, [100.0, 1_234_567.0]]
 
 
+SERVER = {
+    "processes": 1,
+    "cpu_us_per_request": 54.05,
+    "cpu_us_error": 0.21,
+    "cpus": 0.22,
+    "pss_bytes": 29_150_412,
+}
+MACHINE = {
+    "listen_queues_of": "server",
+    "steal_percent": 0.0,
+    "foreign_cpus": 0.01,
+    "listen_overflows": 0,
+    "listen_drops": 0,
+}
+
+
 def fixed(**changes: object) -> dict[str, Any]:
     """Return the report of a valid run, with what is changed in it; dictionaries are changed within."""
     right, sent = sum(SECONDS), sum(SECONDS) + 8
@@ -45,7 +65,14 @@ def fixed(**changes: object) -> dict[str, Any]:
         "schema": "adyton-bench/1",
         "version": "1.2.3",
         "invalid": [],
+        "disturbed": [],
+        "warnings": [],
         "interrupted": False,
+        "run": {
+            "date": "2026-11-25T00:30:00Z",
+            "machine": "A CPU, 2 CPUs, Linux 6.1",
+            "command": "adyton bench 'http://127.0.0.1:8000/uneven?a=<b>'",
+        },
         "asked": asked(),
         "seconds": 11.5,
         "rate": 4129.304,
@@ -54,6 +81,10 @@ def fixed(**changes: object) -> dict[str, Any]:
         "in_time": None,
         "statuses": {"200": right},
         "errors": {},
+        "first_wrong": None,
+        "interim_answers": 0,
+        "interim_most": 0,
+        "early_answers": 0,
         "own_limits": {"descriptors": 0, "ports": 0},
         "overdue": None,
         "response": None,
@@ -62,38 +93,34 @@ def fixed(**changes: object) -> dict[str, Any]:
         ),
         "first_byte": latency(right, 2000, 290, 1990, 2050, 20200, 70400, 187000, 987000, 1.1e6, 1.2e6),
         "connect": None,
-        "connect_before": latency(8, 206.5, 200, 206, 206, 207, 207, 207, 207, 207, 210),
+        "connect_before": latency(30_000, 206.5, 200, 206, 206, 207, 207, 207, 207, 207, 210),
         "curve": curve(),
+        "histogram": HISTOGRAM,
         "urls": [],
         "head_bytes": 118 * right,
         "body_bytes": 12 * right,
         "body_bytes_per_second": 49_551.652,
         "compared": right,
         "connections_made": 0,
-        "fairness": {"min": 5900, "median": 5936, "max": 6001, "jain": 0.998},
+        "fairness": {"min": 5900, "median": 5936, "max": 6001, "jain": 0.998}
+        | dict.fromkeys(("mean_p50_us", "mean_p90_us", "mean_max_us"), 2000.5)
+        | {"slow_connections": 0, "slow_right": 0},
         "in_flight_mean": 8.0,
         "in_flight_edges": 0.0,
         "oldest_in_flight_ms": 3,
         "oldest_ms": 0,
         "never_sent": 0,
         "longest_lull_ms": 12,
-        "series": [{"right": each, "wrong": 0, "max_us": 20, "sum_us": 15 * each} for each in SECONDS],
+        "series": [
+            {"right": each, "wrong": 0, "max_us": 20_000 + each, "sum_us": 15 * each}
+            | {"p50_us": 10.0 + second, "p99_us": 1000.0}
+            for second, each in enumerate(SECONDS)
+        ],
         "hits": None,
         "slow": [],
         "generator": {"busy": 0.31, "waiting": 0.02, "ceiling_rate": 429_202.4},
-        "server": {
-            "processes": 1,
-            "cpu_us_per_request": 54.05,
-            "cpus": 0.22,
-            "pss_bytes": 29_150_412,
-        },
-        "machine": {
-            "listen_queues_of": "server",
-            "steal_percent": 0.0,
-            "foreign_cpus": 0.01,
-            "listen_overflows": 0,
-            "listen_drops": 0,
-        },
+        "server": SERVER,
+        "machine": MACHINE,
     }
     for name, value in changes.items():
         report[name] = report[name] | value if isinstance(value, dict) and report[name] else value
@@ -125,7 +152,7 @@ def asked() -> dict[str, Any]:
     }
 
 
-TIMES = latency(1, *(1000.0 + 100.5 * step for step in range(10)))
+TIMES = latency(30_000, *(1000.0 + 100.5 * step for step in range(10)))
 OPEN = fixed(
     asked={"load": "poisson", "rate": 4000.0, "seed": 1, "deadline_ms": 1000},
     response=latency(sum(SECONDS), 3.5e5, 310, 1e5, 2e5, 3e5, 4e5, 5e5, 6e5, 3_599_999_999, 3.6e9),

@@ -27,6 +27,7 @@ UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\n\r\nHello World!"
 SORRY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nSorry"
 SLOW_DOWN = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 BAD_GATEWAY = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 12\r\n\r\nHello World!"
+INTERIM = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 STALL_FROM_S = float(sys.argv[2]) if len(sys.argv) > 2 else 2.0
 STALL_S = 1.0
 PROBES = 3
@@ -145,6 +146,11 @@ def bans() -> bytes:
         return SLOW_DOWN if len(_recent) > BAN_REQUESTS else RIGHT
 
 
+def hangs_behind(answer: bytes) -> Callable[[], bytes]:
+    """Send this for every tenth request; whoever sends it sends nothing more."""
+    return lambda: every_tenth(answer)
+
+
 def hits() -> bytes:
     """Tell the count as `adyton.counting` does."""
     body = b'{"hits": %d, "processes": 1}' % _hits[0]
@@ -178,6 +184,16 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "uneven": uneven,
     "slow": slow,
     "never": never,
+    "no-more-head": hangs_behind(RIGHT[:20]),
+    "no-body": hangs_behind(TO_HEAD),
+    "no-more-body": hangs_behind(RIGHT[:-5]),
+    "interim-only": hangs_behind(INTERIM * 3),
+    "interim": lambda: INTERIM * 100 + RIGHT,
+    "other-status": lambda: every_tenth(RIGHT.replace(b"200 OK", b"203 Other")),
+    "early": lambda: RIGHT,
+    "closes-kept": lambda: RIGHT,
+    "starves": lambda: RIGHT,
+    "cached": lambda: RIGHT.replace(b"\r\n", b"\r\nContent-Encoding: gzip\r\nAge: 7\r\nX-Cache: HIT\r\n", 1),
     "differs": lambda: RIGHT.replace(b"Hello", b"%05d" % next(_numbers)),
     "small-queue": lambda: RIGHT,
     "mixes-up": lambda: RIGHT,
@@ -194,14 +210,36 @@ HITS = {"cache": 0.1, "asks-twice": 2.0}
 """How often the application behind these is asked for each request, if one believes its count of hits."""
 CUTS = {"cut-short", "empty", "cut-until-close", "cut-at-once", "cut-in-head", "silent"}
 """These end the connection behind an answer that is not whole, or whose end nothing else tells."""
+SILENT_AFTER = {"no-more-head", "no-body", "no-more-body", "interim-only"}
+"""These send nothing behind an answer that is not whole, and keep the connection."""
+EARLY = "early"
+"""Answers whoever connects, before he asks, but for those who learn what is right."""
+CLOSES_KEPT, KEPT = "closes-kept", 9
+"""Closes each connection without notice behind so many answers."""
+STARVES, STARVED_S = "starves", 0.5
+"""Lets one connection wait for so long each time."""
 BULK = "bulk"
 """Answers all that has come in one go, unread."""
 
 
-def serve(connection: socket.socket, kind: str) -> None:
+def before(kind: str, number: int, answered: int) -> bool:
+    """Do what comes before an answer on a connection; return whether it is to be closed."""
+    if kind == STARVES and number == PROBES + 1:
+        time.sleep(STARVED_S)
+    return kind == CLOSES_KEPT and answered == KEPT
+
+
+def serve(connection: socket.socket, kind: str, number: int) -> None:  # noqa: C901 - a branch for each lie
     """Answer each request of one connection; an answer that is not whole ends it."""
-    held, pieces = b"", 0
+    held, pieces, answered = b"", 0, 0
     with connection:
+        if kind == EARLY:
+            if number <= PROBES:
+                connection.recv(65536)
+            connection.sendall(RIGHT)
+            while connection.recv(65536):
+                pass
+            return
         while data := connection.recv(65536):
             if kind == BULK:
                 asked, _, held = (held + data).rpartition(b"\r\n\r\n")
@@ -210,6 +248,8 @@ def serve(connection: socket.socket, kind: str) -> None:
             held, pieces = held + data, pieces + 1
             while b"\r\n\r\n" in held:
                 head, _, held = held.partition(b"\r\n\r\n")
+                if before(kind, number, answered):
+                    return
                 is_other = kind == MIXES_UP and b" /others " in head
                 answer = every_tenth(RIGHT, OTHERS) if is_other else ANSWERS[kind]()
                 if kind == SNUBS_SLOW and pieces > 1:
@@ -218,8 +258,10 @@ def serve(connection: socket.socket, kind: str) -> None:
                     answer = hits()
                 else:
                     _hits[0] += HITS.get(kind, 0.0)
-                pieces = 0
+                pieces, answered = 0, answered + 1
                 connection.sendall(answer)
+                if kind in SILENT_AFTER and answer != RIGHT:
+                    time.sleep(600)
                 if (kind in CUTS and answer != RIGHT) or b"connection: close" in head.lower():
                     return
 
@@ -233,10 +275,10 @@ def main() -> None:
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
-    while True:
+    for number in itertools.count(1):
         connection, _ = listener.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        threading.Thread(target=serve, args=(connection, kind), daemon=True).start()
+        threading.Thread(target=serve, args=(connection, kind, number), daemon=True).start()
         if kind == "small-queue" and age() > 0.2:
             time.sleep(0.05)
 

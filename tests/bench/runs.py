@@ -141,3 +141,8 @@ def gates(report: dict[str, Any]) -> set[str]:
 def reasons(report: dict[str, Any]) -> list[str]:
     """Return why the figures must not be used, in sentences."""
     return [reason["why"] for reason in report["invalid"]]
+
+
+def warnings(report: dict[str, Any]) -> dict[str, str]:
+    """Return what the figures do not say, in sentences by their names."""
+    return {warning["gate"]: warning["why"] for warning in report["warnings"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import math
 import re
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from _pytest.python_api import ApproxBase
 
-WIDTH, HEIGHT = 600, 160
+WIDTH, HEIGHT = 340, 150
 """Of a plot between its axes."""
 
 
@@ -40,17 +41,26 @@ def test_page(tmp_path: Path, name: str) -> None:
     assert times_of(report) == rows(dom, "times")
     assert urls_of(report) == rows(dom, "urls")
     assert sides_of(report) == sides(dom)
-    seconds, times = re.findall('<polyline points="(.*?)"', dom)
-    assert series_of(report) == points(seconds)
-    assert curve_of(report) == points(times)
+    lines = dict(re.findall('<polyline class="(.*?)" points="(.*?)"', dom))
+    assert series_of(report) == points(lines["right"])
+    assert curve_of(report) == points(lines["curve"])
+    assert times_of_seconds(report) == {name: points(lines[name]) for name in ("p50", "p99", "max")}
+    assert len(report["histogram"]) == dom.count("<rect ")
+    shown = {name: html.unescape(found(f'<p id="{name}">(.*?)</p>', dom)) for name in report["run"]}
+    assert report["run"] == shown
 
 
 def test_labels_of_plots() -> None:
-    """Beside each plot stand zero and the highest point, below it what its places are: seconds and nines."""
-    seconds, times = re.findall(r"<svg.*?</svg>", rendered(fixed(), "html"))
+    """Beside each plot stand its ends or decades, below it what its places are: seconds, nines and times."""
+    seconds, _, times, bars = re.findall(r"<svg.*?</svg>", rendered(fixed(), "html"))
 
     assert [("4,100", 4.0), ("0", HEIGHT + 4)] == labels(seconds, "height", "y")
-    assert [("1,235", 4.0), ("0", HEIGHT + 4)] == labels(times, "height", "y")
+    assert [("40,000", 4.0), ("0", HEIGHT + 4)] == labels(bars, "height", "y")
+    decades = ["0.1", "1", "10", "100", "1,000"]
+    assert decades == [text for text, _ in labels(times, "height", "y")]
+    distances = [one - other for (_, one), (_, other) in itertools.pairwise(labels(times, "height", "y"))]
+    assert [pytest.approx(HEIGHT / math.log10(12_345.67), abs=0.11)] * 4 == distances
+    assert ["0.1", "0.2", "0.5", "1"] == [text for text, _ in labels(bars, "place", "x")]
     assert [("1 s", 0.0)] + [
         (f"{second} s", pytest.approx((second - 1) / 10 * WIDTH, abs=0.06)) for second in (2, 4, 6, 8, 10)
     ] == labels(seconds, "place", "x")
@@ -198,7 +208,24 @@ def curve_of(report: dict[str, Any]) -> ApproxBase:
     most = max(time_us for _, time_us in report["curve"])
     end = math.floor(max(nines(percent) for percent, _ in report["curve"] if percent < 100)) + 1
     places = [min(1.0, nines(percent) / end) if percent < 100 else 1.0 for percent, _ in report["curve"]]
-    return line_of(zip(places, (time_us / most for _, time_us in report["curve"]), strict=True))
+    low = 10 ** math.floor(math.log10(min(time_us for _, time_us in report["curve"])))
+    return line_of(zip(places, (height(time_us, low, most) for _, time_us in report["curve"]), strict=True))
+
+
+def height(time_us: float, low: float, most: float) -> float:
+    """Return how high a time stands where each decade is as high as the one below."""
+    return math.log10(time_us / low) / math.log10(most / low)
+
+
+def times_of_seconds(report: dict[str, Any]) -> dict[str, ApproxBase]:
+    """Return the points of the times of the whole seconds."""
+    whole = report["series"][: int(report["seconds"])]
+    times = {name: [second[f"{name}_us"] for second in whole] for name in ("p50", "p99", "max")}
+    low, most = 10.0, max(times["max"])
+    return {
+        name: line_of((place / (len(whole) - 1), height(each, low, most)) for place, each in enumerate(of))
+        for name, of in times.items()
+    }
 
 
 def nines(percent: float) -> float:

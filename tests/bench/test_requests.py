@@ -265,6 +265,23 @@ def test_curl(tmp_path: Path, words: list[str], fields: list[str], body: str) ->
     assert rest.startswith(f"> {body}\n\n<" if body else "\n<")
 
 
+def test_curl_has_the_only_url() -> None:
+    """A URL in front of curl and one behind it are two; neither is dropped silently."""
+    done = run("http://127.0.0.1:1/", "-c", "8", "curl", "http://127.0.0.1:1/b", "-d", "a")
+    why = "stands in front of curl, whose command line has a URL of its own: leave one of them out"
+
+    assert f"adyton bench: http://127.0.0.1:1/ {why}\n" == done.stderr
+    assert (2, "") == (done.returncode, done.stdout)
+
+
+def test_curl_as_a_value(tmp_path: Path) -> None:
+    """The word is a value where an option stands in front of it that takes one."""
+    with saying(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n") as url:
+        done = run("--debug", url, "--save", "curl", cwd=tmp_path)
+
+    assert (0, "") == (done.returncode, done.stderr)
+
+
 def bench_before(*options: str, words: list[str]) -> dict[str, Any]:
     """Return the report of a run whose options stand in front, as those of curl must stand behind."""
     report: dict[str, Any] = json.loads(run("--json", *options, *words).stdout)

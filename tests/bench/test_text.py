@@ -40,6 +40,24 @@ def test_lines_of_the_table_fit(name: str, columns: int) -> None:
     assert max(map(len, wide.splitlines())) > columns
 
 
+def test_disturbed() -> None:
+    """Figures that others have disturbed are marked in every form, and shown."""
+    why = "other programs kept 0.30 CPUs busy"
+    report = fixed(disturbed=[{"gate": "foreign-load", "why": why}])
+    table = rendered(report, "table", "80").splitlines()
+    page, marked = rendered(report, "html"), rendered(report, "md").splitlines()
+    [row] = csv.DictReader(rendered(report, "csv").splitlines())
+
+    assert "requests/s  4,129 DISTURBED" in table
+    assert f"DISTURBED   {why}" in table
+    assert "**4,129 requests/s** (DISTURBED), 0.050 MB/s of bodies" in marked
+    assert f"- **DISTURBED**: {why}" in marked
+    assert '<b class="bad mark">DISTURBED</b>' in page
+    assert f"<b>DISTURBED</b>: {why}</p>" in page
+    assert ("foreign-load", "", "4129.304") == (row["disturbed"], row["invalid"], row["requests_per_second"])
+    assert not any("DISTURBED" in rendered(fixed(), *form) for form in (("table", "80"), ("md",), ("html",)))
+
+
 def test_points_line_up() -> None:
     """A column for each kind of times, with all points below one another, from microseconds to an hour."""
     _, _, table = rendered(OPEN, "table", "80").partition("\nms ")

@@ -6,18 +6,19 @@ import json
 import math
 import signal
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from adyton._command import Ended, has_written
-from adyton.compare import command
+from adyton.compare import command, rounds
 from adyton.compare.command import choose, main
+from adyton.compare.kept import Kept
 from adyton.compare.peers import PROGRAMS, Peer
 from adyton.compare.report import Page, text
 from adyton.compare.rounds import Bench, Pace, compare, put
-from adyton.compare.rows import Row, Shot
+from adyton.compare.rows import Discarded, Row, Shot
 from adyton.compare.running import Server
 from adyton.compare.scenarios import CONCURRENCY, SLOW, Scenario
 from adyton.tune.command import main as tune
@@ -58,7 +59,7 @@ def as_told(value: object) -> Any:
 def interrupted_by(error: KeyboardInterrupt, shots: Sequence[Shot]) -> Callable[..., Pace]:
     """Make a comparison that fills the first row with these shots, and is then interrupted."""
 
-    def compare(_scenario: Scenario, rows: Sequence[Row], *_more: object) -> Pace:
+    def compare(_scenario: Scenario, rows: Sequence[Row], *_more: object, **_kept: object) -> Pace:
         if shots:
             rows[0].shots[LOAD.name] = dict(enumerate(shots))
         raise error
@@ -76,10 +77,12 @@ def test_interrupted(
 ) -> None:
     """What was measured until an interruption is told, and that there was one."""
     monkeypatch.setattr(command, "compare", interrupted_by(error, [SHOT]))
-    file = tmp_path / "page.md"
+    file, other = tmp_path / "page.md", tmp_path / "page.json"
+    files = ["-o", str(file), "-o", str(other)]
 
-    assert status == main(["--peers", "adyton-static", "--json", "-o", str(file)])
-    told = json.loads(capsys.readouterr().out)
+    assert status == main(["--peers", "adyton-static", "--json", *files])
+    assert capsys.readouterr().out == other.read_text()
+    told = json.loads(other.read_text())
     assert (True, 80.0, []) == (told["interrupted"], told["lines"][0]["rate"], faults(told, "compare"))
     assert "It was interrupted" in file.read_text()
     assert "| 80 |" in file.read_text()
@@ -89,6 +92,71 @@ def test_interrupted(
     assert status == main(["--peers", "adyton-static"])
     said = capsys.readouterr()
     assert ("", "adyton compare: interrupted before anything was measured\n") == (said.out, said.err)
+
+
+READ = Shot(**as_told(asdict(SHOT)))
+"""A measurement as it is read again: in JSON, pairs are lists."""
+
+
+def cut_off_in(number: int, made: list[tuple[str, int]]) -> Callable[..., None]:
+    """Make a measurement that notes what it has measured, and is interrupted in a round."""
+
+    def measure(_scenario: Scenario, row: Row, round_: int, *_more: object) -> None:
+        if round_ == number:
+            raise KeyboardInterrupt
+        made.append((row.name, round_))
+        row.shots.setdefault(LOAD.name, {})[round_] = READ
+        row.spoilt.setdefault(LOAD.name, {})[round_] = ["spoilt"]
+        row.discarded.setdefault(LOAD.name, []).append(Discarded(round_, ["why"], READ))
+
+    return measure
+
+
+def test_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A comparison that was cut off goes on behind the last round that had ended, with all that it had."""
+
+    def rows() -> list[Row]:
+        return [Row(PEERS[key], SIZE) for key in ("adyton-static", "adyton-wsgi")]
+
+    made: list[tuple[str, int]] = []
+    pace, (first, again) = replace(PACE, rounds=4), (rows(), rows())
+    kept, other = (Kept("concurrency", asked, tmp_path / "kept") for asked in (1, 2))
+    monkeypatch.setattr(rounds, "measure", cut_off_in(2, made))
+    with pytest.raises(KeyboardInterrupt):
+        compare(CONCURRENCY, first, pace, SEATS, lambda _: None, kept=kept)
+    assert {0, 1} == {number for _, number in made}
+    assert (0, 0.0) == other.load(rows())
+    made.clear()
+    monkeypatch.setattr(rounds, "measure", cut_off_in(9, made))
+    compare(CONCURRENCY, again, pace, SEATS, lambda _: None, kept=kept)
+
+    assert {2, 3} == {number for _, number in made}
+    for row in again:
+        assert dict.fromkeys(range(4), READ) == row.shots[LOAD.name]
+        assert {number: ["spoilt"] for number in range(4)} == row.spoilt[LOAD.name]
+        assert [Discarded(number, ["why"], READ) for number in range(4)] == row.discarded[LOAD.name]
+    kept.drop()
+    assert not kept.path.parent.exists()
+
+
+def test_published_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Who publishes is told where the rounds are, and by the same command goes on; nothing is left behind."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(command, "told_version", lambda _: "1.0")
+    words, made = ["--publish", "--peers", "adyton-static"], []
+    monkeypatch.setattr(rounds, "measure", cut_off_in(3, made))
+
+    assert 130 == main(words)
+    [file] = (tmp_path / ".adyton-compare").iterdir()
+    assert f"{file.relative_to(tmp_path)} has the rounds that have ended; the same" in capsys.readouterr().err
+    made.clear()
+    monkeypatch.setattr(rounds, "measure", cut_off_in(99, made))
+    main(words)
+    assert f"goes on with the rounds that {file.relative_to(tmp_path)} has" in capsys.readouterr().err
+    assert 3 == made[0][1]
+    assert not file.parent.exists()
 
 
 @pytest.fixture

@@ -250,6 +250,38 @@ def test_not_confirmed(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "NOT confirmed" in table(found)
 
 
+def test_lower_rates_are_tried(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the winner is not confirmed, less is offered until it keeps its goal, and that is told."""
+    honest = machine.bench
+
+    def slow_above(url: str, options: tuple[str, ...]) -> dict[str, Any]:
+        report = honest(url, options)
+        rate = next((float(word[7:]) for word in options if word.startswith("--rate=")), 0.0)
+        return report | ({"in_time": 0.9 * report["in_time"]} if rate > 200 else {})
+
+    monkeypatch.setattr(search, "bench", slow_above)
+    found = Search(task(), lambda _: None).run()
+
+    assert not found.holds
+    assert [224, 156] == [report["asked"]["rate"] for report in found.lower]
+    assert "90.0 % in time, p99 20.0 ms. It holds at 156 requests/s: 100.0 % in time." in table(found)
+    monkeypatch.setattr(search, "bench", honest)
+    assert [] == Search(task(), lambda _: None).run().lower
+
+
+def test_lines_end_between_words(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No sentence is wider than the terminal, and no word of it is lost."""
+    spoil(machine, monkeypatch, "foreign-load", when=lambda _: True)
+    machine.deadly = {Choice(5, 1)}
+    found = Search(task(), lambda _: None).run()
+    narrow, wide = table(found, 80), table(found)
+
+    assert narrow.split() == wide.split()
+    assert max(map(len, wide.splitlines())) > 100
+    figures = {line for line in wide.splitlines() if not line.endswith(".")}
+    assert all(len(line) <= 80 for line in narrow.splitlines() if line not in figures)
+
+
 @pytest.mark.parametrize(
     ("more", "holds"),
     [
@@ -378,6 +410,20 @@ def test_nothing_measured(
         Search(task(), lambda _: None).run()
 
 
+def test_every_file_is_written(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Of several files each is written, in its form."""
+    assert machine
+    monkeypatch.setattr("adyton.tune.command.interrupt_when_ended", lambda: None)
+    monkeypatch.setattr("adyton.tune.command.granted", lambda: (4, 2**40))
+    page, data = tmp_path / "found.md", tmp_path / "found.json"
+    main(["x:y", "--json", "-o", str(page), "-o", str(data)])
+
+    assert page.read_text().startswith("# Processes and threads\n")
+    assert capsys.readouterr().out == data.read_text()
+
+
 def test_confirmation_is_invalid(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """An open loop whose figures must not be used confirms nothing; what its counts have in them is none."""
 
@@ -448,7 +494,9 @@ def test_reason_is_of_the_table(slump: float) -> None:
         each.p99s_s.append(0.05)
     equal = same([first, second], noise=0.18)
     cost = Cost(0.02, 0.001, 0.001, 10 << 20, 8 << 20)
-    found = Found(task(), cost, 0.2, 100, [first, second], first, equal, 0.18, [], None, {}, [], fits=True)
+    found = Found(
+        task(), cost, 0.2, 100, [first, second], first, equal, 0.18, [], None, {}, [], [], fits=True
+    )
 
     assert [first] == equal
     assert "answers 30 % more in time than 3 processes x 64 threads" in reason(found)

@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let report = Report::from_json(io::read_to_string(io::stdin())?.leak())?;
     let mut words = std::env::args().skip(1);
     let text = match words.next().as_deref() {
-        Some("html") => html(&report)?,
+        Some("html") => html(&report, Judged::default())?,
         Some("md") => markdown(&report, Judged::default()),
         Some("csv") => csv(&report),
         Some("table") => table(&report, Ink::Plain, words.next().ok_or("table COLUMNS")?.parse()?),

@@ -48,6 +48,42 @@ pub(crate) struct Answer {
     pub(crate) told_bytes: Option<u64>,
     /// The server takes further requests on this connection.
     pub(crate) keep_alive: bool,
+    /// Interim answers (1xx) that came before it.
+    pub(crate) interim: u32,
+}
+
+/// What a wrong answer looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Looks {
+    /// Its head, of at most [`HEAD_BYTES_MAX`].
+    pub(crate) head: Vec<u8>,
+    /// In what its body is wrong.
+    pub(crate) body: String,
+}
+
+/// What is shown of a head.
+pub(crate) const HEAD_BYTES_MAX: usize = 2048;
+
+/// What is shown of a body where it is another than the right one.
+const SHOWN_BYTES: usize = 24;
+
+/// What has come of an answer that is not whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Came {
+    /// There was no connection yet.
+    NoConnection,
+    /// The server has not taken the whole request, and said nothing.
+    Unsent,
+    /// Nothing.
+    Nothing,
+    /// Interim answers.
+    Interim,
+    /// A part of the head.
+    PartOfHead,
+    /// The head.
+    Head,
+    /// A part of the body, too.
+    PartOfBody,
 }
 
 /// Reads the answers of one connection, in any pieces in which they come.
@@ -56,6 +92,12 @@ pub(crate) struct Reader {
     /// What has come of a head that is not complete.
     held: Vec<u8>,
     body: Option<InBody>,
+    /// The head of the answer under way, if its body came later: a wrong answer is shown with it.
+    head: Vec<u8>,
+    /// Interim answers since the last that was whole.
+    pub(crate) interim: u32,
+    /// What the last wrong answer looks like, until somebody takes it.
+    pub(crate) looks: Option<Box<Looks>>,
     /// Which bodies are compared, if not all are.
     sample: Random,
 }
@@ -68,14 +110,15 @@ struct InBody {
     bytes: u64,
     /// Its bytes are compared.
     compared: bool,
-    /// All of them were right, as far as they are compared.
-    right: bool,
+    /// Where they are first another than the right ones, as far as they are compared, and what is there.
+    differs: Option<(u64, Vec<u8>)>,
 }
 
 impl Reader {
     /// A reader that draws from `seed` which bodies it compares.
     pub(crate) fn new(seed: u64) -> Self {
-        Self { held: Vec::new(), body: None, sample: Random::new(seed) }
+        let sample = Random::new(seed);
+        Self { held: Vec::new(), body: None, head: Vec::new(), interim: 0, looks: None, sample }
     }
 
     /// Whether nothing of the next answer has come.
@@ -95,10 +138,21 @@ impl Reader {
         (!self.held.is_empty()).then(|| format!("{} bytes of the head", self.held.len()))
     }
 
+    /// How much has come of an answer that is not whole.
+    pub(crate) fn came(&self) -> Came {
+        match &self.body {
+            Some(body) if body.bytes > 0 => Came::PartOfBody,
+            Some(_) => Came::Head,
+            None if !self.held.is_empty() => Came::PartOfHead,
+            None if self.interim > 0 => Came::Interim,
+            None => Came::Nothing,
+        }
+    }
+
     /// Forgets what has come: the connection is another one.
     pub(crate) fn reset(&mut self) {
         self.held.clear();
-        self.body = None;
+        (self.body, self.interim) = (None, 0);
     }
 
     /// Reads from the front of `input`; returns how much it took, and the answer if that completed one. To be
@@ -120,6 +174,7 @@ impl Reader {
             };
             taken = bytes;
             if head.status < 200 {
+                self.interim = self.interim.saturating_add(1);
                 return Ok((taken, None));
             }
             let compared = match expected.check {
@@ -127,22 +182,41 @@ impl Reader {
                 Check::Sample => self.sample.below(SAMPLE) == 0,
                 Check::Length | Check::Nothing => false,
             };
-            self.body = Some(InBody { head, chunked: Chunked::new(), bytes: 0, compared, right: true });
+            self.body = Some(InBody { head, chunked: Chunked::new(), bytes: 0, compared, differs: None });
         }
+        let head = &input[..taken];
         let Some(body) = &mut self.body else { return Ok((taken, None)) };
         let (bytes, is_complete) = body.feed(&input[taken..], expected, keep)?;
         taken += bytes;
-        let answer = is_complete.then(|| body.judge(expected));
-        if is_complete {
-            self.body = None;
+        if !is_complete {
+            // What comes with its body at once, as most does, is never copied.
+            self.head.extend_from_slice(&head[..head.len().min(HEAD_BYTES_MAX)]);
+            return Ok((taken, None));
         }
+        let answer = self.judged(head, expected);
         Ok((taken, answer))
+    }
+
+    /// The answer that is whole now; what is wrong with it is kept to be looked at. `head` is what has come of its head
+    /// with its last bytes.
+    fn judged(&mut self, head: &[u8], expected: &Expected) -> Option<Answer> {
+        let body = self.body.take()?;
+        let answer = Answer { interim: std::mem::take(&mut self.interim), ..body.judge(expected) };
+        if answer.judgement != Judgement::Right {
+            self.head.extend_from_slice(head);
+            self.head.truncate(HEAD_BYTES_MAX);
+            let looks =
+                Looks { head: std::mem::take(&mut self.head), body: body.wrong(expected, answer.judgement) };
+            self.looks = Some(Box::new(looks));
+        }
+        self.head.clear();
+        Some(answer)
     }
 
     /// The server has ended the connection: the answer, if that was its end.
     pub(crate) fn end(&mut self, expected: &Expected) -> Option<Answer> {
-        let body = self.body.take_if(|body| body.head.framing == BodyFraming::UntilClose)?;
-        Some(body.judge(expected))
+        self.body.as_ref().filter(|body| body.head.framing == BodyFraming::UntilClose)?;
+        self.judged(&[], expected)
     }
 
     fn feed_head(&mut self, input: &[u8], to_head: bool) -> Result<Option<(usize, Received)>, Refusal> {
@@ -156,6 +230,8 @@ impl Reader {
         let before = self.held.len();
         self.held.extend_from_slice(input);
         let Some(head) = Received::parse(&self.held, to_head)? else { return Ok(None) };
+        // The rest of it is in `input`.
+        self.head.extend_from_slice(&self.held[..before.min(HEAD_BYTES_MAX)]);
         self.held.clear();
         Ok(Some((head.bytes - before, head)))
     }
@@ -196,11 +272,38 @@ impl InBody {
 
     fn take(&mut self, data: &[u8], expected: &Expected, keep: &mut impl FnMut(&[u8])) {
         keep(data);
-        if self.compared && self.right {
+        if self.compared && self.differs.is_none() {
             let at = usize::try_from(self.bytes).unwrap_or(usize::MAX);
-            self.right = expected.body.get(at..).and_then(|rest| rest.get(..data.len())) == Some(data);
+            let right = expected.body.get(at..).unwrap_or_default();
+            if right.get(..data.len()) != Some(data) {
+                let same = data.iter().zip(right).take_while(|(one, other)| one == other).count();
+                let there = data[same..].iter().take(SHOWN_BYTES).copied().collect();
+                self.differs = Some((self.bytes + same as u64, there));
+            }
         }
         self.bytes += data.len() as u64;
+    }
+
+    /// In what it is wrong, in words.
+    fn wrong(&self, expected: &Expected, judgement: Judgement) -> String {
+        let status = self.head.status;
+        let length = match (expected.to_head, self.head.length, expected.told_bytes) {
+            (true, Some(told), Some(right)) => {
+                format!("its head tells {told} bytes, the first one's {right}")
+            }
+            _ => format!("its body has {} bytes, the right one {}", self.bytes, expected.body.len()),
+        };
+        let differs = self.differs.as_ref().map(|(at, there)| {
+            let right = usize::try_from(*at).ok().and_then(|at| expected.body.get(at..)).unwrap_or_default();
+            let right = &right[..right.len().min(SHOWN_BYTES)];
+            format!("byte {at} is the first that differs: {} in the place of {}", shown(there), shown(right))
+        });
+        match (judgement, differs) {
+            (Judgement::WrongStatus, _) => format!("status {status}"),
+            (Judgement::WrongLength, Some(differs)) => format!("status {status}, {length}; {differs}"),
+            (Judgement::WrongLength, None) => format!("status {status}, {length}"),
+            (_, differs) => format!("status {status}, {}", differs.unwrap_or_default()),
+        }
     }
 
     fn judge(&self, expected: &Expected) -> Answer {
@@ -208,7 +311,7 @@ impl InBody {
             Judgement::WrongStatus
         } else if !self.has_length(expected) {
             Judgement::WrongLength
-        } else if !self.right {
+        } else if self.differs.is_some() {
             Judgement::WrongBytes
         } else {
             Judgement::Right
@@ -221,6 +324,7 @@ impl InBody {
             body_bytes: self.bytes,
             told_bytes: self.head.length,
             keep_alive: self.head.keep_alive,
+            interim: 0,
         }
     }
 
@@ -234,6 +338,11 @@ impl InBody {
             Check::Body | Check::Sample | Check::Length => self.bytes == expected.body.len() as u64,
         }
     }
+}
+
+/// Bytes as people read them: text in quotes, with escapes; nothing steers a terminal.
+pub(crate) fn shown(bytes: &[u8]) -> String {
+    if bytes.is_empty() { "the end".to_owned() } else { format!("\"{}\"", bytes.escape_ascii()) }
 }
 
 #[cfg(test)]
@@ -309,6 +418,66 @@ mod tests {
             let (found, _) = feed(text, &expected(check));
             assert_eq!(vec![judgement], found.iter().map(|answer| answer.0).collect::<Vec<_>>());
         }
+    }
+
+    /// A wrong answer is shown with its head, however it comes.
+    #[test]
+    fn looks() {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n";
+        let cases = [
+            (head, "heLlo", "status 200, byte 2 is the first that differs: \"Llo\" in the place of \"llo\""),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n",
+                "hell",
+                "status 200, its body has 4 bytes, the right one 5",
+            ),
+            (
+                "HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n",
+                "hello\r\n",
+                "status 200, its body has 7 bytes, the right one 5; byte 5 is the first that differs: \"\\r\\n\" in the \
+                 place of the end",
+            ),
+            ("HTTP/1.1 500 Oh\r\nContent-Length: 1\r\n\r\n", "x", "status 500"),
+        ];
+        for (head, body, why) in cases {
+            let text = [head, body].concat();
+            for size in 1..=text.len() {
+                let mut reader = Reader::new(1);
+                // One that is right before it leaves nothing behind.
+                for mut piece in [RIGHT, text.as_bytes()].concat().chunks(size) {
+                    while !piece.is_empty() {
+                        let (taken, _) = reader.feed(piece, &expected(Check::Body), &mut |_| {}).unwrap();
+                        piece = &piece[taken..];
+                    }
+                }
+                let looks = reader.looks.unwrap();
+
+                // Of the byte that differs on, so many are shown as came with it.
+                let (found, expected) = (looks.body.split(": ").next(), why.split(": ").next());
+                assert_eq!((head.as_bytes(), expected), (looks.head.as_slice(), found), "{size}");
+                assert!(size < text.len() || looks.body == why, "{}", looks.body);
+            }
+        }
+    }
+
+    #[test]
+    fn how_much_has_come() {
+        let interim = b"HTTP/1.1 103 Early Hints\r\n\r\n".as_slice();
+        let came = |text: &[u8]| {
+            let (mut reader, mut rest) = (Reader::new(1), text);
+            while !rest.is_empty() {
+                let (taken, _) = reader.feed(rest, &expected(Check::Body), &mut |_| {}).unwrap();
+                rest = &rest[taken..];
+            }
+            (reader.came(), reader.interim)
+        };
+
+        assert_eq!((Came::Nothing, 0), came(b""));
+        assert_eq!((Came::Interim, 2), came(&interim.repeat(2)));
+        assert_eq!((Came::PartOfHead, 1), came(&[interim, &RIGHT[..9]].concat()));
+        assert_eq!((Came::Head, 0), came(&RIGHT[..RIGHT.len() - 5]));
+        assert_eq!((Came::PartOfBody, 0), came(&RIGHT[..RIGHT.len() - 1]));
+        assert_eq!((Came::Nothing, 0), came(&[interim, RIGHT].concat()));
     }
 
     /// Answers to HEAD tell the length of a body that does not come, or tell none.

@@ -15,6 +15,8 @@ pub struct Baseline {
     /// Not in reports of earlier versions.
     #[serde(default)]
     interrupted: bool,
+    #[serde(default)]
+    disturbed: Vec<serde::de::IgnoredAny>,
     asked: Asked,
     urls: Vec<Target>,
     slow: Vec<Slow>,
@@ -84,6 +86,8 @@ pub struct Comparison {
     /// The ratio of it now to that of before lies between these with 95 % confidence, as far as the seconds of each run
     /// tell; none when there are too few. It knows nothing of what differs from run to run.
     pub between: Option<(f64, f64)>,
+    /// One of both runs was disturbed, which the user has accepted.
+    pub is_disturbed: bool,
 }
 
 /// One figure.
@@ -180,7 +184,8 @@ impl Baseline {
         let is_open = report.asked.rate.is_some();
         let earlier = judged(is_open, earlier.iter().map(|second| (second.right, second.sum_us)));
         let between = ratio_between(&earlier, &judged(is_open, present));
-        Some(Comparison { rows, judged: if is_open { "mean time" } else { "rate" }, between })
+        let is_disturbed = !self.disturbed.is_empty() || !report.disturbed.is_empty();
+        Some(Comparison { rows, judged: if is_open { "mean time" } else { "rate" }, between, is_disturbed })
     }
 }
 

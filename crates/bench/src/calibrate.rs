@@ -121,6 +121,7 @@ pub(crate) fn mean(all: &[Learnt]) -> Learnt {
         requests: vec![0; 2 * request_bytes],
         raw: [head.as_bytes(), &body].concat(),
         answer: Answer { keep_alive, ..first.answer },
+        warnings: Vec::new(),
         expected: Expected {
             statuses: Statuses::Successful,
             body,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::latency::{COLUMNS, Latency};
+use crate::latency::{COLUMNS, Column, column, told};
 use crate::output::{grouped, ms};
 use crate::report::{Report, float};
 
@@ -21,7 +21,7 @@ pub struct Condition {
 #[derive(Clone, Copy, Debug)]
 enum Figure {
     /// A time of [`Latency`]: from when a request was due, if there is a rate.
-    Time(fn(&Latency) -> f64),
+    Time(&'static Column),
     Rate,
     Errors,
     Cpu,
@@ -39,19 +39,44 @@ impl Condition {
     /// Why a report fails that must not have it hold, in words; `None` when it does not fail.
     pub fn failure(&self, report: &Report) -> Option<String> {
         match self.holds(report) {
+            // An answer that is not right is counted, however few there are.
+            Some(_) if report.is_valid() && self.lacks(report).is_some() => {
+                Some(format!("failed: {self} cannot be told: {}", self.lacks(report)?))
+            }
             Some(false) => None,
             None => Some(format!("failed: {self} cannot be told of this server")),
             // A figure of an invalid run must not be used, and a count may.
             Some(true) if !report.is_valid() && !matches!(self.figure, Figure::Errors) => {
                 Some(format!("failed, because {self}"))
             }
-            Some(true) => Some(format!("failed, because {self}: {}", self.seen(report)?)),
+            Some(true) => {
+                let mark = if report.disturbed.is_empty() { "" } else { " (DISTURBED)" };
+                Some(format!("failed, because {self}: {}{mark}", self.seen(report)?))
+            }
+        }
+    }
+
+    /// What there is too little of to tell the figure, in words.
+    fn lacks(&self, report: &Report) -> Option<String> {
+        match self.figure {
+            Figure::Time(column) => {
+                let times = report.response.unwrap_or(report.service);
+                let (title, _, least) = column;
+                let is_untold = told(column, &times).is_none();
+                is_untold.then(|| format!("{title} takes {least} answers, and there were {}", times.count))
+            }
+            Figure::Rate => (!report.has_rate())
+                .then(|| format!("{:.1} ms are too short for a rate", report.seconds * 1e3)),
+            Figure::Cpu => {
+                report.server?.cpu_us().is_none().then(|| "there was too little CPU time".to_owned())
+            }
+            Figure::Errors => None,
         }
     }
 
     fn figure_of(&self, report: &Report) -> Option<f64> {
         Some(match self.figure {
-            Figure::Time(of) => of(&report.response.unwrap_or(report.service)),
+            Figure::Time((_, of, _)) => of(&report.response.unwrap_or(report.service)),
             Figure::Rate => report.rate,
             Figure::Errors => float(report.counts.wrong()),
             Figure::Cpu => report.server?.cpu_us_per_request,
@@ -87,12 +112,11 @@ impl FromStr for Condition {
             "errors" => Figure::Errors,
             "cpu" => Figure::Cpu,
             _ => {
-                let found = COLUMNS.iter().find(|(time, _)| *time == name);
-                let names: Vec<&str> = COLUMNS.iter().map(|(time, _)| *time).collect();
+                let names: Vec<&str> = COLUMNS.iter().map(|(time, ..)| *time).collect();
                 let known = || {
                     format!("{name} is not a figure; there are {}, rate, errors and cpu", names.join(", "))
                 };
-                Figure::Time(found.ok_or_else(known)?.1)
+                Figure::Time(column(name).ok_or_else(known)?)
             }
         };
         let bound = match figure {
@@ -143,7 +167,7 @@ mod tests {
         told("rate<2000", ", because rate<2000: the rate was 1,000 requests/s");
         told("cpu>1", ": cpu>1 cannot be told of this server");
         report.counts.timeout = 3;
-        report.judge();
+        report.judge(&[]);
         let told = |text: &str, end: &str| assert_eq!(Some(format!("failed{end}")), failure(text, &report));
         told("p99>1ms", ", because p99>1ms");
         told("errors>0", ", because errors>0: there were 3");

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use adyton_sys::socket;
 
-use crate::answer::Reader;
-use crate::tally::Sent;
+use crate::answer::{Came, Reader};
+use crate::tally::{Cause, Sent};
 use crate::url::Address;
 
 /// Where a connection is in its life.
@@ -39,6 +39,8 @@ pub(crate) struct Connection {
     made_ns: u64,
     /// When the first byte of the present answer came; 0: it has not.
     pub(crate) first_ns: u64,
+    /// Answers that have come over it since it was made.
+    pub(crate) answers: u64,
     /// It is among the free connections of an open loop.
     pub(crate) is_free: bool,
     /// Where in a request the next byte to send is.
@@ -57,6 +59,7 @@ impl Connection {
             waiting: VecDeque::new(),
             made_ns: 0,
             first_ns: 0,
+            answers: 0,
             is_free: true,
             offset: 0,
             unsent_bytes: 0,
@@ -119,6 +122,30 @@ impl Connection {
         self.stage = Stage::Closed { not_before_ns };
         self.reader.reset();
         self.waiting.clear();
-        (self.first_ns, self.offset, self.unsent_bytes) = (0, 0, 0);
+        (self.first_ns, self.offset, self.unsent_bytes, self.answers) = (0, 0, 0, 0);
+    }
+
+    /// What has come for the oldest request without an answer, of requests of this length.
+    pub(crate) fn came(&self, request_bytes: usize) -> Came {
+        match self.reader.came() {
+            _ if self.stage != Stage::Open => Came::NoConnection,
+            Came::Nothing if self.is_unsent(request_bytes) => Came::Unsent,
+            came => came,
+        }
+    }
+
+    /// Why a connection has failed, by what it was: where one that is kept ends between two answers, it is called that,
+    /// however the kernel tells it.
+    pub(crate) fn cause(&self, cause: Cause) -> Cause {
+        let ends = matches!(
+            cause,
+            Cause::EndedBefore | Cause::Kernel(io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe)
+        );
+        if ends && self.answers > 0 && self.reader.is_between() { Cause::EndedKept } else { cause }
+    }
+
+    /// Whether the kernel has not taken all of the oldest request without an answer, of requests of this length.
+    pub(crate) fn is_unsent(&self, request_bytes: usize) -> bool {
+        self.unsent_bytes > self.waiting.len().saturating_sub(1) * request_bytes
     }
 }

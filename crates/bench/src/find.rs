@@ -48,6 +48,8 @@ pub struct Step {
     pub held: bool,
     /// Gates that failed.
     pub gates: Vec<&'static str>,
+    /// Gates that failed and are accepted, with why.
+    pub disturbed: Vec<Reason>,
     /// The same with why.
     pub reasons: Vec<Reason>,
 }
@@ -74,16 +76,23 @@ pub struct Found {
     pub invalid: Vec<&'static str>,
     /// The same with why: what was seen when each of them failed first.
     pub reasons: Vec<Reason>,
+    /// Gates of these kinds that are accepted: the server does the rate at least, and undisturbed it may do more.
+    pub disturbed: Vec<Reason>,
 }
 
 impl Found {
     /// Notes the gates of the last step, of these kinds.
     fn note(&mut self, kinds: impl Fn(&&str) -> bool) {
-        let reasons = self.steps.last().map_or_else(Vec::new, |step| step.reasons.clone());
-        for reason in reasons.into_iter().filter(|reason| kinds(&reason.gate)) {
+        let Some(step) = self.steps.last() else { return };
+        for reason in step.reasons.iter().filter(|reason| kinds(&reason.gate)) {
             if !self.invalid.contains(&reason.gate) {
                 self.invalid.push(reason.gate);
-                self.reasons.push(reason);
+                self.reasons.push(reason.clone());
+            }
+        }
+        for reason in step.disturbed.iter().filter(|reason| kinds(&reason.gate)) {
+            if !self.disturbed.iter().any(|known| known.gate == reason.gate) {
+                self.disturbed.push(reason.clone());
             }
         }
     }
@@ -127,6 +136,7 @@ pub fn find_rate(
         rate: None,
         invalid: Vec::new(),
         reasons: Vec::new(),
+        disturbed: Vec::new(),
     };
     let mut search = Search { plan, known, condition, stop, on_step, found };
     search.close_in()?;
@@ -237,12 +247,13 @@ impl Step {
             response: report.response,
             held,
             gates,
+            disturbed: report.disturbed.clone(),
             reasons: report.invalid.clone(),
         }
     }
 
     /// Whether it may have failed for want of something that is not the server's.
     fn may_be_others(&self) -> bool {
-        self.gates.iter().any(|gate| OTHERS_GATES.contains(gate))
+        !self.disturbed.is_empty() || self.gates.iter().any(|gate| OTHERS_GATES.contains(gate))
     }
 }

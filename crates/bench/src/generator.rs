@@ -14,6 +14,7 @@ use adyton_sys::fs::Fault;
 use adyton_sys::socket;
 use adyton_sys::{clock, process};
 
+use crate::answer::Came;
 use crate::arrivals::Schedule;
 use crate::connection::{Connection, Stage};
 use crate::draw::Draw;
@@ -329,7 +330,9 @@ impl<'s, 'p> Generator<'s, 'p> {
             connection.made(self.now_ns);
             self.connecting -= 1;
             self.tally.connected(self.now_ns - since_ns, self.now_ns);
-            self.send(index);
+            // What comes before the request is sent is no answer to it.
+            self.receive(index, ending);
+            return self.send(index);
         } else if !connection.waiting.is_empty() {
             self.send(index);
         }
@@ -364,11 +367,16 @@ impl<'s, 'p> Generator<'s, 'p> {
         let mut rest = &self.buffer[..bytes];
         while !rest.is_empty() {
             let Some(sent) = connection.waiting.front().copied() else { return Err(Cause::Unasked) };
+            let learnt = self.shared.learnt(&sent);
             if connection.first_ns == 0 {
                 connection.first_ns = self.now_ns;
+                self.tally.early += u64::from(sent.counted && connection.is_unsent(learnt.request_bytes));
             }
-            let fed = connection.reader.feed(rest, &self.shared.learnt(&sent).expected, &mut |_| {});
-            let (taken, answer) = fed.map_err(|refusal| Cause::Malformed(refusal.reason))?;
+            let fed = connection.reader.feed(rest, &learnt.expected, &mut |_| {});
+            let (taken, answer) = fed.map_err(|refusal| {
+                self.tally.wrong(&sent, self.now_ns, || learnt.malformed(rest, refusal.reason));
+                Cause::Malformed(refusal.reason)
+            })?;
             rest = &rest[taken..];
             let Some(answer) = answer else { continue };
             if !rest.is_empty() && connection.waiting.len() == 1 {
@@ -376,10 +384,14 @@ impl<'s, 'p> Generator<'s, 'p> {
                 return Err(Cause::Unasked);
             }
             connection.waiting.pop_front();
+            connection.answers += 1;
             self.in_flight.fewer(1, self.now_ns);
             let first_byte_ns = connection.first_byte_ns(&sent);
             connection.first_ns = 0;
             self.tally.answered(index, sent, (first_byte_ns, self.now_ns), &answer);
+            if let Some(looks) = connection.reader.looks.take() {
+                self.tally.wrong(&sent, self.now_ns, || learnt.wrong(&looks));
+            }
             if !answer.keep_alive || !self.shared.plan.keep_alive {
                 return if connection.waiting.is_empty() {
                     connection.close(0);
@@ -403,6 +415,9 @@ impl<'s, 'p> Generator<'s, 'p> {
             self.now_ns = clock::monotonic_ns();
             self.in_flight.fewer(1, self.now_ns);
             self.tally.answered(index, sent, (first_byte_ns, self.now_ns), &answer);
+            if let Some(looks) = connection.reader.looks.take() {
+                self.tally.wrong(&sent, self.now_ns, || self.shared.learnt(&sent).wrong(&looks));
+            }
         }
         if connection.waiting.is_empty() {
             connection.close(0);
@@ -438,9 +453,19 @@ impl<'s, 'p> Generator<'s, 'p> {
             self.connecting -= 1;
         }
         self.in_flight.fewer(connection.waiting.len(), self.now_ns);
+        let cause = connection.cause(cause);
+        if let Some(sent) = connection.waiting.front() {
+            self.tally.interim(sent, connection.reader.interim);
+            match cause {
+                Cause::TimedOut(Came::PartOfBody) => self.tally.came(connection.reader.come()),
+                Cause::EndedKept => self.tally.ended_kept(connection.answers),
+                _ => {}
+            }
+        }
         for (place, sent) in connection.waiting.iter().enumerate() {
             // Those behind the first were only sent along.
-            let cause = if place == 0 || cause == Cause::TimedOut { cause } else { Cause::EndedBefore };
+            let is_own = place == 0 || matches!(cause, Cause::TimedOut(_));
+            let cause = if is_own { cause } else { Cause::EndedBefore };
             self.tally.failed(*sent, self.now_ns, cause);
         }
         connection.close(self.now_ns + PAUSE_NS);
@@ -454,7 +479,8 @@ impl<'s, 'p> Generator<'s, 'p> {
             let connection = &self.connections[index];
             match connection.waiting.front() {
                 Some(sent) if self.now_ns.saturating_sub(sent.begun_ns) >= timeout_ns => {
-                    self.fail(index, Cause::TimedOut);
+                    let came = connection.came(self.shared.learnt(sent).request_bytes);
+                    self.fail(index, Cause::TimedOut(came));
                 }
                 None if self.open_loop.is_none() => self.refill(index),
                 _ => {}

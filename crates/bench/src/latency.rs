@@ -88,6 +88,25 @@ impl Times {
             .collect()
     }
 
+    /// How many there are in each stretch from one time to another, in microseconds: four stretches for each doubling.
+    pub(crate) fn stretches(&self) -> Vec<(f64, f64, u64)> {
+        let bound = |place: i32| f64::from(place) / 4.0;
+        let mut out: Vec<(f64, f64, u64)> = Vec::new();
+        for step in self.0.iter_recorded() {
+            let us = us(step.value_iterated_to()).max(0.001);
+            #[expect(clippy::cast_possible_truncation, reason = "four times the logarithm of an hour")]
+            let place = (us.log2() * 4.0).floor() as i32;
+            let (from, to) = (bound(place).exp2(), bound(place + 1).exp2());
+            match out.last_mut() {
+                Some(last) if (last.0 - from).abs() < from * 1e-6 => {
+                    last.2 += step.count_since_last_iteration();
+                }
+                _ => out.push((from, to, step.count_since_last_iteration())),
+            }
+        }
+        out
+    }
+
     pub(crate) fn summary_if_any(&self) -> Option<Latency> {
         (self.count() > 0).then(|| self.summary())
     }
@@ -115,20 +134,40 @@ impl Default for Times {
     }
 }
 
-/// A column of a table of times: its title, and where its figure is.
-pub(crate) type Column = (&'static str, fn(&Latency) -> f64);
+/// A column of a table of times: its title, where its figure is, and how many times it takes to tell it.
+pub(crate) type Column = (&'static str, fn(&Latency) -> f64, u64);
+
+/// So many times lie beyond a percentile that is told: of fewer than three there is none with a probability of 5 % or more,
+/// and then it is the longest time by another name.
+const BEYOND_MIN: u64 = 3;
+
+/// How many times it takes to tell a percentile that one in so many exceeds.
+const fn one_in(count: u64) -> u64 {
+    BEYOND_MIN * count
+}
 
 /// What is told of times, in the order of the columns.
 pub(crate) const COLUMNS: [Column; 8] = [
-    ("mean", |times| times.mean_us),
-    ("p50", |times| times.p50_us),
-    ("p90", |times| times.p90_us),
-    ("p95", |times| times.p95_us),
-    ("p99", |times| times.p99_us),
-    ("p99.9", |times| times.p999_us),
-    ("p99.99", |times| times.p9999_us),
-    ("max", |times| times.max_us),
+    ("mean", |times| times.mean_us, 1),
+    ("p50", |times| times.p50_us, one_in(2)),
+    ("p90", |times| times.p90_us, one_in(10)),
+    ("p95", |times| times.p95_us, one_in(20)),
+    ("p99", |times| times.p99_us, one_in(100)),
+    ("p99.9", |times| times.p999_us, one_in(1_000)),
+    ("p99.99", |times| times.p9999_us, one_in(10_000)),
+    ("max", |times| times.max_us, 1),
 ];
+
+/// The figure of a column in microseconds, if there are times enough for it.
+pub(crate) fn told(column: &Column, times: &Latency) -> Option<f64> {
+    let (_, of, least) = column;
+    (times.count >= *least).then(|| of(times))
+}
+
+/// The column with this title.
+pub(crate) fn column(title: &str) -> Option<&'static Column> {
+    COLUMNS.iter().find(|(name, ..)| *name == title)
+}
 
 /// What is told of times of one kind, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,8 +207,17 @@ mod tests {
         close(us(LONGEST_NS), times.summary().max_us);
         assert_eq!(1001, times.count());
 
+        let stretches = times.stretches();
+        assert_eq!(1001, stretches.iter().map(|(_, _, count)| count).sum::<u64>());
+        assert!(stretches.iter().all(|(from, to, _)| (to / from - 2.0_f64.powf(0.25)).abs() < 1e-6));
+
         assert_eq!(11, times.count_above(990_000.0));
         assert_eq!(0, times.count_above(us(LONGEST_NS)));
+
+        let told =
+            |count, title| told(column(title).unwrap_or(&COLUMNS[0]), &Latency { count, ..times.summary() });
+        assert!(told(300, "p99").is_some() && told(6, "p50").is_some() && told(1, "max").is_some());
+        assert_eq!([None; 4], [told(299, "p99"), told(100, "p99.99"), told(5, "p50"), told(0, "mean")]);
 
         let mut coarse = Times::coarse();
         coarse.add(1_000_000);

@@ -47,8 +47,8 @@ pub use output::{
 };
 pub use plan::{Arrivals, Body, Check, Load, Plan, Slow, Statuses, Target, Until};
 pub use probe::{Exchange, exchanges};
-pub use report::Report;
+pub use report::{Report, Run};
 pub use run::{Failure, Progress, Stop, run};
-pub use tally::Doublings;
+pub use tally::{Doublings, FirstWrong};
 pub use url::{Address, Url};
 pub use verdict::Reason;

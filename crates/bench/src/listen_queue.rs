@@ -36,9 +36,8 @@ pub enum Whose {
 /// Both counts at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queues {
-    /// Of the network namespace.
-    overflows: u64,
-    drops: u64,
+    /// Overflows and drops of the network namespace, if they can be read.
+    all: Option<(u64, u64)>,
     /// Of each socket at which the server listens, by its cookie; nothing if the kernel does not tell.
     own: Option<HashMap<u64, u32>>,
 }
@@ -48,22 +47,22 @@ impl Queues {
     pub(crate) fn now(server: &Server) -> Self {
         let text = fs::read_to_string("/proc/net/netstat").unwrap_or_default();
         let counters = counters(&text);
-        let count = |name| counters.get(name).copied().unwrap_or(0);
+        let count = |name| counters.get(name).copied();
         let own = server.drops().ok().map(|drops| drops.into_iter().collect());
-        Self { overflows: count("ListenOverflows"), drops: count("ListenDrops"), own }
+        Self { all: count("ListenOverflows").zip(count("ListenDrops")), own }
     }
 
-    /// What has happened since `before`.
-    pub(crate) fn since(&self, before: &Self) -> Dropped {
-        let overflows = self.overflows.saturating_sub(before.overflows);
-        let drops = self.drops.saturating_sub(before.drops);
+    /// What has happened since `before`, if that is known.
+    pub(crate) fn since(&self, before: &Self) -> Option<Dropped> {
+        let (now, then) = self.all.zip(before.all)?;
+        let (overflows, drops) = (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1));
         let Some((now, then)) = self.own.as_ref().zip(before.own.as_ref()) else {
-            return Dropped { overflows, drops, of: Whose::Anyone };
+            return Some(Dropped { overflows, drops, of: Whose::Anyone });
         };
         // A socket that is new, as after a reload, has begun at zero.
         let one = |(cookie, now): (&u64, &u32)| now.wrapping_sub(then.get(cookie).copied().unwrap_or(0));
         let own = now.iter().map(one).map(u64::from).sum();
-        Dropped { overflows: overflows.min(own), drops: drops.min(own), of: Whose::Server }
+        Some(Dropped { overflows: overflows.min(own), drops: drops.min(own), of: Whose::Server })
     }
 }
 
@@ -91,11 +90,11 @@ mod tests {
 
     /// What the two counts were, in the namespace and of sockets by their cookies.
     fn queues(all: u64, own: Option<&[(u64, u32)]>) -> Queues {
-        Queues { overflows: all, drops: all + 1, own: own.map(|own| own.iter().copied().collect()) }
+        Queues { all: Some((all, all + 1)), own: own.map(|own| own.iter().copied().collect()) }
     }
 
     fn between(before: &Queues, after: &Queues) -> (u64, Whose) {
-        let dropped = after.since(before);
+        let dropped = after.since(before).unwrap_or_default();
         (dropped.overflows, dropped.of)
     }
 
@@ -120,6 +119,14 @@ mod tests {
         let (before, after) = (queues(0, Some(&[(1, u32::MAX)])), queues(9, Some(&[(1, 1)])));
 
         assert_eq!((2, Whose::Server), between(&before, &after));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_unknown() {
+        let unread = Queues { all: None, ..queues(0, Some(&[])) };
+
+        assert_eq!(None, queues(9, Some(&[])).since(&unread));
+        assert_eq!(None, unread.since(&queues(9, Some(&[]))));
     }
 
     #[test]

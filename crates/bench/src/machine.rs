@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 
-/// CPU time until some moment, in ticks; what cannot be read is zero.
+/// CPU time until some moment, in ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ticks {
     /// Of all programs together: everything but idle and waiting for a disk.
@@ -18,15 +18,20 @@ pub(crate) struct Ticks {
 pub(crate) const TICK_US: u64 = 10_000;
 
 impl Ticks {
-    /// Reads them.
-    pub(crate) fn now() -> Self {
-        let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
-        let line = stat.lines().next().unwrap_or_default();
+    /// Reads them; nothing where they cannot be read, as without a descriptor, or are not counted, as in some sandboxes:
+    /// zero would be another statement.
+    pub(crate) fn now() -> Option<Self> {
+        Self::parse(&fs::read_to_string("/proc/stat").ok()?)
+    }
+
+    fn parse(stat: &str) -> Option<Self> {
+        let line = stat.lines().next()?.strip_prefix("cpu ")?;
         // user nice system idle iowait irq softirq steal; guest time is within user.
-        let ticks: Vec<u64> = line.split_whitespace().skip(1).map(|text| text.parse().unwrap_or(0)).collect();
+        let ticks: Vec<u64> = line.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
         let at = |index: usize| ticks.get(index).copied().unwrap_or(0);
         let (busy, steal) = (at(0) + at(1) + at(2) + at(5) + at(6), at(7));
-        Self { busy, steal, all: busy + at(3) + at(4) + steal }
+        let all = busy + at(3) + at(4) + steal;
+        (all > 0).then_some(Self { busy, steal, all })
     }
 
     /// What has passed since `before`.
@@ -37,6 +42,18 @@ impl Ticks {
             all: self.all.saturating_sub(before.all),
         }
     }
+}
+
+/// The CPU's name for itself, how many this program may use, and the kernel's release.
+pub(crate) fn described() -> String {
+    let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = told.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let name = name.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let virtual_ = if told.contains(" hypervisor") { ", virtual" } else { "" };
+    let count = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let cpus = if count == 1 { "CPU" } else { "CPUs" };
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("{name}{virtual_}, {count} {cpus}, Linux {}", kernel.trim())
 }
 
 /// For how long this thread was ready and waited for a CPU, in microseconds: the second number of `schedstat`. 0 where
@@ -63,6 +80,17 @@ fn cpu_list(text: &str) -> HashSet<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is not told is not nothing.
+    #[test]
+    fn ticks_are_known_or_not() {
+        let ticks = Ticks::parse("cpu  1 2 4 100 50 8 16 32 0 0\ncpu0 1 2 4 100 50 8 16 32 0 0\n");
+
+        assert_eq!(Some((31, 32, 213)), ticks.map(|ticks| (ticks.busy, ticks.steal, ticks.all)));
+        for untold in ["", "cpu  0 0 0 0 0 0 0 0 0 0\n", "intr 1 2\n", "cpu  a b\n"] {
+            assert!(Ticks::parse(untold).is_none(), "{untold}");
+        }
+    }
 
     #[test]
     fn lists_of_cpus() {

@@ -43,6 +43,8 @@ pub struct Plan {
     pub deadline_ms: Option<u64>,
     /// The application counts its requests, and is asked how many there were.
     pub count_hits: bool,
+    /// Gates of the machine that mark the figures when they fail, and do not take their place.
+    pub accepted: Vec<&'static str>,
     /// Which statuses are right.
     pub statuses: Statuses,
     /// What of the body must be right.
@@ -192,6 +194,7 @@ impl Plan {
             timeout_ms: 5_000,
             deadline_ms: None,
             count_hits: false,
+            accepted: Vec::new(),
             statuses: Statuses::Successful,
             check: Check::Body,
             expected: Body::First,

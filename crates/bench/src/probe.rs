@@ -6,12 +6,13 @@ use adyton_sys::clock;
 use adyton_sys::socket::{self, Until};
 use sha2::{Digest, Sha256};
 
-use crate::answer::{Answer, Expected, Judgement, Reader};
+use crate::answer::{Answer, Expected, HEAD_BYTES_MAX, Judgement, Looks, Reader};
 use crate::connection::Connection;
-use crate::plan::{Body, Check, Plan, Target};
+use crate::plan::{Body, Check, Plan, Statuses, Target};
 use crate::run::Failure;
-use crate::tally::Sent;
+use crate::tally::{FirstWrong, Sent};
 use crate::url::Url;
+use crate::verdict::Reason;
 
 /// Three answers must be alike: one from a cache that fills would else pass for the right one.
 const ASKED: usize = 3;
@@ -35,6 +36,56 @@ pub(crate) struct Learnt {
     pub(crate) raw: Vec<u8>,
     /// What it is.
     pub(crate) answer: Answer,
+    /// What its head tells that who measures should know.
+    pub(crate) warnings: Vec<Reason>,
+}
+
+impl Learnt {
+    /// A wrong answer to this request.
+    pub(crate) fn wrong(&self, looks: &Looks) -> FirstWrong {
+        self.first_wrong(&looks.head, looks.body.clone())
+    }
+
+    /// What came in the place of an answer.
+    pub(crate) fn malformed(&self, bytes: &[u8], why: &str) -> FirstWrong {
+        self.first_wrong(bytes, format!("malformed: {why}"))
+    }
+
+    fn first_wrong(&self, head: &[u8], why: String) -> FirstWrong {
+        let lines = head[..head.len().min(HEAD_BYTES_MAX)].split(|byte| *byte == b'\n');
+        let text = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line).escape_ascii().to_string());
+        let head = text.collect::<Vec<_>>().join("\n").trim_end().to_owned();
+        FirstWrong { request: format!("{} {}", self.target.method, self.target.url), why, head }
+    }
+}
+
+/// What the heads of answers tell: that they are coded, though nobody has asked for it, or that a cache has answered.
+fn told_by(heads: &[Vec<u8>], plan: &Plan) -> Vec<Reason> {
+    let has = |name: &str| plan.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+    let accepts_coding = has("Accept-Encoding");
+    let mut told: Vec<Reason> = Vec::new();
+    let texts = heads.iter().map(|head| String::from_utf8_lossy(head));
+    for text in texts {
+        for line in text.lines().take_while(|line| !line.is_empty()) {
+            let Some((name, value)) = line.split_once(':') else { continue };
+            let shown = line.escape_debug();
+            let (gate, why) = match name.to_ascii_lowercase().as_str() {
+                "content-encoding" if !accepts_coding && !value.trim().eq_ignore_ascii_case("identity") => (
+                    "coding",
+                    format!("answers have {shown}, which was not asked for: no Accept-Encoding is sent"),
+                ),
+                "age" | "x-cache" => (
+                    "cache",
+                    format!("answers have {shown}: a cache is in between, and may be what is measured"),
+                ),
+                _ => continue,
+            };
+            if !told.iter().any(|known| known.gate == gate) {
+                told.push(Reason { gate, why });
+            }
+        }
+    }
+    told
 }
 
 /// Asks the server a few times for each of the plan's requests, and settles what right answers are.
@@ -57,8 +108,12 @@ fn learn_one(plan: &Plan, target: Target) -> Result<Learnt, String> {
             answer.status, answer.status
         ));
     }
+    let mut heads = vec![raw[..raw.len().min(HEAD_BYTES_MAX)].to_vec()];
     for _ in 1..ASKED {
-        let (again, other) = ask(plan, url, &request, &expected, &mut Vec::new())?;
+        let mut raw = Vec::new();
+        let (again, other) = ask(plan, url, &request, &expected, &mut raw)?;
+        raw.truncate(HEAD_BYTES_MAX);
+        heads.push(raw);
         if again.status != answer.status {
             return Err(format!("{url} answers {} and then {}", answer.status, again.status));
         }
@@ -78,8 +133,13 @@ fn learn_one(plan: &Plan, target: Target) -> Result<Learnt, String> {
     }
     expected.body = right_body(plan, url, body)?;
     (expected.check, expected.told_bytes) = (plan.check, answer.told_bytes);
+    if plan.statuses == Statuses::Successful {
+        // Any of them may be the first answer's; from then on it is that one.
+        expected.statuses = Statuses::Of(vec![answer.status]);
+    }
+    let warnings = told_by(&heads, plan);
     let requests = request.repeat(plan.pipeline as usize + 1);
-    Ok(Learnt { request_bytes: request.len(), requests, expected, raw, answer, target })
+    Ok(Learnt { request_bytes: request.len(), requests, expected, raw, answer, target, warnings })
 }
 
 /// What is right while nothing is known of the body.

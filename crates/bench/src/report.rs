@@ -8,16 +8,27 @@ use crate::answer::SAMPLE;
 use crate::hits::Hits;
 use crate::latency::{Latency, Times};
 use crate::listen_queue::{Dropped, Whose};
-use crate::machine::{TICK_US, Ticks};
+use crate::machine::{self, TICK_US, Ticks};
 use crate::plan::{Check, Load, Plan, Until};
 use crate::probe::Learnt;
 use crate::server_side::Used;
 use crate::slow::SlowSide;
-use crate::tally::{Counts, OfTarget, OwnLimits, Second, Tally};
+use crate::tally::{Counts, FirstWrong, OfConnection, OfTarget, OwnLimits, Second, Tally};
 use crate::verdict::{self, Reason};
 
 /// Which shape a report has.
 pub(crate) const SCHEMA: &str = "adyton-bench/1";
+
+/// The answers of a connection took much longer than those of others if their mean is so many times p99 of all; of fewer
+/// answers than that, chance decides.
+const SLOW_TIMES: f64 = 2.0;
+const SLOW_ANSWERS_MIN: u64 = 3;
+
+/// CPU time is told if it is right within this part.
+const CPU_ERROR_MAX: f64 = 0.1;
+
+/// A rate takes so many seconds: in less a machine schedules a few times.
+pub(crate) const RATE_SECONDS_MIN: f64 = 0.1;
 
 /// What the kernel said while the load was on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,12 +40,13 @@ pub(crate) struct Observed {
     /// Between the two looks at the server and the machine.
     pub(crate) watched_ns: u64,
     pub(crate) ceiling_rate: f64,
-    pub(crate) server_cpu_us: u64,
+    /// Of the server's processes; unknown, as what follows, where it could not be read.
+    pub(crate) server_cpu_us: Option<u64>,
     /// The server's processes at the end, if they are ours to see.
     pub(crate) server: Option<Used>,
-    pub(crate) own_cpu_us: u64,
-    pub(crate) ticks: Ticks,
-    pub(crate) dropped: Dropped,
+    pub(crate) own_cpu_us: Option<u64>,
+    pub(crate) ticks: Option<Ticks>,
+    pub(crate) dropped: Option<Dropped>,
     /// The server may use the CPUs of this program; or it is here, and not ours to see.
     pub(crate) shares_cpus: bool,
 }
@@ -48,8 +60,17 @@ pub struct Report {
     pub version: &'static str,
     /// Why the figures must not be used; empty when they may.
     pub invalid: Vec<Reason>,
+    /// What has disturbed the figures, although the user accepts them (`--accept`): gates that would be in `invalid` else.
+    #[serde(default)]
+    pub disturbed: Vec<Reason>,
+    /// What the figures do not say, and who reads them should know.
+    #[serde(default)]
+    pub warnings: Vec<Reason>,
     /// The user has ended it before what was asked had been measured.
     pub interrupted: bool,
+    /// When, where, and by which command line.
+    #[serde(default)]
+    pub run: Run,
     /// What was asked.
     pub asked: Asked,
     /// Length of the measurement in seconds.
@@ -64,6 +85,18 @@ pub struct Report {
     pub statuses: BTreeMap<u16, u64>,
     /// Why requests have no answer, and what is wrong with bodies: connection errors, timeouts and wrong bodies by cause.
     pub errors: BTreeMap<String, u64>,
+    /// The first answer that was not right, or broke a rule of HTTP.
+    #[serde(default)]
+    pub first_wrong: Option<FirstWrong>,
+    /// Interim answers (1xx) that came before the others.
+    #[serde(default)]
+    pub interim_answers: u64,
+    /// How many at most came before one.
+    #[serde(default)]
+    pub interim_most: u32,
+    /// Answers that began before their request was sent.
+    #[serde(default)]
+    pub early_answers: u64,
     /// What this program itself ran out of.
     pub own_limits: OwnLimits,
     /// From the time at which a request was due to its last byte; only with an open loop.
@@ -79,6 +112,9 @@ pub struct Report {
     /// Percentiles, and the time that so many do not exceed, in microseconds: of `response` if there is one, else of
     /// `service`.
     pub curve: Vec<(f64, f64)>,
+    /// How many of the same took from one time to another, in microseconds.
+    #[serde(default)]
+    pub histogram: Vec<(f64, f64, u64)>,
     /// By what was asked for, if there was a list of URLs.
     pub urls: Vec<UrlSide>,
     /// The times as a histogram, in nanoseconds.
@@ -125,6 +161,17 @@ pub struct Report {
     pub server: Option<ServerSide>,
     /// Everything else on this machine.
     pub machine: MachineSide,
+}
+
+/// When, where, and by which command line a run was made; what is not known is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// When it ended, by the clock of this machine (RFC 3339, UTC).
+    pub date: String,
+    /// The CPU, how many of them this program may use, and the kernel.
+    pub machine: String,
+    /// The command line, without what is secret in it.
+    pub command: String,
 }
 
 /// What was asked, and how.
@@ -190,6 +237,18 @@ pub struct Fairness {
     pub max: u64,
     /// Jain's index: 1 when all got the same, one over their number when one got all.
     pub jain: f64,
+    /// Percentiles over connections, each of which counts once however many answers it got: the mean time of its answers.
+    #[serde(default)]
+    pub mean_p50_us: f64,
+    #[serde(default)]
+    pub mean_p90_us: f64,
+    #[serde(default)]
+    pub mean_max_us: f64,
+    /// Connections whose answers took much longer on average than 99 of 100 of all took, and how many answers they got.
+    #[serde(default)]
+    pub slow_connections: u64,
+    #[serde(default)]
+    pub slow_right: u64,
 }
 
 /// This program.
@@ -211,6 +270,9 @@ pub struct ServerSide {
     pub processes: u32,
     /// CPU time over requests that had an outcome.
     pub cpu_us_per_request: f64,
+    /// By how much that may be wrong by itself: the kernel counts CPU time in ticks.
+    #[serde(default)]
+    pub cpu_us_error: f64,
     /// CPUs that were busy with it on average.
     pub cpus: f64,
     /// Proportional memory at the end.
@@ -229,14 +291,14 @@ pub struct Overdue {
 /// Everything else on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineSide {
-    /// CPU time that the hypervisor gave to others, in percent of all.
-    pub steal_percent: f64,
-    /// CPUs that were busy with other programs on average; unknown if the server is here and not ours to see.
+    /// CPU time that the hypervisor gave to others, in percent of all; unknown, as each of these, if it could not be read.
+    pub steal_percent: Option<f64>,
+    /// CPUs that were busy with other programs on average; unknown, too, if the server is here and not ours to see.
     pub foreign_cpus: Option<f64>,
     /// Packets of new connections that found a listen queue full.
-    pub listen_overflows: u64,
+    pub listen_overflows: Option<u64>,
     /// Packets of new connections that a listener has dropped for this or any other reason.
-    pub listen_drops: u64,
+    pub listen_drops: Option<u64>,
     /// Whose listeners these are.
     pub listen_queues_of: Whose,
 }
@@ -247,12 +309,16 @@ impl Report {
         let generator = GeneratorSide::new(&tally, observed, seconds);
         let longest_lull_ns = tally.lulls.longest_ns(tally.ended_ns);
         let usual_us = usual_us(plan, &tally, longest_lull_ns);
+        let errors = tally.errors();
         let times = if tally.response.count() > 0 { &tally.response } else { &tally.service };
         Self {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             invalid: Vec::new(),
+            disturbed: Vec::new(),
+            warnings: of_heads(learnt),
             interrupted: observed.interrupted,
+            run: Run { machine: machine::described(), ..Run::default() },
             asked: Asked::new(plan, &learnt[0]),
             seconds,
             rate: float(tally.counts.right) / seconds,
@@ -265,6 +331,7 @@ impl Report {
             connect: tally.connect.summary_if_any(),
             connect_before: tally.connect_before.summary_if_any(),
             curve: times.curve(),
+            histogram: times.stretches(),
             urls: tally.by_target.iter().zip(learnt).map(|(of, learnt)| UrlSide::new(learnt, of)).collect(),
             times: times.clone(),
             head_bytes: tally.head_bytes,
@@ -272,7 +339,7 @@ impl Report {
             body_bytes_per_second: float(tally.body_bytes) / seconds,
             compared: tally.compared,
             connections_made: tally.connections_made,
-            fairness: Fairness::of(tally.by_connection),
+            fairness: Fairness::of(&tally.by_connection, tally.service.percentile_us(99.0)),
             in_flight_mean: tally.in_flight_mean,
             in_flight_edges: edges(tally.edges_ns) / float(observed.elapsed_ns.max(1)),
             oldest_in_flight_ms: tally.oldest_pending_ns / 1_000_000,
@@ -285,21 +352,33 @@ impl Report {
             hits: None,
             slow: Vec::new(),
             generator,
-            server: observed.server.map(|used| ServerSide::new(used, observed, &tally.counts)),
+            server: observed.server.and_then(|used| ServerSide::new(used, observed, &tally.counts)),
             machine: MachineSide::new(plan, observed),
             statuses: tally.statuses,
-            errors: tally.causes.iter().map(|(cause, count)| (cause.to_string(), *count)).collect(),
+            errors,
+            first_wrong: tally.first_wrong.map(|(_, wrong)| wrong),
+            interim_answers: tally.interim.0,
+            interim_most: tally.interim.1,
+            early_answers: tally.early,
         }
     }
 
-    /// Settles whether the figures may be used.
-    pub(crate) fn judge(&mut self) {
-        self.invalid = verdict::reasons(self);
+    /// Settles whether the figures may be used. Where a gate of `accepted` fails, they are disturbed.
+    pub(crate) fn judge(&mut self, accepted: &[&str]) {
+        let is_accepted = |reason: &Reason| accepted.contains(&reason.gate);
+        (self.disturbed, self.invalid) = verdict::reasons(self).into_iter().partition(is_accepted);
+        let warnings = verdict::warnings(self);
+        self.warnings.extend(warnings);
     }
 
     /// Whether the figures may be used.
     pub fn is_valid(&self) -> bool {
         self.invalid.is_empty()
+    }
+
+    /// Right answers a second, and bytes, are told of a measurement that is long enough.
+    pub(crate) fn has_rate(&self) -> bool {
+        self.seconds >= RATE_SECONDS_MIN
     }
 
     /// The report as JSON, on several lines.
@@ -371,7 +450,9 @@ impl UrlSide {
 }
 
 impl Fairness {
-    fn of(mut counts: Vec<u64>) -> Self {
+    /// Of connections of which each has many requests; 99 of 100 of all answers took `p99_us` at most.
+    fn of(connections: &[OfConnection], p99_us: f64) -> Self {
+        let mut counts: Vec<u64> = connections.iter().map(|of| of.right).collect();
         counts.sort_unstable();
         let (Some(min), Some(max)) = (counts.first().copied(), counts.last().copied()) else {
             return Self::default();
@@ -379,7 +460,24 @@ impl Fairness {
         let sum: f64 = counts.iter().map(|count| float(*count)).sum();
         let squares: f64 = counts.iter().map(|count| float(*count).powi(2)).sum();
         let jain = if squares > 0.0 { sum * sum / (float(counts.len() as u64) * squares) } else { 0.0 };
-        Self { min, median: counts[counts.len() / 2], max, jain }
+        let mean_us = |of: &OfConnection| float(of.sum_ns) / 1e3 / float(of.right);
+        let served = connections.iter().filter(|of| of.right >= SLOW_ANSWERS_MIN);
+        let slow: Vec<_> = served.filter(|of| mean_us(of) > SLOW_TIMES * p99_us).collect();
+        let mut means: Vec<f64> = connections.iter().filter(|of| of.right > 0).map(mean_us).collect();
+        means.sort_by(f64::total_cmp);
+        let mean_at =
+            |tenths: usize| means.get(means.len() * tenths / 10).or(means.last()).copied().unwrap_or(0.0);
+        Self {
+            min,
+            median: counts[counts.len() / 2],
+            max,
+            jain,
+            mean_p50_us: mean_at(5),
+            mean_p90_us: mean_at(9),
+            mean_max_us: mean_at(10),
+            slow_connections: slow.len() as u64,
+            slow_right: slow.iter().map(|of| of.right).sum(),
+        }
     }
 }
 
@@ -396,31 +494,51 @@ impl GeneratorSide {
 }
 
 impl ServerSide {
-    fn new(used: Used, observed: &Observed, counts: &Counts) -> Self {
-        let cpu_us = float(observed.server_cpu_us);
-        Self {
+    fn new(used: Used, observed: &Observed, counts: &Counts) -> Option<Self> {
+        let cpu_us = float(observed.server_cpu_us?);
+        Some(Self {
             processes: used.processes,
             cpu_us_per_request: cpu_us / float(counts.settled().max(1)),
+            // A tick for each process, which are as often too many as too few.
+            cpu_us_error: float(TICK_US) * f64::from(used.processes).sqrt() / float(counts.settled().max(1)),
             cpus: cpu_us * 1e3 / float(observed.watched_ns.max(1)),
             pss_bytes: used.pss_bytes,
-        }
+        })
     }
 }
 
 impl MachineSide {
-    fn new(plan: &Plan, observed: &Observed) -> Self {
-        let ticks = &observed.ticks;
-        let busy_us = float(ticks.busy * TICK_US);
-        let known_us = float(observed.own_cpu_us + observed.server_cpu_us);
-        let is_elsewhere = !plan.url.is_local();
-        let foreign_cpus = (busy_us - known_us).max(0.0) * 1e3 / float(observed.watched_ns.max(1));
+    pub(crate) fn new(plan: &Plan, observed: &Observed) -> Self {
+        let is_seen = observed.server.is_some() || !plan.url.is_local();
+        let ticks = observed.ticks;
         Self {
-            steal_percent: 100.0 * float(ticks.steal) / float(ticks.all.max(1)),
-            foreign_cpus: (observed.server.is_some() || is_elsewhere).then_some(foreign_cpus),
-            listen_overflows: observed.dropped.overflows,
-            listen_drops: observed.dropped.drops,
-            listen_queues_of: observed.dropped.of,
+            steal_percent: ticks.map(|ticks| 100.0 * float(ticks.steal) / float(ticks.all.max(1))),
+            foreign_cpus: observed.foreign_cpus().filter(|_| is_seen),
+            listen_overflows: observed.dropped.map(|dropped| dropped.overflows),
+            listen_drops: observed.dropped.map(|dropped| dropped.drops),
+            listen_queues_of: observed.dropped.unwrap_or_default().of,
         }
+    }
+}
+
+impl Observed {
+    /// CPUs that were busy with what is neither this program nor the server, if all three are known.
+    fn foreign_cpus(&self) -> Option<f64> {
+        let busy_us = float(self.ticks?.busy * TICK_US);
+        let known_us = float(self.own_cpu_us? + self.server_cpu_us?);
+        Some((busy_us - known_us).max(0.0) * 1e3 / float(self.watched_ns.max(1)))
+    }
+}
+
+impl ServerSide {
+    /// CPU time of a request, where there was enough to tell it.
+    pub(crate) fn cpu_us(&self) -> Option<f64> {
+        (self.cpu_us_error <= CPU_ERROR_MAX * self.cpu_us_per_request).then_some(self.cpu_us_per_request)
+    }
+
+    /// What it was at most.
+    pub(crate) fn cpu_us_max(&self) -> f64 {
+        self.cpu_us_per_request + self.cpu_us_error
     }
 }
 
@@ -431,6 +549,17 @@ impl Overdue {
             oldest_ms: unanswered.max_ns() / 1_000_000,
         }
     }
+}
+
+/// What the heads of the first answers tell, each kind once.
+fn of_heads(learnt: &[Learnt]) -> Vec<Reason> {
+    let mut told: Vec<Reason> = Vec::new();
+    for reason in learnt.iter().flat_map(|learnt| &learnt.warnings) {
+        if !told.iter().any(|known| known.gate == reason.gate) {
+            told.push(reason.clone());
+        }
+    }
+    told
 }
 
 /// What nine of ten answers do not exceed, without those that a time of `lull_ns` without any may have held up: of a closed
@@ -456,13 +585,48 @@ pub(crate) fn float(number: u64) -> f64 {
 mod tests {
     use super::*;
 
+    /// What could not be read once is no number: the ticks since the machine was started are not those of a run.
+    #[test]
+    fn others_are_known_if_all_that_is_needed_is() {
+        let known = Observed {
+            watched_ns: 1_000_000_000,
+            server_cpu_us: Some(100_000),
+            own_cpu_us: Some(200_000),
+            ticks: Some(Ticks { busy: 50, steal: 0, all: 200 }),
+            ..Observed::default()
+        };
+
+        assert!(known.foreign_cpus().is_some_and(|cpus| (cpus - 0.2).abs() < 1e-9));
+        assert_eq!(None, Observed { ticks: None, ..known }.foreign_cpus());
+        assert_eq!(None, Observed { own_cpu_us: None, ..known }.foreign_cpus());
+        assert_eq!(None, Observed { server_cpu_us: None, ..known }.foreign_cpus());
+    }
+
     #[test]
     fn fairness_is_one_when_all_got_the_same() {
-        let fair = Fairness::of(vec![5, 5, 5]);
-        let unfair = Fairness::of(vec![9, 0, 0]);
+        let of = |rights: [u64; 3]| {
+            let connections = rights.map(|right| OfConnection { right, sum_ns: 1_000 * right });
+            Fairness::of(&connections, 1.0)
+        };
+        let (fair, unfair) = (of([5, 5, 5]), of([9, 0, 0]));
 
         assert_eq!((5, 5, 5), (fair.min, fair.median, fair.max));
         assert!((fair.jain - 1.0).abs() < 1e-9);
         assert!((unfair.jain - 1.0 / 3.0).abs() < 1e-9);
+    }
+
+    /// Four of sixteen wait for 20 ms, the others for 0.1 ms: of all answers these are one in 600.
+    #[test]
+    fn percentiles_over_connections() {
+        let of = |right, us| OfConnection { right, sum_ns: right * us * 1_000 };
+        let connections = [vec![of(100_000, 100); 12], vec![of(500, 20_000); 4]].concat();
+        let fairness = Fairness::of(&connections, 385.0);
+
+        assert_eq!((4, 2_000), (fairness.slow_connections, fairness.slow_right));
+        assert!((fairness.mean_p50_us - 100.0).abs() < 1e-9);
+        assert!((fairness.mean_p90_us - 20_000.0).abs() < 1e-9);
+        assert_eq!(0, Fairness::of(&connections, 15_000.0).slow_connections);
+        assert_eq!(0, Fairness::of(&[of(2, 20_000), of(9, 1)], 385.0).slow_connections);
+        assert_eq!(1, Fairness::of(&[of(3, 20_000), of(9, 1)], 385.0).slow_connections);
     }
 }

@@ -10,15 +10,16 @@ use adyton_sys::{clock, process};
 use crate::calibrate::{Answers, NullResponder, mean};
 use crate::generator::{Counted, Generator, Shared};
 use crate::hits::Counter;
-use crate::listen_queue::{Dropped, Queues};
+use crate::listen_queue::Queues;
 use crate::machine::Ticks;
 use crate::plan::{Check, Load, Plan, Slow, Target, Until};
 use crate::probe::{Learnt, learn};
-use crate::report::{Observed, Report};
+use crate::report::{MachineSide, Observed, Report};
 use crate::server_side::{Server, Used, own_cpu_us};
 use crate::slow::{self, SlowSide};
 use crate::tally::{DOUBLINGS, Doublings, Tally};
 use crate::url::Address;
+use crate::verdict;
 
 /// How long the calibration takes, in milliseconds; its first part is warm-up.
 const CALIBRATION_MS: u64 = 400;
@@ -47,11 +48,13 @@ pub struct Progress {
     pub wrong: u64,
     /// Right answers so far by how long they took, from when they were due with an open loop.
     pub doublings: Doublings,
+    /// Others have the machine, which is looked at while a run goes on if the user accepts it.
+    pub disturbed: bool,
 }
 
 impl Progress {
     fn of(seconds: f64, threads: &[Counted]) -> Self {
-        let mut progress = Self { seconds, right: 0, wrong: 0, doublings: [0; DOUBLINGS] };
+        let mut progress = Self { seconds, right: 0, wrong: 0, doublings: [0; DOUBLINGS], disturbed: false };
         for counted in threads {
             progress.right += counted.right.load(Ordering::Relaxed);
             progress.wrong += counted.wrong.load(Ordering::Relaxed);
@@ -122,7 +125,7 @@ impl Known {
         let observed = Observed { ceiling_rate, ..loaded.observed };
         let mut report = Report::new(plan, &self.learnt, loaded.tally, &observed);
         (report.slow, report.hits) = (loaded.slow, hits_seen);
-        report.judge();
+        report.judge(&plan.accepted);
         Ok(report)
     }
 }
@@ -222,7 +225,8 @@ fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told
         let elapsed_ns = tally.ended_ns.saturating_sub(start_ns);
         tally.fill_series(elapsed_ns);
         let dropped = Queues::now(server).since(&queues);
-        let observed = Observed { elapsed_ns, dropped, ..observed };
+        let shares_cpus = server.shares_cpus() || (plan.url.is_local() && !server.is_known());
+        let observed = Observed { elapsed_ns, dropped, shares_cpus, ..observed };
         Ok(Loaded { tally, observed, slow: slow.map_err(panicked)? })
     })
 }
@@ -230,14 +234,27 @@ fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told
 /// What server and machine have used until some moment.
 struct Moment {
     ns: u64,
-    used: Used,
-    ticks: Ticks,
-    own_us: u64,
+    used: Option<Used>,
+    ticks: Option<Ticks>,
+    own_us: Option<u64>,
 }
 
 impl Moment {
     fn now(server: &Server) -> Self {
         Self { ns: clock::monotonic_ns(), used: server.used(), ticks: Ticks::now(), own_us: own_cpu_us() }
+    }
+
+    /// What was used since `before`.
+    fn since(&self, before: &Self, server: &Server) -> Observed {
+        let used = self.used.zip(before.used);
+        Observed {
+            watched_ns: self.ns.saturating_sub(before.ns),
+            server_cpu_us: used.map(|(now, then)| now.cpu_us.saturating_sub(then.cpu_us)),
+            server: self.used.filter(|_| server.is_known()),
+            own_cpu_us: self.own_us.zip(before.own_us).map(|(now, then)| now.saturating_sub(then)),
+            ticks: self.ticks.zip(before.ticks).map(|(now, then)| now.since(&then)),
+            ..Observed::default()
+        }
     }
 }
 
@@ -264,7 +281,11 @@ fn watch(
         let whole_s = seconds.floor() as i64;
         if whole_s > told_s {
             told_s = whole_s;
-            on_second(Progress::of(seconds, &shared.progress));
+            let looks = before.as_ref().filter(|_| !shared.plan.accepted.is_empty());
+            let machine =
+                looks.map(|before| MachineSide::new(shared.plan, &Moment::now(server).since(before, server)));
+            let disturbed = machine.is_some_and(|machine| verdict::is_disturbed(&machine));
+            on_second(Progress { disturbed, ..Progress::of(seconds, &shared.progress) });
         }
         // Short enough for the two looks to be where they should, and seldom enough to cost nothing.
         let next_ns = if before.is_none() { shared.start_ns } else { shared.end_ns };
@@ -273,20 +294,8 @@ fn watch(
     }
     let after = Moment::now(server);
     let before = before.unwrap_or_else(|| Moment::now(server));
-    Observed {
-        elapsed_ns: 0, // `load` knows it, and what was dropped.
-        interrupted: shared.stop.load(Ordering::Relaxed),
-        watched_ns: after.ns.saturating_sub(before.ns),
-        ceiling_rate: 0.0,
-        server_cpu_us: after.used.cpu_us.saturating_sub(before.used.cpu_us),
-        server: server.is_known().then_some(after.used),
-        own_cpu_us: after.own_us.saturating_sub(before.own_us),
-        ticks: after.ticks.since(&before.ticks),
-        dropped: Dropped::default(),
-        shares_cpus: server.shares_cpus() || (shared.plan.url.is_local() && !server.is_known()),
-    }
+    Observed { interrupted: shared.stop.load(Ordering::Relaxed), ..after.since(&before, server) }
 }
-
 impl Plan {
     /// What is compared, in words.
     pub(crate) fn checked(&self) -> &'static str {

@@ -6,6 +6,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
+use adyton_sys::fs::Fault;
 use adyton_sys::sock_diag;
 
 use crate::machine::{TICK_US, cpus_of};
@@ -82,9 +83,24 @@ impl Server {
         Ok(own.map(|listener| (listener.cookie, listener.drops)).collect())
     }
 
-    /// What its processes have used until now.
-    pub(crate) fn used(&self) -> Used {
-        let stats: HashMap<u32, Stat> = pids().filter_map(|pid| Some((pid, Stat::of(pid)?))).collect();
+    /// What its processes have used until now; unknown where that cannot be read, as without a descriptor.
+    pub(crate) fn used(&self) -> Option<Used> {
+        if !self.is_known() {
+            return Some(Used::default());
+        }
+        let mut stats: HashMap<u32, Stat> = HashMap::new();
+        for pid in pids() {
+            match Stat::of(pid) {
+                Ok(stat) => stats.extend(stat.map(|stat| (pid, stat))),
+                Err(error) if Fault::of(&error) == Fault::OutOfFiles => return None,
+                // It has ended meanwhile.
+                Err(_) => {}
+            }
+        }
+        if stats.is_empty() {
+            // This process is there, so it is the list that was not read.
+            return None;
+        }
         let mut tree: HashSet<u32> = HashSet::new();
         let mut todo = self.listeners.clone();
         while let Some(pid) = todo.pop() {
@@ -93,17 +109,17 @@ impl Server {
             }
         }
         let living = tree.iter().filter_map(|pid| stats.get(pid).map(|stat| (*pid, stat)));
-        living.fold(Used::default(), |used, (pid, stat)| Used {
+        Some(living.fold(Used::default(), |used, (pid, stat)| Used {
             cpu_us: used.cpu_us + stat.cpu_us,
             pss_bytes: used.pss_bytes + pss_bytes(pid),
             processes: used.processes + 1,
-        })
+        }))
     }
 }
 
-/// CPU time of this process, in microseconds.
-pub(crate) fn own_cpu_us() -> u64 {
-    Stat::of(std::process::id()).map_or(0, |stat| stat.cpu_us)
+/// CPU time of this process, in microseconds, if it can be read.
+pub(crate) fn own_cpu_us() -> Option<u64> {
+    Stat::of(std::process::id()).ok().flatten().map(|stat| stat.cpu_us)
 }
 
 /// What /proc/PID/stat says.
@@ -114,8 +130,8 @@ struct Stat {
 }
 
 impl Stat {
-    fn of(pid: u32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    fn of(pid: u32) -> io::Result<Option<Self>> {
+        Ok(Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat"))?))
     }
 
     /// The name stands in parentheses, and may hold any of the characters that part the fields.
@@ -265,7 +281,7 @@ mod tests {
         let server = Server::find(&Address::Tcp(address));
 
         assert_eq!(vec![std::process::id()], server.listeners);
-        assert!(server.used().pss_bytes > 100_000);
+        assert!(server.used().is_some_and(|used| used.pss_bytes > 100_000));
         drop(listener);
         assert!(!Server::find(&Address::Tcp(address)).is_known());
     }

@@ -6,7 +6,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Answer, Judgement};
+use crate::answer::{Answer, Came, Judgement};
 use crate::latency::Times;
 use crate::lulls::Lulls;
 use crate::plan::{Load, Plan, Until};
@@ -67,6 +67,8 @@ pub(crate) enum Cause {
     Kernel(io::ErrorKind),
     /// The connection ended before anything of the answer came.
     EndedBefore,
+    /// So did one that was kept alive, over which answers had come, the last of which did not say so.
+    EndedKept,
     /// The connection ended within the answer.
     CutShort,
     /// The body is not as long as the right one.
@@ -79,8 +81,8 @@ pub(crate) enum Cause {
     Unasked,
     /// A unix socket whose listen queue is full.
     QueueFull,
-    /// No answer within the time that the user allows.
-    TimedOut,
+    /// No answer within the time that the user allows; this much of it had come.
+    TimedOut(Came),
 }
 
 impl fmt::Display for Cause {
@@ -98,7 +100,16 @@ impl fmt::Display for Cause {
             Self::Malformed(reason) => write!(f, "malformed answer: {}", reason.trim_end_matches('.')),
             Self::Unasked => f.write_str("more came than was asked for"),
             Self::QueueFull => f.write_str("the listen queue is full"),
-            Self::TimedOut => f.write_str("timed out"),
+            Self::EndedKept => f.write_str("kept connection closed without notice"),
+            Self::TimedOut(came) => f.write_str(match came {
+                Came::NoConnection => "timed out: no connection was made",
+                Came::Unsent => "timed out: the server did not take the whole request",
+                Came::Nothing => "timed out: nothing came",
+                Came::Interim => "timed out: interim answers only",
+                Came::PartOfHead => "timed out: a part of the head only",
+                Came::Head => "timed out: the head only, nothing of the body",
+                Came::PartOfBody => "timed out: a part of the body only",
+            }),
         }
     }
 }
@@ -126,6 +137,66 @@ pub struct Second {
     /// The squares of these times together, in µs².
     #[serde(skip)]
     pub(crate) squares: f64,
+    /// What half of these times, and 99 of 100, do not exceed, within an eighth; none of too few, or behind the first hour.
+    #[serde(default)]
+    pub p50_us: Option<f64>,
+    #[serde(default)]
+    pub p99_us: Option<f64>,
+}
+
+/// Times of one second: eight places for each doubling.
+#[derive(Clone, Debug)]
+struct Places([u32; PLACES]);
+
+/// From 128 ns to an hour.
+const PLACES: usize = 272;
+
+/// Seconds whose times are told apart: an hour. Each has a KiB in each thread.
+const PLACED_SECONDS_MAX: usize = 3600;
+
+/// The unit of these times, in nanoseconds.
+const PLACE_NS: u64 = 128;
+
+impl Places {
+    #[inline]
+    fn add(&mut self, ns: u64) {
+        let units = (ns / PLACE_NS).max(1);
+        let power = units.ilog2();
+        let place = match power.checked_sub(3) {
+            None => units,
+            Some(shift) => u64::from(shift + 1) * 8 + (units >> shift & 7),
+        };
+        let place = usize::try_from(place).unwrap_or(PLACES).min(PLACES - 1);
+        self.0[place] = self.0[place].saturating_add(1);
+    }
+
+    /// What so many of 100 do not exceed, in microseconds; none if fewer than three lie beyond.
+    fn percentile_us(&self, percentile: u64) -> Option<f64> {
+        let count: u64 = self.0.iter().map(|count| u64::from(*count)).sum();
+        if count * (100 - percentile) < 3 * 100 {
+            return None;
+        }
+        let mut left = (count * percentile).div_ceil(100);
+        let place = self.0.iter().position(|count| {
+            left = left.saturating_sub(u64::from(*count));
+            left == 0
+        })?;
+        // The end of the place.
+        let (eighth, doubling) = ((place % 8 + 1) as u64, place / 8);
+        let units = if doubling == 0 { eighth } else { (8 + eighth) << (doubling - 1) };
+        Some(float(units * PLACE_NS) / 1e3)
+    }
+}
+
+/// The first answer that was wrong, to be looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstWrong {
+    /// What was asked for: the method and the URL.
+    pub request: String,
+    /// What is wrong with it.
+    pub why: String,
+    /// Its head, or what came in its place, with escapes for what is no text; only the beginning, if it is long.
+    pub head: String,
 }
 
 /// A request that is under way.
@@ -155,6 +226,15 @@ impl OfTarget {
     fn new() -> Self {
         Self { sent: 0, right: 0, wrong: 0, times: Times::coarse() }
     }
+}
+
+/// What one connection got.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OfConnection {
+    /// Right answers.
+    pub(crate) right: u64,
+    /// All their times from when they were begun.
+    pub(crate) sum_ns: u64,
 }
 
 /// A histogram for a live view: the first place counts what takes up to a microsecond, and each other what takes up to
@@ -191,6 +271,16 @@ pub(crate) struct Tally {
     /// Right answers that were not late.
     pub(crate) in_time: u64,
     pub(crate) causes: BTreeMap<Cause, u64>,
+    /// What had come of the body of the first that timed out so, in words.
+    came: Option<String>,
+    /// After how many answers kept connections were closed without notice: the fewest and the most.
+    kept: Option<(u64, u64)>,
+    /// The first wrong answer, and when it came.
+    pub(crate) first_wrong: Option<(u64, FirstWrong)>,
+    /// Interim answers, and how many came at most before one answer.
+    pub(crate) interim: (u64, u32),
+    /// Answers that began before their request was sent.
+    pub(crate) early: u64,
     pub(crate) statuses: BTreeMap<u16, u64>,
     /// The last status, and how often it came in a row: the map is looked at when it changes.
     run_of: (u16, u64),
@@ -210,6 +300,8 @@ pub(crate) struct Tally {
     /// Connections that were made.
     pub(crate) connections_made: u64,
     pub(crate) series: Vec<Second>,
+    /// Times of the first of these.
+    places: Vec<Places>,
     /// When there was no right answer for long.
     pub(crate) lulls: Lulls,
     /// Right answers of which every byte was compared.
@@ -219,8 +311,8 @@ pub(crate) struct Tally {
     pub(crate) all_right: u64,
     /// By what was asked for, if there is a list.
     pub(crate) by_target: Vec<OfTarget>,
-    /// Right answers by connection.
-    pub(crate) by_connection: Vec<u64>,
+    /// Right answers by connection, with the sum of their times.
+    pub(crate) by_connection: Vec<OfConnection>,
     /// How many requests were under way on average.
     pub(crate) in_flight_mean: f64,
     /// How much longer requests were under way within the measurement than its answers took: what was under way at its
@@ -257,6 +349,11 @@ impl Tally {
             counts: Counts::default(),
             in_time: 0,
             causes: BTreeMap::new(),
+            came: None,
+            kept: None,
+            first_wrong: None,
+            interim: (0, 0),
+            early: 0,
             statuses: BTreeMap::new(),
             run_of: (0, 0),
             own: OwnLimits::default(),
@@ -269,12 +366,13 @@ impl Tally {
             body_bytes: 0,
             connections_made: 0,
             series: Vec::new(),
+            places: Vec::new(),
             lulls: Lulls::new(start_ns),
             compared: 0,
             all_sent: 0,
             all_right: 0,
             by_target: plan.targets.iter().map(|_| OfTarget::new()).collect(),
-            by_connection: vec![0; connections],
+            by_connection: vec![OfConnection::default(); connections],
             in_flight_mean: 0.0,
             edges_ns: 0,
             oldest_pending_ns: 0,
@@ -331,6 +429,9 @@ impl Tally {
         answer: &Answer,
     ) {
         self.all_right += u64::from(answer.judgement == Judgement::Right);
+        if answer.interim > 0 {
+            self.interim(&sent, answer.interim);
+        }
         if !self.counts(&sent, now_ns) {
             return;
         }
@@ -352,12 +453,17 @@ impl Tally {
         second.max_us = second.max_us.max(told_ns / 1000);
         second.sum_us += told_ns / 1000;
         second.squares += float(told_ns / 1000).powi(2);
+        let index = usize::try_from(now_ns.saturating_sub(self.start_ns) / SECOND_NS).unwrap_or(usize::MAX);
+        if let Some(places) = self.places.get_mut(index) {
+            places.add(told_ns);
+        }
         self.lulls.answered(now_ns);
         self.counts.right += 1;
         self.compared += u64::from(answer.compared);
         self.head_bytes += answer.head_bytes;
         self.body_bytes += answer.body_bytes;
-        self.by_connection[connection] += 1;
+        let of = &mut self.by_connection[connection];
+        (of.right, of.sum_ns) = (of.right + 1, of.sum_ns + service_ns);
         self.service.add(service_ns);
         self.doublings[doubling(told_ns)] += 1;
         self.first_byte.add(first_byte_ns);
@@ -403,6 +509,44 @@ impl Tally {
         self.connect.add(took_ns);
     }
 
+    /// Interim answers came before an answer, or before there was none.
+    pub(crate) fn interim(&mut self, sent: &Sent, count: u32) {
+        if sent.counted {
+            self.interim = (self.interim.0 + u64::from(count), self.interim.1.max(count));
+        }
+    }
+
+    /// What had come of a body that timed out.
+    pub(crate) fn came(&mut self, text: Option<String>) {
+        self.came = self.came.take().or(text);
+    }
+
+    /// A kept connection was closed without notice after so many answers.
+    pub(crate) fn ended_kept(&mut self, answers: u64) {
+        let (few, many) = self.kept.unwrap_or((answers, answers));
+        self.kept = Some((few.min(answers), many.max(answers)));
+    }
+
+    /// Keeps what the first wrong answer looks like; it is made only if it is the first.
+    pub(crate) fn wrong(&mut self, sent: &Sent, now_ns: u64, wrong: impl FnOnce() -> FirstWrong) {
+        if self.first_wrong.is_none() && (sent.counted || (!self.is_numbered && now_ns >= self.start_ns)) {
+            self.first_wrong = Some((now_ns, wrong()));
+        }
+    }
+
+    /// The causes in words, and how often each was.
+    pub(crate) fn errors(&self) -> BTreeMap<String, u64> {
+        let named = |cause: &Cause| match (cause, &self.came, self.kept) {
+            (Cause::TimedOut(Came::PartOfBody), Some(came), _) => format!("{cause}, {came} at the first"),
+            (Cause::EndedKept, _, Some((few, many))) if few == many => {
+                format!("{cause}, after {few} answers")
+            }
+            (Cause::EndedKept, _, Some((few, many))) => format!("{cause}, after {few} to {many} answers"),
+            _ => cause.to_string(),
+        };
+        self.causes.iter().map(|(cause, count)| (named(cause), *count)).collect()
+    }
+
     /// There will be no answer.
     pub(crate) fn failed(&mut self, sent: Sent, now_ns: u64, cause: Cause) {
         if !self.counts(&sent, now_ns) {
@@ -413,7 +557,7 @@ impl Tally {
         *self.causes.entry(cause).or_default() += 1;
         self.wrong_of(sent.target);
         match cause {
-            Cause::TimedOut => self.counts.timeout += 1,
+            Cause::TimedOut(_) => self.counts.timeout += 1,
             _ => self.counts.connection_error += 1,
         }
     }
@@ -428,8 +572,10 @@ impl Tally {
         self.unanswered.add(end_ns.saturating_sub(sent.due_ns));
         self.oldest_ns = self.oldest_ns.max(age_ns);
         self.oldest_pending_ns = self.oldest_pending_ns.max(age_ns);
-        // What is under way for longer than any answer took is none that the times could know.
-        self.edges_ns += signed(age_ns.min(self.service.max_ns()));
+        // What is under way for longer than any answer took is none that the times could know; where it began before the
+        // measurement, nothing of it is within: what `counts` has taken off for that is given back, and no more.
+        let before_ns = self.start_ns.saturating_sub(sent.begun_ns);
+        self.edges_ns += signed(age_ns.min(self.service.max_ns()).max(before_ns));
     }
 
     /// A request that was due found no connection free until the end of the measurement.
@@ -451,6 +597,9 @@ impl Tally {
     /// Gives the seconds in which nothing had an outcome their place, up to the end of the measurement.
     pub(crate) fn fill_series(&mut self, elapsed_ns: u64) {
         self.series_up_to(elapsed_ns.div_ceil(SECOND_NS));
+        for (second, places) in self.series.iter_mut().zip(&self.places) {
+            (second.p50_us, second.p99_us) = (places.percentile_us(50), places.percentile_us(99));
+        }
     }
 
     fn second(&mut self, now_ns: u64) -> &mut Second {
@@ -464,6 +613,7 @@ impl Tally {
         let length = usize::try_from(seconds).unwrap_or(usize::MAX);
         if length > self.series.len() {
             self.series.resize(length, Second::default());
+            self.places.resize(length.min(PLACED_SECONDS_MAX), Places([0; PLACES]));
         }
         length
     }
@@ -472,6 +622,17 @@ impl Tally {
     pub(crate) fn merge(&mut self, other: Self) {
         self.counts.add(&other.counts);
         self.in_time += other.in_time;
+        self.came = self.came.take().or(other.came);
+        self.kept = match (self.kept, other.kept) {
+            (Some((few, many)), Some((fewer, more))) => Some((few.min(fewer), many.max(more))),
+            (own, theirs) => own.or(theirs),
+        };
+        self.first_wrong = [self.first_wrong.take(), other.first_wrong]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(came_ns, _)| *came_ns);
+        self.interim = (self.interim.0 + other.interim.0, self.interim.1.max(other.interim.1));
+        self.early += other.early;
         other.causes.iter().for_each(|(cause, count)| *self.causes.entry(*cause).or_default() += count);
         other.statuses.iter().for_each(|(status, count)| *self.statuses.entry(*status).or_default() += count);
         self.own.descriptors += other.own.descriptors;
@@ -487,7 +648,10 @@ impl Tally {
         self.all_sent += other.all_sent;
         self.all_right += other.all_right;
         self.connections_made += other.connections_made;
-        self.series.resize(self.series.len().max(other.series.len()), Second::default());
+        self.series_up_to(other.series.len() as u64);
+        for (own, theirs) in self.places.iter_mut().zip(&other.places) {
+            own.0.iter_mut().zip(theirs.0).for_each(|(own, theirs)| *own = own.saturating_add(theirs));
+        }
         for (own, theirs) in self.series.iter_mut().zip(&other.series) {
             own.right += theirs.right;
             own.wrong += theirs.wrong;
@@ -513,5 +677,43 @@ impl Tally {
         self.cpu_us = self.cpu_us.max(other.cpu_us);
         self.waited_us = self.waited_us.max(other.waited_us);
         self.busy_us = self.busy_us.max(other.busy_us);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
+
+    use super::*;
+
+    #[test]
+    fn places_tell_times_within_an_eighth() {
+        let mut places = Places([0; PLACES]);
+        for us in 1..=1_000 {
+            places.add(us * 1_000);
+        }
+        let near = |expected: f64, us: Option<f64>| {
+            assert!(us.is_some_and(|us| (1.0..1.13).contains(&(us / expected))));
+        };
+
+        near(500.0, places.percentile_us(50));
+        near(990.0, places.percentile_us(99));
+        places.add(u64::MAX);
+        let mut few = Places([0; PLACES]);
+        (0..5).for_each(|_| few.add(1));
+        assert_eq!(None, few.percentile_us(50));
+        few.add(3_600_000_000_000);
+        assert_eq!(Some(0.256), few.percentile_us(50));
+    }
+
+    /// What hung before the measurement and hangs behind it takes nothing from what was under way within.
+    #[test]
+    fn edges_are_never_less_than_nothing() {
+        let plan = Plan::new("http://127.0.0.1:1/".parse().unwrap());
+        let mut tally = Tally::new(10 * SECOND_NS, &plan, 1);
+        tally.service.add(1_000);
+        tally.unfinished(Sent { due_ns: 0, begun_ns: 0, target: 0, counted: false }, 11 * SECOND_NS);
+
+        assert_eq!((1, 0), (tally.counts.in_flight, tally.edges_ns));
     }
 }

@@ -8,7 +8,7 @@ use std::f64::consts::PI;
 use serde::{Deserialize, Serialize};
 
 use crate::listen_queue::Whose;
-use crate::report::{Report, float};
+use crate::report::{MachineSide, Report, float};
 use crate::tally::Second;
 
 /// Why the figures must not be used.
@@ -89,6 +89,74 @@ const GATES: [Gate; 11] = [
 /// All gates that fail.
 pub(crate) fn reasons(report: &Report) -> Vec<Reason> {
     GATES.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
+}
+
+/// What the figures of a run do not say.
+const WARNINGS: [Gate; 4] = [("fairness", unfair), ("drift", drifts), ("interim", interim), ("early", early)];
+
+/// A drift of an open loop that is no gate's yet is told from here on.
+const DRIFTS_TIMES: f64 = 1.1;
+
+/// All warnings that there are reasons for.
+pub(crate) fn warnings(report: &Report) -> Vec<Reason> {
+    WARNINGS.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
+}
+
+/// Who is served slowly asks seldom, in a closed loop: the percentiles over requests are those of the others.
+fn unfair(report: &Report) -> Option<String> {
+    let fair = &report.fairness;
+    let is_told = report.is_valid() && report.asked.keep_alive && fair.slow_connections > 0;
+    let ms = |us: f64| crate::output::ms(us);
+    is_told.then(|| {
+        format!(
+            "{} of {} connections waited far longer on average than p99 of all answers, which is {} ms: they got {:.1} % of \
+             the answers, so that percentiles over requests hide them. Over connections, the mean time of an answer is \
+             {} ms (p50), {} ms (p90), {} ms (max)",
+            fair.slow_connections,
+            report.asked.connections,
+            ms(report.service.p99_us),
+            100.0 * float(fair.slow_right) / float(report.counts.right.max(1)),
+            ms(fair.mean_p50_us),
+            ms(fair.mean_p90_us),
+            ms(fair.mean_max_us)
+        )
+    })
+}
+
+/// What gets slower by less than a gate closes for; the rate of an open loop does not say it.
+fn drifts(report: &Report) -> Option<String> {
+    let seconds = whole_seconds(report);
+    if !report.is_valid() || report.asked.rate.is_none() || !can_drift(report) {
+        return None;
+    }
+    let [Some(first), Some(middle), Some(last)] = thirds(seconds).map(typical) else { return None };
+    let chance_us = CHANCE * (first.variance + last.variance).sqrt();
+    let (first, middle, last) = (first.mean_us, middle.mean_us, last.mean_us);
+    let rises = first <= middle && middle <= last && last > DRIFTS_TIMES * first && last - first > chance_us;
+    rises.then(|| {
+        format!(
+            "answers took {:.0} % longer in the last third than in the first ({} and {} ms), and in between something \
+             between: the server may get slower and slower",
+            100.0 * (last / first - 1.0),
+            crate::output::ms(last),
+            crate::output::ms(first)
+        )
+    })
+}
+
+fn interim(report: &Report) -> Option<String> {
+    let (all, most) = (report.interim_answers, report.interim_most);
+    (all > 0)
+        .then(|| format!("{all} interim answers (1xx) came before the others, {most} at most before one"))
+}
+
+fn early(report: &Report) -> Option<String> {
+    let early = report.early_answers;
+    (early > 0).then(|| {
+        format!(
+            "{early} answers began before their request was sent: the server does not answer what is asked"
+        )
+    })
 }
 
 fn count(report: &Report) -> Option<String> {
@@ -189,7 +257,7 @@ fn generator(report: &Report) -> Option<String> {
 }
 
 fn listen_queue(report: &Report) -> Option<String> {
-    let dropped = report.machine.listen_overflows.max(report.machine.listen_drops);
+    let dropped = report.machine.listen_overflows.max(report.machine.listen_drops)?;
     let (whose, doubt) = match report.machine.listen_queues_of {
         Whose::Server => ("the server's", ""),
         Whose::Anyone => ("a", "; it may be that of another program, which this machine does not tell apart"),
@@ -202,8 +270,14 @@ fn listen_queue(report: &Report) -> Option<String> {
     })
 }
 
+/// Whether others have the machine, as far as is known.
+pub(crate) fn is_disturbed(machine: &MachineSide) -> bool {
+    machine.steal_percent.is_some_and(|percent| percent > STEAL_PERCENT_MAX)
+        || machine.foreign_cpus.is_some_and(|cpus| cpus > FOREIGN_CPUS_MAX)
+}
+
 fn steal(report: &Report) -> Option<String> {
-    let steal = report.machine.steal_percent;
+    let steal = report.machine.steal_percent?;
     (steal > STEAL_PERCENT_MAX).then(|| format!("the hypervisor gave {steal:.1} % of the CPU time to others"))
 }
 
@@ -381,6 +455,20 @@ fn overdue(report: &Report) -> Option<String> {
     })
 }
 
+/// What this machine did not tell, so that the gates which go by it cannot have closed.
+pub(crate) fn unknown(report: &Report) -> Option<String> {
+    let machine = &report.machine;
+    let parts = [
+        (machine.steal_percent.is_none(), "what the hypervisor gave to others"),
+        (machine.foreign_cpus.is_none(), "what other programs took"),
+        (machine.listen_overflows.is_none(), "whether a listen queue was full"),
+    ];
+    let unknown: Vec<&str> =
+        parts.into_iter().filter_map(|(is_unknown, what)| is_unknown.then_some(what)).collect();
+    (!unknown.is_empty())
+        .then(|| format!("{}: nothing is said of it, so it may have been any", unknown.join("; ")))
+}
+
 fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -394,7 +482,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::hits::Hits;
     use crate::latency::{Latency, Times};
-    use crate::report::{Asked, Fairness, GeneratorSide, MachineSide, Overdue};
+    use crate::report::{Asked, Fairness, GeneratorSide, Overdue};
     use crate::slow::{SlowCounts, SlowSide};
     use crate::tally::{Counts, OwnLimits};
 
@@ -430,12 +518,13 @@ pub(crate) mod tests {
         ("at its ceiling", |report| report.generator.ceiling_rate = 1_100.0, &["generator"]),
         ("below its ceiling", |report| report.generator.ceiling_rate = 1_120.0, &[]),
         ("no ceiling", |report| report.generator.ceiling_rate = 0.0, &[]),
-        ("overflows", |report| report.machine.listen_overflows = 1, &["listen-queue"]),
+        ("overflows", |report| report.machine.listen_overflows = Some(1), &["listen-queue"]),
         ("anyone's overflows", |report| anyones_overflows(report, 1), &["listen-queue"]),
         ("none of anyone's", |report| anyones_overflows(report, 0), &[]),
-        ("drops", |report| report.machine.listen_drops = 1, &["listen-queue"]),
-        ("steal", |report| report.machine.steal_percent = 2.1, &["steal"]),
-        ("little steal", |report| report.machine.steal_percent = 1.9, &[]),
+        ("drops", |report| report.machine.listen_drops = Some(1), &["listen-queue"]),
+        ("steal", |report| report.machine.steal_percent = Some(2.1), &["steal"]),
+        ("little steal", |report| report.machine.steal_percent = Some(1.9), &[]),
+        ("steal unknown", |report| report.machine.steal_percent = None, &[]),
         ("others", |report| report.machine.foreign_cpus = Some(0.11), &["foreign-load"]),
         ("few others", |report| report.machine.foreign_cpus = Some(0.09), &[]),
         ("others unknown", |report| report.machine.foreign_cpus = None, &[]),
@@ -499,13 +588,62 @@ pub(crate) mod tests {
         for (name, change, expected) in CASES {
             let mut report = good();
             change(&mut report);
-            report.judge();
+            report.judge(&[]);
             let failed: Vec<&str> = report.invalid.iter().map(|reason| reason.gate).collect();
 
             assert_eq!(*expected, failed, "{name}");
         }
         let fired = |gate| CASES.iter().any(|(_, _, gates)| gates.contains(&gate));
         assert!(GATES.iter().all(|(gate, _)| fired(*gate)), "a gate has no case");
+    }
+
+    /// Who accepts a disturbed machine accepts nothing else.
+    #[test]
+    fn what_is_accepted_disturbs() {
+        let mut report = good();
+        (report.machine.foreign_cpus, report.machine.steal_percent) = (Some(0.3), Some(2.5));
+        report.judge(&["foreign-load"]);
+        let gates = |reasons: &[Reason]| reasons.iter().map(|reason| reason.gate).collect::<Vec<_>>();
+
+        assert_eq!((vec!["foreign-load"], vec!["steal"]), (gates(&report.disturbed), gates(&report.invalid)));
+        report.judge(&["foreign-load", "steal"]);
+        assert!(report.is_valid());
+        report.machine = good().machine;
+        report.judge(&["foreign-load", "steal"]);
+        assert_eq!((0, true), (report.disturbed.len(), report.is_valid()));
+    }
+
+    /// A case for each warning, and those that are none.
+    const WARNED: &[Case] = &[
+        ("good", |_| {}, &[]),
+        ("slow connections", |report| report.fairness.slow_connections = 4, &["fairness"]),
+        ("a connection each", |report| one_each(report), &[]),
+        ("slow, and invalid", |report| (report.fairness.slow_connections, report.counts.sent) = (4, 1), &[]),
+        ("interim", |report| report.interim_answers = 1, &["interim"]),
+        ("early", |report| report.early_answers = 1, &["early"]),
+        ("drifts", |report| times_of_open_loop(report, &[20, 20, 22, 22, 23, 23]), &["drift"]),
+        ("hardly", |report| times_of_open_loop(report, &[20, 20, 21, 21, 21, 21]), &[]),
+        ("to and fro", |report| times_of_open_loop(report, &[20, 20, 25, 25, 23, 23]), &[]),
+        ("by chance", |report| times_by_chance(report, &[20, 20, 22, 22, 23, 23]), &[]),
+    ];
+
+    #[test]
+    fn what_is_warned_of() {
+        for (name, change, expected) in WARNED {
+            let mut report = good();
+            change(&mut report);
+            report.judge(&[]);
+
+            assert_eq!(
+                *expected,
+                report.warnings.iter().map(|reason| reason.gate).collect::<Vec<_>>(),
+                "{name}"
+            );
+        }
+    }
+
+    fn one_each(report: &mut Report) {
+        (report.asked.keep_alive, report.fairness.slow_connections) = (false, 4);
     }
 
     /// The answers of each second, to requests that were due at random.
@@ -544,14 +682,14 @@ pub(crate) mod tests {
     }
 
     fn anyones_overflows(report: &mut Report, overflows: u64) {
-        (report.machine.listen_overflows, report.machine.listen_queues_of) = (overflows, Whose::Anyone);
+        (report.machine.listen_overflows, report.machine.listen_queues_of) = (Some(overflows), Whose::Anyone);
     }
 
     /// Who is blamed depends on whose queues were counted.
     #[test]
     fn whose_queue_was_full() {
         let mut report = good();
-        report.machine.listen_overflows = 2;
+        report.machine.listen_overflows = Some(2);
 
         assert_eq!(
             Some(
@@ -633,7 +771,7 @@ pub(crate) mod tests {
     }
 
     fn times(us: f64) -> Latency {
-        Latency { mean_us: us, p50_us: us, max_us: us, ..Times::new().summary() }
+        Latency { count: 6_000, mean_us: us, p50_us: us, max_us: us, ..Times::new().summary() }
     }
 
     /// Six seconds of 64 connections, each of which is answered after 64 ms.
@@ -642,7 +780,10 @@ pub(crate) mod tests {
             schema: crate::report::SCHEMA,
             version: "",
             invalid: Vec::new(),
+            disturbed: Vec::new(),
+            warnings: Vec::new(),
             interrupted: false,
+            run: crate::report::Run::default(),
             asked: asked(),
             seconds: 6.0,
             rate: 1_000.0,
@@ -650,6 +791,10 @@ pub(crate) mod tests {
             in_time: None,
             statuses: BTreeMap::from([(200, 6_000)]),
             errors: BTreeMap::new(),
+            first_wrong: None,
+            interim_answers: 0,
+            interim_most: 0,
+            early_answers: 0,
             own_limits: OwnLimits::default(),
             response: None,
             service: times(64_000.0),
@@ -657,6 +802,7 @@ pub(crate) mod tests {
             connect: None,
             connect_before: None,
             curve: Vec::new(),
+            histogram: Vec::new(),
             urls: Vec::new(),
             times: Times::new(),
             head_bytes: 0,
@@ -679,10 +825,10 @@ pub(crate) mod tests {
             generator: GeneratorSide { busy: 0.5, waiting: 0.0, ceiling_rate: 100_000.0 },
             server: None,
             machine: MachineSide {
-                steal_percent: 0.0,
+                steal_percent: Some(0.0),
                 foreign_cpus: Some(0.0),
-                listen_overflows: 0,
-                listen_drops: 0,
+                listen_overflows: Some(0),
+                listen_drops: Some(0),
                 listen_queues_of: Whose::Server,
             },
         }

@@ -178,8 +178,9 @@ fn serve(
 /// `adyton bench http://127.0.0.1:8000/ -c 64 -d 10s`.
 fn bench(args: &[String], ink: Ink) -> Result<Command, Failure> {
     let rows = bench::ROWS;
-    // What stands behind `curl` is a command line of curl.
-    let curl = args.iter().position(|arg| arg == "curl");
+    // What stands behind `curl` is a command line of curl, but where the word is the value of an option.
+    let is_value = |at: usize| at.checked_sub(1).is_some_and(|before| takes_value(&args[before], rows));
+    let curl = (0..args.len()).find(|at| args[*at] == "curl" && !is_value(*at));
     let (args, curl) = curl.map_or((args, None), |at| (&args[..at], Some(&args[at + 1..])));
     let matches = grammar("bench", rows).try_get_matches_from(args).map_err(|error| bench_refusal(&error))?;
     if matches.get_flag(LONG_HELP) {
@@ -204,13 +205,29 @@ fn bench(args: &[String], ink: Ink) -> Result<Command, Failure> {
         return Err(Failure::usage(why.to_owned()));
     }
     let url = matches.get_one::<String>(TARGET);
-    if let (Some(curl), None) = (curl, url) {
+    if let (Some(_), Some(url)) = (curl, url) {
+        return Err(Failure::usage(format!(
+            "{url} stands in front of curl, whose command line has a URL of its own: leave one of them out"
+        )));
+    }
+    if let Some(curl) = curl {
         let read = bench::curl::read(bench, curl).map_err(Failure::usage)?;
         return Ok(Command::Bench(Box::new(read)));
     }
     let missing = || Failure::usage("nothing to load: give a URL, such as http://127.0.0.1:8000/".to_owned());
     bench.url.clone_from(url.ok_or_else(missing)?);
     Ok(Command::Bench(Box::new(bench)))
+}
+
+/// Whether the word is an option whose value is the next word.
+fn takes_value<S>(word: &str, rows: &[Row<S>]) -> bool {
+    let is_meant = |row: &Row<S>| match word.strip_prefix("--") {
+        Some(name) => name == row.name,
+        None => word
+            .strip_prefix('-')
+            .is_some_and(|letter| row.short.is_some_and(|short| letter.chars().eq([short]))),
+    };
+    rows.iter().any(|row| !matches!(row.kind, Kind::Switch { .. }) && is_meant(row))
 }
 
 /// Our sentence for an error of the parser.

@@ -6,10 +6,13 @@ import argparse
 import math
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adyton._command import dumped, has_written, interrupt_when_ended, progress, seconds, status_of, writable
+from adyton.compare.kept import Kept
+from adyton.compare.machine import facts
 from adyton.compare.peers import PROGRAMS, Peer, PeerError, programs_of, read_peers, version_of
 from adyton.compare.report import Page, markdown, text
 from adyton.compare.rounds import Pace, compare, rows_of
@@ -17,7 +20,10 @@ from adyton.compare.running import Seats
 from adyton.compare.scenarios import SCENARIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    from adyton.compare.rows import Row
+    from adyton.compare.scenarios import Scenario
 
 TWICE = "adyton-wsgi"
 """This peer takes part twice: how far the two differ is the noise of the page."""
@@ -68,13 +74,10 @@ def run(words: Sequence[str]) -> int:
     else:
         pace = Pace.within(options.time or QUICK_S, scenario, rows)
     tell = progress()
-    status = GOOD
-    try:
-        pace = compare(scenario, rows, pace, seats, tell)
-    except KeyboardInterrupt as error:
-        status = status_of(error)
-        rows = [row for row in rows if row.was_tried]
+    pace, status = compare_all(scenario, rows, (pace, seats), tell, publish=options.publish)
     tell("")
+    if status:
+        rows = [row for row in rows if row.was_tried]
     if not rows:
         sys.stderr.write("adyton compare: interrupted before anything was measured\n")
         return status
@@ -82,9 +85,40 @@ def run(words: Sequence[str]) -> int:
     page = Page.of(scenario, rows, pace, seats, versions, interrupted=bool(status))
     sys.stdout.write(dumped(page.as_json()) if options.json else text(page))
     lacks = any(line.problems for line in page.lines)
-    if options.output:
-        lacks |= not has_written(options.output, page.as_json(), markdown(page), "adyton compare")
+    for path in options.output:
+        lacks |= not has_written(path, page.as_json(), markdown(page), "adyton compare")
     return status or (BAD if lacks else GOOD)
+
+
+def compare_all(
+    scenario: Scenario,
+    rows: list[Row],
+    how: tuple[Pace, Seats],
+    tell: Callable[[str], None],
+    *,
+    publish: bool,
+) -> tuple[Pace, int]:
+    """Compares, and returns the pace that was kept to, and the status if it was interrupted.
+
+    What is published goes on where it was cut off.
+    """
+    pace, seats = how
+    kept = None
+    if publish:
+        commands = sorted((row.name, row.peer.lines(), told_version(row.peer)) for row in rows)
+        kept = Kept(scenario.name, [facts(), asdict(pace), commands, str(seats)])
+        if kept.path.exists():
+            sys.stderr.write(f"adyton compare: goes on with the rounds that {kept.path} has\n")
+    try:
+        pace = compare(scenario, rows, pace, seats, tell, kept=kept)
+    except KeyboardInterrupt as error:
+        if kept and kept.path.exists():
+            why = f"{kept.path} has the rounds that have ended; the same command goes on"
+            sys.stderr.write(f"adyton compare: {why}\n")
+        return pace, status_of(error)
+    if kept:
+        kept.drop()
+    return pace, GOOD
 
 
 def what_is_wrong(options: argparse.Namespace, peers: list[Peer]) -> str:
@@ -142,7 +176,13 @@ def parser() -> argparse.ArgumentParser:
         "--json", action="store_true", help="print the result as JSON, every report of every round in it"
     )
     grammar.add_argument(
-        "-o", "--output", metavar="FILE", type=writable, help="write the page to a file, too: .md or .json"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=writable,
+        action="append",
+        default=[],
+        help="write the page to a file, too: .md or .json; several times for several",
     )
     return grammar
 

@@ -24,6 +24,7 @@ from adyton.compare.spent import Spent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from adyton.compare.kept import Kept
     from adyton.compare.peers import Peer
     from adyton.compare.running import Server
     from adyton.compare.scenarios import Load, Scenario
@@ -154,16 +155,25 @@ def sizes_of(peer: Peer, scenario: Scenario, cpus: int) -> list[Size]:
     return [Size(processes, threads, processes, swept=True) for processes, threads in dict.fromkeys(pairs)]
 
 
-def compare(
-    scenario: Scenario, rows: Sequence[Row], pace: Pace, seats: Seats, tell: Callable[[str], None]
+def compare(  # noqa: PLR0913 - what is compared, how, and who is told
+    scenario: Scenario,
+    rows: Sequence[Row],
+    pace: Pace,
+    seats: Seats,
+    tell: Callable[[str], None],
+    *,
+    kept: Kept | None = None,
 ) -> Pace:
     """Fills the rows, round by round, and returns the pace with the rounds for which there was time.
 
-    ``tell`` is told what is done at the moment.
+    ``tell`` is told what is done at the moment. Rounds that were ``kept`` are not made again, and each that
+    ends is kept.
     """
-    order = random.Random(pace.seed)  # noqa: S311 - the same for the same seed
-    began_s = time.monotonic()
-    for number in range(pace.rounds):
+    done, before_s = kept.load(rows) if kept else (0, 0.0)
+    seed = f"{pace.seed} from {done}" if done else pace.seed
+    order = random.Random(seed)  # noqa: S311 - the same for the same seed
+    began_s = time.monotonic() - before_s
+    for number in range(done, pace.rounds):
         spent_s = time.monotonic() - began_s
         if number >= pace.least and spent_s + spent_s / number > pace.total_s:
             return replace(pace, rounds=number)
@@ -181,6 +191,8 @@ def compare(
                 break
             tell(f"round {number + 1}/{pace.rounds}, once more: {row.name}")
             measure(scenario, row, number, pace, seats)
+        if kept:
+            kept.save(rows, number + 1, time.monotonic() - began_s)
     return pace
 
 

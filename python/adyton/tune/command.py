@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -58,10 +59,10 @@ def main(words: Sequence[str]) -> int:
         return INTERRUPTED
     tell("")
     data = report.as_json(found)
-    sys.stdout.write(dumped(data) if options.json else report.table(found))
+    sys.stdout.write(dumped(data) if options.json else report.table(found, columns()))
     is_good = found.holds and found.fits
-    if options.output:
-        is_good &= has_written(options.output, data, report.markdown(found), "adyton tune")
+    for path in options.output:
+        is_good &= has_written(path, data, report.markdown(found), "adyton tune")
     return GOOD if is_good else BAD
 
 
@@ -114,9 +115,20 @@ def parser() -> argparse.ArgumentParser:
     )
     grammar.add_argument("--json", action="store_true", help="print the result as JSON")
     grammar.add_argument(
-        "-o", "--output", metavar="FILE", type=writable, help="write the result to a file, too: .md or .json"
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=writable,
+        action="append",
+        default=[],
+        help="write the result to a file, too: .md or .json; several times for several",
     )
     return grammar
+
+
+def columns() -> int:
+    """Returns how wide lines are: as the terminal, or 80."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 80
 
 
 def task_of(options: argparse.Namespace, settings: Sequence[str]) -> Task:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from adyton.tune.search import CONFIRMED_AT, COUNTED, TELLABLE, furthest, gates
+from adyton.tune.search import CONFIRMED_AT, COUNTED, TELLABLE, furthest, gates, in_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 TITLES = ("predicted/s", "in time/s", "rounds", "p99 ms", "MiB", "errors", "")
 PLOT_ROWS, PLOT_COLUMNS = 12, 60
 MIB = 2**20
+COLUMNS_MIN = 40
+"""Sentences are not broken into shorter lines than that."""
 
 
 def cells(found: Found, trial: Trials) -> list[str]:
@@ -119,11 +122,22 @@ def confirmation(found: Found) -> str:
     offered = f"{100 * CONFIRMED_AT:.0f} % of its rate, {report['asked']['rate']:,.0f} requests/s"
     how = f"{offered} that come whether it answers or not"
     if found.unconfirmed:
-        return f"NOT confirmed at {how}: INVALID, because {found.unconfirmed}."
+        return f"NOT confirmed at {how}: INVALID, because {found.unconfirmed}.{lower(found)}"
     verdict = "Confirmed" if found.holds else "NOT confirmed"
     # Where not all answers are right, or not all came, the times are not those of all requests.
     p99 = "" if gates(report) & COUNTED else f", p99 {report['response']['p99_us'] / 1000:.1f} ms"
-    return f"{verdict} at {how}: {100 * found.in_time:.1f} % in time{p99}."
+    return f"{verdict} at {how}: {100 * found.in_time:.1f} % in time{p99}.{lower(found)}"
+
+
+def lower(found: Found) -> str:
+    """Says at which lower rate it holds, as a sentence behind another; empty where none was offered."""
+    if not found.lower:
+        return ""
+    if (held := found.held) is None:
+        rates = ", ".join(f"{report['asked']['rate']:,.0f}" for report in found.lower)
+        return f" Nor does it hold at less: {rates} requests/s were tried."
+    part = 100 * in_time(held, found.goal_s)
+    return f" It holds at {held['asked']['rate']:,.0f} requests/s: {part:.1f} % in time."
 
 
 def law(fitted: Law | None) -> str:
@@ -137,28 +151,37 @@ def law(fitted: Law | None) -> str:
     )
 
 
-def table(found: Found) -> str:
-    """Returns the report for a terminal."""
+def table(found: Found, columns: int | None = None) -> str:
+    """Returns the report for a terminal of so many columns; without a number, no sentence is broken."""
+
+    def wrapped(text: str, indent: str = "") -> list[str]:
+        if columns is None:
+            return [indent + text]
+        width = max(columns, COLUMNS_MIN)
+        return textwrap.wrap(
+            text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False
+        )
+
     rows = [["", *TITLES], *[cells(found, trial) for trial in furthest(found.trials)]]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    out = [*costs(found), ""]
+    out = [line for sentence in costs(found) for line in wrapped(sentence)] + [""]
     for first, *others, mark in rows:
         figures = [cell.rjust(width) for cell, width in zip(others, widths[1:-1], strict=True)]
-        out.append("  ".join([first.ljust(widths[0]), *figures, mark]).rstrip())
-    out += ["", reason(found), *shortage(found), confirmation(found), law(found.law)]
+        line = "  ".join([first.ljust(widths[0]), *figures]).rstrip()
+        # A mark is a word or two, or why a choice is out.
+        if columns is not None and len(line) + 2 + len(mark) > columns:
+            out += [line, *wrapped(mark, "    ")]
+        else:
+            out.append(f"{line}  {mark}".rstrip())
+    said = [reason(found), *shortage(found), confirmation(found), law(found.law)]
+    out += ["", *(line for sentence in said for line in wrapped(sentence))]
     if drawn := plot(found.points, found.law):
         out += ["", *drawn]
     written = found.winner.choice.written(found.task.target)
     out += ["", *(f"{name:10}{line}" for name, line in written.items())]
-    out += doubts(found)
+    if found.doubts:
+        out += ["", "Doubts:", *(line for why in found.doubts for line in wrapped(why, "  "))]
     return "\n".join(out) + "\n"
-
-
-def doubts(found: Found) -> list[str]:
-    """Says what speaks against the figures."""
-    if not found.doubts:
-        return []
-    return ["", "Doubts:", *[f"  {why}" for why in found.doubts]]
 
 
 def plot(points: Sequence[tuple[int, float]], fitted: Law | None) -> list[str]:
@@ -229,5 +252,7 @@ def as_json(found: Found) -> dict[str, Any]:
         "holds": found.holds,
         "fits": found.fits,
         "confirmed": found.confirmed,
+        "lower": found.lower,
+        "holds_at": None if found.held is None else found.held["asked"]["rate"],
         "doubts": found.doubts,
     }

@@ -36,6 +36,10 @@ GOAL_OF = 10.0
 GOAL_S_MIN = 0.05
 CONFIRMED_AT = 0.8
 """The part of the winner's rate at which it is confirmed."""
+LOWER, LOWER_MAX = 0.7, 4
+"""Where that is not confirmed, rates are offered that are so many times the last, at most so many of them."""
+FIRST_PART = 0.5
+"""The part of the confirmation's time that the first rate has."""
 IN_TIME = 0.99
 """The part of the answers that has to be within the goal then."""
 CROWD = 4
@@ -131,6 +135,8 @@ class Found:
     law: Law | None
     confirmed: dict[str, Any]
     """The report of the open loop."""
+    lower: list[dict[str, Any]]
+    """Those of lower rates, one after the other until one held; none where none was needed."""
     doubts: list[str]
     fits: bool
     """Whether the winner needs no more memory than there may be."""
@@ -143,18 +149,17 @@ class Found:
     @property
     def holds(self) -> bool:
         """Whether the winner keeps its goal when requests come whether it answers or not."""
-        return not self.unconfirmed and self.in_time >= IN_TIME
+        return keeps(self.confirmed, self.goal_s)
+
+    @property
+    def held(self) -> dict[str, Any] | None:
+        """The report of the highest rate that was offered and at which it keeps its goal; none if at none."""
+        return next((each for each in [self.confirmed, *self.lower] if keeps(each, self.goal_s)), None)
 
     @property
     def in_time(self) -> float:
-        """The part of the requests that were due whose right answers came within the goal.
-
-        Those that have no answer count, but what is under way at the end and may still be in time.
-        """
-        counts, never_sent = self.confirmed["counts"], self.confirmed["never_sent"]
-        is_young = self.confirmed["oldest_in_flight_ms"] <= 1000 * self.goal_s
-        due = counts["sent"] + never_sent - (counts["in_flight"] if is_young else 0)
-        return float(self.confirmed["in_time"] / due) if due else 0.0
+        """The part of the requests that were due whose right answers came within the goal."""
+        return in_time(self.confirmed, self.goal_s)
 
 
 class Search:
@@ -191,7 +196,7 @@ class Search:
         equal = same(fitting(valid(trials), limits.memory_bytes), noise)
         winner = min(equal, key=lambda trial: trial.choice)
         needed_bytes = winner.memory_bytes or memory(cost, winner.choice)
-        points, confirmed = self.confirm(winner, goal_s, clients)
+        points, (confirmed, *lower) = self.confirm(winner, goal_s, clients)
         if more := wider(cost, limits, winner.choice):
             self.doubts["limits"] = (
                 f"{winner.choice} has as much as there may be: {' or '.join(more)} may serve more"
@@ -208,6 +213,7 @@ class Search:
             points,
             fit(points),
             confirmed,
+            lower,
             list(self.doubts.values()),
             fits=needed_bytes <= limits.memory_bytes,
         )
@@ -286,8 +292,11 @@ class Search:
 
     def confirm(
         self, winner: Trials, goal_s: float, clients: int
-    ) -> tuple[list[tuple[int, float]], dict[str, Any]]:
-        """Measures how the winner's rate grows with the load, and then offers it four fifths of its rate."""
+    ) -> tuple[list[tuple[int, float]], list[dict[str, Any]]]:
+        """Measures how the winner's rate grows with the load, and then offers it four fifths of its rate.
+
+        Where it does not keep its goal at that, less is offered until it does.
+        """
         with self.serving(winner.choice) as server:
             points = []
             loads = self.loads(clients)
@@ -298,12 +307,21 @@ class Search:
                 # The law is the server's: where the load is at its limit, it is not seen.
                 if not unusable(report) and AT_LEAST.isdisjoint(gates(report)):
                     points.append((load, report["rate"]))
+            offered: list[dict[str, Any]] = []
             rate = max(1, int(CONFIRMED_AT * winner.goodput))
-            self.tell(f"{winner.choice}: {rate} requests/s, whether it answers or not")
-            offered = ("-c", str(2 * clients), f"--rate={rate}", "--arrivals=poisson", deadline(goal_s))
-            part_s = max(SHORTEST_S, self.until_s(1.0) - self.run_s)
-            confirmed = self.load(server, part_s, *offered, counted=COUNTED)
-        return points, confirmed
+            while not offered or self.asks_less(offered, rate, goal_s):
+                self.tell(f"{winner.choice}: {rate} requests/s, whether it answers or not")
+                options = ("-c", str(2 * clients), f"--rate={rate}", "--arrivals=poisson", deadline(goal_s))
+                part = 1 / (LOWER_MAX + 1 - len(offered)) if offered else FIRST_PART
+                part_s = max(SHORTEST_S, part * self.until_s(1.0) - self.run_s)
+                offered.append(self.load(server, part_s, *options, counted=COUNTED))
+                rate = int(LOWER * rate)
+        return points, offered
+
+    def asks_less(self, offered: Sequence[dict[str, Any]], rate: int, goal_s: float) -> bool:
+        """Tells whether that rate is offered, too: what was so far did not hold, and there is time."""
+        has_time = self.until_s(1.0) - self.run_s >= SHORTEST_S
+        return rate >= 1 and len(offered) <= LOWER_MAX and has_time and not keeps(offered[-1], goal_s)
 
     def loads(self, most: int) -> list[int]:
         """Returns the loads of the law: doublings, or fewer, evenly, where there is no time for all."""
@@ -370,6 +388,22 @@ def gates(report: dict[str, Any]) -> set[str]:
 def unusable(report: dict[str, Any], counted: Collection[str] = ()) -> str:
     """Says why a report is no figure; empty if it is one, or says what there is at least."""
     return "; ".join(reasons(report, {*KNOWN, *AT_LEAST, *counted}).values())
+
+
+def keeps(report: dict[str, Any], goal_s: float) -> bool:
+    """Tells whether the goal was kept in an open loop whose report may be used."""
+    return not unusable(report, COUNTED) and in_time(report, goal_s) >= IN_TIME
+
+
+def in_time(report: dict[str, Any], goal_s: float) -> float:
+    """Returns the part of the requests that were due whose right answers came within the goal.
+
+    Those that have no answer count, but what is under way at the end and may still be in time.
+    """
+    counts, never_sent = report["counts"], report["never_sent"]
+    is_young = report["oldest_in_flight_ms"] <= 1000 * goal_s
+    due = counts["sent"] + never_sent - (counts["in_flight"] if is_young else 0)
+    return float(report["in_time"] / due) if due else 0.0
 
 
 def valid(trials: Sequence[Trials]) -> list[Trials]:

@@ -1,10 +1,10 @@
 //! A report beside an earlier one, and a search for a rate, for people.
 
 use super::lines::{aligned, entry, grid};
-use super::{grouped, ms};
+use super::{UNTOLD, grouped, ms};
 use crate::baseline::{Comparison, Unit};
 use crate::find::Step;
-use crate::latency::Latency;
+use crate::latency::{column, told as told_of};
 use crate::verdict::Reason;
 
 /// Of the percentiles there is one of each run, which says nothing of how far they differ by themselves.
@@ -41,13 +41,15 @@ pub(crate) fn comparison_rows(comparison: &Comparison) -> Vec<[String; 4]> {
 /// Whether there is a difference, as far as can be told.
 pub(crate) fn told(comparison: &Comparison) -> String {
     let what = comparison.judged;
-    match comparison.between {
+    let mark = if comparison.is_disturbed { "DISTURBED, of one run or both: " } else { "" };
+    let text = match comparison.between {
         None => "too few seconds to tell a difference from noise".to_owned(),
         Some((low, high)) if low <= 1.0 && high >= 1.0 => {
             format!("no difference in the {what} (ratio between {low:.3} and {high:.3})")
         }
         Some((low, high)) => format!("the {what} is between {low:.3} and {high:.3} times that of before"),
-    }
+    };
+    mark.to_owned() + &text
 }
 
 /// What stands above the lines of the rates that are tried.
@@ -69,11 +71,12 @@ pub fn tried(step: &Step, columns: usize) -> String {
         let why = reasons(&step.reasons, columns);
         return format!("{rate:>12}{:>12}{:>10}{:>10}{held:>10}\n{why}", "INVALID", "", "");
     }
-    let ms = |of: fn(&Latency) -> f64| {
-        step.response.map_or("-".to_owned(), |times| format!("{:.3}", of(&times) / 1e3))
-    };
-    let (p50, p99) = (ms(|times| times.p50_us), ms(|times| times.p99_us));
-    format!("{rate:>12}{:>12.0}{p50:>10}{p99:>10}{held:>10}\n", step.answered)
+    let [p50, p99] = ["p50", "p99"].map(|title| {
+        let us = column(title).zip(step.response).and_then(|(column, times)| told_of(column, &times));
+        us.map_or_else(|| UNTOLD.to_owned(), |us| format!("{:.3}", us / 1e3))
+    });
+    let mark = if step.disturbed.is_empty() { "" } else { "  DISTURBED" };
+    format!("{rate:>12}{:>12.0}{p50:>10}{p99:>10}{held:>10}{mark}\n", step.answered)
 }
 
 /// Each reason with its gate, below a line of the search.
@@ -95,7 +98,7 @@ mod tests {
             row("p99 ms", Unit::Ms, 1_500_000.0, 750.0),
             row("CPU us", Unit::Us, 54.05, 108.1),
         ];
-        let text = compared(&Comparison { rows, judged: "rate", between: None }, 40);
+        let text = compared(&Comparison { rows, judged: "rate", between: None, is_disturbed: false }, 40);
 
         assert_eq!(
             [

@@ -2,16 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::latency::{COLUMNS, Latency};
-use crate::report::{Report, UrlSide, float};
+use crate::latency::{COLUMNS, Column, Latency, told};
+use crate::report::{Report, ServerSide, UrlSide, float};
 use crate::slow::SlowSide;
+use crate::verdict::Reason;
 
 /// A column's name, which ends in its unit where it has one, and the run's cell in it.
 type Cell = (String, String);
 
 /// The report as CSV; figures that must not be used are left out.
 pub fn csv(report: &Report) -> String {
-    let last = named([("interrupted", report.interrupted.to_string())]);
+    let names = |reasons: &[Reason]| reasons.iter().map(|reason| reason.gate).collect::<Vec<_>>().join(" ");
+    let last = named([
+        ("interrupted", report.interrupted.to_string()),
+        ("disturbed", names(&report.disturbed)),
+        ("warnings", names(&report.warnings)),
+    ]);
     let columns =
         [asked(report), figures(report), counts(report), sides(report), parts(report), last].concat();
     let (names, run): (Vec<String>, Vec<String>) = columns.into_iter().unzip();
@@ -45,8 +51,8 @@ fn asked(report: &Report) -> Vec<Cell> {
 
 fn figures(report: &Report) -> Vec<Cell> {
     let cells = [
-        ("requests_per_second", figure(report, Some(report.rate))),
-        ("body_bytes_per_second", figure(report, Some(report.body_bytes_per_second))),
+        ("requests_per_second", figure(report, report.has_rate().then_some(report.rate))),
+        ("body_bytes_per_second", figure(report, report.has_rate().then_some(report.body_bytes_per_second))),
     ];
     let all = report.response.unwrap_or(report.service);
     let mut cells = named(cells);
@@ -82,7 +88,7 @@ fn sides(report: &Report) -> Vec<Cell> {
     let mut cells = named(cells.map(|(name, count)| (name, shown(count.filter(|_| report.is_valid())))));
     let more = [
         ("fairness_jain", Some(fair.jain)),
-        ("server_cpu_us_per_request", server.map(|server| server.cpu_us_per_request)),
+        ("server_cpu_us_per_request", server.and_then(ServerSide::cpu_us)),
         ("server_cpus", server.map(|server| server.cpus)),
         ("generator_busy_percent", Some(100.0 * generator.busy)),
         ("generator_waiting_percent", Some(100.0 * generator.waiting)),
@@ -129,9 +135,9 @@ fn of_url(report: &Report, side: &UrlSide) -> BTreeMap<String, String> {
 
 /// A column for each figure of the times: `p99.9` of the first byte is `first_byte_p999_us`.
 fn times(report: &Report, part: &str, latency: Option<Latency>) -> Vec<Cell> {
-    let cell = |(title, of): &crate::latency::Column| {
-        let name = format!("{part}{}_us", title.replace('.', ""));
-        (name, figure(report, latency.map(|latency| of(&latency))))
+    let cell = |column: &Column| {
+        let name = format!("{part}{}_us", column.0.replace('.', ""));
+        (name, figure(report, latency.and_then(|latency| told(column, &latency))))
     };
     COLUMNS.iter().map(cell).collect()
 }

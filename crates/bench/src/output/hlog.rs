@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
-use super::{interrupted, title};
+use super::{interrupted, marks, title};
 use crate::report::Report;
 
 /// What the maxima in the log are divided by: times are in nanoseconds, and shown in milliseconds.
@@ -33,6 +33,9 @@ pub fn hlog(report: &Report) -> io::Result<String> {
     }
     for reason in &report.invalid {
         builder.add_comment(&format!("[INVALID: {}]", reason.why));
+    }
+    for (word, why) in marks(report) {
+        builder.add_comment(&format!("[{word}: {why}]"));
     }
     let mut writer = builder.begin_log_with(&mut out, &mut serializer)?;
     let written = writer.write_histogram(report.times.histogram(), Duration::ZERO, length, None);

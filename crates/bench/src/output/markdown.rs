@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::comparison::{ONE_RUN, comparison_rows, told};
 use super::{
-    URL_COLUMNS, asked, errors, grouped, identity, interrupted, megabytes, ms, sides, times, title, urls,
+    URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marks, megabytes, rate as rate_of,
+    sides, times, title, urls,
 };
 use crate::baseline::Comparison;
 use crate::latency::COLUMNS;
@@ -17,6 +18,8 @@ pub struct Judged<'a> {
     pub comparison: Option<&'a Comparison>,
     /// Why it fails by the user's own conditions, in sentences.
     pub failures: &'a [String],
+    /// Those by which it does not.
+    pub passed: &'a [String],
 }
 
 /// The report as Markdown.
@@ -27,11 +30,13 @@ pub fn markdown(report: &Report, judged: Judged<'_>) -> String {
         let _ = writeln!(out, "**{why}**\n");
     }
     if report.is_valid() {
-        let (rate, megabytes) = (grouped(report.rate), megabytes(report));
-        let _ = writeln!(out, "**{rate} requests/s**, {megabytes} MB/s of bodies\n");
-        out += &table_head("ms", COLUMNS.iter().map(|(title, _)| *title));
+        let (rate, megabytes) = (rate_of(report), megabytes(report));
+        let mark = if report.disturbed.is_empty() { "" } else { " (DISTURBED)" };
+        let _ = writeln!(out, "**{rate} requests/s**{mark}, {megabytes} MB/s of bodies\n");
+        out += &marked(report);
+        out += &table_head("ms", COLUMNS.iter().map(|(title, ..)| *title));
         for (name, latency) in times(report) {
-            let cells: Vec<String> = COLUMNS.iter().map(|(_, of)| ms(of(&latency))).collect();
+            let cells: Vec<String> = COLUMNS.iter().map(|column| cell(column, &latency)).collect();
             let _ = writeln!(out, "| {name} | {} |", cells.join(" | "));
         }
     } else {
@@ -39,13 +44,28 @@ pub fn markdown(report: &Report, judged: Judged<'_>) -> String {
         for reason in &report.invalid {
             let _ = writeln!(out, "- {}", reason.why);
         }
+        if !report.warnings.is_empty() {
+            let _ = writeln!(out, "\n{}", marked(report).trim_end());
+        }
     }
     out += &of_urls(report);
     let _ = writeln!(out, "\n{}.\n", identity(report));
     for (name, text) in errors(report).into_iter().chain(sides(report)) {
         let _ = writeln!(out, "- {name}: {text}");
     }
+    if let Some((what, head)) = first_wrong(report) {
+        let _ = writeln!(out, "- first wrong: {what}\n\n~~~\n{}\n~~~", head.join("\n"));
+    }
     out + &of_judged(judged)
+}
+
+/// What who reads the figures must know.
+fn marked(report: &Report) -> String {
+    let mut out = String::new();
+    for (word, why) in marks(report) {
+        let _ = writeln!(out, "- **{word}**: {why}");
+    }
+    if out.is_empty() { out } else { out + "\n" }
 }
 
 fn of_urls(report: &Report) -> String {
@@ -108,9 +128,9 @@ mod tests {
             row("requests/s", Unit::PerSecond, 12_000.0, 24_000.0),
             row("p99 ms", Unit::Ms, 1_500_000.0, 750.0),
         ];
-        let comparison = Comparison { rows, judged: "rate", between: Some((1.9, 2.1)) };
+        let comparison = Comparison { rows, judged: "rate", between: Some((1.9, 2.1)), is_disturbed: false };
         let failures = ["failed, because rate<1".to_owned()];
-        let judged = Judged { comparison: Some(&comparison), failures: &failures };
+        let judged = Judged { comparison: Some(&comparison), failures: &failures, passed: &[] };
         let alone = markdown(&good(), Judged::default());
 
         assert_eq!(

@@ -18,8 +18,8 @@ pub use html::html;
 pub use markdown::{Judged, markdown};
 pub use table::{Ink, table};
 
-use crate::latency::Latency;
-use crate::report::{Report, UrlSide};
+use crate::latency::{COLUMNS, Column, Latency, column, told};
+use crate::report::{RATE_SECONDS_MIN, Report, UrlSide, float};
 use crate::slow::SlowSide;
 use crate::verdict;
 
@@ -54,9 +54,17 @@ pub(crate) fn ms(us: f64) -> String {
     text.split_once('.').map_or_else(|| text.clone(), |(whole, part)| format!("{}.{part}", in_groups(whole)))
 }
 
+/// A time of a table in milliseconds, or a hyphen where there are too few times to tell it.
+pub(crate) fn cell(column: &Column, times: &Latency) -> String {
+    told(column, times).map_or_else(|| UNTOLD.to_owned(), ms)
+}
+
+/// Stands for what too little was measured for.
+pub(crate) const UNTOLD: &str = "-";
+
 /// Bytes of bodies a second, in millions.
 pub(crate) fn megabytes(report: &Report) -> String {
-    format!("{:.3}", report.body_bytes_per_second / 1e6)
+    if report.has_rate() { format!("{:.3}", report.body_bytes_per_second / 1e6) } else { UNTOLD.to_owned() }
 }
 
 /// Titles of the table of a list of URLs.
@@ -64,9 +72,11 @@ pub(crate) const URL_COLUMNS: [&str; 7] = ["weight", "sent", "right", "wrong", "
 
 /// A row for each URL of a list; without the times if they must not be used.
 pub(crate) fn urls(report: &Report) -> Vec<[String; URL_COLUMNS.len()]> {
-    let time = |us| if report.is_valid() { ms(us) } else { String::new() };
     let row = |url: &UrlSide| {
-        let [p50, p99] = [url.times.p50_us, url.times.p99_us].map(time);
+        let [p50, p99] = ["p50", "p99"].map(|title| match column(title) {
+            Some(column) if report.is_valid() => cell(column, &url.times),
+            _ => String::new(),
+        });
         let [sent, right, wrong] = [url.sent, url.right, url.wrong].map(|count| count.to_string());
         let target = url.url.strip_prefix(server_of(&report.asked.url)).unwrap_or(&url.url);
         [url.weight.to_string(), sent, right, wrong, p50, p99, format!("{} {target}", url.method)]
@@ -126,10 +136,61 @@ pub(crate) fn interrupted(report: &Report) -> Option<String> {
     let (asked, seconds) = (&report.asked, report.seconds);
     let of = match (asked.requests, asked.duration_ms) {
         (Some(requests), _) => format!("{seconds:.1} s, {} of {requests} requests", report.counts.settled()),
-        (None, Some(ms)) => format!("{seconds:.1} of {:.1} s", crate::report::float(ms) / 1e3),
+        (None, Some(ms)) => format!("{seconds:.1} of {:.1} s", float(ms) / 1e3),
         (None, None) => format!("{seconds:.1} s"),
     };
     report.interrupted.then(|| format!("interrupted after {of}: the report is of these only"))
+}
+
+/// What stands beside the word that a disturbed figure has.
+pub(crate) const DISTURBED: &str = "DISTURBED";
+
+/// What who reads the figures must know, with a word in front of each: what has disturbed them, and what they do not say.
+pub(crate) fn marks(report: &Report) -> Vec<(&'static str, String)> {
+    let disturbed = report.disturbed.iter().map(|reason| (DISTURBED, reason.why.clone()));
+    disturbed.chain(report.warnings.iter().map(|reason| ("warning", reason.why.clone()))).collect()
+}
+
+/// The rate, with what must not be quoted without it.
+pub(crate) fn marked_rate(report: &Report) -> String {
+    let mark = if report.disturbed.is_empty() { String::new() } else { format!(" {DISTURBED}") };
+    rate(report) + &mark
+}
+
+/// The rate, if the measurement was long enough for one.
+pub(crate) fn rate(report: &Report) -> String {
+    if report.has_rate() { grouped(report.rate) } else { UNTOLD.to_owned() }
+}
+
+/// What was too little to be told, and how much it takes.
+fn untold(report: &Report) -> Option<String> {
+    let mut parts = Vec::new();
+    if !report.has_rate() {
+        let (right, ms) = (report.counts.right, report.seconds * 1e3);
+        parts.push(format!(
+            "{right} answers within {ms:.1} ms are no rate, which takes {:.0} ms",
+            RATE_SECONDS_MIN * 1e3
+        ));
+    }
+    let kinds = times(report);
+    let lacks =
+        |column: &&Column| kinds.iter().any(|(_, times)| times.count > 0 && told(column, times).is_none());
+    let titles: Vec<String> = COLUMNS
+        .iter()
+        .filter(lacks)
+        .map(|(title, _, least)| format!("{title} takes {} answers", grouped_whole(float(*least))))
+        .collect();
+    if !titles.is_empty() {
+        parts.push(titles.join(", "));
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The first answer that was not right: a sentence, and its head line by line.
+pub(crate) fn first_wrong(report: &Report) -> Option<(String, Vec<String>)> {
+    let wrong = report.first_wrong.as_ref()?;
+    let lines = wrong.head.lines().map(str::to_owned).collect();
+    Some((format!("{}: {}", wrong.request, wrong.why), lines))
 }
 
 /// The identity: where every request went.
@@ -180,6 +241,7 @@ pub(crate) fn sides(report: &Report) -> Vec<(&'static str, String)> {
         sides.push(("hits", text));
     }
     sides.extend(report.slow.iter().map(|side| (side.kind, slow(side, report.is_valid()))));
+    sides.extend(verdict::unknown(report).map(|text| ("unknown", text)));
     sides
 }
 
@@ -188,13 +250,20 @@ fn figures(report: &Report) -> Vec<(&'static str, String)> {
     let server = report.server.as_ref().map_or_else(
         || "not on this machine, or not ours to see".to_owned(),
         |server| {
-            format!(
-                "{:.2} us of CPU a request, {:.2} CPUs, {:.1} MiB (PSS) in {}",
-                server.cpu_us_per_request,
-                server.cpus,
-                crate::report::float(server.pss_bytes) / 1_048_576.0,
-                plural(server.processes, "process", "processes")
-            )
+            let cpu = server.cpu_us().map_or_else(
+                || {
+                    format!(
+                        "less than {:.0} us of CPU a request (too little for a clock that ticks at 10 ms)",
+                        server.cpu_us_max().ceil()
+                    )
+                },
+                |us| format!("{us:.2} us of CPU a request, {:.2} CPUs", server.cpus),
+            );
+            let memory = match server.pss_bytes {
+                0 => "memory unknown".to_owned(),
+                bytes => format!("{:.1} MiB (PSS)", float(bytes) / 1_048_576.0),
+            };
+            format!("{cpu}, {memory} in {}", plural(server.processes, "process", "processes"))
         },
     );
     let generator = format!(
@@ -209,6 +278,7 @@ fn figures(report: &Report) -> Vec<(&'static str, String)> {
         fair.min, fair.max, fair.median, fair.jain
     );
     let mut sides = vec![("server", server), ("generator", generator), ("fairness", fairness)];
+    sides.extend(untold(report).map(|text| ("too few", text)));
     if !verdict::can_drift(report) {
         let text =
             "too short to tell a drift, for which it takes 5 s; a stall of half a second would be named";
@@ -265,6 +335,18 @@ fn plural(count: u32, one: &str, several: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is not known is said, also where there are no figures.
+    #[test]
+    fn what_the_machine_did_not_tell() {
+        let mut report = crate::verdict::tests::good();
+        let told = |report: &Report| sides(report).into_iter().find(|(name, _)| *name == "unknown");
+        assert_eq!(None, told(&report));
+
+        (report.machine.steal_percent, report.machine.foreign_cpus) = (None, None);
+        let (_, text) = told(&report).unwrap_or_default();
+        assert!(text.starts_with("what the hypervisor gave to others; what other programs took: "), "{text}");
+    }
 
     #[test]
     fn how_early_a_run_was_ended() {

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::lines::{entry, grid, width};
 use super::{
-    URL_COLUMNS, asked, errors, grouped, identity, interrupted, megabytes, ms, sides, times, title, urls,
+    URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marked_rate, marks, megabytes,
+    sides, times, title, urls,
 };
 use crate::latency::COLUMNS;
 use crate::report::Report;
@@ -52,12 +53,15 @@ pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
         out.push('\n');
     }
     if report.is_valid() {
-        let _ = writeln!(out, "{:INDENT$}{}", "requests/s", ink.bold(&grouped(report.rate)));
-        let _ = writeln!(out, "{:INDENT$}{} of bodies\n", "MB/s", megabytes(report));
+        let _ = writeln!(out, "{:INDENT$}{}", "requests/s", ink.bold(&marked_rate(report)));
+        let _ = writeln!(out, "{:INDENT$}{} of bodies", "MB/s", megabytes(report));
+        out += &marked(report, ink, columns);
+        out.push('\n');
         out += &latencies(report);
     } else {
         let _ = writeln!(out, "{:INDENT$}{}", "requests/s", ink.red("INVALID"));
         out.extend(report.invalid.iter().map(|reason| entry("", INDENT, &reason.why, columns)));
+        out += &marked(report, ink, columns);
     }
     out += &of_urls(report, columns);
     out.push('\n');
@@ -68,15 +72,40 @@ pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
             .chain(sides(report))
             .map(|(name, text)| entry(name, INDENT, &text, columns)),
     );
+    if let Some((what, head)) = first_wrong(report) {
+        out += &entry("first wrong", INDENT, &what, columns);
+        out.extend(head.iter().map(|line| entry("<", URL_INDENT, line, columns)));
+    }
+    if report.is_valid() {
+        out.push('\n');
+        out.extend(GLOSSARY.iter().map(|(word, text)| entry(word, INDENT, text, columns)));
+    }
     out
+}
+
+/// What the words of the tables mean, for who reads them the first time.
+const GLOSSARY: [(&str, &str); 5] = [
+    ("response", "from when a request was due (--rate) to its last byte"),
+    ("service", "from when it was begun to its last byte"),
+    ("p99", "the time that 99 of 100 answers did not exceed"),
+    ("in flight", "under way when the measurement ended"),
+    ("PSS", "memory, of which shared pages count in parts"),
+];
+
+/// What who reads the figures must know.
+fn marked(report: &Report, ink: Ink, columns: usize) -> String {
+    marks(report)
+        .into_iter()
+        .map(|(word, why)| entry(word, INDENT, &why, columns).replacen(word, &ink.red(word), 1))
+        .collect()
 }
 
 /// A column for each kind of times.
 fn latencies(report: &Report) -> String {
     let times = times(report);
     let mut rows = vec![row("ms", times.iter().map(|(name, _)| (*name).to_owned()))];
-    for (title, of) in COLUMNS {
-        rows.push(row(title, times.iter().map(|(_, latency)| ms(of(latency)))));
+    for column in &COLUMNS {
+        rows.push(row(column.0, times.iter().map(|(_, latency)| cell(column, latency))));
     }
     grid(&rows, 0).join("\n") + "\n"
 }

@@ -44,6 +44,8 @@ pub struct Bench {
     pub expect_status: Vec<u16>,
     pub check: Check,
     pub count_hits: bool,
+    /// Gates that mark the figures, and do not take their place.
+    pub accepted: Vec<&'static str>,
     pub expect_body: Option<PathBuf>,
     pub expect_sha256: Option<[u8; 32]>,
     /// Conditions as typed; the generator reads them.

@@ -320,6 +320,23 @@ pub static ROWS: &[Row<Bench>] = &[
         ..CHECKS
     },
     Row {
+        name: "accept",
+        kind: Kind::Choice {
+            words: ACCEPTED,
+            set: |bench, index| {
+                bench.accepted.extend(ACCEPTED.get(index).filter(|word| !bench.accepted.contains(word)));
+            },
+        },
+        example: "foreign-load",
+        repeatable: true,
+        help: "show figures although others disturbed the machine, marked as that",
+        detail: "For desktops, which always have something else to do: instead of INVALID the report says DISTURBED, and \
+                 by what. `foreign-load`: other programs kept more than a tenth of a CPU busy. `steal`: the hypervisor gave \
+                 more than 2 % of the CPU time to others. What --find-rate finds is `at least` then. No other gate can be \
+                 accepted.",
+        ..OUTPUT
+    },
+    Row {
         name: "fail-if",
         kind: Kind::Form { shape: "CONDITION", set: set_condition },
         example: "p99>50ms",
@@ -377,6 +394,9 @@ pub static ROWS: &[Row<Bench>] = &[
         ..OUTPUT
     },
 ];
+
+/// Gates of the machine: what disturbs a run, and is not the server's or this program's.
+const ACCEPTED: &[&str] = &["foreign-load", "steal"];
 
 /// RFC 9110 section 5.6.2.
 fn is_token(text: &str) -> bool {

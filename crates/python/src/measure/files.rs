@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use adyton_bench::{Baseline, Judged, Plan, Report};
 use adyton_cli::bench::Bench;
+use adyton_log::stamp::Stamp;
 
 use super::{BAD, Wrong, json};
 
@@ -42,7 +43,7 @@ impl Form {
 
     pub(super) fn render(self, report: &Report, judged: Judged<'_>) -> String {
         match self {
-            Self::Html => adyton_bench::html(report).unwrap_or_else(|error| error.to_string()),
+            Self::Html => adyton_bench::html(report, judged).unwrap_or_else(|error| error.to_string()),
             Self::Json => json(report.to_json()),
             Self::Markdown => adyton_bench::markdown(report, judged),
             Self::Csv => adyton_bench::csv(report),
@@ -96,6 +97,13 @@ pub(super) fn summarize(report: &Report, judged: Judged<'_>) -> Result<(), Wrong
     let file = OpenOptions::new().create(true).append(true).open(&path);
     let written = file.and_then(|mut file| file.write_all(adyton_bench::markdown(report, judged).as_bytes()));
     written.map_err(|error| (format!("{SUMMARY}: {}: {error}", path.display()), BAD))
+}
+
+/// The time now (RFC 3339, UTC).
+pub(super) fn date() -> String {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let stamp = Stamp::at(now.map_or(0, |since| since.as_secs()));
+    String::from_utf8_lossy(stamp.rfc3339()).into_owned()
 }
 
 /// Keeps a report under a name.

@@ -50,7 +50,8 @@ impl Live {
         since.iter_mut().zip(last.doublings).for_each(|(count, before)| *count -= before);
         let wrong = if now.wrong > 0 { format!("  {} wrong", count(now.wrong)) } else { String::new() };
         let (rate, right) = (grouped_whole(rate), count(now.right));
-        format!("{how_far}  {rate:>7} requests/s{wrong}  {}  {right} right", histogram(&since))
+        let mark = if now.disturbed { "  DISTURBED" } else { "" };
+        format!("{how_far}  {rate:>7} requests/s{mark}{wrong}  {}  {right} right", histogram(&since))
     }
 
     /// The seconds or the requests so far, and all that there will be: `2 of 10 s`, `1,200 of 10,000`.
@@ -104,7 +105,7 @@ mod tests {
     fn progress(seconds: f64, right: u64) -> Progress {
         let mut doublings = Doublings::default();
         doublings[10] = right;
-        Progress { seconds, right, wrong: 0, doublings }
+        Progress { seconds, right, wrong: 0, doublings, disturbed: false }
     }
 
     #[test]
@@ -125,6 +126,11 @@ mod tests {
         assert_eq!(
             " 1 of 10 s    1,200 requests/s  512 us █ 1 ms  1,203 right",
             live.line(progress(1.001, 1_203))
+        );
+        let disturbed = Progress { disturbed: true, ..progress(2.001, 2_403) };
+        assert_eq!(
+            " 2 of 10 s    1,200 requests/s  DISTURBED  512 us █ 1 ms  2,403 right",
+            live.line(disturbed)
         );
         let mut live = Live::new(true, Until::Requests(10_000));
         assert_eq!("     3 of 10,000", live.line(progress(0.001, 3)));

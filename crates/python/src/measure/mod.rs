@@ -1,5 +1,6 @@
 //! `adyton bench` from the command line to the last line: the plan, the live line, the report, the exit status.
 
+mod command_line;
 mod files;
 mod live;
 mod plan;
@@ -61,10 +62,13 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
     let mut live = Live::new(!bench.json && takes_escapes(&std::io::stderr()), plan.until);
     let report = adyton_bench::run(&plan, &stop, &mut |progress| live.show(progress));
     live.clear();
-    let report = report.map_err(failed)?;
+    let mut report = report.map_err(failed)?;
+    (report.run.date, report.run.command) = (files::date(), command_line::told(std::env::args_os()));
     let comparison = baseline.and_then(|baseline| baseline.compare(&report));
     let failures: Vec<String> = fail_if.iter().filter_map(|condition| condition.failure(&report)).collect();
-    let judged = Judged { comparison: comparison.as_ref(), failures: &failures };
+    let is_passed = |condition: &&Condition| condition.failure(&report).is_none();
+    let passed: Vec<String> = fail_if.iter().filter(is_passed).map(ToString::to_string).collect();
+    let judged = Judged { comparison: comparison.as_ref(), failures: &failures, passed: &passed };
     let columns = columns();
     let text = if bench.json { json(report.to_json()) } else { adyton_bench::table(&report, ink(), columns) };
     print(&text);
@@ -88,7 +92,8 @@ fn conclude(bench: &Bench, failures: &[String], report: &Report) -> Result<u8, W
             eprintln!("adyton bench: --save {name}: the run was interrupted, and is not kept");
         }
         Some(name) if report.is_valid() => files::keep(name, report)?,
-        _ => {}
+        Some(name) => eprintln!("adyton bench: --save {name}: the run is invalid, and is not kept"),
+        None => {}
     }
     for failure in failures {
         eprintln!("adyton bench: {failure}");
@@ -145,6 +150,10 @@ fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -
         }
         None if found.steps.is_empty() => format!("\n{condition} holds at no rate: none was tried\n"),
         None => format!("\n{condition} holds at no rate that was tried\n"),
+        Some(rate) if !found.disturbed.is_empty() => format!(
+            "\n{condition} holds at {rate:.0} requests/s at least: DISTURBED, so the server may do more\n{}",
+            adyton_bench::reasons(&found.disturbed, columns())
+        ),
         Some(rate) => format!("\n{condition} holds up to {rate:.0} requests/s\n"),
     };
     print(&text);

@@ -94,6 +94,7 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
         bench::Check::Nothing => Check::Nothing,
     };
     plan.count_hits = bench.count_hits;
+    plan.accepted.clone_from(&bench.accepted);
     plan.expected = match (&bench.expect_body, bench.expect_sha256) {
         (Some(path), _) => Body::Bytes(read("--expect-body", path)?.into()),
         (None, Some(hash)) => Body::Sha256(hash),

@@ -1,0 +1,84 @@
+"""Rounds of a comparison that is published, kept as they end: one that is cut off goes on where it was."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adyton.compare.rows import Discarded, Shot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from adyton.compare.rows import Row
+
+FOLDER = ".adyton-compare"
+"""In the working directory, as the reports that ``adyton bench`` keeps."""
+SCHEMA = "adyton-compare-kept/1"
+
+
+class Kept:
+    """The rounds of one comparison, in a file of its own."""
+
+    def __init__(self, scenario: str, asked: object, folder: Path | None = None) -> None:
+        """``asked`` is all on which figures depend: only rounds of the very same are gone on with."""
+        said = json.dumps(asked, sort_keys=True, default=str)
+        digest = hashlib.sha256(said.encode()).hexdigest()[:12]
+        self.path = (folder or Path(FOLDER)) / f"{scenario}-{digest}.json"
+
+    def load(self, rows: Sequence[Row]) -> tuple[int, float]:
+        """Fills the rows; returns how many rounds there were and the seconds that they took, or zeros."""
+        try:
+            data = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return 0, 0.0
+        if data.get("schema") != SCHEMA or data["rows"].keys() != {row.name for row in rows}:
+            return 0, 0.0
+        for row in rows:
+            fill(row, data["rows"][row.name])
+        return int(data["rounds"]), float(data["seconds"])
+
+    def save(self, rows: Sequence[Row], rounds: int, seconds: float) -> None:
+        """Keeps what there is after a round, in the place of what was kept before.
+
+        A disk that is full must not end hours of measurements: what cannot be kept is not.
+        """
+        data = {"schema": SCHEMA, "rounds": rounds, "seconds": seconds}
+        data["rows"] = {row.name: told(row) for row in rows}
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(exist_ok=True)
+            new = self.path.with_suffix(".new")
+            new.write_text(json.dumps(data), "utf-8")
+            new.replace(self.path)
+
+    def drop(self) -> None:
+        """Forgets them: the comparison is over."""
+        with contextlib.suppress(OSError):
+            self.path.unlink(missing_ok=True)
+            self.path.parent.rmdir()
+
+
+def told(row: Row) -> dict[str, Any]:
+    """Returns what a row has got so far."""
+    whole = asdict(row)
+    return {name: whole[name] for name in ("shots", "problems", "spoilt", "discarded")}
+
+
+def fill(row: Row, data: dict[str, Any]) -> None:
+    """Gives a row what it had got. JSON has texts in the place of the numbers of rounds."""
+    row.shots = {load: numbered(shots, lambda shot: Shot(**shot)) for load, shots in data["shots"].items()}
+    row.problems = data["problems"]
+    row.spoilt = {load: numbered(why, list) for load, why in data["spoilt"].items()}
+    row.discarded = {
+        load: [Discarded(each["round"], each["why"], Shot(**each["shot"])) for each in all_of]
+        for load, all_of in data["discarded"].items()
+    }
+
+
+def numbered(data: dict[str, Any], made: Any) -> dict[int, Any]:  # noqa: ANN401 - a constructor
+    """Returns values by their rounds."""
+    return {int(number): made(value) for number, value in data.items()}
