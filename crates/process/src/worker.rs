@@ -10,7 +10,7 @@ use adyton_server::Ending;
 use adyton_server::share::{self, Share};
 use adyton_server::tally::Tally;
 use adyton_sys::board::Board;
-use adyton_sys::{child, socket};
+use adyton_sys::{child, forks, socket};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{Channel, FromWorker, Source, ToWorker};
@@ -134,7 +134,7 @@ impl Worker {
         let tally = Tally::open(child::inherit(place.board)?)?;
         let share = Share::new(Board::open(child::inherit(place.shares)?, share::CELLS)?, place.seat);
         let channel = Channel::new(child::inherit(place.channel)?);
-        Ok(Self { place, sockets, others, tally, share, channel })
+        Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
     }
 
     /// Takes what a prototype was given for it: channel, board and shares, and the sockets in the order of its place.
@@ -150,7 +150,13 @@ impl Worker {
         let sockets = place.sockets.iter().map(|all| all.iter().map(|_| next()).collect());
         let sockets = sockets.collect::<io::Result<Sockets>>()?;
         let others = place.others.iter().map(|_| next()).collect::<io::Result<_>>()?;
-        Ok(Self { place, sockets, others, tally, share, channel })
+        Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
+    }
+
+    /// What the application forks shall not keep its addresses.
+    fn listening(self) -> Self {
+        self.sockets.iter().flatten().chain(&self.others).for_each(forks::own_listener);
+        self
     }
 
     /// Says who it is, which the supervisor cannot know of one that was forked.

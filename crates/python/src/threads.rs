@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use adyton_log::{self as log, messages};
 use adyton_server::{IfStill, Server};
-use adyton_sys::process;
+use adyton_sys::{forks, process};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
@@ -46,6 +46,10 @@ struct Running {
 
 /// The server that runs in this process.
 pub(crate) fn running() -> Option<Arc<Server>> {
+    if forks::is_child() {
+        // Whoever had the lock is gone.
+        return None;
+    }
     lock().as_ref().map(|running| Arc::clone(&running.server))
 }
 
@@ -99,7 +103,7 @@ fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
                 );
                 Python::attach(|py| {
                     server.clear();
-                    leave(py)
+                    leave(py, 0)
                 });
             }
         })?;
@@ -139,7 +143,7 @@ fn wait_on_main(server: &Server) -> bool {
 
 /// Ends a process in which threads are still inside the application: they would meet an interpreter that is being
 /// taken down. What was registered for the end runs before, on whatever thread this is.
-pub(crate) fn leave(py: Python<'_>) -> ! {
+pub(crate) fn leave(py: Python<'_>, status: i32) -> ! {
     let say = |what: &str, done: PyResult<()>| {
         if let Err(error) = done {
             log::write(&messages::ENDING_FAILED, format_args!("{what} failed: {error}"));
@@ -152,7 +156,7 @@ pub(crate) fn leave(py: Python<'_>) -> ! {
         // Nobody is left to hear of it.
         let _ = py.import("sys").and_then(|sys| sys.getattr(stream)?.call_method0("flush"));
     }
-    process::exit_now(0)
+    process::exit_now(status)
 }
 
 /// Waits for the application's own threads, as the interpreter does at its end: for all that are not daemons.
