@@ -288,7 +288,7 @@ def keep_signals() -> Callable[[], None]:
 
 
 def forget_children() -> None:
-    """Has the end of this process wait for no child: :mod:`multiprocessing` waits for all that are no daemons.
+    """Has this process not wait for children at its end, which :mod:`multiprocessing` does for most.
 
     What else it does at the end is done: daemons are ended, and finalizers run.
     """

@@ -50,7 +50,7 @@ ENDS: dict[str, Callable[[], Any]] = {
 
 
 def fork(how: str) -> str:
-    """Fork a child that ends in some way; return its status and whether it has run what is registered for the end.
+    """Fork a child that ends in some way; return its status, and whether `atexit` has run there.
 
     In the child it comes back if the child is to go back to the server.
     """

@@ -1,4 +1,4 @@
-"""Children that an application forks in a request are plain programs: they never serve, and hold nothing up."""
+"""Children that an application forks in a request are plain programs: they never serve, and delay nothing."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def start(serve: Servers, way: str, name: str = "application") -> Server:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_ends_with_its_status(serve: Servers, way: str, interface: str) -> None:
-    """However a child comes back to the server, it ends there, as a program does; the parent answers, once."""
+    """However a child comes back, it ends there, as a program does; the parent answers, once."""
     server = start(serve, way, interface)
     for how, status in STATUS.items():
         with server.connect() as connection:
@@ -62,7 +62,7 @@ def test_ends_with_its_status(serve: Servers, way: str, interface: str) -> None:
 
 @pytest.mark.parametrize("way", ["threads", "worker"])
 def test_from_a_thread_of_the_application(serve: Servers, way: str) -> None:
-    """On such a thread the interpreter ends the child, by its own rules: an exception there is told, and the end is 0."""
+    """On such a thread the interpreter ends the child, by its own rules: with 0, even after an exception."""
     server = start(serve, way)
     for how in ("return", "raise", "_exit"):
         expected = "9" if how == "_exit" else "0"
@@ -92,7 +92,7 @@ def test_descriptors(serve: Servers, way: str) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_living_child(serve: Servers, way: str) -> None:
-    """A child that lives on delays no stop, keeps no client waiting for an end, and leaves the address free."""
+    """A child that lives on delays no stop, keeps no client waiting, and leaves the address free."""
     server = start(serve, way)
     with server.connect() as connection:
         child = int(connection.get("/keep").body)

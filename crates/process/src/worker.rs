@@ -208,11 +208,11 @@ impl Line {
     }
 
     /// Does from now on what it is told, on a thread of its own, and says that this worker serves. When the supervisor is
-    /// gone, the worker drains.
+    /// gone, which it may be already, the worker drains.
     ///
     /// # Errors
     ///
-    /// The supervisor is gone already, or there may be no further thread.
+    /// The supervisor does not listen, or there may be no further thread.
     pub fn listen(self, serves: &str, orders: Arc<dyn Orders>) -> io::Result<()> {
         let says = Channel::new(self.channel.as_fd().try_clone_to_owned()?);
         let run = move || {
@@ -221,7 +221,11 @@ impl Line {
             std::mem::forget(channel);
         };
         std::thread::Builder::new().name("adyton-orders".into()).spawn(run)?;
-        says.send(&FromWorker::Ready { serves: serves.to_owned() })
+        match says.send(&FromWorker::Ready { serves: serves.to_owned() }) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(error),
+            // The thread finds a supervisor that is gone, whatever has failed here.
+            _ => Ok(()),
+        }
     }
 }
 
@@ -282,5 +286,53 @@ fn follow(message: ToWorker, channel: &Channel, orders: &Arc<dyn Orders>) {
             }
         }
         ToWorker::Reopen => orders.reopen(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::mpsc::{Sender, channel};
+
+    use adyton_server::Ending;
+    use adyton_sys::socket;
+
+    use super::{Channel, Line, Orders, Source};
+
+    /// Tells of orders to drain.
+    struct Told(Sender<Ending>);
+
+    impl Orders for Told {
+        fn drain(&self, ending: Ending) {
+            // Whoever asks may have failed already.
+            let _ = self.0.send(ending);
+        }
+
+        fn dump(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+
+        fn running(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+
+        fn sources(&self) -> Vec<Source> {
+            Vec::new()
+        }
+
+        fn reopen(&self) {}
+    }
+
+    /// A supervisor that is killed before its worker serves is no failure of the worker, which ends as it should.
+    #[test]
+    fn supervisor_gone_before() -> io::Result<()> {
+        let (own, supervisor) = socket::pair()?;
+        drop(supervisor);
+        let (sender, receiver) = channel();
+        Line { channel: Channel::new(own) }.listen("an application", Arc::new(Told(sender)))?;
+
+        assert_eq!(Ok(Ending::PROMPT), receiver.recv());
+        Ok(())
     }
 }

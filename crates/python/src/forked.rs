@@ -25,7 +25,9 @@ pub(crate) fn stay<T>(py: Python<'_>, returned: PyResult<T>) -> PyResult<T> {
 /// This is a child.
 pub(crate) fn refuse(what: &str) -> PyResult<()> {
     if forks::is_child() {
-        return Err(PyOSError::new_err(format!("{what} belongs to the server that this process was forked from")));
+        return Err(PyOSError::new_err(format!(
+            "{what} belongs to the server that this process was forked from"
+        )));
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! all others. With one thread for the application it is the main thread, and the others never see Python.
 
 use std::io;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -14,10 +15,13 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyTuple};
 
-use crate::interpreter;
+use crate::{held_stacks, interpreter};
 
 /// How long threads may still be inside the application when every loop has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long the interpreter is waited for then.
+const INTERPRETER_PATIENCE: Duration = Duration::from_millis(2_500);
 
 /// The server that runs in this process.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
@@ -64,7 +68,8 @@ fn ident(py: Python<'_>) -> PyResult<u64> {
 
 /// Runs a server to its end; says whether no thread was left inside the application. Comes and leaves attached.
 ///
-/// `announce` is called when all its threads are there.
+/// `announce` is called when all its threads are there. If it fails, it has told the server to end, which is waited for: no
+/// thread shall be left when the interpreter is taken down.
 ///
 /// # Errors
 ///
@@ -78,9 +83,11 @@ pub(crate) fn run(
     *lock() = Some(Running { server: Arc::clone(server), started: Vec::new(), count: 0 });
     let started =
         if threads == 1 { start_beside_main(server).map_err(PyErr::from) } else { start_all(py, server) };
-    let ran = started.and_then(|()| announce().map_err(PyErr::from)).and_then(|()| match threads {
-        1 => run_on_main(py, server),
-        _ => Ok(wait_on_main(server)),
+    let ran = started.and_then(|()| {
+        let announced = announce();
+        let ran = if threads == 1 { run_on_main(py, server) } else { Ok(wait_on_main(server)) };
+        announced?;
+        ran
     });
     let started = lock().take().map(|running| running.started).unwrap_or_default();
     if matches!(ran, Ok(true)) {
@@ -101,9 +108,12 @@ fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
                     &messages::LEFT_INSIDE,
                     format_args!("stopped while the application was in a request"),
                 );
-                Python::attach(|py| {
-                    server.clear();
-                    leave(py, 0)
+                await_interpreter(&server, |arrived| {
+                    Python::attach(|py| {
+                        drop(arrived);
+                        server.clear();
+                        leave(py, 0)
+                    })
                 });
             }
         })?;
@@ -116,8 +126,35 @@ fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
     interpreter::detach();
     server.work(true, thread);
     let done = server.wait(PATIENCE);
-    interpreter::attach();
+    await_interpreter(server, |_arrived| interpreter::attach());
     Ok(done)
+}
+
+/// Has `attach` come to the interpreter when every loop has ended, and then drop what it is given. If the application keeps the interpreter to itself, the process ends without it:
+/// nobody could come to an end in an orderly way.
+fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) -> R) -> R {
+    let (attached, waits) = channel::<()>();
+    let server = Arc::downgrade(server);
+    let end = move || {
+        if waits.recv_timeout(INTERPRETER_PATIENCE) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+        let stacks = held_stacks::read().map(|stacks| format!("; this is where all threads are:\n{stacks}"));
+        log::write(
+            &messages::LEFT_INSIDE,
+            format_args!(
+                "stopped while the application kept the interpreter to itself: what was to be done at the end is not{}",
+                stacks.as_deref().unwrap_or_default().trim_end()
+            ),
+        );
+        if let Some(server) = server.upgrade() {
+            server.flush_log();
+        }
+        process::exit_now(0);
+    };
+    // Where there can be no thread any more, the wait is without end, as it would be without this.
+    let _ = std::thread::Builder::new().name("adyton-end".into()).spawn(end);
+    attach(attached)
 }
 
 /// The application has many threads, of which this is none.
@@ -131,10 +168,10 @@ fn start_all(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
     Ok(())
 }
 
-fn wait_on_main(server: &Server) -> bool {
+fn wait_on_main(server: &Arc<Server>) -> bool {
     interpreter::detach();
     let done = server.wait(PATIENCE);
-    interpreter::attach();
+    await_interpreter(server, |_arrived| interpreter::attach());
     if !done {
         log::write(&messages::LEFT_INSIDE, format_args!("stopped while the application was in a request"));
     }

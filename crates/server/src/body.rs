@@ -331,7 +331,9 @@ impl Live {
             return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the request body already failed"));
         }
         if forks::is_child() {
-            return Err(io::Error::other("the client belongs to the server that this process was forked from"));
+            return Err(io::Error::other(
+                "the client belongs to the server that this process was forked from",
+            ));
         }
         let piece = self.next();
         self.failed = piece.is_err();

@@ -451,6 +451,11 @@ impl Server {
             let _ = handle.join();
         }
         drop(std::mem::take(&mut *lock(&self.shared.ended)));
+        self.flush_log();
+    }
+
+    /// Writes the rest of the access log.
+    pub fn flush_log(&self) {
         if let Some(log) = &self.shared.access_log {
             lock(log).flush();
         }

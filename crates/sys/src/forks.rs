@@ -1,7 +1,7 @@
 //! Children that an application forks: fork(2) without exec(2), in the midst of a server.
 //!
 //! Such a child has copies of everything that serves, and none of the threads that do. So it is made a plain program before
-//! anything else runs in it, by a handler of pthread_atfork(3): its signals are what they were before the server took them,
+//! anything else runs in it, by a handler of `pthread_atfork(3)`: its signals are what they were before the server took them,
 //! and the server's descriptors are closed, so that a child that lives long keeps neither the address taken nor a client
 //! waiting for an end. Who has called the application asks [`is_child`] when the call returns.
 //!

@@ -21,10 +21,10 @@ use adyton_http1::Limits;
 use adyton_log as log;
 use adyton_log::messages;
 use adyton_log::sink::Target as LogTarget;
-use adyton_process::{Line, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
+use adyton_process::{Line, Orders as _, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
-use adyton_server::{AccessLog, App, Config, HandOver, Mount, Parts, Quota, Server};
+use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::user::{self, Identity};
 use adyton_sys::wake::Wake;
@@ -366,10 +366,7 @@ fn serve_at(
         if let Some(text) = banner {
             banner::print(&text);
         }
-        line.map_or(Ok(()), |line| {
-            child::outlive_parent()?;
-            line.listen(&description, reach)
-        })
+        line.map_or(Ok(()), |line| obey(line, &description, &reach))
     });
     drop(reopener);
     // Attached: what the loops still hold of the application is given back here.
@@ -379,6 +376,12 @@ fn serve_at(
     }
     hook(py, "on_worker_stop", place)?;
     Ok(done?)
+}
+
+/// Says to the supervisor that this worker serves, and does what it is told from now on.
+fn obey(line: Line, description: &str, reach: &Arc<Reach>) -> std::io::Result<()> {
+    let begun = child::outlive_parent().and_then(|()| line.listen(description, Arc::clone(reach) as _));
+    begun.inspect_err(|_| reach.drain(Ending::PROMPT))
 }
 
 /// What the loops call; `many` says whether there are other threads, and other processes.
