@@ -258,7 +258,22 @@ def keep_signals() -> Callable[[], None]:
     def undo() -> None:
         signal.signal = real
 
+    # A child that the application forks has its signals to itself.
+    os.register_at_fork(after_in_child=undo)
     return undo
+
+
+def forget_children() -> None:
+    """Has this process not wait for children at its end, which :mod:`multiprocessing` does for most.
+
+    What else it does at the end is done: daemons are ended, and finalizers run.
+    """
+    util = sys.modules.get("multiprocessing.util")
+    process = sys.modules.get("multiprocessing.process")
+    if util is None or process is None:
+        return
+    children: set[Any] = process._children  # noqa: SLF001
+    children.difference_update([child for child in children if not child.daemon])
 
 
 def before_preload() -> None:

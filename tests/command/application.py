@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,6 +24,8 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
     if path == "/wait":
         wait(query)
         return [b"waited"]
+    if path == "/hold":
+        hold(query)
     if path == "/pour":
         return (b"x" * 65536 for _ in range(int(query)))
     if path == "/wait-midway":
@@ -44,6 +47,17 @@ def wait(flag: str) -> None:
     deadline = time.monotonic() + 60
     while not Path(flag).exists() and time.monotonic() < deadline:
         time.sleep(0.005)
+
+
+def hold(flag: str) -> NoReturn:
+    """Create `flag`.started, and keep the interpreter for ever: `PyDLL` calls do not let go of it."""
+    Path(flag + ".started").touch()
+    semaphore = ctypes.create_string_buffer(64)
+    library = ctypes.PyDLL(None)
+    library.sem_init(semaphore, 0, 0)
+    # Unlike pause(2) it goes on after a signal: signal(7).
+    library.sem_wait(semaphore)
+    sys.exit("nobody has posted")
 
 
 def wait_midway(flag: str) -> Iterator[bytes]:

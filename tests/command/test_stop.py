@@ -220,3 +220,23 @@ def test_signals_of_the_application(
     server.signal(number)
 
     assert 0 == server.wait()
+
+
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_the_interpreter_is_held(serve: Servers, application: Path, tmp_path: Path, threads: str) -> None:
+    """SIGTERM ends a bare server whose application keeps the interpreter for ever; the log says where."""
+    flag, log = tmp_path / "flag", tmp_path / "access.log"
+    server = serve(
+        application,
+        *("--processes", "0", "--threads", threads, "--graceful-timeout", "200ms", "--access-log", str(log)),
+    )
+    server.fetch("/first")
+    with server.connect() as connection:
+        connection.send(request(f"/hold?{flag}"))
+        assert until(Path(f"{flag}.started").exists)
+        server.signal(signal.SIGTERM)
+
+        assert 0 == server.wait()
+    assert "kept the interpreter to itself" in server.log()
+    assert "in hold" in server.log()
+    assert "/first" in log.read_text(encoding="utf-8")

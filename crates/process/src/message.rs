@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-use adyton_sys::socket;
+use adyton_sys::{forks, socket};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,7 @@ pub struct Channel {
 impl Channel {
     /// Speaks over a connected, non-blocking stream socket.
     pub fn new(socket: OwnedFd) -> Self {
+        forks::own(&socket);
         Self { socket, begun: Vec::new(), ended: false }
     }
 
@@ -134,6 +135,12 @@ impl Channel {
     /// Whether the other side is gone.
     pub fn has_ended(&self) -> bool {
         self.ended
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        forks::disown(&self.socket);
     }
 }
 

@@ -10,7 +10,7 @@ use adyton_server::Ending;
 use adyton_server::share::{self, Share};
 use adyton_server::tally::Tally;
 use adyton_sys::board::Board;
-use adyton_sys::{child, clock, socket};
+use adyton_sys::{child, clock, forks, socket};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{Channel, FromWorker, Source, ToWorker};
@@ -136,7 +136,7 @@ impl Worker {
         let tally = Tally::open(child::inherit(place.board)?)?;
         let share = Share::new(Board::open(child::inherit(place.shares)?, share::CELLS)?, place.seat);
         let channel = Channel::new(child::inherit(place.channel)?);
-        Ok(Self { place, sockets, others, tally, share, channel })
+        Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
     }
 
     /// Takes what a prototype was given for it: channel, board and shares, and the sockets in the order of its place.
@@ -152,7 +152,13 @@ impl Worker {
         let sockets = place.sockets.iter().map(|all| all.iter().map(|_| next()).collect());
         let sockets = sockets.collect::<io::Result<Sockets>>()?;
         let others = place.others.iter().map(|_| next()).collect::<io::Result<_>>()?;
-        Ok(Self { place, sockets, others, tally, share, channel })
+        Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
+    }
+
+    /// What the application forks shall not keep its addresses.
+    fn listening(self) -> Self {
+        self.sockets.iter().flatten().chain(&self.others).for_each(forks::own_listener);
+        self
     }
 
     /// Says who it is, which the supervisor cannot know of one that was forked.
@@ -204,12 +210,11 @@ impl Line {
     }
 
     /// Does from now on what it is told, on a thread of its own, gives a sign of life every `beat_ms`, and says that this
-    /// worker serves. When the supervisor is
-    /// gone, the worker drains.
+    /// worker serves. When the supervisor is gone, which it may be already, the worker drains.
     ///
     /// # Errors
     ///
-    /// The supervisor is gone already, or there may be no further thread.
+    /// The supervisor does not listen, or there may be no further thread.
     pub fn listen(self, serves: &str, beat_ms: Option<u64>, orders: Arc<dyn Orders>) -> io::Result<()> {
         let says = Channel::new(self.channel.as_fd().try_clone_to_owned()?);
         let run = move || {
@@ -218,7 +223,11 @@ impl Line {
             std::mem::forget(channel);
         };
         std::thread::Builder::new().name("adyton-orders".into()).spawn(run)?;
-        says.send(&FromWorker::Ready { serves: serves.to_owned() })
+        match says.send(&FromWorker::Ready { serves: serves.to_owned() }) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => Err(error),
+            // The thread finds a supervisor that is gone, whatever has failed here.
+            _ => Ok(()),
+        }
     }
 }
 
@@ -291,5 +300,53 @@ fn follow(message: ToWorker, channel: &Channel, orders: &Arc<dyn Orders>) {
             }
         }
         ToWorker::Reopen => orders.reopen(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Arc;
+    use std::sync::mpsc::{Sender, channel};
+
+    use adyton_server::Ending;
+    use adyton_sys::socket;
+
+    use super::{Channel, Line, Orders, Source};
+
+    /// Tells of orders to drain.
+    struct Told(Sender<Ending>);
+
+    impl Orders for Told {
+        fn drain(&self, ending: Ending) {
+            // Whoever asks may have failed already.
+            let _ = self.0.send(ending);
+        }
+
+        fn dump(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+
+        fn running(&self) -> serde_json::Value {
+            serde_json::Value::Null
+        }
+
+        fn sources(&self) -> Vec<Source> {
+            Vec::new()
+        }
+
+        fn reopen(&self) {}
+    }
+
+    /// A supervisor that is killed before its worker serves is no failure of the worker, which ends as it should.
+    #[test]
+    fn supervisor_gone_before() -> io::Result<()> {
+        let (own, supervisor) = socket::pair()?;
+        drop(supervisor);
+        let (sender, receiver) = channel();
+        Line { channel: Channel::new(own) }.listen("an application", Arc::new(Told(sender)))?;
+
+        assert_eq!(Ok(Ending::PROMPT), receiver.recv());
+        Ok(())
     }
 }

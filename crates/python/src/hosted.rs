@@ -4,6 +4,7 @@ use adyton_server::{App, Call, IfStill, Outcome, Stream};
 use pyo3::prelude::*;
 
 use crate::failure;
+use crate::forked;
 use crate::held_stacks;
 use crate::interpreter;
 use crate::payload;
@@ -55,6 +56,6 @@ impl<C: Callable> App for Hosted<C> {
         // SAFETY: the loop calls between `attach` and `detach`.
         let py = unsafe { Python::assume_attached() };
         payload::give_back(py);
-        self.0.run(py, call).unwrap_or_else(|error| failure::outcome(py, &error, call))
+        forked::stay(py, self.0.run(py, call)).unwrap_or_else(|error| failure::outcome(py, &error, call))
     }
 }

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
 
 use crate::failure;
+use crate::forked;
 use crate::payload::{self, Borrowed};
 use crate::text::{exact_bytes, type_name};
 use crate::wsgi::FileWrapper;
@@ -211,7 +212,7 @@ impl Items {
         // the reply while Python code runs.
         unsafe { door.enter(reply) };
         reply.before_wait();
-        let item = self.step(py);
+        let item = forked::stay(py, self.step(py));
         door.leave();
         item
     }
@@ -262,7 +263,7 @@ impl Items {
             Ok(None) => Ok(()),
             Err(error) => Err(error),
         };
-        if let Err(error) = closed {
+        if let Err(error) = forked::stay(py, closed) {
             failure::log(py, &error, "the close() of an application's body");
         }
     }

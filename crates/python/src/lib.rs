@@ -1,6 +1,7 @@
 //! The Python module `adyton._core`: the only crate that knows Python.
 
 mod failure;
+mod forked;
 mod handler;
 mod held_stacks;
 mod hosted;
@@ -109,9 +110,13 @@ fn refuse(program: &str, why: &str, status: u8) -> u8 {
 
 /// The end of a server that has run in this process.
 fn end(py: Python<'_>, done: bool) {
+    let forgotten = py.import("adyton._load").and_then(|module| module.call_method0("forget_children"));
+    if let Err(error) = forgotten {
+        log::write(&messages::ENDING_FAILED, format_args!("children are waited for: {error}"));
+    }
     logging::end(py);
     if !done {
-        threads::leave(py);
+        threads::leave(py, 0);
     }
 }
 

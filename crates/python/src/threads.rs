@@ -6,24 +6,28 @@
 //! without a `threading.Thread`: as greenlets they would never run, because nothing here gives way to one.
 
 use std::io;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use adyton_log::{self as log, messages};
 use adyton_server::{IfStill, Server};
-use adyton_sys::process;
+use adyton_sys::{forks, process};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyFrame, PyList, PyTuple};
 
-use crate::interpreter;
+use crate::{held_stacks, interpreter};
 
 /// How long threads may still be inside the application when every loop has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Frames of a request in an application that uses a framework.
 const FRAMES_USUAL: usize = 64;
+
+/// How long the interpreter is waited for then.
+const INTERPRETER_PATIENCE: Duration = Duration::from_millis(2_500);
 
 /// The server that runs in this process.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
@@ -83,6 +87,10 @@ impl Started {
 
 /// The server that runs in this process.
 pub(crate) fn running() -> Option<Arc<Server>> {
+    if forks::is_child() {
+        // Whoever had the lock is gone.
+        return None;
+    }
     lock().as_ref().map(|running| Arc::clone(&running.server))
 }
 
@@ -115,7 +123,8 @@ fn are_greenlets(threading: &Bound<'_, PyModule>) -> PyResult<bool> {
 
 /// Runs a server to its end; says whether no thread was left inside the application. Comes and leaves attached.
 ///
-/// `announce` is called when all its threads are there.
+/// `announce` is called when all its threads are there. If it fails, it has told the server to end, which is waited for: no
+/// thread shall be left when the interpreter is taken down.
 ///
 /// # Errors
 ///
@@ -129,9 +138,11 @@ pub(crate) fn run(
     *lock() = Some(Running { server: Arc::clone(server), started: Vec::new(), count: 0 });
     let started =
         if threads == 1 { start_beside_main(server).map_err(PyErr::from) } else { start_all(py, server) };
-    let ran = started.and_then(|()| announce().map_err(PyErr::from)).and_then(|()| match threads {
-        1 => run_on_main(py, server),
-        _ => Ok(wait_on_main(server)),
+    let ran = started.and_then(|()| {
+        let announced = announce();
+        let ran = if threads == 1 { run_on_main(server) } else { wait_on_main(server) };
+        announced?;
+        Ok(ran)
     });
     let started = lock().take().map(|running| running.started).unwrap_or_default();
     if matches!(ran, Ok(true)) {
@@ -152,9 +163,12 @@ fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
                     &messages::LEFT_INSIDE,
                     format_args!("stopped while the application was in a request"),
                 );
-                Python::attach(|py| {
-                    server.clear();
-                    leave(py)
+                await_interpreter(&server, |arrived| {
+                    Python::attach(|py| {
+                        drop(arrived);
+                        server.clear();
+                        leave(py, 0)
+                    })
                 });
             }
         })?;
@@ -162,12 +176,39 @@ fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
     Ok(())
 }
 
-fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
+fn run_on_main(server: &Arc<Server>) -> bool {
     interpreter::detach();
     server.work(true, ident());
     let done = server.wait(PATIENCE);
-    interpreter::attach();
-    Ok(done)
+    await_interpreter(server, |_arrived| interpreter::attach());
+    done
+}
+
+/// Has `attach` come to the interpreter when every loop has ended, and then drop what it is given. If the application
+/// keeps the interpreter to itself, the process ends without it: nobody could come to an end in an orderly way.
+fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) -> R) -> R {
+    let (attached, waits) = channel::<()>();
+    let server = Arc::downgrade(server);
+    let end = move || {
+        if waits.recv_timeout(INTERPRETER_PATIENCE) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
+        let stacks = held_stacks::read().map(|stacks| format!("; this is where all threads are:\n{stacks}"));
+        log::write(
+            &messages::LEFT_INSIDE,
+            format_args!(
+                "stopped while the application kept the interpreter to itself: what was to be done at the end is not{}",
+                stacks.as_deref().unwrap_or_default().trim_end()
+            ),
+        );
+        if let Some(server) = server.upgrade() {
+            server.flush_log();
+        }
+        process::exit_now(0);
+    };
+    // Where there can be no thread any more, the wait is without end, as it would be without this.
+    let _ = std::thread::Builder::new().name("adyton-end".into()).spawn(end);
+    attach(attached)
 }
 
 /// The application has many threads, of which this is none.
@@ -181,10 +222,10 @@ fn start_all(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
     Ok(())
 }
 
-fn wait_on_main(server: &Server) -> bool {
+fn wait_on_main(server: &Arc<Server>) -> bool {
     interpreter::detach();
     let done = server.wait(PATIENCE);
-    interpreter::attach();
+    await_interpreter(server, |_arrived| interpreter::attach());
     if !done {
         log::write(&messages::LEFT_INSIDE, format_args!("stopped while the application was in a request"));
     }
@@ -193,7 +234,7 @@ fn wait_on_main(server: &Server) -> bool {
 
 /// Ends a process in which threads are still inside the application: they would meet an interpreter that is being
 /// taken down. What was registered for the end runs before, on whatever thread this is.
-pub(crate) fn leave(py: Python<'_>) -> ! {
+pub(crate) fn leave(py: Python<'_>, status: i32) -> ! {
     let say = |what: &str, done: PyResult<()>| {
         if let Err(error) = done {
             log::write(&messages::ENDING_FAILED, format_args!("{what} failed: {error}"));
@@ -206,7 +247,7 @@ pub(crate) fn leave(py: Python<'_>) -> ! {
         // Nobody is left to hear of it.
         let _ = py.import("sys").and_then(|sys| sys.getattr(stream)?.call_method0("flush"));
     }
-    process::exit_now(0)
+    process::exit_now(status)
 }
 
 /// Waits for the application's own threads, as the interpreter does at its end: for all that are not daemons.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use adyton_http1::{Chunked, Framing, Refusal};
-use adyton_sys::{clock, socket, temp};
+use adyton_sys::{clock, forks, socket, temp};
 
 use crate::config::Config;
 use crate::driver::wait_for_client;
@@ -364,6 +364,11 @@ impl Live {
     pub fn read(&mut self) -> io::Result<Vec<u8>> {
         if self.failed {
             return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the request body already failed"));
+        }
+        if forks::is_child() {
+            return Err(io::Error::other(
+                "the client belongs to the server that this process was forked from",
+            ));
         }
         let piece = self.next();
         self.failed = piece.is_err();

@@ -495,6 +495,11 @@ impl Server {
         }
         drop(std::mem::take(&mut *lock(&self.shared.ended)));
         self.shared.refusals.tell(clock::monotonic_ms(), true);
+        self.flush_log();
+    }
+
+    /// Writes the rest of the access log.
+    pub fn flush_log(&self) {
         if let Some(log) = &self.shared.access_log {
             lock(log).flush();
         }

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 
+use crate::forks;
+
 /// Events taken from the kernel in one call: enough for a busy loop, and 3 KiB to touch.
 const EVENTS_MAX: usize = 256;
 
@@ -84,6 +86,12 @@ pub struct Epoll {
     fd: OwnedFd,
 }
 
+impl Drop for Epoll {
+    fn drop(&mut self) {
+        forks::disown(&self.fd);
+    }
+}
+
 impl Epoll {
     /// Makes one: `epoll_create1(2)`.
     ///
@@ -91,7 +99,9 @@ impl Epoll {
     ///
     /// The process is out of descriptors or memory.
     pub fn new() -> io::Result<Self> {
-        Ok(Self { fd: epoll::create(epoll::CreateFlags::CLOEXEC)? })
+        let fd = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        forks::own(&fd);
+        Ok(Self { fd })
     }
 
     /// Watches `fd`; its events carry `token`. Closing the descriptor ends the watch.

@@ -6,6 +6,7 @@ pub mod board;
 pub mod child;
 pub mod clock;
 pub mod epoll;
+pub mod forks;
 pub mod fs;
 pub mod pass;
 pub mod process;

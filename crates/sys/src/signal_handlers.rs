@@ -15,8 +15,8 @@
 //! which is possible on the main thread only, `adyton._load.keep_signals` keeps from the kernel.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::wake::Wake;
 
@@ -25,6 +25,10 @@ static ASKED: AtomicU32 = AtomicU32::new(0);
 static ASKED_BY: AtomicI32 = AtomicI32::new(0);
 static STOP_WAKE: AtomicI32 = AtomicI32::new(-1);
 static USER1_WAKE: AtomicI32 = AtomicI32::new(-1);
+/// Whose signals these are: a child has copies of all of this until [`restore_in_child`].
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+/// What the signals did before. Locked for moments only, and never waited for in a child.
+static FORMER: Mutex<Option<[libc::sigaction; SIGNALS.len()]>> = Mutex::new(None);
 
 const SIGNALS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1];
 
@@ -132,6 +136,8 @@ impl Handlers {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, "a server already runs in this process"));
         }
         USER1_WAKE.store(user1.as_ref().map_or(-1, |wake| wake.raw()), Ordering::SeqCst);
+        // SAFETY: asks for a number.
+        PROCESS.store(unsafe { libc::getpid() }, Ordering::SeqCst);
         ASKED.store(0, Ordering::SeqCst);
         ASKED_BY.store(0, Ordering::SeqCst);
         // SAFETY: all-zero is a valid `sigaction`.
@@ -139,6 +145,7 @@ impl Handlers {
         for (signal, former) in SIGNALS.into_iter().zip(&mut former) {
             *former = handle(signal, handler_of(signal)).inspect_err(|_| forget_wakes())?;
         }
+        *FORMER.lock().unwrap_or_else(PoisonError::into_inner) = Some(former);
         Ok(Self { former, _wakes: wakes })
     }
 
@@ -155,6 +162,7 @@ impl Handlers {
 
 impl Drop for Handlers {
     fn drop(&mut self) {
+        *FORMER.lock().unwrap_or_else(PoisonError::into_inner) = None;
         for (signal, former) in SIGNALS.into_iter().zip(&self.former) {
             // SAFETY: `former` is what sigaction(2) itself gave us.
             unsafe { libc::sigaction(signal, former, std::ptr::null_mut()) };
@@ -166,6 +174,29 @@ impl Drop for Handlers {
 fn forget_wakes() {
     STOP_WAKE.store(-1, Ordering::SeqCst);
     USER1_WAKE.store(-1, Ordering::SeqCst);
+}
+
+/// Gives a child that the application has forked the signals of a plain program: what they did before this server took
+/// them. What the application has set since stays. Async-signal-safe.
+pub(crate) fn restore_in_child() {
+    let former = FORMER.try_lock().ok().and_then(|former| *former);
+    for signal in SIGNALS.into_iter().chain(PASSING) {
+        let Ok(now) = action_of(signal) else { continue };
+        if !is_ours(&now) {
+            continue;
+        }
+        let before = former.into_iter().flat_map(|former| SIGNALS.into_iter().zip(former));
+        let before = before.into_iter().find(|(other, before)| *other == signal && !is_ours(before));
+        // SAFETY: all-zero is a valid `sigaction`: the default.
+        let action = before.map_or_else(|| unsafe { std::mem::zeroed() }, |(_, before)| before);
+        // SAFETY: `action` is a whole one, from sigaction(2) itself or the default.
+        unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
+    }
+}
+
+fn is_ours(action: &libc::sigaction) -> bool {
+    let ours: [Handler; 2] = [on_signal, on_passing];
+    ours.into_iter().any(|handler| action.sa_sigaction == handler as libc::sighandler_t)
 }
 
 /// Does nothing. If a terminal has sent the signal, because this process reads or writes there from the background, the
@@ -180,6 +211,14 @@ extern "C" fn on_passing(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mu
 }
 
 extern "C" fn on_signal(signal: libc::c_int, _: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: `getpid` is async-signal-safe, and asks for a number.
+    if unsafe { libc::getpid() } != PROCESS.load(Ordering::SeqCst) {
+        // A child, in the moment before it is told that it is one: the descriptors below are still the server's.
+        restore_in_child();
+        // SAFETY: `raise` is async-signal-safe; the signal comes again once this handler has returned.
+        unsafe { libc::raise(signal) };
+        return;
+    }
     let is_user1 = signal == libc::SIGUSR1;
     if !is_user1 {
         if ASKED.fetch_add(1, Ordering::SeqCst) > 0 {

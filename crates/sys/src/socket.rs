@@ -14,6 +14,8 @@ use rustix::net::{
     SocketFlags, SocketType, sockopt,
 };
 
+use crate::forks;
+
 /// What a call on a non-blocking socket came to: `None` when it would have to wait.
 pub type Io = io::Result<Option<usize>>;
 
@@ -36,6 +38,7 @@ pub fn listen_tcp(address: SocketAddr, backlog: u32, shared: bool) -> io::Result
     }
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    forks::own_listener(&socket);
     Ok(socket)
 }
 
@@ -72,6 +75,7 @@ pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Res
         })?;
     }
     rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    forks::own_listener(&socket);
     Ok(socket)
 }
 

@@ -5,6 +5,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::EventfdFlags;
 
+use crate::forks;
+
 /// A wake-up, to be registered with an epoll instance.
 #[derive(Debug)]
 pub struct Wake {
@@ -19,7 +21,9 @@ impl Wake {
     /// The process is out of descriptors or memory.
     pub fn new() -> io::Result<Self> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        Ok(Self { fd: rustix::event::eventfd(0, flags)? })
+        let fd = rustix::event::eventfd(0, flags)?;
+        forks::own(&fd);
+        Ok(Self { fd })
     }
 
     /// Wakes the waiting thread, now or at its next wait.
@@ -38,6 +42,12 @@ impl Wake {
     /// The descriptor's number, for a signal handler.
     pub(crate) fn raw(&self) -> RawFd {
         self.fd.as_raw_fd()
+    }
+}
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        forks::disown(&self.fd);
     }
 }
 

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 pub(crate) use self::request::Request;
 
 use self::response::{Answered, Door, Responses};
+use crate::forked;
 use crate::hosted::Callable;
 use crate::streamed::{self, Streamed};
 
@@ -32,7 +33,7 @@ impl Callable for Handler {
     fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome> {
         // SAFETY: below, the request either is gone or has its own copies before this returns.
         let request = Py::new(py, unsafe { Request::lend(py, call)? })?;
-        let returned = call_one(py, &self.function, &request);
+        let returned = forked::stay(py, call_one(py, &self.function, &request));
         let answered = match returned {
             Ok(value) => self.responses.answer(py, value, call),
             Err(error) => self.responses.abort(py, error, &mut call.reply).map(|()| Answered::Whole),

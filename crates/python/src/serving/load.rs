@@ -7,6 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 
 use super::Failure;
+use crate::forked;
 
 /// How an application is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,7 @@ pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Option<Appl
     };
     check_temp_dir(settings)?;
     let loaded = module.call_method1("load", (place, attribute, is_file, settings.factory));
+    let loaded = forked::stay(py, loaded);
     let (object, name) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
         .map_err(|error| report(py, &module, &error))?;

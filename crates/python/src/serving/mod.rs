@@ -21,14 +21,14 @@ use adyton_http1::Limits;
 use adyton_log as log;
 use adyton_log::messages;
 use adyton_log::sink::Target as LogTarget;
-use adyton_process::{Line, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
+use adyton_process::{Line, Orders as _, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
-use adyton_server::{AccessLog, App, Config, HandOver, Mount, Parts, Quota, Server};
+use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quota, Server};
 use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::user::{self, Identity};
 use adyton_sys::wake::Wake;
-use adyton_sys::{child, process};
+use adyton_sys::{child, forks, process};
 use pyo3::prelude::*;
 
 use self::banner::Crowd;
@@ -37,6 +37,7 @@ pub(crate) use self::load::{Application, Kind, examine};
 use self::reopen::Reopener;
 pub(crate) use self::supervise::supervise;
 use self::work::{Ordered, Reach};
+use crate::forked;
 use crate::handler::Handler;
 use crate::held_stacks;
 use crate::hosted::Hosted;
@@ -95,6 +96,7 @@ pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure
     check_settings(settings)?;
     check_alone(settings)?;
     capture_output(py, settings, false)?;
+    forks::watch().for_good();
     let application = load::prepare(py, settings)?;
     serve_opened(py, settings, application)
 }
@@ -108,6 +110,7 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     settle(py, settings)?;
     let parts = worker.into_parts();
     take_place(&parts.place);
+    forks::watch().for_good();
     let blame = |_: &Failure| blame(py, settings, |files| parts.line.blame(files));
     let application = load::prepare(py, settings).inspect_err(blame)?;
     serve_as(py, settings, application, parts, false)
@@ -121,6 +124,7 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     process::set_name("adyton-import");
     let module = py.import("adyton._load")?;
     module.call_method0("before_preload")?;
+    let watch = forks::watch();
     let blame = |_: &Failure| blame(py, settings, |files| orders.blame(files));
     let application = load::prepare(py, settings).inspect_err(blame)?;
     module.call_method0("after_preload")?;
@@ -128,7 +132,8 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     // What the import has begun to say is not every worker's.
     log::request::leave();
     while let Some(worker) = py.detach(|| orders.next()).map_err(Failure::system)? {
-        let (midwife, says): (u32, i32) = module.call_method0("begin_fork")?.extract()?;
+        let forked = watch.except(|| module.call_method0("begin_fork"));
+        let (midwife, says): (u32, i32) = forked?.extract()?;
         if midwife > 0 {
             // A supervisor that is gone, or knows already that this one has ended, needs to know nothing.
             let _ = worker.say_forking(midwife);
@@ -213,7 +218,7 @@ fn serve_as(
 /// Runs the application's hooks of one kind.
 fn hook(py: Python<'_>, event: &str, place: (usize, usize, u32)) -> Result<(), Failure> {
     let module = py.import("adyton._load")?;
-    let ran = module.call_method1("run_hooks", (event, place));
+    let ran = forked::stay(py, module.call_method1("run_hooks", (event, place)));
     let failed: Vec<String> = ran.map_err(|error| load::report(py, &module, &error))?.extract()?;
     for text in failed {
         log::write(&messages::ENDING_FAILED, format_args!("a hook of {event} failed:\n{}", text.trim_end()));
@@ -273,6 +278,7 @@ pub(crate) fn serve_application(
     check_alone(settings)?;
     capture_output(py, settings, true)?;
     load::check_temp_dir(settings)?;
+    let _watch = forks::watch();
     serve_opened(py, settings, application)
 }
 
@@ -368,10 +374,7 @@ fn serve_at(
         if let Some(text) = banner {
             banner::print(&text);
         }
-        line.map_or(Ok(()), |line| {
-            child::outlive_parent()?;
-            line.listen(&description, beat_ms, reach)
-        })
+        line.map_or(Ok(()), |line| obey(line, &description, beat_ms, &reach))
     });
     drop(reopener);
     // Attached: what the loops still hold of the application is given back here.
@@ -381,6 +384,13 @@ fn serve_at(
     }
     hook(py, "on_worker_stop", place)?;
     Ok(done?)
+}
+
+/// Says to the supervisor that this worker serves, and does what it is told from now on.
+fn obey(line: Line, description: &str, beat_ms: Option<u64>, reach: &Arc<Reach>) -> std::io::Result<()> {
+    let begun =
+        child::outlive_parent().and_then(|()| line.listen(description, beat_ms, Arc::clone(reach) as _));
+    begun.inspect_err(|_| reach.drain(Ending::PROMPT))
 }
 
 /// What the loops call; `many` says whether there are other threads, and other processes.

@@ -19,6 +19,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
+use crate::forked;
 use crate::items::{Detached, Door};
 use crate::text::{latin1_bytes, type_name};
 use crate::wsgi::Input;
@@ -172,6 +173,7 @@ impl Exchange {
         if !std::ptr::eq(exchange, self) {
             return Err(PyRuntimeError::new_err("write() was called outside its request"));
         }
+        forked::refuse("the client")?;
         let begun = self.lock().begun;
         // SAFETY: between `enter` and `leave` the pointer is valid, and this is the thread that entered:
         // it is inside the application now and so does not use the reply itself.

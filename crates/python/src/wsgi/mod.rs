@@ -22,6 +22,7 @@ pub(crate) use self::input::Input;
 
 use self::environ::Environs;
 use self::exchange::{Exchange, Lent};
+use crate::forked;
 use crate::hosted::Callable;
 use crate::items::{Door, Items, write_list};
 use crate::streamed::{Request, Streamed};
@@ -134,7 +135,7 @@ fn ask(
     // SAFETY: `reply` outlives this function, which leaves before it returns and before it
     // touches the reply itself.
     unsafe { exchange.enter(reply) };
-    let returned = call_two(py, application, environ, lent.start_response.bind(py));
+    let returned = forked::stay(py, call_two(py, application, environ, lent.start_response.bind(py)));
     exchange.leave();
     let body = returned?;
     if let Ok(list) = body.cast_exact::<PyList>()

@@ -1,0 +1,58 @@
+//! Children that the application forks in a request (or a hook, or while it is imported): they never come back from the
+//! call that they were forked in, because everything behind it is the server's.
+
+use adyton_log::{self as log, messages};
+use adyton_sys::forks;
+use pyo3::exceptions::{PyOSError, PySystemExit};
+use pyo3::prelude::*;
+
+use crate::{failure, threads};
+
+/// The exit status of a program that an exception has ended.
+const FAILED: i32 = 1;
+
+/// What a call of the application has returned, in the process that has called. In a child that was forked meanwhile the
+/// process ends here, as a program does that has come to its end: 0, the code of a `SystemExit`, or a traceback and 1.
+#[inline]
+pub(crate) fn stay<T>(py: Python<'_>, returned: PyResult<T>) -> PyResult<T> {
+    if forks::is_child() { end(py, returned.err()) } else { returned }
+}
+
+/// Refuses a child what only the process that serves can do.
+///
+/// # Errors
+///
+/// This is a child.
+pub(crate) fn refuse(what: &str) -> PyResult<()> {
+    if forks::is_child() {
+        return Err(PyOSError::new_err(format!(
+            "{what} belongs to the server that this process was forked from"
+        )));
+    }
+    Ok(())
+}
+
+#[cold]
+fn end(py: Python<'_>, error: Option<PyErr>) -> ! {
+    let status = error.map_or(0, |error| status_of(py, &error));
+    threads::leave(py, status)
+}
+
+fn status_of(py: Python<'_>, error: &PyErr) -> i32 {
+    if !error.is_instance_of::<PySystemExit>(py) {
+        failure::log(py, error, "a process that the application has forked");
+        return FAILED;
+    }
+    match error.value(py).getattr("code") {
+        Ok(code) if code.is_none() => 0,
+        Ok(code) => code.extract::<i64>().map_or_else(
+            |_| {
+                log::write(&messages::APPLICATION_FAILED, format_args!("{code}"));
+                FAILED
+            },
+            // As exit(3): the lowest byte.
+            |code| (code & 0xff) as i32,
+        ),
+        Err(_) => FAILED,
+    }
+}
