@@ -41,6 +41,7 @@ pub struct Settings {
     /// 0: no limit.
     pub request_timeout_ms: u64,
     pub stream_body: bool,
+    pub stream_body_threads_max: u64,
     pub output_bytes_max: u64,
     pub chdir: Option<PathBuf>,
     pub python_path: Vec<PathBuf>,

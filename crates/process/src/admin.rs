@@ -143,6 +143,7 @@ fn config() -> Config {
         queue_timeout_ms: wait_ms,
         request_timeout_ms: 0,
         stream_body: false,
+        stream_body_threads_max: 0,
         output_bytes_max: 16 << 20,
         server: Vec::new(),
     }

@@ -55,6 +55,7 @@ pub(crate) fn config() -> Config {
         queue_timeout_ms: long_ms,
         request_timeout_ms: long_ms,
         stream_body: false,
+        stream_body_threads_max: 256,
         output_bytes_max: 1 << 30,
         server: b"adyton".to_vec(),
     }
