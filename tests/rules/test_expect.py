@@ -1,4 +1,4 @@
-"""Rule 30: `100 Continue` is sent when somebody reads, and only then: the server, or a streaming application."""
+"""Rule 30: `100 Continue` is sent when a body is read: by the server, or by a streaming application."""
 
 from __future__ import annotations
 
