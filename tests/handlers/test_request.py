@@ -224,6 +224,12 @@ def test_bad_json(site: Server, body: bytes) -> None:
         assert connection.get("/json", method="POST", body=body).status in {400, 500}
 
 
+@pytest.mark.parametrize("body", [b"[" * 200_000, b'{"a":' * 200_000])
+def test_deep_json(site: Server, body: bytes) -> None:
+    """Text that is nested without hope is the client's fault."""
+    assert 400 == site.fetch("/json", method="POST", body=body).status
+
+
 def test_input(site: Server) -> None:
     """The body can be read as a file, too."""
     response = site.fetch("/input", method="POST", body=b"one\ntwo three\nfour")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from real.conftest import APPS
 from real.test_load import client_form
 from support.client import Connection, chunked, request
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from real.browser import Browser
-    from support.server import Server
+    from support.server import Server, Servers
 
 LATE_S = 0.2
 """An item of the stream arrives sooner than this after it was made; the pause is longer."""
@@ -91,6 +92,22 @@ def test_chunked_upload(flask_site: Server, pieces: int) -> None:
         expected = {"sha256": hashlib.sha256(whole).hexdigest(), "bytes": len(whole)}
         assert expected == answer.json()
         assert 200 == line.get("/").status
+
+
+@pytest.mark.parametrize("streams", ["off", "on"])
+def test_body_above_the_limit(serve: Servers, tmp_path: Path, streams: str) -> None:
+    """A body that turns out to be too large is 413, also when it breaks Flask's reading off."""
+    flags = (f"--stream-body={streams}", "--threads=2", "--body-bytes-max=1k")
+    server = serve(APPS / "flask_site" / "app.py", *flags, env={"SITE_DATA": str(tmp_path)})
+    fields = [("Transfer-Encoding", "chunked"), ("Expect", "100-continue")]
+    with Connection(server.address, lint_answers=False) as line:
+        line.send(request("/digest", method="POST", fields=fields))
+
+        assert 100 == line.reader.interim()
+
+        line.send(chunked(b"x" * 1025, last=b""))
+
+        assert 413 == line.receive("POST").status
 
 
 def test_stream_is_prompt(flask_site: Server) -> None:

@@ -121,7 +121,7 @@ CODINGS: list[Case] = [
 ]
 
 CHUNK_SIZES: list[Case] = [
-    accepted(22, "one chunk", stream(b"5\r\nhello\r\n0\r\n\r\n"), body="hello", length=None),
+    accepted(22, "one chunk", stream(b"5\r\nhello\r\n0\r\n\r\n"), body="hello", length="5"),
     accepted(22, "two chunks", stream(b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"), body="hello"),
     accepted(22, "empty", stream(b"0\r\n\r\n"), body=""),
     accepted(22, "zeros at the end", stream(b"5\r\nhello\r\n0000\r\n\r\n"), body="hello"),

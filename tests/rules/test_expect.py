@@ -1,7 +1,8 @@
-"""Rule 30: `100 Continue` is sent when the application reads, and only then."""
+"""Rule 30: `100 Continue` is sent when a body is read: by the server, or by a streaming application."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 
     from support.server import Server, Servers
 
+STREAMED = ("--stream-body=on", "--threads=2")
+"""The application reads by itself."""
+SILENT = 1100
+"""More than threads that could wait for them."""
 EXPECT = ("Expect", "100-continue")
 SMUGGLED = request("/smuggled")
 
@@ -23,9 +28,16 @@ def head(target: str = "/", *fields: tuple[str, str], length: int = 5, version: 
     return request(target, method="POST", fields=[EXPECT, *framed, *fields], version=version)
 
 
+@pytest.fixture(params=["whole", "streamed"])
+def either(request: pytest.FixtureRequest, serve: Servers, application: Path) -> Server:
+    """Serve bodies whole, and as they come."""
+    return serve(application, *(STREAMED if request.param == "streamed" else ()))
+
+
 @pytest.mark.parametrize("value", ["100-continue", "100-Continue", "100-CONTINUE"])
-def test_sent_when_the_application_reads(server: Server, value: str) -> None:
-    """The client waits, the application reads, the client is told to go on."""
+def test_sent_when_it_is_read(either: Server, value: str) -> None:
+    """The client waits, somebody reads, the client is told to go on."""
+    server = either
     with server.connect() as connection:
         data = head().replace(b"100-continue", value.encode())
         connection.send(data)
@@ -40,9 +52,9 @@ def test_sent_when_the_application_reads(server: Server, value: str) -> None:
         assert 200 == connection.get().status
 
 
-def test_chunked(server: Server) -> None:
+def test_chunked(either: Server) -> None:
     """It works for a body of unknown length."""
-    with server.connect() as connection:
+    with either.connect() as connection:
         connection.send(head("/", ("Transfer-Encoding", "chunked"), length=-1))
 
         assert 100 == connection.reader.interim()
@@ -52,8 +64,51 @@ def test_chunked(server: Server) -> None:
         assert "hello" == connection.receive().json()["body"]
 
 
-def test_not_sent_when_nobody_reads(server: Server) -> None:
-    """An application that does not read answers at once, without `100`."""
+def test_application_is_called_with_the_body(server: Server) -> None:
+    """Unless bodies are streamed, the server asks for the body, and calls when it has it."""
+    server.fetch("/seen")
+    with server.connect() as connection:
+        connection.send(head("/unread"))
+
+        assert 100 == connection.reader.interim()
+        assert [] == server.fetch("/seen").json()
+
+        connection.send(b"hello")
+
+        assert 200 == connection.receive("POST").status
+        assert 200 == connection.get().status
+
+
+def test_silent_ones_stop_nobody(either: Server) -> None:
+    """However many are silent when they are asked: all others are served, and so are they when they speak."""
+    either.fetch("/seen")
+    with ExitStack() as stack:
+        silent = [stack.enter_context(either.connect()) for _ in range(SILENT)]
+        for connection in silent:
+            connection.send(head())
+        for connection in silent:
+            assert 100 == connection.reader.interim()
+        for _ in range(10):
+            assert 200 == either.fetch("/a").status
+        for connection in silent[::100]:
+            connection.send(b"hello")
+
+            assert "hello" == connection.receive("POST").json()["body"]
+
+
+def test_not_asked_for_in_vain(server: Server) -> None:
+    """What the application will not get is answered at once, and its body is not asked for."""
+    with server.connect() as connection:
+        connection.send(head().replace(b"POST", b"TRACE"))
+        response = connection.receive("TRACE")
+
+        assert (405, []) == (response.status, response.interim)
+        assert connection.at_end()
+
+
+def test_not_sent_when_nobody_reads(serve: Servers, application: Path) -> None:
+    """A streaming application that does not read answers at once, without `100`."""
+    server = serve(application, *STREAMED)
     with server.connect() as connection:
         connection.send(head("/unread"))
         response = connection.receive()
@@ -62,8 +117,9 @@ def test_not_sent_when_nobody_reads(server: Server) -> None:
         assert [] == response.interim
 
 
-def test_body_after_a_final_answer(server: Server) -> None:
+def test_body_after_a_final_answer(serve: Servers, application: Path) -> None:
     """A client may send the body although it got the final answer: it is no request."""
+    server = serve(application, *STREAMED)
     server.fetch("/seen")
     with server.connect() as connection:
         connection.send(head("/unread", length=len(SMUGGLED)))

@@ -43,6 +43,7 @@ pub struct Settings {
     /// 0: no limit.
     pub request_total_timeout_ms: u64,
     pub stream_body: bool,
+    pub stream_body_threads_max: u64,
     pub output_bytes_max: u64,
     pub chdir: Option<PathBuf>,
     pub python_path: Vec<PathBuf>,

@@ -154,6 +154,7 @@ fn config() -> Config {
         request_timeout_ms: 0,
         request_total_timeout_ms: 0,
         stream_body: false,
+        stream_body_threads_max: 0,
         output_bytes_max: 16 << 20,
         server: Vec::new(),
     }

@@ -1,11 +1,11 @@
-//! Request bodies: read whole by the loop before the application is called, or live by the
-//! application itself when the client waits for `100 Continue`.
+//! Request bodies: read whole by the loop before the application is called, or live by the application itself where
+//! that is asked for (`--stream-body`) and threads may wait for clients.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use adyton_http1::{Chunked, Framing, Refusal};
@@ -14,6 +14,7 @@ use adyton_sys::{clock, forks, socket, temp};
 use crate::config::Config;
 use crate::driver::wait_for_client;
 use crate::errand::OwnedBody;
+use crate::serve::TOO_SLOW;
 use adyton_log::{self as log, messages};
 
 /// The body of one request, as the application gets it.
@@ -170,6 +171,12 @@ pub(crate) const TOO_LARGE: Refusal =
     Refusal { status: 413, reason: "the request body is larger than the limit" };
 pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };
 
+/// A client that has gone, or nearly so, inside its body.
+const BROKE_OFF: Refusal = Refusal { status: 400, reason: "the request body broke off" };
+
+/// A body that is read live, by the last thread there is.
+const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread can wait for the request body" };
+
 /// All the disk space for bodies is taken.
 const NO_DISK: Refusal = Refusal { status: 503, reason: "too many large request bodies at once" };
 
@@ -293,15 +300,34 @@ impl Upload {
 }
 
 /// The answer to `Expect: 100-continue` (RFC 9110 section 10.1.1).
-const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
+
+/// One of the places for bodies that the application reads from the connection: each may have a thread that waits.
+pub(crate) struct Reading(Arc<AtomicUsize>);
+
+impl Reading {
+    /// Takes one of `most` places.
+    pub(crate) fn begin(taken: &Arc<AtomicUsize>, most: usize) -> Option<Self> {
+        let add = |now: usize| if now < most { Some(now + 1) } else { None };
+        taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).ok()?;
+        Some(Self(Arc::clone(taken)))
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// How much one read of a live body takes from the socket.
 const LIVE_BYTES_PER_READ: usize = 64 << 10;
 
-/// A body that the application reads from the connection itself, because the client sends it only
-/// when it is asked to.
+/// A body that the application reads from the connection itself.
 pub struct Live {
     socket: OwnedFd,
+    /// Until it is read, or has failed.
+    reading: Option<Reading>,
     decoder: Decoder,
     /// Bytes received and not decoded, from `at`.
     raw: Vec<u8>,
@@ -314,7 +340,51 @@ pub struct Live {
     rate: u64,
     rate_grace_ms: u64,
     since_ms: u64,
-    failed: bool,
+    /// Why it cannot be read.
+    failure: Option<Refusal>,
+}
+
+/// Why a live body cannot be read on.
+enum Failure {
+    /// Its client breaks a rule or a limit.
+    Refused(Refusal),
+    /// The connection has failed, or nobody is left to wait for it.
+    Failed(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Failure> for io::Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused(refusal) if refusal == TOO_SLOW => {
+                Self::new(io::ErrorKind::TimedOut, refusal.reason)
+            }
+            Failure::Refused(refusal) => Self::new(io::ErrorKind::InvalidData, refusal.reason),
+            Failure::Failed(error) => error,
+        }
+    }
+}
+
+impl Failure {
+    /// What its client is told if it still listens.
+    fn refusal(&self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => *refusal,
+            Self::Failed(error) if error.kind() == io::ErrorKind::Other => NO_THREAD,
+            Self::Failed(_) => BROKE_OFF,
+        }
+    }
 }
 
 /// The body of a request that has been answered; `None` while a thread of the application still reads it, which may
@@ -330,13 +400,14 @@ pub(crate) fn unless_read(live: &Mutex<Live>) -> Option<MutexGuard<'_, Live>> {
 impl Live {
     /// A body of which `early` has arrived; `awaited` says whether its client waits to be told to go on.
     pub(crate) fn new(
-        socket: OwnedFd,
+        (socket, reading): (OwnedFd, Reading),
         framing: Framing,
         config: &Config,
         (early, awaited): (&[u8], bool),
     ) -> Self {
         Self {
             socket,
+            reading: Some(reading),
             decoder: Decoder::new(framing),
             raw: early.to_vec(),
             at: 0,
@@ -347,7 +418,7 @@ impl Live {
             rate: config.body_rate,
             rate_grace_ms: config.body_rate_grace_ms,
             since_ms: clock::monotonic_ms(),
-            failed: false,
+            failure: None,
         }
     }
 
@@ -362,7 +433,7 @@ impl Live {
     ///
     /// The client is gone, too slow, or sends something that is no body; the same at every later call.
     pub fn read(&mut self) -> io::Result<Vec<u8>> {
-        if self.failed {
+        if self.failure.is_some() {
             return Err(io::Error::new(io::ErrorKind::BrokenPipe, "the request body already failed"));
         }
         if forks::is_child() {
@@ -371,12 +442,20 @@ impl Live {
             ));
         }
         let piece = self.next();
-        self.failed = piece.is_err();
-        piece
+        self.failure = piece.as_ref().err().map(Failure::refusal);
+        if self.failure.is_some() || self.is_done() {
+            self.reading = None;
+        }
+        Ok(piece?)
+    }
+
+    /// What the client is to be told, if the body could not be read.
+    pub(crate) fn failure(&self) -> Option<Refusal> {
+        self.failure
     }
 
     /// All the data of what has been received, or of what comes next.
-    fn next(&mut self) -> io::Result<Vec<u8>> {
+    fn next(&mut self) -> Result<Vec<u8>, Failure> {
         let mut piece = Vec::new();
         while !self.decoder.is_done() {
             if self.at == self.raw.len() {
@@ -385,18 +464,18 @@ impl Live {
                 }
                 self.receive()?;
             }
-            let (consumed, data) = self.decoder.step(&self.raw[self.at..]).map_err(refused)?;
+            let (consumed, data) = self.decoder.step(&self.raw[self.at..])?;
             self.bytes += data.len() as u64;
             piece.extend_from_slice(&self.raw[self.at..][data]);
             self.at += consumed;
             if self.bytes.saturating_add(self.decoder.announced_bytes()) > self.bytes_max {
-                return Err(refused(TOO_LARGE));
+                return Err(TOO_LARGE.into());
             }
         }
         Ok(piece)
     }
 
-    fn receive(&mut self) -> io::Result<()> {
+    fn receive(&mut self) -> Result<(), Failure> {
         if std::mem::take(&mut self.awaited) {
             // 25 bytes into an empty send buffer: taken whole, or the connection is gone.
             socket::send(&self.socket, CONTINUE, false)?;
@@ -407,13 +486,14 @@ impl Live {
         self.raw.truncate(*received.as_ref().unwrap_or(&0));
         match received? {
             0 => {
-                Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client ended inside the request body"))
+                let text = "the client ended inside the request body";
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, text).into())
             }
             _ => Ok(()),
         }
     }
 
-    fn wait_and_receive(&mut self) -> io::Result<usize> {
+    fn wait_and_receive(&mut self) -> Result<usize, Failure> {
         loop {
             if let Some(bytes) = socket::recv(&self.socket, &mut self.raw)? {
                 return Ok(bytes);
@@ -422,10 +502,7 @@ impl Live {
             let slow = age_ms > self.rate_grace_ms && self.bytes * 1000 < self.rate * age_ms;
             let wait = || socket::wait(&self.socket, socket::Until::Readable, self.idle_timeout_ms);
             if slow || !wait_for_client(wait)? {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    "the client sends the request body too slowly",
-                ));
+                return Err(TOO_SLOW.into());
             }
         }
     }
@@ -441,8 +518,4 @@ impl Live {
         self.at = 0;
         std::mem::take(&mut self.raw)
     }
-}
-
-fn refused(refusal: Refusal) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, refusal.reason)
 }

@@ -83,6 +83,8 @@ pub struct Config {
     pub request_total_timeout_ms: u64,
     /// Whether the application reads bodies as they come.
     pub stream_body: bool,
+    /// How many bodies are read so at once, each by a thread that may wait; further ones are read by the loop.
+    pub stream_body_threads_max: usize,
     /// Bytes of answers that wait for their clients, together; past it each waits earlier.
     pub output_bytes_max: u64,
     /// The `Server` field; empty for none.

@@ -215,7 +215,7 @@ impl Hand {
     /// Those of `wait`; or there is nobody left to go on meanwhile.
     pub(crate) fn park<R>(&mut self, wait: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
         self.give_up();
-        park(&self.shared, &self.post, wait)
+        park(&self.shared, &self.post, PARKED_MAX, wait)
     }
 
     /// Takes what the application's calls need.
@@ -255,13 +255,19 @@ fn give_up(shared: &Shared, post: &Post<Http>, mut driven: Box<Loop>) {
     shared.crew.offer(driven);
 }
 
-fn park<R>(shared: &Shared, post: &Arc<Post<Http>>, wait: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+/// Waits for a client without a slot, unless `parked_max` others do.
+fn park<R>(
+    shared: &Shared,
+    post: &Arc<Post<Http>>,
+    parked_max: usize,
+    wait: impl FnOnce() -> io::Result<R>,
+) -> io::Result<R> {
     let crew = &shared.crew;
     let since_ms = clock::monotonic_ms();
     if let Some(task) = &mut *lock(&post.own.task) {
         task.park();
     }
-    let gives_slot = crew.slots() > 1 && crew.parked() < PARKED_MAX;
+    let gives_slot = crew.slots() > 1 && crew.parked() < parked_max;
     let lacks = gives_slot && crew.park(since_ms);
     let spawned = lacks && shared.app.as_ref().is_some_and(|app| app.spawn());
     let waited = if !lacks || spawned || crew.manages_without(since_ms) {
@@ -294,7 +300,8 @@ pub(crate) fn wait_for_client<R>(wait: impl FnOnce() -> io::Result<R>) -> io::Re
     if let Some(driven) = post.reclaim() {
         give_up(&shared, &post, driven);
     }
-    park(&shared, &post, wait)
+    // They have a limit of their own.
+    park(&shared, &post, usize::MAX, wait)
 }
 
 /// One thread of the server.

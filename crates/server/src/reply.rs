@@ -211,6 +211,9 @@ impl<'c> Reply<'c> {
         fill: impl FnOnce(&mut ResponseHead<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         debug_assert!(!self.has_begun());
+        if status == 500 && self.refuse_body() {
+            return Ok(());
+        }
         self.settle_connection();
         let (asked, date, config) = (self.answer.asked, self.date, &self.shared.config);
         let lines = std::mem::take(&mut self.answer.lines);
@@ -238,6 +241,9 @@ impl<'c> Reply<'c> {
     /// Writes a head that was rendered before and paused.
     pub fn head_from(&mut self, rendered: &[u8], facts: HeadFacts, size: BodySize) {
         debug_assert!(!self.has_begun());
+        if facts.status() == 500 && self.refuse_body() {
+            return;
+        }
         self.settle_connection();
         let (keep_alive, date, config) = (self.answer.asked.keep_alive, self.date, &self.shared.config);
         let lines = std::mem::take(&mut self.answer.lines);
@@ -295,6 +301,15 @@ impl<'c> Reply<'c> {
             });
             self.take(page);
         }
+    }
+
+    /// Answers what is wrong with the body if the application could not read it, and nothing was answered yet. Whether
+    /// it is so: that the application has failed then is the client's fault, and no 500.
+    pub fn refuse_body(&mut self) -> bool {
+        let failure = |live: &Arc<Mutex<Live>>| unless_read(live).and_then(|live| live.failure());
+        let Some(refusal) = self.live.as_ref().and_then(failure) else { return false };
+        self.fail(refusal.status, refusal.reason);
+        true
     }
 
     /// Takes an answer that `render` wrote, and the parts that follow it; `false` when there was none.
@@ -401,7 +416,7 @@ impl<'c> Reply<'c> {
     pub(crate) fn abort(&mut self) {
         if self.has_begun() {
             self.answer.aborted = true;
-        } else {
+        } else if !self.refuse_body() {
             self.fail(500, "The server could not answer this request.");
         }
     }

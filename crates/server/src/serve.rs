@@ -6,7 +6,7 @@ use adyton_http1::{Asked, Framing, Head, Parsed, Refusal, Version};
 use adyton_sys::socket;
 
 use crate::answer::{Answering, Verdict};
-use crate::body::{Live, NO_ROOM, TOO_LARGE, Upload};
+use crate::body::{CONTINUE, Live, NO_ROOM, TOO_LARGE, Upload};
 use crate::connection::{After, Connection, Phase};
 use crate::driver::Desk;
 use crate::endpoints::Endpoint;
@@ -139,7 +139,7 @@ impl Loop {
             };
         }
         let awaited = head.expects_continue() && early.is_empty();
-        if awaited || self.shared.config.stream_body {
+        if let Some(reading) = self.shared.begin_reading() {
             if !connection.output.is_empty() {
                 // `100 Continue` must not overtake the answers to earlier requests: they are sent first.
                 connection.keep(&buffer[request], true);
@@ -149,13 +149,56 @@ impl Loop {
                 let start = start_of(bytes);
                 return self.refuse(key, connection, desk, NO_ROOM, &start);
             };
-            let live = Live::new(socket, head.framing(), &self.shared.config, (early, awaited));
+            let live = Live::new((socket, reading), head.framing(), &self.shared.config, (early, awaited));
             let body = OwnedBody::Live(Arc::new(Mutex::new(live)));
             let owned = Owned { head: bytes.to_vec(), body };
             return self.answer_owned(key, connection, desk, owned);
         }
-        connection.phase = Phase::Upload(Box::new(Upload::new(bytes, head.framing(), self.now_ms)));
+        if awaited {
+            return self.ask_for_body(key, connection, desk, request);
+        }
+        let upload = Upload::new(bytes, head.framing(), self.now_ms);
         connection.keep(early, true);
+        self.begin_upload(key, connection, desk, upload)
+    }
+
+    /// Asks a client for its body that waits to be asked (RFC 9110 section 10.1.1); or answers at once, if it is known by
+    /// now that the application will not get this request.
+    fn ask_for_body(
+        &mut self,
+        key: usize,
+        connection: Box<Connection>,
+        desk: &mut Desk,
+        request: std::ops::Range<usize>,
+    ) -> Step {
+        let bytes = &desk.buffer[request];
+        let (mut connection, answer) = match self.answer(connection, &desk.head, bytes, true) {
+            Answering::Ask(connection, answer, _) => (connection, answer),
+            Answering::Done(connection, after) => {
+                return self.conclude(key, connection, desk, Verdict::Answered(after));
+            }
+        };
+        let queue_max = self.shared.config.queue_max.max(1);
+        if self.shared.crew.waiting() >= queue_max {
+            self.shared.tally.count(Cell::TurnedAway);
+            let start = start_of(bytes);
+            return self.refuse_as(answer.id, key, connection, desk, QUEUE_FULL, &start);
+        }
+        // It is counted when it is whole.
+        connection.requests -= 1;
+        connection.output.tail().extend_from_slice(CONTINUE);
+        let upload = Upload::new(bytes, desk.head.framing(), self.now_ms);
+        self.begin_upload(key, connection, desk, upload)
+    }
+
+    fn begin_upload(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+        upload: Upload,
+    ) -> Step {
+        connection.phase = Phase::Upload(Box::new(upload));
         let deadline_ms = self.now_ms + self.shared.config.body_idle_timeout_ms;
         self.timers.set(key, deadline_ms);
         // Answers to earlier requests do not wait for this one's body.
@@ -273,6 +316,9 @@ impl Loop {
         self.settle(key, connection, desk, After::Linger)
     }
 }
+
+/// A client that waits to be asked for its body is not asked when the request would be turned away then.
+const QUEUE_FULL: Refusal = Refusal { status: 503, reason: "too many requests wait for the application" };
 
 /// How much of a refused request is looked at and logged.
 const START_BYTES: usize = 256;

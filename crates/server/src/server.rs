@@ -13,6 +13,7 @@ use adyton_sys::{clock, process};
 
 use crate::access_log::AccessLog;
 use crate::app::App;
+use crate::body::Reading;
 use crate::config::{Config, HandOver};
 use crate::connection::Connection;
 use crate::driver::Driver;
@@ -309,6 +310,8 @@ pub(crate) struct Shared {
     pub(crate) tally: Tally,
     /// Bytes of answers that wait for their clients.
     pub(crate) output_bytes: Arc<AtomicU64>,
+    /// Bodies that the application reads from their connections.
+    pub(crate) readings: Arc<AtomicUsize>,
     /// Whether a clean stop was asked for, and which.
     pub(crate) stop: Asked,
     /// Requests that were refused, and are not in the log yet.
@@ -338,6 +341,16 @@ impl Shared {
         self.crew.end_loop();
         lock(&self.ended).push(*driven);
         self.has_ended.notify_all();
+    }
+
+    /// A place for a body that the application reads from its connection, where that is asked for. With one thread for
+    /// the application there is none: while it waited for a client, nobody would be served.
+    pub(crate) fn begin_reading(&self) -> Option<Reading> {
+        let config = &self.config;
+        if !config.stream_body || self.crew.slots() == 1 {
+            return None;
+        }
+        Reading::begin(&self.readings, config.stream_body_threads_max)
     }
 
     /// Says on the board how the threads stand.
@@ -411,6 +424,7 @@ impl Server {
             inboxes: parts.iter().map(|parts| Inbox::new(Arc::clone(&parts.wake))).collect(),
             tally,
             output_bytes: Arc::default(),
+            readings: Arc::default(),
             stop,
             refusals: Refusals::default(),
             interrupters: AtomicUsize::new(0),

@@ -258,10 +258,14 @@ impl Loop {
         if answer.is_cut() {
             return answer.after_cut();
         }
-        match (respond.after, respond.live.take()) {
-            (After::Next, Some(live)) => after_live(connection, &live),
-            (After::Close, _) if connection.unparsed || connection.more => After::Linger,
-            (after, _) => after,
+        if let Some(live) = respond.live.take()
+            && after_live(connection, &live) == After::Linger
+        {
+            return After::Linger;
+        }
+        match respond.after {
+            After::Close if connection.unparsed || connection.more => After::Linger,
+            after => after,
         }
     }
 
@@ -292,6 +296,10 @@ impl Loop {
 
     /// Reads on in a request body.
     fn receive_body(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
+        // `100 Continue`, or the answer to an earlier request.
+        if !connection.output.is_empty() && connection.flush().is_err() {
+            return Step::On(connection, Next::Close);
+        }
         let mut parts_left = PARTS_PER_TURN;
         for _ in 0..RECEIVES_PER_TURN {
             let filled = if connection.unparsed {

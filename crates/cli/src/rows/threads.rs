@@ -135,7 +135,24 @@ pub(super) const ROWS: &[Row] = &[
         example: "on",
         help: "give bodies to the application as they come",
         detail: "Off, a request body is read before the application is called, so that a slow upload costs no thread. \
-                 On, reading waits for the client: for proxies, progress bars, and uploads that never end.",
+                 On, reading waits for the client: for proxies, progress bars, and uploads that never end. With \
+                 `--threads 1` it is off: while the only thread waited, nobody would be served.",
+        ..GROUP
+    },
+    Row {
+        name: "stream-body-threads",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 1,
+            most: 4096,
+            set: |settings, number| settings.stream_body_threads_max = number,
+        },
+        default: "256",
+        example: "64",
+        help: "most threads that wait for such bodies",
+        detail: "With `--stream-body`: so many threads may be reading bodies at once, beside those of `--threads`. What \
+                 comes above that is read before the application is called, as without `--stream-body`. A thread waits \
+                 for `--body-idle-timeout` at most, and `--body-rate-min` counts: then the request is answered 408.",
         ..GROUP
     },
     Row {

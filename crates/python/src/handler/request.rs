@@ -7,7 +7,7 @@ use adyton_http1::{Head, Known, Version};
 use adyton_log::request::RequestId;
 use adyton_server::{Body, Call};
 use percent_encoding::percent_decode;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 
@@ -204,7 +204,8 @@ impl Request {
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let body = self.body(py)?;
         py.import("json")?.call_method1("loads", (body,)).map_err(|error| {
-            if !error.is_instance_of::<PyValueError>(py) {
+            // The second: a client has nested lists or objects more deeply than Python goes.
+            if !error.is_instance_of::<PyValueError>(py) && !error.is_instance_of::<PyRecursionError>(py) {
                 return error;
             }
             let abort = py

@@ -582,6 +582,7 @@ fn config(settings: &Settings, descriptors_max: u64) -> Config {
         request_timeout_ms: settings.request_timeout_ms,
         request_total_timeout_ms: settings.request_total_timeout_ms,
         stream_body: settings.stream_body,
+        stream_body_threads_max: usize::try_from(settings.stream_body_threads_max).unwrap_or(usize::MAX),
         output_bytes_max: settings.output_bytes_max,
         server: settings.server_header.clone().unwrap_or_default().into_bytes(),
     }

@@ -116,7 +116,7 @@ impl Callable for Wsgi {
                     return Err(error);
                 }
                 log::write(&messages::BODY_BROKE_OFF, format_args!("a request body broke off: {error}"));
-                call.reply.fail(400, "The request body broke off.");
+                call.reply.refuse_body();
                 Ok(Outcome::Done)
             }
         }

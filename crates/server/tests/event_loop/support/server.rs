@@ -56,6 +56,7 @@ pub(crate) fn config() -> Config {
         request_timeout_ms: long_ms,
         request_total_timeout_ms: 0,
         stream_body: false,
+        stream_body_threads_max: 256,
         output_bytes_max: 1 << 30,
         server: b"adyton".to_vec(),
     }
