@@ -84,7 +84,9 @@ def test_slow_clients_make_room(short: Server, begun: str) -> None:
             client.send(f"{head}\r\nbody".encode() if begun == "body" else head.encode())
         assert b"hello" == short.fetch().body
 
-        short.wait_for_log(r"ADY109 warning: .* with 503: There are too many connections, and this one is slow")
+        short.wait_for_log(
+            r"ADY109 warning: .* with 503: There are too many connections, and this one is slow"
+        )
         assert 503 == stalled[0].receive().status
     finally:
         for client in stalled:

@@ -11,7 +11,6 @@ import math
 import os
 import pty
 import re
-import select
 import signal
 import socket
 import socketserver
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from processes.conftest import Crowd
+    from support.http import Response
 
 
 def test_status(crowd: Callable[..., Crowd]) -> None:
@@ -376,8 +376,9 @@ def test_drains(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_admin_hosts(crowd: Callable[..., Crowd]) -> None:
-    """A page that has come by a name of its own learns nothing (DNS rebinding); probes are answered to all."""
-    servers = crowd("--processes", "1", "--admin", "127.0.0.1:0", "--admin-hosts", "one.example,two.example")
+    """A page that has come by a name of its own learns nothing (DNS rebinding); probes are for all."""
+    names = "one.example,two.example"
+    servers = crowd("--processes", "1", "--admin", "127.0.0.1:0", "--admin-hosts", names)
     address = admin_of(servers.server)
 
     def status(path: str, host: str) -> int:
@@ -392,7 +393,7 @@ def test_admin_hosts(crowd: Callable[..., Crowd]) -> None:
     assert 200 == status("/livez", "evil.example")
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])  # noqa: S104 (the loopback is where it is asked)
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 def test_admin_token(crowd: Callable[..., Crowd], host: str) -> None:
     """Whoever does not show the token gets the probes, and nothing else."""
     token = "a token of 22 letters.".replace(" ", "-")

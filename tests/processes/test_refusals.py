@@ -1,4 +1,4 @@
-"""What the server itself refuses is counted by cause, and told at the default level: once a minute for each cause."""
+"""What the server itself refuses is counted by cause, and told by default: once a minute for each."""
 
 from __future__ import annotations
 

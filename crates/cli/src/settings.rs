@@ -40,6 +40,7 @@ pub struct Settings {
     pub queue_timeout_ms: u64,
     /// 0: no limit.
     pub request_timeout_ms: u64,
+    pub crowded_timeout_ms: u64,
     /// 0: no limit.
     pub request_total_timeout_ms: u64,
     pub stream_body: bool,

@@ -52,9 +52,9 @@ messages! {
         CLIENT_GONE = 106 Debug "A client went away before its answer was sent." "Nothing: people close pages."
         CLIENT_CONNECTIONS = 107 Debug "A client has as many connections as `--connections-per-address-max` allows; one more was closed."
             "Nothing, unless many people share an address."
+        REFUSED = 108 Debug "A request was refused, for the reason that is said." "Nothing, unless the client is yours."
         REFUSALS = 109 Warning "Requests were refused by the server itself. Told at once, and then once a minute for each cause."
             "The message names the setting. Change it if the client is right; a single request is in the log from debug on."
-        REFUSED = 108 Debug "A request was refused, for the reason that is said." "Nothing, unless the client is yours."
     }
     "Requests" {
         APPLICATION_FAILED = 201 Error "The application raised an exception, and its request failed."
@@ -130,10 +130,10 @@ messages! {
             "Send signals to the supervisor."
         VERSION_STALLED = 329 Error "The new version serves in some workers and does not start in others."
             "Read why above; reload again when that is mended. The old version serves in the others meanwhile."
+        CANNOT_START = 330 Error "The server, or one of its processes, cannot start." "The message says why."
         WORKER_SILENT = 331 Error "A worker gives no sign of life: it is stopped, gets no CPU, or hangs."
             "Look at what its process does; it is replaced after `--heartbeat-timeout`."
         WORKER_HEARD = 332 Info "A silent worker gives signs of life again." "Nothing."
-        CANNOT_START = 330 Error "The server, or one of its processes, cannot start." "The message says why."
         STATE_OF_ONE = 340 Warning "The application keeps something in the memory of each worker that all of them would have to know."
             "Use `--processes 1`, or keep it where all find it: in a database, a file, a cache of its own, a signed cookie."
     }

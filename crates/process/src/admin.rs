@@ -140,6 +140,7 @@ fn config() -> Config {
         write_rate_grace_ms: wait_ms,
         keep_alive_timeout_ms: 60_000,
         keep_alive_requests_max: 0,
+        crowded_timeout_ms: 300,
         connections_max,
         connections_per_address_max: 0,
         drain_bytes_max: 64 << 10,

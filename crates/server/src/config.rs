@@ -57,6 +57,8 @@ pub struct Config {
     pub keep_alive_timeout_ms: u64,
     /// Requests on one connection before it is closed; 0 is no limit.
     pub keep_alive_requests_max: u32,
+    /// How long a client may keep the server waiting for a request while others wait for its place.
+    pub crowded_timeout_ms: u64,
     /// Connections at once; past it, new ones wait in the kernel's queue.
     pub connections_max: usize,
     /// Connections of one client address at once; one more is closed. 0 is no limit.

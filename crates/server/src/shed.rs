@@ -8,10 +8,6 @@ use crate::event_loop::{Loop, Slot};
 use crate::refusals::CROWDED;
 use crate::turn::start_of_request;
 
-/// A client that has sent nothing of what is awaited for so long gives way, when others wait: well below the second in which
-/// these are to be let in.
-const STALLED_MS: u64 = 500;
-
 /// One that sends more slowly than `--body-rate-min` asks is not spared for longer than this then.
 const SLOW_MS: u64 = 1_000;
 
@@ -76,13 +72,15 @@ impl Loop {
             Phase::Head if connection.output.is_empty() && !connection.more && !connection.unparsed => {
                 let begun = !connection.carry.is_empty();
                 let timeout_ms = if begun { config.head_timeout_ms } else { config.first_byte_timeout_ms };
-                Some(timeout_ms.saturating_sub(left_ms)).filter(|&slow_ms| slow_ms >= STALLED_MS)
+                Some(timeout_ms.saturating_sub(left_ms))
+                    .filter(|&slow_ms| slow_ms >= config.crowded_timeout_ms)
             }
             Phase::Upload(upload) => {
                 let stalled_ms = config.body_idle_timeout_ms.saturating_sub(left_ms);
                 let age_ms = self.now_ms.saturating_sub(upload.since_ms);
-                let is_slow = age_ms >= SLOW_MS && upload.bytes() * 1000 < config.body_rate * age_ms;
-                (stalled_ms >= STALLED_MS || is_slow).then_some(age_ms)
+                let is_slow = age_ms >= SLOW_MS.max(config.crowded_timeout_ms)
+                    && upload.bytes() * 1000 < config.body_rate * age_ms;
+                (stalled_ms >= config.crowded_timeout_ms || is_slow).then_some(age_ms)
             }
             _ => None,
         }

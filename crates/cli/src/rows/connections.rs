@@ -37,6 +37,21 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "crowded-timeout",
+        kind: Kind::Number {
+            unit: Unit::Duration,
+            least: 1,
+            most: 24 * 60 * 60 * 1_000,
+            set: |settings, ms| settings.crowded_timeout_ms = ms,
+        },
+        default: "300ms",
+        example: "2s",
+        help: "longest silence while others wait for a place",
+        detail: "When there is no descriptor left, or no place, and no connection idles, those whose client has sent nothing of its \
+                 request for so long, or is slower than `--body-rate-min`, are answered 503 and closed.",
+        ..GROUP
+    },
+    Row {
         name: "keep-alive-requests-max",
         kind: Kind::Number {
             unit: Unit::Count,

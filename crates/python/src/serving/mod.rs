@@ -368,8 +368,7 @@ fn serve_at(
     held_stacks::prepare(py)?;
     let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
     let beat_ms = supervise::limits(settings).beat_ms();
-    let reopener = renamed.map(|renamed| Reopener::start(renamed, &server)).transpose();
-    let reopener = reopener.map_err(Failure::system)?;
+    let reopener = renamed.map(|wake| Reopener::start(wake, &server)).transpose().map_err(Failure::system)?;
     let done = threads::run(py, &server, threads, move || {
         if let Some(text) = banner {
             banner::print(&text);
@@ -580,6 +579,7 @@ fn config(settings: &Settings, descriptors_max: u64) -> Config {
         queue_max: count(settings.queue_limit),
         queue_timeout_ms: settings.queue_timeout_ms,
         request_timeout_ms: settings.request_timeout_ms,
+        crowded_timeout_ms: settings.crowded_timeout_ms,
         request_total_timeout_ms: settings.request_total_timeout_ms,
         stream_body: settings.stream_body,
         stream_body_threads_max: usize::try_from(settings.stream_body_threads_max).unwrap_or(usize::MAX),

@@ -54,6 +54,7 @@ pub(crate) fn config() -> Config {
         queue_max: 1_000,
         queue_timeout_ms: long_ms,
         request_timeout_ms: long_ms,
+        crowded_timeout_ms: long_ms,
         request_total_timeout_ms: 0,
         stream_body: false,
         stream_body_threads_max: 256,
