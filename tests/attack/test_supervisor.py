@@ -99,7 +99,7 @@ def test_bad_beginning(tmp_path: Path, what: str, processes: str) -> None:
         assert (status or 3) == done.returncode, done.stderr
     assert "listening on" not in done.stderr
     assert "" == done.stdout
-    assert what == "aborts" or what == "closes everything" or not PANIC.search(done.stderr)
+    assert what in {"aborts", "closes everything"} or not PANIC.search(done.stderr)
     assert "\x1b" not in done.stderr
     assert not control.exists()
 
