@@ -41,7 +41,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         listener.bind(str(root / "socket"))
     for name, target in {
         "self": "self", "loop-1": "loop-2", "loop-2": "loop-1", "up": "..", "absolute": "/etc/passwd",
-        "root": "/",
+        "top": "/",
         "device": "/dev/zero", "dangling": "nowhere", "to-fifo": "fifo", "to-socket": "socket",
     }.items():  # fmt: skip
         (root / name).symlink_to(target)

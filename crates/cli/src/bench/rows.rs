@@ -498,7 +498,9 @@ pub(super) fn add_cookie(fields: &mut Vec<Field>, text: &str) -> Result<(), Stri
 
 fn set_statuses(bench: &mut Bench, text: &str) -> Result<(), String> {
     for code in text.split(',') {
-        let status = digits(code.trim()).and_then(|code| code.parse().ok()).filter(|status| (200..1000).contains(status));
+        let status = digits(code.trim())
+            .and_then(|code| code.parse().ok())
+            .filter(|status| (200..1000).contains(status));
         bench.expect_status.push(status.ok_or("a status is a number from 200 to 999")?);
     }
     Ok(())
