@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -295,6 +296,14 @@ def answer_file(request: adyton.Request) -> adyton.Response:
         content_type=request.query.get("type"),
         download_name=request.query.get("download"),
     )
+
+
+def answer_fifo(request: adyton.Request) -> adyton.Response:
+    """Send what nobody writes to."""
+    path = FOLDER / "fifo"
+    if not path.exists():
+        os.mkfifo(path)
+    return adyton.Response.file(path)
 
 
 def answer_redirect(request: adyton.Request) -> adyton.Response:

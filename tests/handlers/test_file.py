@@ -124,3 +124,11 @@ def test_descriptors_are_given_back(site: Server) -> None:
             connection.get("/file")
 
     assert site.settles_at_fds(before)
+
+
+def test_only_regular_files(site: Server) -> None:
+    """A FIFO that nobody writes to is refused, and waited for by no one."""
+    response = site.fetch("/fifo")
+
+    assert 500 == response.status
+    site.wait_for_log("fifo is no regular file")

@@ -572,6 +572,8 @@ def _wrong_calls(call: Any) -> dict[str, Callable[[], object]]:
         "fields-tuple": lambda: call("200 OK", (PLAIN,)),
         "fields-missing": lambda: call("200 OK"),
         "field-list": fields(["X-A", "b"]),
+        "exc-info-list": lambda: call("200 OK", [PLAIN], [None, None, None]),
+        "exc-info-short": lambda: call("200 OK", [PLAIN], (None,)),
         "field-one": fields(("X-A",)),
         "field-three": fields(("X-A", "b", "c")),
         "field-str": fields("ab"),

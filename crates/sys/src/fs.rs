@@ -258,6 +258,25 @@ impl Fault {
     }
 }
 
+/// Opens a regular file for reading, and looks at it; `None` when it is something else.
+///
+/// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal.
+///
+/// # Errors
+///
+/// Those of open(2).
+pub fn open_regular(path: &Path) -> io::Result<Option<(OwnedFd, Meta)>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let fd = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => fd,
+        // A socket, or a device without a driver.
+        Err(Errno::NXIO | Errno::NODEV) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let meta = stat(fd.as_fd())?;
+    Ok((meta.kind == Kind::File).then_some((fd, meta)))
+}
+
 /// Looks at an open file: one fstat(2).
 ///
 /// # Errors

@@ -1,7 +1,6 @@
 //! What a handler returned, made into an answer.
 
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adyton_files::{Ask, answer_file, mime_type};
@@ -132,7 +131,7 @@ fn answer_response(py: Python<'_>, value: &Bound<'_, PyAny>, call: &mut Call<'_>
     let mut fields = fields_of(&headers)?;
     let file: Option<PathBuf> = value.getattr(intern!(py, "_file"))?.extract()?;
     if let Some(path) = file {
-        return answer_path(&path, &mut fields, call);
+        return answer_path(py, &path, &mut fields, call);
     }
     let has_type = fields.iter().any(|(name, _)| name.eq_ignore_ascii_case(b"Content-Type"));
     let mut default_type = |content_type: &[u8]| {
@@ -194,13 +193,17 @@ fn fields_of(headers: &Bound<'_, PyAny>) -> PyResult<Vec<Field>> {
 }
 
 /// Sends a file of the application's choice, conditions and ranges included.
-fn answer_path(path: &std::path::Path, fields: &mut Vec<Field>, call: &mut Call<'_>) -> PyResult<Answered> {
-    let file = std::fs::File::open(path)?;
-    let file: Arc<OwnedFd> = Arc::new(file.into());
-    let meta = fs::stat(file.as_fd())?;
-    if meta.kind != fs::Kind::File {
+fn answer_path(
+    py: Python<'_>,
+    path: &Path,
+    fields: &mut Vec<Field>,
+    call: &mut Call<'_>,
+) -> PyResult<Answered> {
+    // A disk may take its time, and one of another machine for ever: others run meanwhile.
+    let Some((file, meta)) = py.detach(|| fs::open_regular(path))? else {
         return Err(PyValueError::new_err(format!("{} is no regular file", path.display())));
-    }
+    };
+    let file = Arc::new(file);
     let at = fields.iter().position(|(name, _)| name.eq_ignore_ascii_case(b"Content-Type"));
     let content_type = match at.map(|at| fields.remove(at)) {
         Some((_, value)) => String::from_utf8_lossy(&value).into_owned(),
