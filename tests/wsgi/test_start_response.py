@@ -59,11 +59,11 @@ KINDS = [
 
 
 @pytest.mark.parametrize(("name", "kind"), KINDS)
-def test_kind_of_exception(site: Server, name: str, kind: str) -> None:
+def test_kind_of_exception(plain: Server, name: str, kind: str) -> None:
     """What is of the wrong type is a TypeError, what is of the right one but no good a ValueError."""
-    site.fetch(f"/start?{name}")
+    plain.fetch(f"/start?{name}")
 
-    assert [f"{name}: {kind}"] == site.fetch("/noted").json()
+    assert [f"{name}: {kind}"] == plain.fetch("/noted").json()
 
 
 def test_second_call_replaces(plain: Server) -> None:
