@@ -300,7 +300,7 @@ def answer_file(request: adyton.Request) -> adyton.Response:
 
 def answer_fifo(request: adyton.Request) -> adyton.Response:
     """Send what nobody writes to."""
-    path = FOLDER / "fifo"
+    path = FOLDER / f"fifo-{request.path.strip('/')}"
     if not path.exists():
         os.mkfifo(path)
     return adyton.Response.file(path)

@@ -131,4 +131,4 @@ def test_only_regular_files(site: Server) -> None:
     response = site.fetch("/fifo")
 
     assert 500 == response.status
-    site.wait_for_log("fifo is no regular file")
+    site.wait_for_log("fifo-fifo is no regular file")

@@ -182,8 +182,8 @@ def use_errors_as_stderr(environ: WSGIEnvironment, start_response: StartResponse
     """Use wsgi.errors as libraries use sys.stderr, which PEP 3333 does not promise."""
     errors: Any = environ["wsgi.errors"]
     print("printed", "there", file=errors, flush=True)
-    logger = logging.Logger("to-wsgi-errors")
-    logger.addHandler(logging.StreamHandler(errors))
+    logger = logging.getLogger("to-wsgi-errors")
+    logger.handlers[:] = [logging.StreamHandler(errors)]
     logger.warning("logged there")
     written = errors.buffer.write("bytes \u20ac\n".encode())
     errors.buffer.write(memoryview(b"no text: \xff\n"))
