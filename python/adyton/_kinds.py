@@ -144,7 +144,8 @@ def _call_of(application: Any) -> _Call | None:  # noqa: ANN401
     function = application if hasattr(application, "__code__") else getattr(application, "__func__", None)
     bound = hasattr(application, "__self__")
     if isinstance(application, type):
-        if type(application).__call__ is not type.__call__ or application.__new__ is not object.__new__:
+        made: Any = application.__new__
+        if type(application).__call__ is not type.__call__ or made is not object.__new__:
             return None
         function, bound = application.__init__, True  # type: ignore[misc]
     elif function is None:

@@ -95,7 +95,7 @@ fn ident() -> u64 {
 
 // SAFETY: declared as in CPython's `pythread.h`; it asks for a number, on any thread, attached or not.
 unsafe extern "C" {
-    /// Not among PyO3's declarations.
+    /// Not among the declarations of `pyo3-ffi`.
     safe fn PyThread_get_thread_ident() -> std::ffi::c_ulong;
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn run(
     let started =
         if threads == 1 { start_beside_main(server).map_err(PyErr::from) } else { start_all(py, server) };
     let ran = started.and_then(|()| announce().map_err(PyErr::from)).and_then(|()| match threads {
-        1 => run_on_main(py, server),
+        1 => Ok(run_on_main(server)),
         _ => Ok(wait_on_main(server)),
     });
     let started = lock().take().map(|running| running.started).unwrap_or_default();
@@ -159,12 +159,12 @@ fn start_beside_main(server: &Arc<Server>) -> io::Result<()> {
     Ok(())
 }
 
-fn run_on_main(py: Python<'_>, server: &Arc<Server>) -> PyResult<bool> {
+fn run_on_main(server: &Server) -> bool {
     interpreter::detach();
     server.work(true, ident());
     let done = server.wait(PATIENCE);
     interpreter::attach();
-    Ok(done)
+    done
 }
 
 /// The application has many threads, of which this is none.
