@@ -12,7 +12,7 @@ use rustix::io::Errno;
 /// How often an open is tried again that lost a race with a rename (`EAGAIN`, openat2(2)).
 const RACES_MAX: u32 = 8;
 
-/// Most symbolic links in a path of which one is absolute: as many as the kernel follows (path_resolution(7)).
+/// Most symbolic links in a path of which one is absolute: as many as the kernel follows, see `path_resolution(7)`.
 const LINKS_MAX: u32 = 40;
 
 /// What to do with a symbolic link in a path.
