@@ -126,9 +126,9 @@ pub(crate) fn run(
     *lock() = Some(Running { server: Arc::clone(server), started: Vec::new(), count: 0 });
     let started =
         if threads == 1 { start_beside_main(server).map_err(PyErr::from) } else { start_all(py, server) };
-    let ran = started.and_then(|()| announce().map_err(PyErr::from)).and_then(|()| match threads {
-        1 => Ok(run_on_main(server)),
-        _ => Ok(wait_on_main(server)),
+    let ran = started.and_then(|()| announce().map_err(PyErr::from)).map(|()| match threads {
+        1 => run_on_main(server),
+        _ => wait_on_main(server),
     });
     let started = lock().take().map(|running| running.started).unwrap_or_default();
     if matches!(ran, Ok(true)) {
