@@ -12,7 +12,7 @@ fn shown(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
-        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("<{byte:x}>")));
+        text.extend(chunk.invalid().iter().map(|byte| format!("<{byte:x}>")));
     }
     text
 }
