@@ -72,7 +72,7 @@ def kind_of(application: object, name: str, interface: str) -> str:
     call = _call_of(application)
     if interface != "auto":
         kind = interface
-    elif name.rpartition(":")[2] == "handler" or (call is not None and (1, 1) == (call.least, call.most)):
+    elif name.rpartition(":")[2] == "handler" or (call is not None and call.least == call.most == 1):
         kind = "handler"
     else:
         kind = "wsgi"
@@ -111,10 +111,7 @@ def _refuse(call: _Call, application: object, name: str, kind: str) -> None:
     wanted = 1 if kind == "handler" else _WSGI_ARGUMENTS
     if call.takes(wanted):
         return
-    if call.missing:
-        takes = f"wants {', '.join(call.missing)} by name"
-    else:
-        takes = f"takes {_count(call)}"
+    takes = f"wants {', '.join(call.missing)} by name" if call.missing else f"takes {_count(call)}"
     other, other_kind = (1, "handler") if kind == "wsgi" else (_WSGI_ARGUMENTS, "wsgi")
     hint = f" (--interface {other_kind} would call it with {other})" if call.takes(other) else ""
     called = "a handler is called with one argument, the request"
@@ -147,7 +144,8 @@ def _call_of(application: Any) -> _Call | None:  # noqa: ANN401
     function = application if hasattr(application, "__code__") else getattr(application, "__func__", None)
     bound = hasattr(application, "__self__")
     if isinstance(application, type):
-        if type(application).__call__ is not type.__call__ or application.__new__ is not object.__new__:
+        made: Any = application.__new__
+        if type(application).__call__ is not type.__call__ or made is not object.__new__:
             return None
         function, bound = application.__init__, True  # type: ignore[misc]
     elif function is None:

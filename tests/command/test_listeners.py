@@ -43,6 +43,33 @@ def test_ipv6(serve: Servers, application: Path) -> None:
         assert 200 == told.status
 
 
+@pytest.mark.parametrize("flags", [[], ["--processes", "2"]])
+def test_every_address(serve: Servers, application: Path, flags: list[str]) -> None:
+    """`::` is every address, those of IPv4 as well; a client has the address that it would have there."""
+    if not Path("/proc/net/if_inet6").exists():
+        done = run("serve", str(application), "--bind", "[::]:0")
+
+        assert "[::]:0" in done.stderr
+        return
+    server = serve(application, *flags, bind="[::]:0")
+    for host in ("127.0.0.1", "::1"):
+        assert b"hello" == fetch((host, server.port)).body
+
+
+def test_every_address_of_both_kinds(serve: Servers, application: Path) -> None:
+    """Beside `0.0.0.0` with the same port, `::` is every address of IPv6."""
+    if not Path("/proc/net/if_inet6").exists():
+        return
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+    both = ["--bind", f"0.0.0.0:{port}", "--bind", f"[::]:{port}"]
+    server = serve(application, *both, listeners=3)
+    for host in ("127.0.0.1", "::1"):
+        assert b"hello" == fetch((host, port)).body
+    assert 3 == len(server.addresses)
+
+
 def test_port_only(serve: Servers, application: Path) -> None:
     """`:PORT` is every IPv4 address."""
     server = serve(application, bind=":0")

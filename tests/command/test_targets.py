@@ -234,9 +234,11 @@ def test_what_cannot_run_is_refused(project: Path, name: str) -> None:
 FIT = {
     "starred": ("def app(*args, **kwargs):\n    return WSGI(*args)\n", "WSGI"),
     "class_of_items": (
-        "class app:\n    def __init__(self, environ, start_response):\n"
-        "        self.items = WSGI(environ, start_response)\n"
-        "    def __iter__(self):\n        return iter(self.items)\n",
+        (
+            "class app:\n    def __init__(self, environ, start_response):\n"
+            "        self.items = WSGI(environ, start_response)\n"
+            "    def __iter__(self):\n        return iter(self.items)\n"
+        ),
         "WSGI",
     ),
     "generator": (
@@ -244,8 +246,10 @@ FIT = {
         "WSGI",
     ),
     "partial": (
-        "from functools import partial\ndef f(x, environ, start_response):\n"
-        "    return WSGI(environ, start_response)\napp = partial(f, 1)\n",
+        (
+            "from functools import partial\ndef f(x, environ, start_response):\n"
+            "    return WSGI(environ, start_response)\napp = partial(f, 1)\n"
+        ),
         "WSGI",
     ),
     "partial_handler": (
@@ -253,8 +257,10 @@ FIT = {
         "handler",
     ),
     "wraps_async": (
-        "import asyncio, functools\nasync def f(request):\n    return 'fit'\n"
-        "@functools.wraps(f)\ndef handler(request):\n    return asyncio.run(f(request))\n",
+        (
+            "import asyncio, functools\nasync def f(request):\n    return 'fit'\n"
+            "@functools.wraps(f)\ndef handler(request):\n    return asyncio.run(f(request))\n"
+        ),
         "handler",
     ),
 }
@@ -278,13 +284,14 @@ def test_threads_that_the_application_made_greenlets(serve: Servers, project: Pa
     A greenlet would run when another one gives way to it, which none does here: so this one never runs.
     """
     (project / "patched.py").write_text(
-        "import threading, _thread\n"
-        "def start(*args, **kwargs):\n    return 1\n"
-        "for module in (threading, _thread):\n"
-        "    for name in ('_start_new_thread', '_start_joinable_thread', 'start_new_thread'):\n"
-        "        if hasattr(module, name):\n            setattr(module, name, start)\n"
-        "threading.get_ident = _thread.get_ident = lambda: 1\n"
-        "def handler(request):\n    return 'served'\n",
+        (
+            "import threading, _thread\n"
+            "def start(*args, **kwargs):\n    return 1\n"
+            "for module in (threading, _thread):\n"
+            "    for name in ('_start_new_thread', '_start_joinable_thread', 'start_new_thread'):\n"
+            "        if hasattr(module, name):\n            setattr(module, name, start)\n"
+            "def handler(request):\n    return 'served'\n"
+        ),
         encoding="utf-8",
     )
     server = serve("patched.py", "--threads", threads, cwd=project)

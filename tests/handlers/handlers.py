@@ -289,15 +289,21 @@ def answer_bad_cookie(request: adyton.Request) -> adyton.Response:
 def answer_file(request: adyton.Request) -> adyton.Response:
     """Send a file, made at the first time."""
     path = FOLDER / request.query.get("name", "page.html")
-    if request.query.get("kind") == "fifo":
-        os.mkfifo(path)
-    elif not path.exists():
+    if not path.exists():
         path.write_bytes(b"0123456789" * 10_000)
     return adyton.Response.file(
         path,
         content_type=request.query.get("type"),
         download_name=request.query.get("download"),
     )
+
+
+def answer_fifo(request: adyton.Request) -> adyton.Response:
+    """Send what nobody writes to."""
+    path = FOLDER / f"fifo-{request.path.strip('/')}"
+    if not path.exists():
+        os.mkfifo(path)
+    return adyton.Response.file(path)
 
 
 def answer_redirect(request: adyton.Request) -> adyton.Response:

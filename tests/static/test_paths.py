@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -174,6 +176,35 @@ def test_links(serve: Servers, site: Server, root: Path) -> None:
         "/device.txt",
     ):
         assert 404 == follows.fetch(target).status
+
+
+def test_absolute_link(serve: Servers, tmp_path: Path) -> None:
+    """With `--static-symlinks` a link beneath the folder is followed however its target is written."""
+    site = tmp_path / "site"
+    (site / "files").mkdir(parents=True)
+    (site / "files" / "note.txt").write_bytes(DIGITS)
+    (tmp_path / "outside.txt").write_bytes(b"outside")
+    (site / "link.txt").symlink_to(site / "files" / "note.txt")
+    (site / "folder").symlink_to(site / "files")
+    (site / "out.txt").symlink_to(tmp_path / "outside.txt")
+    (site / "up.txt").symlink_to(site / ".." / "outside.txt")
+    server = serve(site, "--static-symlinks")
+
+    for target in ("/link.txt", "/folder/note.txt"):
+        assert DIGITS == server.fetch(target).body
+    for target in ("/out.txt", "/up.txt"):
+        assert 404 == server.fetch(target).status
+
+
+def test_names_that_are_not_utf8(serve: Servers, tmp_path: Path) -> None:
+    """Every name that is published is served, and the listing links to it."""
+    names = [b"caf\xe9.txt", b"\xff\xfe", b"a&b'\"<c> #?%41.txt", "\u20ac".encode()]
+    for name in names:
+        (tmp_path / os.fsdecode(name)).write_bytes(name)
+    server = serve(tmp_path, "--static-listing")
+    links = re.findall(r'href="(\./[^"]*)"', server.fetch("/").body.decode())
+
+    assert sorted(names) == sorted(server.fetch(link[1:]).body for link in links)
 
 
 def test_folder_that_is_a_link(serve: Servers, root: Path, tmp_path: Path) -> None:

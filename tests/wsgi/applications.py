@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import sys
 import tempfile
 import time
@@ -174,6 +175,31 @@ def echo(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[by
     body = b"".join(pieces)
     start_response("200 OK", [("Content-Type", "application/octet-stream")])
     return [body]
+
+
+@add(broken, "errors-as-stderr")
+def use_errors_as_stderr(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Use wsgi.errors as libraries use sys.stderr, which PEP 3333 does not promise."""
+    errors: Any = environ["wsgi.errors"]
+    print("printed", "there", file=errors, flush=True)
+    logger = logging.getLogger("to-wsgi-errors")
+    logger.handlers[:] = [logging.StreamHandler(errors)]
+    logger.warning("logged there")
+    written = errors.buffer.write("bytes \u20ac\n".encode())
+    errors.buffer.write(memoryview(b"no text: \xff\n"))
+    errors.buffer.flush()
+    told = [written, errors.isatty(), errors.encoding, errors.errors, errors.writable(), errors.closed]
+    start_response("200 OK", [PLAIN])
+    return [repr(told).encode()]
+
+
+@add(broken, "input-by-name")
+def read_input_by_name(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Read with sizes given by name."""
+    body: Any = environ["wsgi.input"]
+    read = [body.read(size=2), body.readline(size=2), body.readlines(hint=1), body.read(size=-1)]
+    start_response("200 OK", [PLAIN])
+    return [repr(read).encode()]
 
 
 @add(good, "errors")
@@ -572,6 +598,8 @@ def _wrong_calls(call: Any) -> dict[str, Callable[[], object]]:
         "fields-tuple": lambda: call("200 OK", (PLAIN,)),
         "fields-missing": lambda: call("200 OK"),
         "field-list": fields(["X-A", "b"]),
+        "exc-info-list": lambda: call("200 OK", [PLAIN], [None, None, None]),
+        "exc-info-short": lambda: call("200 OK", [PLAIN], (None,)),
         "field-one": fields(("X-A",)),
         "field-three": fields(("X-A", "b", "c")),
         "field-str": fields("ab"),

@@ -264,3 +264,16 @@ def test_length_too_large(plain: Server) -> None:
 def test_start_in_generator(plain: Server) -> None:
     """An empty item may come before start_response."""
     assert b"started late" == plain.fetch("/headers-set-in-generator").body
+
+
+def test_web_socket(plain: Server) -> None:
+    """Who asks for a WebSocket is told that there is none; any other `Upgrade` is ignored (RFC 9110, 7.8)."""
+    upgrade = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")]
+    key = ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
+    with plain.connect() as connection:
+        refused = connection.get("/", fields=[*upgrade, key])
+
+        assert 501 == refused.status
+        assert b"WebSockets are not served" in refused.body
+        for fields in (upgrade, [key]):
+            assert b"hello, world" == connection.get("/", fields=fields).body

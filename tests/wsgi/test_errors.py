@@ -144,3 +144,12 @@ def test_validator_is_content(validated: Server) -> None:
     """The validator works: it finds fault with an application that has one."""
     assert b"hello, world" == validated.fetch("/").body
     assert "AssertionError" not in validated.log()
+
+
+def test_wsgi_errors_as_stderr(plain: Server) -> None:
+    """It has what print, logging and libraries for terminals ask of sys.stderr."""
+    mark = plain.mark()
+
+    assert b"[10, False, 'utf-8', 'backslashreplace', True, False]" == plain.fetch("/errors-as-stderr").body
+    for line in ("printed there", "logged there", "bytes \u20ac", r"no text: \\xff"):
+        plain.wait_for_log(f"^.*{line}$", since=mark)

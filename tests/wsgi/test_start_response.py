@@ -41,6 +41,31 @@ def test_wrong_call(plain: Server, name: str) -> None:
         }
 
 
+KINDS = [
+    ("status-int", "TypeError"),
+    ("status-short", "ValueError"),
+    ("status-not-latin", "UnicodeEncodeError"),
+    ("fields-none", "TypeError"),
+    ("field-list", "TypeError"),
+    ("field-one", "ValueError"),
+    ("field-three", "ValueError"),
+    ("name-int", "TypeError"),
+    ("name-empty", "ValueError"),
+    ("value-int", "TypeError"),
+    ("value-newline", "ValueError"),
+    ("exc-info-list", "TypeError"),
+    ("exc-info-short", "ValueError"),
+]
+
+
+@pytest.mark.parametrize(("name", "kind"), KINDS)
+def test_kind_of_exception(plain: Server, name: str, kind: str) -> None:
+    """What is of the wrong type is a TypeError, what is of the right one but no good a ValueError."""
+    plain.fetch(f"/start?{name}")
+
+    assert [f"{name}: {kind}"] == plain.fetch("/noted").json()
+
+
 def test_second_call_replaces(plain: Server) -> None:
     """Without output so far, a second call replaces the first (or is an error)."""
     response = plain.fetch("/start-twice")

@@ -8,7 +8,7 @@ use adyton_sys::fs::{Kind, Links, Meta, Root, list};
 
 use crate::conditions::format_date;
 use crate::pages::{PAGE_START, escape_html};
-use crate::path::{FilePath, escape, is_published};
+use crate::path::{FilePath, can_be_asked_for, escape, is_published};
 
 /// Names looked at for one listing: at 1.1 µs each, with its stat, a loop is held up for a millisecond.
 /// No reader scrolls further.
@@ -16,7 +16,7 @@ pub const NAMES_MAX: usize = 1000;
 
 /// One row of a listing.
 struct Row {
-    name: String,
+    name: Vec<u8>,
     is_folder: bool,
     bytes: u64,
     /// Last change, seconds since 1970.
@@ -26,7 +26,7 @@ struct Row {
 /// Reads the open folder that `path` names and renders it.
 ///
 /// Shows exactly what a request would get: no hidden names, no sources, no devices, no names that
-/// are not UTF-8, and links only when they are followed and lead to something beneath the root.
+/// no path may hold, and links only when they are followed and lead to something beneath the root.
 ///
 /// # Errors
 ///
@@ -41,7 +41,10 @@ pub(crate) fn render(
     let found = list(folder, NAMES_MAX + 1)?;
     let is_cut = found.len() > NAMES_MAX;
     let published = |(name, meta): (std::ffi::CString, Meta)| {
-        let name = name.into_string().ok().filter(|name| is_published(name.as_bytes()))?;
+        let name = name.into_bytes();
+        if !is_published(&name) || !can_be_asked_for(&name) {
+            return None;
+        }
         let meta = match meta.kind {
             Kind::Link if links == Links::Follow => {
                 root.stat_beneath(&path.join(&name).to_c(), links).ok()?
@@ -54,7 +57,9 @@ pub(crate) fn render(
         is_shown.then_some(Row { name, is_folder, bytes: meta.bytes, modified_s })
     };
     let mut rows: Vec<Row> = found.into_iter().take(NAMES_MAX).filter_map(published).collect();
-    rows.sort_by_cached_key(|row| (!row.is_folder, row.name.to_lowercase(), row.name.clone()));
+    rows.sort_by_cached_key(|row| {
+        (!row.is_folder, String::from_utf8_lossy(&row.name).to_lowercase(), row.name.clone())
+    });
     Ok(page(title, &rows, Notes { has_parent: !path.relative().is_empty(), is_cut }))
 }
 
@@ -81,8 +86,8 @@ fn page(title: &str, rows: &[Row], notes: Notes) -> String {
         let written = writeln!(
             page,
             "<tr><td><a href=\"./{}{slash}\">{}{slash}</a></td><td>{size}</td><td>{}</td></tr>",
-            escape(row.name.as_bytes()),
-            escape_html(&row.name),
+            escape(&row.name),
+            escape_html(&String::from_utf8_lossy(&row.name)),
             date(row.modified_s),
         );
         debug_assert!(written.is_ok(), "writing to a String cannot fail");

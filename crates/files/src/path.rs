@@ -45,7 +45,7 @@ const REFUSED_NAMES: &[&[u8]] = &[b"__pycache__", b"_darcs", b"cvs", b"rcs", b"s
 /// A path beneath the root, in normal form, that the rules allow.
 ///
 /// Invariant: segments joined by single slashes; none of them empty, `.`, `..` or refused by the
-/// rules; valid UTF-8; no control byte, no backslash. Empty for the root itself.
+/// rules; no control byte, no backslash. Empty for the root itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePath {
     relative: Vec<u8>,
@@ -66,9 +66,8 @@ impl FilePath {
     ///
     /// Nothing at all is what remains of a mount without its slash, so it names no folder.
     /// Dot segments are resolved as RFC 3986 section 5.2.4 says, empty segments vanish as in the
-    /// file system. An escaped slash is `Unpublished`: no file name can hold one. So is what is
-    /// not UTF-8: such a name could not be linked to reliably (RFC 3986 section 2.5), and overlong
-    /// forms like `%c0%ae` only serve to disguise a dot.
+    /// file system. An escaped slash is `Unpublished`: no file name can hold one. A name need not be UTF-8:
+    /// nothing here or in the kernel reads overlong forms like `%c0%ae` as what they disguise.
     ///
     /// # Errors
     ///
@@ -99,7 +98,7 @@ impl FilePath {
         let is_first = std::iter::once(true).chain(std::iter::repeat(false));
         let mut segments = relative.split(|&byte| byte == b'/').zip(is_first);
         let allowed = segments.all(|(name, first)| is_published(name) || (first && name == WELL_KNOWN));
-        if !(relative.is_empty() || allowed) || std::str::from_utf8(&relative).is_err() {
+        if !(relative.is_empty() || allowed) {
             return Err(PathError::Unpublished);
         }
         Ok(FilePath { relative, names_folder })
@@ -128,13 +127,13 @@ impl FilePath {
         CString::new(relative).unwrap_or_default()
     }
 
-    /// The path of `name` inside this folder, for a name that the operator chose.
-    pub(crate) fn join(&self, name: &str) -> FilePath {
+    /// The path of `name` inside this folder, for a name that the operator chose or the folder holds.
+    pub(crate) fn join(&self, name: &[u8]) -> FilePath {
         let mut relative = self.relative.clone();
         if !relative.is_empty() {
             relative.push(b'/');
         }
-        relative.extend_from_slice(name.as_bytes());
+        relative.extend_from_slice(name);
         FilePath { relative, names_folder: false }
     }
 }
@@ -153,6 +152,11 @@ pub fn is_published(name: &[u8]) -> bool {
         && !is_autosave
         && !REFUSED_ENDS.iter().any(ends_with)
         && !REFUSED_NAMES.iter().any(|refused| name.eq_ignore_ascii_case(refused))
+}
+
+/// Whether a name that is published has no byte that [`FilePath::parse`] refuses.
+pub(crate) fn can_be_asked_for(name: &[u8]) -> bool {
+    !name.iter().any(|&byte| byte.is_ascii_control() || byte == b'\\')
 }
 
 /// A decoded path, escaped for a `Location` field or for an attribute in HTML.

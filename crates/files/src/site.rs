@@ -199,7 +199,7 @@ impl Site {
 
     fn find_index(&mut self, path: &FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Target {
         if !self.options.index.is_empty() {
-            let index = path.join(&self.options.index);
+            let index = path.join(self.options.index.as_bytes());
             match self.bring(&index, ask) {
                 Ok(Brought::File) => return Target::File(index),
                 Ok(Brought::Folder(_) | Brought::Other) => {}

@@ -336,6 +336,8 @@ mod tests {
         }
 
         fn reopen(&self) {}
+
+        fn beat(&self) {}
     }
 
     /// A supervisor that is killed before its worker serves is no failure of the worker, which ends as it should.
@@ -344,7 +346,7 @@ mod tests {
         let (own, supervisor) = socket::pair()?;
         drop(supervisor);
         let (sender, receiver) = channel();
-        Line { channel: Channel::new(own) }.listen("an application", Arc::new(Told(sender)))?;
+        Line { channel: Channel::new(own) }.listen("an application", None, Arc::new(Told(sender)))?;
 
         assert_eq!(Ok(Ending::PROMPT), receiver.recv());
         Ok(())

@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::logging::{begin_capture, end_lines, put_out, relay, request_id};
     #[pymodule_export]
-    use super::wsgi::{Errors, FileWrapper, Input};
+    use super::wsgi::{ErrorBytes, Errors, FileWrapper, Input};
     #[pymodule_export]
     use super::{counters, end_with_parent, granted, main, place, serve};
 }

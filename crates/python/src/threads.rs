@@ -106,7 +106,7 @@ fn ident() -> u64 {
 
 // SAFETY: declared as in CPython's `pythread.h`; it asks for a number, on any thread, attached or not.
 unsafe extern "C" {
-    /// Not among PyO3's declarations.
+    /// Not among the declarations of `pyo3-ffi`.
     safe fn PyThread_get_thread_ident() -> std::ffi::c_ulong;
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use adyton_files::{Ask as FileAsk, error_page};
-use adyton_http1::{Asked, BadResponse, BodySize, Head, Method};
+use adyton_http1::{Asked, BadResponse, BodySize, Head, Known, Method};
 use adyton_log::request::RequestId;
 use adyton_sys::clock;
 
@@ -81,12 +81,18 @@ impl Loop {
             }
             (connection, answer, _) = parts;
         }
+        let is_web_socket = head.has(Known::SecWebSocketKey) && head.has(Known::Upgrade);
         let special = self.shared.app.is_none()
+            || is_web_socket
             || matches!(head.method(), Method::Trace | Method::Connect)
             || head.target().of(bytes) == b"*";
         if special {
             let mut reply = Reply::new(connection, answer, &self.shared, &self.date, None);
-            answer_ourselves(&mut reply, head.method(), head.target().of(bytes) == b"*");
+            if is_web_socket && self.shared.app.is_some() {
+                reply.fail(501, NO_WEB_SOCKETS);
+            } else {
+                answer_ourselves(&mut reply, head.method(), head.target().of(bytes) == b"*");
+            }
             return self.done(reply.into_parts(), head, bytes, unread, started_us);
         }
         answer.asked = asked;
@@ -212,6 +218,10 @@ impl Loop {
         }
     }
 }
+
+/// To ignore `Upgrade` would be allowed (RFC 9110 section 7.8), and then it is the application that fails, with words
+/// of its own. 426 would say the opposite: that the client has to upgrade.
+const NO_WEB_SOCKETS: &str = "WebSockets are not served here: an application cannot take a connection over.";
 
 /// What no application is asked: the server as a whole, tunnels, reflections, and nobody.
 fn answer_ourselves(reply: &mut Reply<'_>, method: Method, whole_server: bool) {

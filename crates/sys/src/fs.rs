@@ -1,8 +1,9 @@
 //! Files beneath a folder: opened so that no path leads out of it, and recognised again by one `stat`.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -11,10 +12,13 @@ use rustix::io::Errno;
 /// How often an open is tried again that lost a race with a rename (`EAGAIN`, openat2(2)).
 const RACES_MAX: u32 = 8;
 
+/// Most symbolic links in a path of which one is absolute: as many as the kernel follows, see `path_resolution(7)`.
+const LINKS_MAX: u32 = 40;
+
 /// What to do with a symbolic link in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
-    /// Follow it as long as it stays beneath the root.
+    /// Follow it as long as it stays beneath the root, also when its target is written as an absolute path.
     Follow,
     /// Refuse the path with `ELOOP`.
     Refuse,
@@ -124,12 +128,12 @@ impl Root {
             return Ok(self.walk(path, flags)?);
         }
         for _ in 1..RACES_MAX {
-            match self.resolve(path, flags, links) {
+            match self.resolve_links(path, flags, links) {
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 result => return Ok(result?),
             }
         }
-        Ok(self.resolve(path, flags, links)?)
+        Ok(self.resolve_links(path, flags, links)?)
     }
 
     /// Looks at `path` without opening it: one fstatat(2), some 0.4 µs.
@@ -158,9 +162,64 @@ impl Root {
         let fd = if self.walks {
             self.walk(path, OFlags::PATH)?
         } else {
-            self.resolve(path, OFlags::PATH, links)?
+            self.resolve_links(path, OFlags::PATH, links)?
         };
         stat(fd.as_fd())
+    }
+
+    /// As `resolve`, and follows links whose targets are absolute paths of something beneath the root.
+    ///
+    /// The kernel refuses all absolute ones. So the links in the path are replaced by their targets, and the kernel
+    /// resolves the result, again beneath the root: whatever was swapped meanwhile, it leads nowhere else.
+    fn resolve_links(&self, path: &CStr, flags: OFlags, links: Links) -> Result<OwnedFd, Errno> {
+        match self.resolve(path, flags, links) {
+            Err(Errno::XDEV) if links == Links::Follow => {
+                self.resolve(&self.without_links(path)?, flags, links)
+            }
+            result => result,
+        }
+    }
+
+    #[cold]
+    fn without_links(&self, path: &CStr) -> Result<CString, Errno> {
+        let mut path = path.to_bytes().to_vec();
+        for _ in 0..LINKS_MAX {
+            let Some((end, target)) = self.first_link(&path)? else {
+                return CString::new(path).map_err(|_| Errno::INVAL);
+            };
+            let start = path[..end].iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
+            let target = target.to_bytes();
+            let mut replaced = match target.first() {
+                Some(b'/') => self.relative(target).ok_or(Errno::XDEV)?,
+                _ => [&path[..start], target].concat(),
+            };
+            replaced.extend_from_slice(&path[end..]);
+            path = replaced;
+        }
+        Err(Errno::LOOP)
+    }
+
+    /// The first symbolic link in a path: where its name ends, and its target.
+    fn first_link(&self, path: &[u8]) -> Result<Option<(usize, CString)>, Errno> {
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        for end in slashes.chain([path.len()]).filter(|&end| end > 0 && path[end - 1] != b'/') {
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let fd = rustix::fs::openat2(&self.fd, &path[..end], flags, Mode::empty(), resolve)?;
+            if FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) == FileType::Symlink {
+                return Ok(Some((end, rustix::fs::readlinkat(&fd, c"", Vec::new())?)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// An absolute path as one that is relative to the root, if it begins with the root's.
+    fn relative(&self, path: &[u8]) -> Option<Vec<u8>> {
+        let path = Path::new(OsStr::from_bytes(path));
+        let roots = [std::path::absolute(&self.path), std::fs::canonicalize(&self.path)];
+        let beneath = roots.iter().flatten().find_map(|root| path.strip_prefix(root).ok())?;
+        let beneath = beneath.as_os_str().as_bytes();
+        Some(if beneath.is_empty() { b".".to_vec() } else { beneath.to_vec() })
     }
 
     fn resolve(&self, path: &CStr, flags: OFlags, links: Links) -> Result<OwnedFd, Errno> {
@@ -258,18 +317,23 @@ impl Fault {
     }
 }
 
-/// Opens a file wherever it is, for reading, and looks at it.
+/// Opens a regular file for reading, and looks at it; `None` when it is something else.
 ///
-/// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal. The caller looks at the kind.
+/// Never waits for the other end of a FIFO (`O_NONBLOCK`) and never gains a terminal.
 ///
 /// # Errors
 ///
 /// Those of open(2).
-pub fn open(path: &Path) -> io::Result<(OwnedFd, Meta)> {
+pub fn open_regular(path: &Path) -> io::Result<Option<(OwnedFd, Meta)>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty())?;
-    let meta = stat(file.as_fd())?;
-    Ok((file, meta))
+    let fd = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => fd,
+        // A socket, or a device without a driver.
+        Err(Errno::NXIO | Errno::NODEV) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let meta = stat(fd.as_fd())?;
+    Ok((meta.kind == Kind::File).then_some((fd, meta)))
 }
 
 /// Looks at an open file: one fstat(2).
@@ -410,6 +474,40 @@ mod tests {
             root.stat(c"a/b/file", Links::Refuse).unwrap(),
             root.stat(c"link", Links::Follow).unwrap()
         );
+    }
+
+    #[test]
+    fn absolute_links_are_followed_beneath_the_root_only() {
+        let place = Place::new("absolute");
+        let at = |name: &str| place.root().join(name);
+        symlink(at("a/b/file"), at("absolute")).unwrap();
+        symlink(at("a"), at("folder")).unwrap();
+        symlink(place.root(), at("itself")).unwrap();
+        symlink("folder/b/file", at("by-another")).unwrap();
+        symlink(at("loop"), at("loop")).unwrap();
+        symlink(place.0.join("secret"), at("secret-link")).unwrap();
+        symlink(at("../secret"), at("above")).unwrap();
+        symlink("/proc/self/root/etc/passwd", at("magic")).unwrap();
+        symlink(place.0.join("rootkit"), at("longer-name")).unwrap();
+        fs::write(place.0.join("rootkit"), "secret").unwrap();
+        let root = Root::open(&place.root()).unwrap();
+        for (path, expected) in [
+            (c"absolute", Ok(Kind::File)),
+            (c"folder/b/file", Ok(Kind::File)),
+            (c"folder", Ok(Kind::Folder)),
+            (c"itself/itself/a/b/file", Ok(Kind::File)),
+            (c"by-another", Ok(Kind::File)),
+            (c"folder/missing", Err(Fault::Absent)),
+            (c"loop", Err(Fault::Absent)),
+            (c"secret-link", Err(Fault::Absent)),
+            (c"above", Err(Fault::Absent)),
+            (c"itself/../secret", Err(Fault::Absent)),
+            (c"magic", Err(Fault::Absent)),
+            (c"longer-name", Err(Fault::Absent)),
+        ] {
+            assert_eq!(expected, open(&root, path, Links::Follow), "{path:?}");
+            assert_eq!(Err(Fault::Absent), open(&root, path, Links::Refuse), "{path:?} refused");
+        }
     }
 
     #[test]

@@ -23,18 +23,37 @@ const FLAGS: SocketFlags = SocketFlags::NONBLOCK.union(SocketFlags::CLOEXEC);
 
 /// Listens on a TCP address. Accepted sockets inherit `TCP_NODELAY` (tcp(7)), which saves
 /// a call for each connection. A `shared` address may be bound again by this user (`SO_REUSEPORT`, socket(7)).
+/// `::` is every address of the machine, those of IPv4 as well.
 ///
 /// # Errors
 ///
 /// The address is in use, not of this machine, or not permitted.
 pub fn listen_tcp(address: SocketAddr, backlog: u32, shared: bool) -> io::Result<OwnedFd> {
+    listen(address, backlog, shared, !address.ip().is_unspecified())
+}
+
+/// As [`listen_tcp`], where another socket has the port for IPv4: `::` is every address of IPv6 alone.
+///
+/// # Errors
+///
+/// As [`listen_tcp`].
+pub fn listen_tcp_beside_ipv4(address: SocketAddr, backlog: u32, shared: bool) -> io::Result<OwnedFd> {
+    listen(address, backlog, shared, true)
+}
+
+/// Whether a socket takes no connection by IPv4, being one of IPv6.
+pub fn is_ipv6_only(socket: impl AsFd) -> bool {
+    sockopt::ipv6_v6only(socket).unwrap_or(false)
+}
+
+fn listen(address: SocketAddr, backlog: u32, shared: bool, is_ipv6_only: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
     sockopt::set_socket_reuseport(&socket, shared)?;
     sockopt::set_tcp_nodelay(&socket, true)?;
     if address.is_ipv6() {
-        sockopt::set_ipv6_v6only(&socket, true)?;
+        sockopt::set_ipv6_v6only(&socket, is_ipv6_only)?;
     }
     rustix::net::bind(&socket, &address)?;
     rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;

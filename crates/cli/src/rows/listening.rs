@@ -33,7 +33,8 @@ pub(super) const ROWS: &[Row] = &[
         default: "127.0.0.1",
         example: "::1",
         help: "name or address to listen at",
-        detail: "For one address, with `--port`; `0.0.0.0` is every IPv4 address and `::` every address.",
+        detail: "For one address, with `--port`; `0.0.0.0` is every IPv4 address and `::` every address \
+                 of both kinds; of IPv6 alone where another `--bind` has the same port of an IPv4 address.",
         ..GROUP
     },
     Row {

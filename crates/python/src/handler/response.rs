@@ -1,6 +1,5 @@
 //! What a handler returned, made into an answer.
 
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -200,12 +199,11 @@ fn answer_path(
     fields: &mut Vec<Field>,
     call: &mut Call<'_>,
 ) -> PyResult<Answered> {
-    // A disk that is slow, or a network that is away, does not keep the interpreter from others.
-    let (file, meta) = py.detach(|| fs::open(path))?;
-    let file: Arc<OwnedFd> = Arc::new(file);
-    if meta.kind != fs::Kind::File {
+    // A disk may take its time, and one of another machine for ever: others run meanwhile.
+    let Some((file, meta)) = py.detach(|| fs::open_regular(path))? else {
         return Err(PyValueError::new_err(format!("{} is no regular file", path.display())));
-    }
+    };
+    let file = Arc::new(file);
     let at = fields.iter().position(|(name, _)| name.eq_ignore_ascii_case(b"Content-Type"));
     let content_type = match at.map(|at| fields.remove(at)) {
         Some((_, value)) => String::from_utf8_lossy(&value).into_owned(),

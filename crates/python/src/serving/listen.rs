@@ -38,6 +38,9 @@ impl Listening {
     /// (`SO_REUSEPORT`, socket(7)); or this one once more, where that cannot be.
     pub(crate) fn share(&self, backlog: u32) -> std::io::Result<Self> {
         let socket = match self.address {
+            Some(address) if self.is_shared && socket::is_ipv6_only(&self.socket) => {
+                socket::listen_tcp_beside_ipv4(address, backlog, true)?
+            }
             Some(address) if self.is_shared => socket::listen_tcp(address, backlog, true)?,
             _ => self.socket.try_clone()?,
         };
@@ -76,7 +79,8 @@ pub(crate) fn open(
         move |error| Failure::system(format!("cannot listen at {bind}: {error} (setting --bind)"))
     };
     for bind in &settings.bind {
-        let opened = open_one(bind, settings.backlog, shared || loops > 1, access, files);
+        let sharing = Sharing { loops: shared || loops > 1, beside_ipv4: has_ipv4_of(bind, &settings.bind) };
+        let opened = open_one(bind, settings.backlog, sharing, access, files);
         first.append(&mut opened.map_err(refused(bind))?);
     }
     let mut all = Vec::new();
@@ -89,6 +93,24 @@ pub(crate) fn open(
     Ok(all)
 }
 
+/// Who else listens at an address.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sharing {
+    /// Other loops of this server.
+    pub(crate) loops: bool,
+    /// Another `--bind` has the same port for IPv4, so that `::` leaves it that.
+    pub(crate) beside_ipv4: bool,
+}
+
+/// Whether another of the addresses to listen at has the port of this one for IPv4.
+fn has_ipv4_of(bind: &Bind, all: &[Bind]) -> bool {
+    let Bind::Tcp { port, .. } = bind else { return false };
+    *port != 0
+        && all.iter().any(
+            |other| matches!(other, Bind::Tcp { host, port: other } if other == port && !host.contains(':')),
+        )
+}
+
 /// Opens what one address stands for; `files` learns of what it makes.
 ///
 /// # Errors
@@ -97,7 +119,7 @@ pub(crate) fn open(
 pub(crate) fn open_one(
     bind: &Bind,
     backlog: u32,
-    shared: bool,
+    Sharing { loops: shared, beside_ipv4 }: Sharing,
     access: Option<Access>,
     files: &mut OwnFiles,
 ) -> std::io::Result<Vec<Listening>> {
@@ -111,15 +133,16 @@ pub(crate) fn open_one(
         Bind::Fd(number) => all.push(Listening::new(socket::adopt(*number)?)?),
         // A name may stand for several addresses: `localhost` is one of each kind.
         Bind::Tcp { host, port } => {
+            let listen = if beside_ipv4 { socket::listen_tcp_beside_ipv4 } else { socket::listen_tcp };
             let mut port = *port;
             for mut address in (host.as_str(), port).to_socket_addrs()? {
                 address.set_port(port);
                 if shared {
                     // Sharing would let a second server of this user in beside the first: alone, it is refused.
-                    let alone = Listening::new(socket::listen_tcp(address, backlog, false)?)?;
+                    let alone = Listening::new(listen(address, backlog, false)?)?;
                     address.set_port(alone.address.map_or(port, |address| address.port()));
                 }
-                let made = Listening::new(socket::listen_tcp(address, backlog, shared)?)?;
+                let made = Listening::new(listen(address, backlog, shared)?)?;
                 // All addresses of a name share the port that the kernel picked for the first.
                 port = made.address.map_or(port, |address| address.port());
                 all.push(made);

@@ -96,8 +96,10 @@ pub(crate) fn examine(
         Interface::Wsgi => "wsgi",
         Interface::Handler => "handler",
     };
-    let kind: String =
-        py.import("adyton._kinds")?.call_method1(intern!(py, "kind_of"), (&object, name, asked))?.extract()?;
+    let kind: String = py
+        .import("adyton._kinds")?
+        .call_method1(intern!(py, "kind_of"), (&object, name, asked))?
+        .extract()?;
     let (kind, shown) = if kind == "handler" { (Kind::Handler, "handler") } else { (Kind::Wsgi, "WSGI") };
     Ok(Application { object, kind, description: format!("{name} ({shown})") })
 }

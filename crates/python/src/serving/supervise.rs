@@ -18,7 +18,7 @@ use adyton_sys::{process, user};
 use pyo3::prelude::*;
 
 use super::banner::{self, Crowd};
-use super::listen::{self, Listening, OwnFiles};
+use super::listen::{self, Listening, OwnFiles, Sharing};
 use super::{Failure, check_settings, config, identity, loops};
 
 /// Connections that wait at the sockets for programs and monitors.
@@ -379,7 +379,7 @@ fn admin(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, F
     let Some(bind) = &settings.admin else { return Ok(None) };
     let wrong =
         |error: io::Error| Failure::system(format!("cannot listen at {bind}: {error} (setting --admin)"));
-    let mut all = listen::open_one(bind, ADMIN_BACKLOG, false, None, files).map_err(wrong)?;
+    let mut all = listen::open_one(bind, ADMIN_BACKLOG, Sharing::default(), None, files).map_err(wrong)?;
     // A name may stand for several addresses: monitors need one.
     all.truncate(1);
     Ok(all.pop().map(|one| one.socket))

@@ -236,6 +236,12 @@ fn admit_again(begun: bool, exc_info: Option<&Bound<'_, PyAny>>) -> PyResult<()>
             type_name(exc_info)
         ))
     })?;
+    if tuple.len() != 3 {
+        let length = tuple.len();
+        return Err(PyValueError::new_err(format!(
+            "exc_info must have three items (PEP 3333), not {length}"
+        )));
+    }
     if begun { Err(PyErr::from_value(tuple.get_item(1)?)) } else { Ok(()) }
 }
 
@@ -266,9 +272,12 @@ impl From<Unfit<'_>> for PyErr {
             Unfit::Python(error) => error,
             Unfit::Pair(header) => {
                 let shown = header.repr().map_or_else(|_| type_name(&header), |text| text.to_string());
-                PyTypeError::new_err(format!(
-                    "each header must be a tuple of two str (PEP 3333), not {shown}"
-                ))
+                let message = format!("each header must be a tuple of two str (PEP 3333), not {shown}");
+                // As with mod_wsgi: a tuple of another length is of the right type.
+                match header.cast_exact::<PyTuple>() {
+                    Ok(tuple) if tuple.len() != 2 => PyValueError::new_err(message),
+                    _ => PyTypeError::new_err(message),
+                }
             }
         }
     }

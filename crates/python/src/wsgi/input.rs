@@ -188,21 +188,21 @@ fn size_of(size: Option<isize>) -> Option<usize> {
 #[pymethods]
 impl Input {
     /// Up to `size` bytes; all that is left without it. `b""` at the end.
-    #[pyo3(signature = (size=None, /))]
+    #[pyo3(signature = (size=None))]
     fn read<'py>(&self, py: Python<'py>, size: Option<isize>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = self.with(py, |state| state.take(size_of(size)))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     /// A line with its end, at most `size` bytes of it. `b""` at the end.
-    #[pyo3(signature = (size=None, /))]
+    #[pyo3(signature = (size=None))]
     fn readline<'py>(&self, py: Python<'py>, size: Option<isize>) -> PyResult<Bound<'py, PyBytes>> {
         let line = self.with(py, |state| state.take_line(size_of(size)))?;
         Ok(PyBytes::new(py, &line))
     }
 
     /// The lines that are left; no further ones once `hint` bytes are read.
-    #[pyo3(signature = (hint=None, /))]
+    #[pyo3(signature = (hint=None))]
     fn readlines<'py>(&self, py: Python<'py>, hint: Option<isize>) -> PyResult<Bound<'py, PyList>> {
         // As io.IOBase.readlines: 0 and below mean all.
         let enough = size_of(hint).filter(|&hint| hint > 0).unwrap_or(usize::MAX);

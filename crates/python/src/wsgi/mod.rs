@@ -16,7 +16,7 @@ use pyo3::types::{PyDict, PyList};
 use pyo3::{ffi, intern};
 
 pub(crate) use self::environ::Listener;
-pub(crate) use self::errors::Errors;
+pub(crate) use self::errors::{ErrorBytes, Errors};
 pub(crate) use self::file_wrapper::FileWrapper;
 pub(crate) use self::input::Input;
 
