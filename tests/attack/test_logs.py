@@ -24,14 +24,14 @@ TARGET = Path(__file__).with_name("havoc.py")
 HOSTILE = [
     "plain", '"', '""', '" 200 5 "', "\\", '\\"', "\\\\", "\\n", "\\x0a", "\\u001b[31m", "'", "`id`",
     "$(id)", "%s%n", "%%", "{}", '{"a":1}', '"}', '","status":200,"x":"', "[]", "]",
-    "[25/Nov/2026:00:00:00 +0000]", "a\tb", "\t", "<script>", "</td>", "&amp;", "=cmd|' /C calc'!A0", "+1",
+    "[25/Nov/2026:00:00:00 +0000]", "a\tb", "\t", "<script>", "</td>", "&amp;", "=cmd' /C calc'!A0", "+1",
     "-1", "@x", "${jndi:ldap://x}", "() { :; }; id", "\xff", "\xc3\xa9", "\xc2\x85", "\xc2\x9b31m",
     "\x9b31m", "\x85", "\xe2\x80\xa8", "\xe2\x80\xae", "\xed\xa0\x80", "\xf0\x9f\x98\x80", "\xc0\x80",
     "\xfe\xff", "\xef\xbb\xbf", "a" * 4000, "\xff" * 1000, '"' * 1000, "\\" * 1001, " - - ", "-", "a b",
     "::1", "GET / HTTP/1.1", "127.0.0.1", "ADY312 error: worker 2", "Traceback (most recent call last):",
     "\xa0", "\xad", "null",
 ]  # fmt: skip
-"""Values of fields, each byte of which a request may have; written as latin-1."""
+"""Values of fields, each byte of which a request may have, without the bar that parts fields of a log; as latin-1."""
 
 ESCAPED = [
     "%0a", "%0d%0a", "%0D%0A[Sun,%2022%20Nov%202026%2005:27:21%20GMT]", "%1b[31m", "%1b]0;title%07", "%00",
