@@ -123,7 +123,7 @@ def _refuse(call: _Call, application: object, name: str, kind: str) -> None:
 def _makes_one(call: _Call, application: object) -> bool:
     if call.missing or call.least or call.most is None:
         return False
-    called = getattr(application, "__name__", "")
+    called = _attribute(application, "__name__")
     return call.most < _WSGI_ARGUMENTS or (isinstance(called, str) and called.startswith(_MAKERS))
 
 
@@ -136,13 +136,22 @@ def _count(call: _Call) -> str:
     return f"{call.least} to {call.most} arguments"
 
 
+def _attribute(application: object, name: str) -> Any:  # noqa: ANN401
+    """An attribute, or None: an application's own ``__getattr__`` may raise whatever it likes."""
+    try:
+        return getattr(application, name, None)
+    except Exception:  # noqa: BLE001
+        return None
+
+
 def _call_of(application: Any) -> _Call | None:  # noqa: ANN401
     """How an object is called; None for what is not written in Python."""
     if isinstance(application, partial):
         inner = _call_of(application.func)
         return None if inner is None else _bind(inner, len(application.args), tuple(application.keywords))
-    function = application if hasattr(application, "__code__") else getattr(application, "__func__", None)
-    bound = hasattr(application, "__self__")
+    has_code = _attribute(application, "__code__") is not None
+    function = application if has_code else _attribute(application, "__func__")
+    bound = _attribute(application, "__self__") is not None
     if isinstance(application, type):
         made: Any = application.__new__
         if type(application).__call__ is not type.__call__ or made is not object.__new__:
