@@ -600,6 +600,8 @@ def test_reader_that_leaves(crowd: Callable[..., Crowd], words: list[str]) -> No
 class ManyWorkers(http.server.BaseHTTPRequestHandler):
     """Answers what a server with thirty workers would, at its control socket."""
 
+    protocol_version = "HTTP/1.1"
+
     def do_GET(self) -> None:
         """Answer whatever is asked."""
         worker = {"state": "serving", "requests": 99, "in_flight": 1, "threads": 18, "threads_busy": 1}
@@ -607,10 +609,11 @@ class ManyWorkers(http.server.BaseHTTPRequestHandler):
         status = {"version": "1", "state": "serving", "total": worker, "workers": workers}
         task = {"request": "GET /" + 50 * "long/", "for_ms": 7}
         running = [{"worker": 1, "answer": [task] * 30}]
-        body = json.dumps(running if self.path == "/running" else status)
+        body = json.dumps(running if self.path == "/running" else status).encode()
         self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body.encode())
+        self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""

@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import socket
+import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ import pytest
 
 from processes.conftest import is_alive
 from support.client import request
-from support.server import until
+from support.server import STOP_TIMEOUT_S, until
 
 if TYPE_CHECKING:
     from support.server import Server, Servers
@@ -76,7 +77,9 @@ def test_signals(serve: Servers, way: str) -> None:
     server = start(serve, way)
     for _ in range(5):
         assert str(-signal.SIGTERM) == server.fetch("/terminate").body.decode()
-        assert "11" == server.fetch("/handle").body.decode()
+        if not sysconfig.get_config_var("Py_GIL_DISABLED"):
+            # Without any server, too, free-threaded 3.13 loses some signals that such a child handles.
+            assert "11" == server.fetch("/handle").body.decode()
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -100,7 +103,7 @@ def test_a_living_child(serve: Servers, way: str) -> None:
             server.signal(signal.SIGTERM)
 
             assert connection.at_end()
-            assert 0 == server.wait()
+            assert 0 == server.process.wait(STOP_TIMEOUT_S)
             assert is_alive(child)
             with socket.socket() as probe:
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
