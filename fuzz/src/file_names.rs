@@ -1,5 +1,7 @@
 //! The slow twin of the way from URL path to file name, on a stack of whole segments, and what must hold of every name.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
 use adyton_files::path::FilePath;
@@ -11,16 +13,18 @@ pub fn check(raw: &[u8]) {
     let ours = found.as_ref().map(|path| (path.relative().to_vec(), path.names_folder()));
     assert_eq!(twin, ours, "{}", crate::show(raw));
     let Some(path) = found else { return };
-    let name = str::from_utf8(path.relative()).expect("UTF-8");
-    let is_beneath = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-    assert!(is_beneath && !name.contains(|c: char| c.is_ascii_control() || c == '\\'), "{name:?}");
-    let expected = if name.is_empty() { "." } else { name };
-    assert_eq!(expected.as_bytes(), path.to_c().as_bytes(), "the kernel gets what was judged");
+    let name = path.relative();
+    let as_path = Path::new(OsStr::from_bytes(name));
+    let is_beneath = as_path.components().all(|part| matches!(part, Component::Normal(_)));
+    let is_harmless = !name.iter().any(|byte| byte.is_ascii_control() || *byte == b'\\');
+    assert!(is_beneath && is_harmless, "{as_path:?}");
+    let expected = if name.is_empty() { b"." } else { name };
+    assert_eq!(expected, path.to_c().as_bytes(), "the kernel gets what was judged");
     // Escaped, the name means itself: a second round of decoding anywhere would show.
     let escaped: String =
-        name.bytes().map(|b| if b == b'/' { "/".into() } else { format!("%{b:02X}") }).collect();
+        name.iter().map(|&b| if b == b'/' { "/".into() } else { format!("%{b:02X}") }).collect();
     let again = FilePath::parse(format!("/{escaped}").as_bytes()).expect("a name that was taken before");
-    assert_eq!(name.as_bytes(), again.relative());
+    assert_eq!(name, again.relative());
 }
 
 /// The name and whether it can only be a folder's.
@@ -35,10 +39,9 @@ fn naive(raw: &[u8]) -> Option<(Vec<u8>, bool)> {
             _ => stack.push(name),
         }
     }
-    let name = String::from_utf8(stack.join(&b'/')).ok()?;
-    let is_fine = |(depth, name)| is_published(name) || (depth == 0 && name == ".well-known");
-    let is_fine = stack.is_empty() || name.split('/').enumerate().all(is_fine);
-    is_fine.then(|| (name.into_bytes(), names_folder))
+    let is_fine =
+        |(depth, name): (usize, &Vec<u8>)| is_published(name) || (depth == 0 && name == b".well-known");
+    stack.iter().enumerate().all(is_fine).then(|| (stack.join(&b'/'), names_folder))
 }
 
 /// A segment without its escapes; `None` when one is broken, or hides what no file should be called.
@@ -60,13 +63,13 @@ fn decode(segment: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Rule 44.
-fn is_published(name: &str) -> bool {
+fn is_published(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let ends = ".py .pyc .pyi .pyo .pyw .pyx .wsgi ~ .bak .orig .rej .save .swn .swo .swp";
     let names = "__pycache__ _darcs cvs rcs sccs";
-    let is_autosave = name.len() > 1 && name.starts_with('#') && name.ends_with('#');
-    !name.starts_with('.')
+    let is_autosave = name.len() > 1 && name.starts_with(b"#") && name.ends_with(b"#");
+    !name.starts_with(b".")
         && !is_autosave
-        && !ends.split(' ').any(|end| name.ends_with(end))
-        && !names.split(' ').any(|other| name == other)
+        && !ends.split(' ').any(|end| name.ends_with(end.as_bytes()))
+        && !names.split(' ').any(|other| name == other.as_bytes())
 }
