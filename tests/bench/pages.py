@@ -42,3 +42,8 @@ def found(pattern: str, text: str) -> str:
     match = re.search(pattern, text, re.DOTALL)
     assert match is not None, pattern
     return match.group(1)
+
+
+def grouped(number: float) -> str:
+    """Return a number as reports write it: in groups of three digits, one digit behind the point if small."""
+    return f"{number:.1f}" if number < 1000 else f"{number:,.0f}"

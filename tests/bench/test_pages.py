@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bench.fixed import SECONDS, VALID, fixed, rendered
-from bench.pages import carried, found, in_browser, rows, sides
+from bench.pages import carried, found, grouped, in_browser, rows, sides
 from bench.runs import SURE, TIMES, liar, run
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def test_page(tmp_path: Path, name: str) -> None:
     assert "{{" not in dom
     assert not re.search("<b>[^<]*$|[?]<b>", dom.partition("<script")[0])
     assert identity_of(report) == found(r'<p id="identity">(.*?)</p>', dom)
-    assert f"{report['rate']:,.0f} requests/s, {megabytes:.3f} MB/s of bodies" == headline
+    assert f"{grouped(report['rate'])} requests/s, {megabytes:.3f} MB/s of bodies" == headline
     assert times_of(report) == rows(dom, "times")
     assert urls_of(report) == rows(dom, "urls")
     assert sides_of(report) == sides(dom)
@@ -153,7 +153,7 @@ def sides_of(report: dict[str, Any]) -> list[tuple[str, str]]:
         f"{server['pss_bytes'] / 2**20:.1f} MiB (PSS) in 1 process",
         "generator": f"{100 * generator['busy']:.0f} % busy, "
         f"waited for a CPU for {100 * generator['waiting']:.0f} % of the time; "
-        f"its ceiling is {generator['ceiling_rate']:,.0f} requests/s",
+        f"its ceiling is {grouped(generator['ceiling_rate'])} requests/s",
         "fairness": f"{fair['min']} to {fair['max']} answers a connection, median {fair['median']} "
         f"(Jain's index {fair['jain']:.3f})",
     }

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bench.pages import found
+from bench.pages import found, grouped
 from bench.runs import APPLICATION, QUICK, SURE, TIMES, bench, liar, run
 from bench.schema import faults
 
@@ -103,7 +103,7 @@ def test_forms(serve: Servers, tmp_path: Path) -> None:
         assert {""} == {row[name] for name in names}
         assert "MB/s" not in done.stdout + files["md"].read_text()
     else:
-        headline = f"**{report['rate']:,.0f} requests/s**, {megabytes} MB/s of bodies"
+        headline = f"**{grouped(report['rate'])} requests/s**, {megabytes} MB/s of bodies"
         assert headline in files["md"].read_text().splitlines()
         assert f"MB/s        {megabytes} of bodies" in done.stdout.splitlines()
         assert f"{report['rate']:.3f}" == row["requests_per_second"]

@@ -239,7 +239,9 @@ from pathlib import Path
 
 signal.signal(signal.SIGABRT, signal.SIG_IGN)
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-Path(__file__).with_suffix(".pid").write_text(str(os.getpid()))
+part = Path(__file__).with_suffix(f".{os.getpid()}")
+part.write_text(str(os.getpid()))
+part.replace(part.with_suffix(".pid"))
 time.sleep(600)
 """
 
@@ -250,7 +252,7 @@ PROMPT_S = 25.0
 def imports(target: Path) -> int:
     """Return the process that hangs in the import, once there is one."""
     noted = target.with_suffix(".pid")
-    assert until(lambda: noted.exists() and bool(noted.read_text(encoding="ascii")))
+    assert until(noted.exists)
     pid = int(noted.read_text(encoding="ascii"))
     noted.unlink()
     return pid
@@ -304,7 +306,10 @@ forks = []
 def hang():
     forks.append(os.getpid())
     if len(forks) == {fork}:
-        Path(__file__).with_suffix(".pid").write_text(str(os.getpid()))
+        # Two processes may come here: each note is whole, or is not there.
+        part = Path(__file__).with_suffix("." + str(os.getpid()))
+        part.write_text(str(os.getpid()))
+        part.replace(part.with_suffix(".pid"))
         time.sleep(600)
 
 os.register_at_fork({when}=hang)
