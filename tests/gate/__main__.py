@@ -1,5 +1,6 @@
 """Runs the checks of the project, and sets up what they need: `python3 tests/gate check`, `test` or `soak`.
 
+`soak` takes hours; words after it choose steps by the beginning of their titles: `soak fuzzing "long tests"`.
 PYTHONS (3.11 3.12 3.13 3.13t) are the versions of Python; FUZZ_SECONDS is the time for each fuzz target;
 ADYTON_STRESS_SECONDS and ADYTON_FETCHES make the long tests of `soak` shorter or longer.
 """
@@ -20,7 +21,7 @@ from pool import end_at_once, together
 from setup import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 LEVELS: dict[str, Callable[[], Iterator[steps.Step]]] = {
     "check": steps.check,
@@ -29,44 +30,53 @@ LEVELS: dict[str, Callable[[], Iterator[steps.Step]]] = {
 }
 
 
-def main(level: str) -> int:
-    """Run the steps of a level until one fails; tell how long each took."""
+def main(level: str, titles: Sequence[str]) -> int:
+    """Run the steps of a level until one fails; tell how long each took.
+
+    Of `soak`, only those with one of the titles, if there are any, and what prepares them.
+    """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end_at_once)
     shutil.rmtree(steps.JUNIT, ignore_errors=True)
     began = time.monotonic()
     rows: list[tuple[str, float, bool]] = []
-    jobs: list[tuple[str, float, bool]] = []
     for step in LEVELS[level]():
+        if step.recorded and titles and not step.title.startswith(tuple(titles)):
+            continue
         step_began = time.monotonic()
         print(f"\n== {step.title} ({step_began - began:.0f} s)", flush=True)
         results = together(step.jobs, step.side_by_side)
-        jobs += [(result.name, result.seconds, result.passed) for result in results]
         passed = all(result.passed for result in results)
         rows.append((step.title, time.monotonic() - step_began, passed))
+        if step.recorded:
+            record(step.title, report.table((each.name, each.seconds, each.passed) for each in results))
         if not passed:
             break
     succeeded = all(passed for _, _, passed in rows)
     rows.append(("all", time.monotonic() - began, succeeded))
     print(f"\n== The slowest tests\n{report.slowest(steps.JUNIT)}")
     print(f"\n== Steps\n{report.table(rows)}", flush=True)
-    if level == "soak":
-        record(report.table(rows), report.table(jobs))
     return 0 if succeeded else 1
 
 
-def record(step_table: str, job_table: str) -> None:
-    """Write the last run of `soak`, with date and commit, into tests/soak.md."""
+def record(title: str, jobs: str) -> None:
+    """Write how a step of `soak` went, with date and commit, into tests/soak.md; others stay."""
     describe = ["git", "describe", "--always", "--dirty"]
     commit = subprocess.run(describe, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
-    (ROOT / "tests/soak.md").write_text(
-        "# The last run of `make soak`\n\n"
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {commit}, Python {', '.join(steps.PYTHONS)}.\n\n"
-        f"## Steps\n\n```\n{step_table}\n```\n\n## Jobs\n\n```\n{job_table}\n```\n"
+    file = ROOT / "tests/soak.md"
+    text = file.read_text(encoding="utf-8") if file.exists() else SOAK
+    heading, *sections = text.split("\n## ")
+    by_title = {section.partition("\n")[0]: section for section in sections}
+    by_title[title] = (
+        f"{title}\n\n{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, commit {commit}:\n\n```\n{jobs}\n```\n"
     )
+    file.write_text("\n## ".join([heading, *by_title.values()]), encoding="utf-8")
+
+
+SOAK = "# The last runs of `make soak`\n\nEach step when it last ran, and on which commit.\n"
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or sys.argv[1] not in LEVELS:
-        sys.exit(f"usage: python3 tests/gate {'|'.join(LEVELS)}")
-    sys.exit(main(sys.argv[1]))
+    if len(sys.argv) < 2 or sys.argv[1] not in LEVELS or (len(sys.argv) > 2 and sys.argv[1] != "soak"):
+        sys.exit("usage: python3 tests/gate check|test|soak [TITLE...]")
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -25,25 +25,38 @@ QUICK = ("rules", "attack", "static", "wsgi", "handlers", "free_threaded", "harn
 """Folders that wait for nothing."""
 EVERY_PYTHON = ("wsgi", "handlers", "free_threaded", "leaks")
 """Folders in which the interpreter and its C API decide the answers."""
-TWO_PYTHONS = ("threads", "processes")
+TWO_PYTHONS = ("processes", "threads")
 """Folders in which the interpreter's lock decides: a Python that has it, and one that has not."""
 ONE_PYTHON = (
     "bench",
-    "tune",
     "compare",
-    "real",
-    "hostile",
     "attack",
+    "real",
+    "tune",
+    "hostile",
     "logs",
     "command",
     "rules",
     "static",
     "harness",
 )
-"""Folders about what is written in Rust, and about programs as a whole."""
+"""Folders about what is written in Rust, and about programs as a whole; those that take longest first."""
 FIRST_PYTHON = ("classics",)
 """Folders whose packages only the first Python has: they take minutes, and some have parts in C."""
 FIRST_REQUIREMENTS = "tests/classics/requirements.txt"
+ANY_THREADS = (
+    "wsgi",
+    "handlers",
+    "free_threaded",
+    "leaks",
+    "attack",
+    "real",
+    "hostile",
+    "logs",
+    "rules",
+    "static",
+)
+"""Folders whose servers do not choose their threads, and whose answers depend on them."""
 ONE_THREAD = ("wsgi", "handlers")
 """Folders whose answers are the same where one thread enters the application."""
 
@@ -58,6 +71,8 @@ class Step:
     title: str
     jobs: Sequence[Job]
     side_by_side: int = SIDE_BY_SIDE
+    recorded: bool = False
+    """Whether tests/soak.md tells how it went last."""
 
 
 def check() -> Iterator[Step]:
@@ -82,15 +97,12 @@ def soak() -> Iterator[Step]:
         first = FIRST_PYTHON if version == FIRST else ()
         folders = dict.fromkeys((*TWO_PYTHONS, *ONE_PYTHON, *EVERY_PYTHON, *first))
         jobs = [suite(folder, version, "release") for folder in folders]
-        # What is about threads and processes chooses its threads.
-        answers = [folder for folder in folders if folder not in TWO_PYTHONS]
-        jobs += [suite(folder, version, "release", threads=2) for folder in answers]
-        yield Step(f"all folders, release build, Python {version}", jobs)
-    yield Step("long tests, release build", list(long_suites()))
-    yield Step(
-        "threads with ThreadSanitizer", [Job("ThreadSanitizer", ["tests/sanitize"], hanging_after_s=7200)]
-    )
-    yield Step("fuzzing", [fuzzing(600)])
+        jobs += [suite(folder, version, "release", threads=2) for folder in ANY_THREADS]
+        yield Step(f"all folders, release build, Python {version}", jobs, recorded=True)
+    yield Step("long tests, release build", list(long_suites()), recorded=True)
+    sanitizer = Job("ThreadSanitizer", ["tests/sanitize"], hanging_after_s=7200)
+    yield Step("ThreadSanitizer", [sanitizer], recorded=True)
+    yield Step("fuzzing", [fuzzing(600)], recorded=True)
 
 
 def prepare(versions: Sequence[str], profile: str, *of_first: str) -> Iterator[Step]:
@@ -102,8 +114,7 @@ def prepare(versions: Sequence[str], profile: str, *of_first: str) -> Iterator[S
         part("packages", version, profile, *(of_first if version == FIRST else ()))
         for version in reversed(versions)
     ]
-    yield Step("Pythons and their packages", jobs)
-    yield Step("Rust: format, lints, tests", list(rust()), side_by_side=1)
+    yield Step("Pythons and their packages; Rust: format, lints, tests", [*jobs, *rust()])
     # One at a time: what does not know Python is built once for all of them.
     yield Step("server", [part("server", version, profile) for version in versions], side_by_side=1)
     yield Step("Python: format, lints, types; tidy", list(lints(versions, profile)))
@@ -135,11 +146,14 @@ def lints(versions: Iterable[str], profile: str) -> Iterator[Job]:
 
 
 def suites() -> Iterator[Job]:
-    """Return the folders of tests, those that take longest first."""
+    """Return the folders of tests, those that take longest first: the last to end has nothing beside it."""
+    longest, *others = (suite(folder, FIRST) for folder in ONE_PYTHON)
+    yield longest
     free = [version for version in PYTHONS if version == FREE_THREADED][:1]
-    for version in dict.fromkeys([*free, FIRST]):
-        yield from (suite(folder, version) for folder in TWO_PYTHONS)
-    yield from (suite(folder, FIRST) for folder in (*FIRST_PYTHON, *ONE_PYTHON))
+    for folder in TWO_PYTHONS:
+        yield from (suite(folder, version) for version in dict.fromkeys([*free, FIRST]))
+    yield from others
+    yield from (suite(folder, FIRST) for folder in FIRST_PYTHON)
     for version in PYTHONS:
         yield from (suite(folder, version) for folder in EVERY_PYTHON)
     yield from (suite(folder, FIRST, threads=1) for folder in ONE_THREAD)
