@@ -28,7 +28,7 @@ pub(crate) struct Connection {
     pub(crate) listener: u16,
     /// Bytes in `carry` may hold a whole request: parse before receiving.
     pub(crate) unparsed: bool,
-    /// The last receive filled its buffer: the kernel may have more, and no event will say so.
+    /// The kernel may have more, and no event will say so: the last receive filled its buffer, or the event has come.
     pub(crate) more: bool,
     /// Whether the loop's epoll instance knows it.
     pub(crate) watched: bool,

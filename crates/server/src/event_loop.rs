@@ -123,6 +123,8 @@ pub(crate) struct Slot {
     ending: bool,
     /// Something came while it was away.
     missed: bool,
+    /// It is in [`Loop::again`], where it has one place, whatever comes for it meanwhile.
+    is_queued: bool,
 }
 
 /// The call that the loop's driver is in.
@@ -336,7 +338,7 @@ impl Loop {
                     self.to_accept.push_back((index, ACCEPTS_PER_TURN));
                     None
                 }
-                token => self.turn(usize::try_from(token).unwrap_or(usize::MAX), ready.ending, desk),
+                token => self.see(usize::try_from(token).unwrap_or(usize::MAX), ready.ending, desk),
             });
         }
         if let Some(job) = self.expired.pop_front() {
@@ -348,7 +350,7 @@ impl Loop {
         }
         if self.again_left > 0 {
             self.again_left -= 1;
-            return Some(self.again.pop_front().and_then(|key| self.turn(key, false, desk)));
+            return Some(self.again.pop_front().and_then(|key| self.turn_again(key, desk)));
         }
         let remains = self.shared.app.as_ref().and_then(|app| app.remains())?;
         Some(self.send(NO_KEY, Errand::Discard(remains)))
@@ -548,6 +550,33 @@ impl Loop {
             }
             _ => {}
         }
+    }
+
+    /// Something has come for a connection. One that has its next turn soon gets no other: a client that always sends
+    /// would have the more turns, the more it sends.
+    fn see(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
+        let slot = self.connections.get_mut(key)?;
+        if let (true, Some(connection)) = (slot.is_queued, &mut slot.connection) {
+            slot.ending |= ending;
+            connection.more = true;
+            return None;
+        }
+        self.turn(key, ending, desk)
+    }
+
+    /// A connection has its next turn after all others have had theirs.
+    pub(crate) fn queue(&mut self, key: usize) {
+        if let Some(slot) = self.connections.get_mut(key)
+            && !std::mem::replace(&mut slot.is_queued, true)
+        {
+            self.again.push_back(key);
+        }
+    }
+
+    /// The turn of a connection that was queued.
+    fn turn_again(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
+        self.connections.get_mut(key)?.is_queued = false;
+        self.turn(key, false, desk)
     }
 
     /// Works on one connection for as long as that needs nobody else.
@@ -808,7 +837,12 @@ impl Loop {
         }
         let deadline_ms = self.now_ms + self.shared.config.first_byte_timeout_ms;
         self.timers.set(key, deadline_ms);
-        self.connections.insert(Slot { connection: Some(connection), ending: false, missed: false });
+        self.connections.insert(Slot {
+            connection: Some(connection),
+            ending: false,
+            missed: false,
+            is_queued: false,
+        });
         if let Some(share) = &self.share {
             share.enter();
         }

@@ -80,7 +80,7 @@ impl Loop {
                 Next::Wait if self.take_ending(key) => {}
                 Next::Wait => return Worked::Kept(connection),
                 Next::Again => {
-                    self.again.push_back(key);
+                    self.queue(key);
                     return Worked::Kept(connection);
                 }
                 Next::Close => return Worked::Ended(self.close(*connection)),
@@ -308,10 +308,12 @@ impl Loop {
                 desk.buffer[..carry.len()].copy_from_slice(&carry);
                 carry.len()
             } else {
+                connection.more = false;
                 match socket::recv(&*connection, &mut desk.buffer) {
                     Ok(None) => return Step::On(connection, Next::Wait),
                     Ok(Some(bytes)) if bytes > 0 => {
                         self.shared.tally.add(Cell::ReceivedBytes, bytes as u64);
+                        connection.more = bytes == desk.buffer.len();
                         bytes
                     }
                     _ => return Step::On(connection, Next::Close),
@@ -329,7 +331,6 @@ impl Loop {
             };
             if upload.is_done() {
                 connection.keep(&desk.buffer[used..filled], true);
-                connection.more = filled == desk.buffer.len();
                 return self.answer_upload(key, connection, desk);
             }
             let age_ms = self.now_ms.saturating_sub(upload.since_ms);
