@@ -13,6 +13,7 @@ from support.server import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 REFUSALS = 5
 POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
@@ -67,3 +68,32 @@ def test_refusals(crowd: Callable[..., Crowd], case: Refused) -> None:
     told = re.findall(r"ADY109 warning: (?:a request|(\d+) requests)", servers.server.log())
     assert REFUSALS == sum(int(number or 1) for number in told)
     assert len(told) < REFUSALS
+
+
+READS = """
+def application(environ, start_response):
+    environ["wsgi.input"].read()
+    start_response("200 OK", [("Content-Length", "0")])
+    return []
+"""
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if "body" in case.cause], ids=lambda case: case.cause
+)
+def test_in_a_stream(crowd: Callable[..., Crowd], tmp_path: Path, case: Refused) -> None:
+    """A body that the application reads itself is counted like one that the server reads."""
+    target = tmp_path / "reads.py"
+    target.write_text(READS, encoding="utf-8")
+    flags = ["--processes", "1", "--stream-body", "--body-bytes-max", "50", "--body-idle-timeout", "200ms"]
+    servers = crowd(*flags, "--admin", "127.0.0.1:0", target=target)
+    # The length that a head announces is refused before the application is called, and that of chunks is not.
+    data = POST + b"Transfer-Encoding: chunked\r\n\r\n40\r\n" if case.status == 413 else case.data
+    with servers.server.connect(lint_answers=False) as connection:
+        connection.send(data)
+        assert case.status == connection.receive().status
+
+    assert until(lambda: counted(servers, case.cause) == 1)
+    servers.server.wait_for_log(
+        rf"ADY109 warning: a request from 127\.0\.0\.1 was refused with {case.status}: .*{case.setting}"
+    )

@@ -14,8 +14,8 @@ use crate::connection::{After, Connection, Respond};
 use crate::driver::{AskLeft, Desk, Done};
 use crate::errand::{Errand, Place};
 use crate::event_loop::{Loop, Mount};
+use crate::lock::lock;
 use crate::reply::{Answer, Reply};
-use crate::server::lock;
 use crate::tally::{Cell, Histogram};
 use crate::turn::{Step, after_live};
 

@@ -14,7 +14,7 @@ use adyton_sys::{clock, forks, socket, temp};
 use crate::config::Config;
 use crate::driver::wait_for_client;
 use crate::errand::OwnedBody;
-use crate::serve::TOO_SLOW;
+use crate::refusals::{BROKE_OFF, NO_DISK, NO_READER, NO_ROOM, TOO_LARGE, TOO_SLOW};
 use adyton_log::{self as log, messages};
 
 /// The body of one request, as the application gets it.
@@ -166,19 +166,6 @@ impl Decoder {
         }
     }
 }
-
-pub(crate) const TOO_LARGE: Refusal =
-    Refusal { status: 413, reason: "the request body is larger than the limit" };
-pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };
-
-/// A client that has gone, or nearly so, inside its body.
-const BROKE_OFF: Refusal = Refusal { status: 400, reason: "the request body broke off" };
-
-/// A body that is read live, by the last thread there is.
-const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread can wait for the request body" };
-
-/// All the disk space for bodies is taken.
-const NO_DISK: Refusal = Refusal { status: 503, reason: "too many large request bodies at once" };
 
 /// A body on its way in: in memory, then in a file.
 pub(crate) struct Upload {
@@ -381,7 +368,7 @@ impl Failure {
     fn refusal(&self) -> Refusal {
         match self {
             Self::Refused(refusal) => *refusal,
-            Self::Failed(error) if error.kind() == io::ErrorKind::Other => NO_THREAD,
+            Self::Failed(error) if error.kind() == io::ErrorKind::Other => NO_READER,
             Self::Failed(_) => BROKE_OFF,
         }
     }

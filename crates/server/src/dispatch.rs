@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use adyton_crew::Post;
 use adyton_files::ErrorPage;
-use adyton_http1::{Head, Known, Refusal};
+use adyton_http1::{Head, Known};
 use adyton_sys::{clock, socket};
 
 use crate::answer::Verdict;
@@ -14,9 +14,10 @@ use crate::connection::Connection;
 use crate::driver::{Desk, LOOK_FOR_CLIENT_MS, interrupt};
 use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::Loop;
-use crate::refusals::Cause;
+use crate::lock::lock;
+use crate::refusals::{NO_THREAD, TIMED_OUT};
 use crate::reply::Reply;
-use crate::server::{Http, Job, NO_KEY, Stage, Task, lock, log_stuck};
+use crate::server::{Http, Job, NO_KEY, Stage, Task, log_stuck};
 use crate::tally::Cell;
 use crate::turn::{Next, Step, Worked};
 use adyton_log::{self as log, messages};
@@ -39,11 +40,6 @@ const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
 /// What is answered when there is no time for more.
 static BUSY: LazyLock<ErrorPage> =
     LazyLock::new(|| ErrorPage::new(503, "The server has too much to do just now."));
-
-const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
-
-const TIMED_OUT: Refusal =
-    Refusal { status: 504, reason: "the application takes too long, and does not react" };
 
 impl Loop {
     /// Whether the driver may enter the application now.
@@ -153,7 +149,7 @@ impl Loop {
     /// Answers that there is no time for this request (RFC 9110 section 15.6.4).
     fn turn_away(&mut self, ask: Ask, desk: &mut Desk) -> Step {
         self.shared.tally.count(Cell::TurnedAway);
-        self.shared.refusals.note(&self.shared.tally, Cause::Overload, NO_THREAD, ask.connection.peer);
+        self.shared.refusals.note(&self.shared.tally, NO_THREAD, false, ask.connection.peer);
         let live = ask.live();
         let Place::Own(owned) = &ask.place else { unreachable!("a request in the queue has left the desk") };
         parse_again(&mut desk.head, &owned.head, &self.shared.config.head);

@@ -18,6 +18,7 @@ mod errand;
 mod estate;
 mod event_loop;
 mod held;
+mod lock;
 mod output;
 pub mod prefixes;
 pub mod pulse;

@@ -11,87 +11,78 @@ use adyton_http1::Refusal;
 use adyton_log::{self as log, messages};
 use adyton_sys::clock;
 
-use crate::server::lock;
+use crate::lock::lock;
 use crate::tally::{Cell, Tally};
 
 /// A cause is told at once, and then not again before this has passed.
 const TOLD_EVERY_MS: u64 = 60_000;
 
+/// A client that needs too long for its request (RFC 9110 section 15.5.9).
+pub(crate) const TOO_SLOW: Refusal = Refusal { status: 408, reason: "the request came too slowly" };
+
+pub(crate) const TOO_LARGE: Refusal =
+    Refusal { status: 413, reason: "the request body is larger than the limit" };
+
+pub(crate) const UNDERSCORE: Refusal = Refusal { status: 400, reason: "a field name has an underscore" };
+
+/// A client that has gone, or nearly so, inside its body.
+pub(crate) const BROKE_OFF: Refusal = Refusal { status: 400, reason: "the request body broke off" };
+
+pub(crate) const NO_ROOM: Refusal = Refusal { status: 500, reason: "the request body could not be stored" };
+
+/// All the disk space for bodies is taken.
+pub(crate) const NO_DISK: Refusal = Refusal { status: 503, reason: "too many large request bodies at once" };
+
+/// A body that is read live, by the last thread there is.
+pub(crate) const NO_READER: Refusal =
+    Refusal { status: 503, reason: "no thread can wait for the request body" };
+
+/// A client that waits to be asked for its body is not asked when the request would be turned away then.
+pub(crate) const QUEUE_FULL: Refusal =
+    Refusal { status: 503, reason: "too many requests wait for the application" };
+
+pub(crate) const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
+
 /// A connection has to make room for others.
 pub(crate) const CROWDED: Refusal =
     Refusal { status: 503, reason: "There are too many connections, and this one is slow." };
 
-/// Why requests are refused, in the order of their cells on the board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(usize)]
-pub(crate) enum Cause {
-    Malformed,
-    HeadTooSlow,
-    BodyTooSlow,
-    BodyTooLarge,
-    LineTooLong,
-    HeadTooLarge,
-    NoRoom,
-    Crowded,
-    Overload,
-    Unsupported,
-}
+pub(crate) const TIMED_OUT: Refusal =
+    Refusal { status: 504, reason: "the application takes too long, and does not react" };
 
-/// How many there are.
-const CAUSES: usize = ALL.len();
+/// The causes of refusals: the cell that counts each, and what to change if such requests are to be served.
+const CAUSES: [(Cell, &str); 10] = [
+    (Cell::Malformed, "the client has to be mended (--underscore-headers is the only rule that can be set)"),
+    (Cell::HeadTooSlow, "--header-timeout says how long a head may take"),
+    (Cell::BodyTooSlow, "--body-idle-timeout and --body-rate-min say how slow a body may be"),
+    (Cell::BodyTooLarge, "--body-bytes-max says how large a body may be"),
+    (Cell::LineTooLong, "--request-line-bytes-max says how long it may be"),
+    (
+        Cell::HeadTooLarge,
+        "--header-bytes-max, --header-field-bytes-max and --header-fields-max say how large it may be",
+    ),
+    (Cell::NoRoom, "--body-files-bytes-max and --temp-dir say how much room there is"),
+    (Cell::Crowded, "--connections-max and the limit of open files say how many there may be"),
+    (Cell::Overload, "--threads, --queue-limit and --queue-timeout say how much is taken on"),
+    (Cell::Unsupported, "no setting changes that"),
+];
 
-impl Cause {
-    /// Why this was refused; `None`: it is the application that has failed.
-    pub(crate) fn of(refusal: Refusal, in_body: bool) -> Option<Self> {
-        Some(match refusal.status {
-            408 if in_body => Self::BodyTooSlow,
-            408 => Self::HeadTooSlow,
-            413 => Self::BodyTooLarge,
-            414 => Self::LineTooLong,
-            431 => Self::HeadTooLarge,
-            503 if refusal == CROWDED => Self::Crowded,
-            503 => Self::NoRoom,
-            417 | 501 | 505 => Self::Unsupported,
-            400..=499 => Self::Malformed,
-            _ => return None,
-        })
-    }
-
-    fn cell(self) -> Cell {
-        const CELLS: [Cell; CAUSES] = [
-            Cell::Malformed,
-            Cell::HeadTooSlow,
-            Cell::BodyTooSlow,
-            Cell::BodyTooLarge,
-            Cell::LineTooLong,
-            Cell::HeadTooLarge,
-            Cell::NoRoom,
-            Cell::Crowded,
-            Cell::Overload,
-            Cell::Unsupported,
-        ];
-        CELLS[self as usize]
-    }
-
-    /// What to change if such requests are to be served.
-    fn remedy(self) -> &'static str {
-        match self {
-            Self::Malformed => {
-                "the client has to be mended (--underscore-headers is the only rule that can be set)"
-            }
-            Self::HeadTooSlow => "--header-timeout says how long a head may take",
-            Self::BodyTooSlow => "--body-idle-timeout and --body-rate-min say how slow a body may be",
-            Self::BodyTooLarge => "--body-bytes-max says how large a body may be",
-            Self::LineTooLong => "--request-line-bytes-max says how long it may be",
-            Self::HeadTooLarge => {
-                "--header-bytes-max, --header-field-bytes-max and --header-fields-max say how large it may be"
-            }
-            Self::NoRoom => "--body-files-bytes-max and --temp-dir say how much room there is",
-            Self::Crowded => "--connections-max and the limit of open files say how many there may be",
-            Self::Overload => "--threads, --queue-limit and --queue-timeout say how much is taken on",
-            Self::Unsupported => "no setting changes that",
-        }
-    }
+/// Why this was refused, in a body or before; `None`: it is the application that has failed, or the client has gone.
+fn cause_of(refusal: Refusal, in_body: bool) -> Option<Cell> {
+    Some(match (refusal.status, refusal) {
+        (_, BROKE_OFF) => return None,
+        (_, CROWDED) => Cell::Crowded,
+        (_, NO_DISK | NO_ROOM) => Cell::NoRoom,
+        (408, _) if in_body => Cell::BodyTooSlow,
+        (408, _) => Cell::HeadTooSlow,
+        (413, _) => Cell::BodyTooLarge,
+        (414, _) => Cell::LineTooLong,
+        (431, _) => Cell::HeadTooLarge,
+        (503, _) => Cell::Overload,
+        (417 | 501 | 505, _) => Cell::Unsupported,
+        (400..=499, _) => Cell::Malformed,
+        _ => return None,
+    })
 }
 
 /// What is known of one cause and not told yet.
@@ -110,7 +101,7 @@ impl Untold {
     }
 
     /// Says it in a sentence; nothing is left to be told then.
-    fn tell(&mut self, cause: Cause, now_ms: u64) -> Option<String> {
+    fn tell(&mut self, remedy: &str, now_ms: u64) -> Option<String> {
         let (peer, Refusal { status, reason }) = self.last?;
         let requests = std::mem::take(&mut self.requests);
         let since_ms = self.told_ms.replace(now_ms);
@@ -123,7 +114,7 @@ impl Untold {
                 format!("{requests} requests were refused in {seconds} s, the last one from {client},")
             }
         };
-        let _ = write!(text, " with {status}: {} {}", ended(reason), cause.remedy());
+        let _ = write!(text, " with {status}: {} {}", ended(reason), remedy);
         Some(text)
     }
 }
@@ -136,21 +127,24 @@ fn ended(reason: &str) -> String {
 /// The refusals of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Refusals {
-    causes: Mutex<[Untold; CAUSES]>,
+    /// In the order of [`CAUSES`].
+    causes: Mutex<[Untold; CAUSES.len()]>,
     /// Whether something is left to be told.
     is_left: AtomicBool,
 }
 
 impl Refusals {
-    /// A request was refused.
-    pub(crate) fn note(&self, tally: &Tally, cause: Cause, refusal: Refusal, peer: Option<SocketAddr>) {
-        tally.count(cause.cell());
+    /// A request was refused, in its body or before.
+    pub(crate) fn note(&self, tally: &Tally, refusal: Refusal, in_body: bool, peer: Option<SocketAddr>) {
+        let Some(cell) = cause_of(refusal, in_body) else { return };
+        tally.count(cell);
+        let Some(at) = CAUSES.iter().position(|cause| cause.0 == cell) else { return };
         let now_ms = clock::monotonic_ms();
         let mut causes = lock(&self.causes);
-        let untold = &mut causes[cause as usize];
+        let untold = &mut causes[at];
         untold.requests += 1;
         untold.last = Some((peer, refusal));
-        let text = if untold.is_due(now_ms) { untold.tell(cause, now_ms) } else { None };
+        let text = if untold.is_due(now_ms) { untold.tell(CAUSES[at].1, now_ms) } else { None };
         drop(causes);
         match text {
             Some(text) => log::write(&messages::REFUSALS, format_args!("{text}")),
@@ -163,11 +157,11 @@ impl Refusals {
         if !self.is_left.swap(false, Ordering::Relaxed) {
             return;
         }
-        for cause in ALL {
+        for (at, (_, remedy)) in CAUSES.into_iter().enumerate() {
             let mut causes = lock(&self.causes);
-            let untold = &mut causes[cause as usize];
+            let untold = &mut causes[at];
             let is_due = untold.is_due(now_ms) || (is_end && untold.requests > 0);
-            let text = if is_due { untold.tell(cause, now_ms) } else { None };
+            let text = if is_due { untold.tell(remedy, now_ms) } else { None };
             let is_left = untold.requests > 0;
             drop(causes);
             if let Some(text) = text {
@@ -180,26 +174,14 @@ impl Refusals {
     }
 }
 
-const ALL: [Cause; 10] = [
-    Cause::Malformed,
-    Cause::HeadTooSlow,
-    Cause::BodyTooSlow,
-    Cause::BodyTooLarge,
-    Cause::LineTooLong,
-    Cause::HeadTooLarge,
-    Cause::NoRoom,
-    Cause::Crowded,
-    Cause::Overload,
-    Cause::Unsupported,
-];
-
 #[cfg(test)]
 mod tests {
     use adyton_http1::Refusal;
 
-    use super::{ALL, Cause, TOLD_EVERY_MS, Untold};
-
-    const TOO_LARGE: Refusal = Refusal { status: 413, reason: "too large" };
+    use super::{
+        BROKE_OFF, CAUSES, NO_READER, NO_ROOM, QUEUE_FULL, TOLD_EVERY_MS, TOO_LARGE, Untold, cause_of,
+    };
+    use crate::tally::Cell;
 
     /// The first is told at once, the next ones together after a minute.
     #[test]
@@ -210,10 +192,10 @@ mod tests {
             untold.requests += 1;
             untold.last = Some((Some(([192, 0, 2, 1], 5).into()), TOO_LARGE));
             if untold.is_due(now_ms) {
-                told.extend(untold.tell(Cause::BodyTooLarge, now_ms));
+                told.extend(untold.tell(CAUSES[3].1, now_ms));
             }
         }
-        let rest = "with 413: too large. --body-bytes-max says how large a body may be";
+        let rest = "with 413: the request body is larger than the limit. --body-bytes-max says how large a body may be";
 
         assert_eq!(
             vec![
@@ -225,18 +207,18 @@ mod tests {
         assert!(!untold.is_due(u64::MAX));
     }
 
-    /// Every refusal has a cause, and a cell of its own.
+    /// Every refusal has a cause, but for those that are nobody's.
     #[test]
     fn causes() {
-        let of = |status| Cause::of(Refusal { status, reason: "" }, false);
+        let of = |status| cause_of(Refusal { status, reason: "" }, false);
 
         assert_eq!(None, of(504));
-        assert_eq!(Some(Cause::Malformed), of(400));
-        assert_eq!(Some(Cause::HeadTooSlow), of(408));
-        assert_eq!(Some(Cause::BodyTooSlow), Cause::of(Refusal { status: 408, reason: "" }, true));
-        for (at, cause) in ALL.into_iter().enumerate() {
-            assert_eq!(at, cause as usize);
-            assert_eq!(crate::tally::Cell::Malformed as usize + at, cause.cell() as usize);
-        }
+        assert_eq!(None, cause_of(BROKE_OFF, true));
+        assert_eq!(Some(Cell::Malformed), of(400));
+        assert_eq!(Some(Cell::HeadTooSlow), of(408));
+        assert_eq!(Some(Cell::BodyTooSlow), cause_of(Refusal { status: 408, reason: "" }, true));
+        assert_eq!(Some(Cell::NoRoom), cause_of(NO_ROOM, true));
+        assert_eq!(Some(Cell::Overload), cause_of(QUEUE_FULL, false));
+        assert_eq!(Some(Cell::Overload), cause_of(NO_READER, true));
     }
 }

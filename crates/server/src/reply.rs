@@ -308,6 +308,8 @@ impl<'c> Reply<'c> {
     pub fn refuse_body(&mut self) -> bool {
         let failure = |live: &Arc<Mutex<Live>>| unless_read(live).and_then(|live| live.failure());
         let Some(refusal) = self.live.as_ref().and_then(failure) else { return false };
+        let peer = self.connection().peer;
+        self.shared.refusals.note(&self.shared.tally, refusal, true, peer);
         self.fail(refusal.status, refusal.reason);
         true
     }

@@ -6,21 +6,18 @@ use adyton_http1::{Asked, Framing, Head, Parsed, Refusal, Version};
 use adyton_sys::socket;
 
 use crate::answer::{Answering, Verdict};
-use crate::body::{CONTINUE, Live, NO_ROOM, TOO_LARGE, Upload};
+use crate::body::{CONTINUE, Live, Upload};
 use crate::connection::{After, Connection, Phase};
 use crate::driver::Desk;
 use crate::endpoints::Endpoint;
 use crate::errand::{Ask, Owned, OwnedBody, Place};
 use crate::event_loop::Loop;
-use crate::refusals::Cause;
+use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE};
 use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::tally::Cell;
 use crate::turn::{Next, Step, worth_parsing};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
-
-/// A client that needs too long for its request (RFC 9110 section 15.5.9).
-pub(crate) const TOO_SLOW: Refusal = Refusal { status: 408, reason: "the request came too slowly" };
 
 impl Loop {
     /// Receives, and answers every request that is whole.
@@ -300,9 +297,8 @@ impl Loop {
     ) -> Step {
         let text = format_args!("refused with {}: {}", refusal.status, refusal.reason);
         log::write_about(Some(&id), &messages::REFUSED, text);
-        if let Some(cause) = Cause::of(refusal, matches!(connection.phase, Phase::Upload(_))) {
-            self.shared.refusals.note(&self.shared.tally, cause, refusal, connection.peer);
-        }
+        let in_body = matches!(connection.phase, Phase::Upload(_));
+        self.shared.refusals.note(&self.shared.tally, refusal, in_body, connection.peer);
         connection.phase = Phase::Head;
         connection.output.lend(&mut desk.spare);
         let (peer, started_us) = (connection.peer, self.start_us());
@@ -317,9 +313,6 @@ impl Loop {
     }
 }
 
-/// A client that waits to be asked for its body is not asked when the request would be turned away then.
-const QUEUE_FULL: Refusal = Refusal { status: 503, reason: "too many requests wait for the application" };
-
 /// How much of a refused request is looked at and logged.
 const START_BYTES: usize = 256;
 
@@ -328,8 +321,6 @@ pub(crate) fn start_of(bytes: &[u8]) -> Vec<u8> {
     let bytes = bytes.strip_prefix(b"\r\n").unwrap_or(bytes);
     bytes[..bytes.len().min(START_BYTES)].to_vec()
 }
-
-const UNDERSCORE: Refusal = Refusal { status: 400, reason: "a field name has an underscore" };
 
 /// `X_Forwarded_For` would look like `X-Forwarded-For` to an application.
 fn has_underscore(head: &Head, bytes: &[u8]) -> bool {

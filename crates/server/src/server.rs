@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{JoinHandle, Thread};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
@@ -20,6 +20,7 @@ use crate::driver::Driver;
 use crate::endpoints::Endpoint;
 use crate::errand::Errand;
 use crate::event_loop::{Loop, Parts};
+use crate::lock::lock;
 use crate::refusals::Refusals;
 use crate::tally::{Cell, Tally};
 use crate::watch;
@@ -294,11 +295,6 @@ pub struct Counters {
     pub threads_busy: u64,
     /// Requests that wait in the queue.
     pub queue_length: u64,
-}
-
-/// Locks. What a panic leaves behind is whole: nobody calls out while he holds one of these locks.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What all threads of a server see.
