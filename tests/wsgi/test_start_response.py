@@ -9,7 +9,9 @@ import pytest
 from wsgi.applications import _wrong_calls
 
 if TYPE_CHECKING:
-    from support.server import Server
+    from pathlib import Path
+
+    from support.server import Server, Servers
 
 WRONG = sorted(_wrong_calls(None))
 AT_SEND = {name for name in WRONG if name.startswith("length-")}
@@ -127,3 +129,54 @@ def test_after_the_request(plain: Server) -> None:
     assert ["RuntimeError", "RuntimeError"] == told[:2]
     assert told[2] in {"RuntimeError", "ValueError"}
     assert b"hello, world" == plain.fetch("/").body
+
+
+CONSTANTS = """
+import itertools
+
+COUNT = 100
+PAIRS = [(f"X-{number}", f"value {number}") for number in range(COUNT)]
+DATE = ("Date", "Sun, 06 Nov 1994 08:49:37 GMT")
+ODD = [DATE, ("Server", "mine"), ("Content-Length", "2"), ("X-Long", "x" * 1000)]
+
+class Text(str):
+    pass
+
+SUBCLASSES = [(Text("X-Text"), Text("a"))]
+BAD = [("X-Bad", "a\\nb")]
+OTHER_LENGTH = [("Content-Length", "3")]
+
+def application(environ, start_response):
+    name = environ["PATH_INFO"][1:]
+    if name == "bad" or name == "lengths":
+        try:
+            start_response("200 OK", [*ODD, *(BAD if name == "bad" else OTHER_LENGTH)])
+        except ValueError:
+            start_response("200 OK", [("Content-Length", "2"), ("X-Error", "yes")])
+    elif name == "odd":
+        start_response("200 OK", [*ODD, *SUBCLASSES])
+    else:
+        # These are kept by nobody: other pairs may have their places in memory next time.
+        new = [(f"X-New-{number}", f"{name} {number}") for number in range(COUNT)]
+        start_response("200 OK", list(itertools.chain.from_iterable(zip(PAIRS, new))))
+    return [b"ok"]
+"""
+
+
+def test_constants(serve: Servers, tmp_path: Path) -> None:
+    """Pairs that are the same objects in every answer, and others between them, arrive as they are."""
+    target = tmp_path / "constants.py"
+    target.write_text(CONSTANTS, encoding="utf-8")
+    server = serve(target, "--threads=1")
+    with server.connect(lint_answers=False) as connection:
+        for number in range(30):
+            fields = connection.get(f"/{number}")
+            for each in range(100):
+                assert f"value {each}" == fields[f"X-{each}"]
+                assert f"{number} {each}" == fields[f"X-New-{each}"]
+            odd = connection.get("/odd")
+
+            assert ("Sun, 06 Nov 1994 08:49:37 GMT", "mine") == (odd["Date"], odd["Server"])
+            assert ("2", "a") == (odd["Content-Length"], odd["X-Text"])
+            assert 1 == len(odd.values("date")) == len(odd.values("server"))
+            assert "yes" == connection.get("/bad")["X-Error"] == connection.get("/lengths")["X-Error"]

@@ -37,6 +37,6 @@ pub use limits::{FIELDS_MAX, Limits, METHOD_BYTES_MAX};
 pub use received::Received;
 pub use refusal::Refusal;
 pub use request_line::{Method, Version};
-pub use response::{Asked, BodyFraming, BodySize, Framed, HeadFacts, Identity, ResponseHead};
+pub use response::{Asked, BodyFraming, BodySize, CheckedField, Framed, HeadFacts, Identity, ResponseHead};
 pub use span::Span;
 pub use status::reason_phrase;

@@ -93,6 +93,21 @@ impl HeadFacts {
     }
 }
 
+/// A field that was looked at once: it can be appended to other heads without another look.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedField {
+    /// The line, up to `length`.
+    line: [u8; CheckedField::LINE_BYTES_MAX],
+    length: u8,
+    /// What it says if it is a Content-Length: there is no line then.
+    content_length: Option<u64>,
+}
+
+impl CheckedField {
+    /// The longest line that is kept.
+    pub const LINE_BYTES_MAX: usize = 63;
+}
+
 /// A response head that is being written.
 #[derive(Debug)]
 pub struct ResponseHead<'o> {
@@ -151,7 +166,10 @@ impl<'o> ResponseHead<'o> {
         // Blanks around a value are no part of it, RFC 9110 section 5.5.
         let value = trim(value);
         match known {
-            Known::ContentLength => return self.set_content_length(value),
+            Known::ContentLength => {
+                let length = number(value).ok_or_else(|| BadResponse::content_length(value))?;
+                return self.set_content_length(length);
+            }
             Known::Date => self.facts.has_date = true,
             Known::Server => self.facts.has_server = true,
             Known::Connection => {
@@ -177,6 +195,48 @@ impl<'o> ResponseHead<'o> {
         self.out.extend_from_slice(b": ");
         self.out.extend_from_slice(value);
         self.out.extend_from_slice(b"\r\n");
+        Ok(())
+    }
+
+    /// Appends a field as [`ResponseHead::field`] does, and returns it for other heads; `None` for a field of the
+    /// connection or the server, and for a long one.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ResponseHead::field`].
+    pub fn check(&mut self, name: &[u8], value: &[u8]) -> Result<Option<CheckedField>, BadResponse> {
+        let start = self.out.len();
+        self.field(name, value)?;
+        let mut checked =
+            CheckedField { line: [0; CheckedField::LINE_BYTES_MAX], length: 0, content_length: None };
+        match Known::find(name) {
+            Known::ContentLength => checked.content_length = self.facts.content_length,
+            Known::Date | Known::Server => return Ok(None),
+            _ => {
+                let appended = &self.out[start..];
+                // What concerns the connection was left out.
+                let Some(line) = checked.line.get_mut(..appended.len()).filter(|line| !line.is_empty())
+                else {
+                    return Ok(None);
+                };
+                line.copy_from_slice(appended);
+                checked.length = u8::try_from(appended.len()).unwrap_or(0);
+            }
+        }
+        Ok(Some(checked))
+    }
+
+    /// Appends a field that was checked for another head.
+    ///
+    /// # Errors
+    ///
+    /// It is a Content-Length that differs from an earlier one.
+    #[inline]
+    pub fn checked(&mut self, field: &CheckedField) -> Result<(), BadResponse> {
+        if let Some(length) = field.content_length {
+            return self.set_content_length(length);
+        }
+        self.out.extend_from_slice(&field.line[..usize::from(field.length)]);
         Ok(())
     }
 
@@ -296,8 +356,7 @@ impl<'o> ResponseHead<'o> {
         self.out.extend_from_slice(b"\r\n");
     }
 
-    fn set_content_length(&mut self, value: &[u8]) -> Result<(), BadResponse> {
-        let length = number(value).ok_or_else(|| BadResponse::content_length(value))?;
+    fn set_content_length(&mut self, length: u64) -> Result<(), BadResponse> {
         match self.facts.content_length {
             Some(first) if first != length => Err(BadResponse::ContentLengths { first, second: length }),
             _ => {

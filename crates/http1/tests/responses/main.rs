@@ -5,7 +5,8 @@
 mod cases;
 
 use adyton_http1::{
-    Asked, BadResponse, BodyFraming, BodySize, Framed, Identity, ResponseHead, Version, reason_phrase,
+    Asked, BadResponse, BodyFraming, BodySize, CheckedField, Framed, Identity, ResponseHead, Version,
+    reason_phrase,
 };
 
 const DATE: &[u8; 29] = b"Sun, 06 Nov 1994 08:49:37 GMT";
@@ -31,6 +32,51 @@ fn a_whole_head() {
     let expected = "beforeHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nETag: \"a\"\r\nVary: Accept\r\n\
         Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nServer: Adyton\r\nContent-Length: 12\r\n\r\n";
     assert_eq!(expected, String::from_utf8(out).unwrap());
+}
+
+/// A field that was checked for one head does to another what it did to the first; those that decide more than their
+/// own line are looked at each time.
+#[test]
+fn checked_once() {
+    let long = "x".repeat(CheckedField::LINE_BYTES_MAX - "A: \r\n".len());
+    let longer = format!("{long}x");
+    let cases: &[(&str, &str, bool)] = &[
+        ("Content-Type", " text/plain ", true),
+        ("X-Empty", "", true),
+        ("content-length", "12", true),
+        ("A", &long, true),
+        ("A", &longer, false),
+        ("Date", "now", false),
+        ("Server", "mine", false),
+        ("Connection", "close", false),
+        ("TE", "trailers", false),
+    ];
+    for &(name, value, is_kept) in cases {
+        let [mut first, mut second] = [Vec::new(), Vec::new()];
+        let mut head = ResponseHead::begin(&mut first, KEEP, 200, b"OK").unwrap();
+        let checked = head.check(name.as_bytes(), value.as_bytes()).unwrap();
+        head.finish(&IDENTITY, BodySize::Unknown);
+
+        assert_eq!(is_kept, checked.is_some(), "{name}: {value}");
+        let Some(checked) = checked else { continue };
+        let mut head = ResponseHead::begin(&mut second, KEEP, 200, b"OK").unwrap();
+        head.checked(&checked).unwrap();
+        head.finish(&IDENTITY, BodySize::Unknown);
+
+        assert_eq!(String::from_utf8(first).unwrap(), String::from_utf8(second).unwrap());
+    }
+}
+
+#[test]
+fn checked_once_is_not_believed_twice() {
+    let mut out = Vec::new();
+    let mut head = ResponseHead::begin(&mut out, KEEP, 200, b"OK").unwrap();
+    let twelve = head.check(b"Content-Length", b"12").unwrap().unwrap();
+    let mut head = ResponseHead::begin(&mut out, KEEP, 200, b"OK").unwrap();
+    head.field(b"Content-Length", b"13").unwrap();
+
+    assert_eq!(Err(BadResponse::ContentLengths { first: 13, second: 12 }), head.checked(&twelve));
+    assert!(head.check(b"X", b"a\nb").is_err());
 }
 
 /// A head that is rendered in one buffer and completed in another is the same as one written in one go.

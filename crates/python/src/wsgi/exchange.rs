@@ -23,6 +23,7 @@ use crate::forked;
 use crate::items::{Detached, Door};
 use crate::text::{latin1_bytes, type_name};
 use crate::wsgi::Input;
+use crate::wsgi::fields::Fields;
 
 thread_local! {
     /// The exchange whose application this thread is in, and its answer: what `write` writes to.
@@ -36,6 +37,8 @@ struct State {
     asked: Asked,
     begun: bool,
     over: bool,
+    /// Those of earlier answers.
+    fields: Fields,
 }
 
 /// One request's `start_response` and what it was told.
@@ -77,7 +80,14 @@ static WRITE: Definition = Definition(ffi::PyMethodDef {
 
 impl Lent {
     pub(crate) fn new(py: Python<'_>, asked: Asked) -> PyResult<Self> {
-        let state = State { head: Vec::new(), facts: None, asked, begun: false, over: false };
+        let state = State {
+            head: Vec::new(),
+            facts: None,
+            asked,
+            begun: false,
+            over: false,
+            fields: Fields::default(),
+        };
         let exchange = Py::new(py, Exchange { state: Mutex::new(state) })?;
         let write = function(py, &WRITE, exchange.bind(py).as_any())?;
         let both = PyTuple::new(py, [exchange.bind(py).as_any(), write.bind(py)])?;
@@ -148,7 +158,8 @@ impl Exchange {
         state.head.clear();
         let asked = state.asked;
         // Rendering runs no Python code, so that holding the lock is safe; what describes an error may.
-        let rendered = render(&mut state.head, asked, (code, reason), headers);
+        let State { head, fields, .. } = &mut *state;
+        let rendered = render(head, fields, asked, (code, reason), headers);
         match rendered {
             Ok(facts) => {
                 state.facts = Some(facts);
@@ -285,6 +296,7 @@ impl From<Unfit<'_>> for PyErr {
 
 fn render<'py>(
     out: &mut Vec<u8>,
+    fields: &mut Fields,
     asked: Asked,
     (code, reason): (u16, &[u8]),
     headers: &Bound<'py, PyList>,
@@ -292,6 +304,10 @@ fn render<'py>(
     let mut head = ResponseHead::begin(out, asked, code, reason)?;
     for header in headers {
         let Ok(pair) = header.cast_exact::<PyTuple>() else { return Err(Unfit::Pair(header)) };
+        if let Some(field) = fields.find(pair) {
+            head.checked(field)?;
+            continue;
+        }
         if pair.len() != 2 {
             return Err(Unfit::Pair(header));
         }
@@ -299,7 +315,12 @@ fn render<'py>(
         let (Ok(name), Ok(value)) = (name.cast::<PyString>(), value.cast::<PyString>()) else {
             return Err(Unfit::Pair(header));
         };
-        head.field(latin1_bytes(&name, "a header name")?, latin1_bytes(&value, "a header value")?)?;
+        let (name, value) = (latin1_bytes(&name, "a header name")?, latin1_bytes(&value, "a header value")?);
+        if !Fields::wants(pair) {
+            head.field(name, value)?;
+        } else if let Some(field) = head.check(name, value)? {
+            fields.keep(pair, field);
+        }
     }
     Ok(head.pause())
 }

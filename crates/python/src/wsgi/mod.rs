@@ -3,6 +3,7 @@
 mod environ;
 mod errors;
 mod exchange;
+mod fields;
 mod file_wrapper;
 mod input;
 

@@ -1,0 +1,54 @@
+//! Header fields that an application states in every answer: constants of its code, which are the same objects each
+//! time. They are checked once.
+
+use adyton_http1::CheckedField;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+
+/// How many are known at once, each in the place that its address gives it.
+const PLACES: usize = 32;
+
+/// The fields that are known.
+#[derive(Default)]
+pub(crate) struct Fields {
+    places: [Option<Known>; PLACES],
+}
+
+struct Known {
+    /// Held, so that no other can have its address. Its items are `str` and no subclasses: it never changes, and no
+    /// code runs when it is dropped.
+    pair: Py<PyTuple>,
+    field: CheckedField,
+}
+
+impl Fields {
+    /// What is known of this very tuple.
+    #[inline]
+    pub(crate) fn find(&self, pair: &Bound<'_, PyTuple>) -> Option<&CheckedField> {
+        let known = self.places[place(pair)].as_ref()?;
+        (known.pair.as_ptr() == pair.as_ptr()).then_some(&known.field)
+    }
+
+    /// Whether it is worth knowing: somebody else than the list in which it came holds it, so it may come again.
+    #[inline]
+    pub(crate) fn wants(pair: &Bound<'_, PyTuple>) -> bool {
+        // SAFETY: attached, and the object is alive.
+        unsafe { ffi::Py_REFCNT(pair.as_ptr()) > REFERENCES_OF_A_CALL }
+    }
+
+    /// Keeps what a look at this tuple of two has found.
+    pub(crate) fn keep(&mut self, pair: &Bound<'_, PyTuple>, field: CheckedField) {
+        if pair.iter_borrowed().all(|item| item.is_exact_instance_of::<PyString>()) {
+            self.places[place(pair)] = Some(Known { pair: pair.clone().unbind(), field });
+        }
+    }
+}
+
+/// That of the list, and our own while we look at it.
+const REFERENCES_OF_A_CALL: ffi::Py_ssize_t = 2;
+
+/// Tuples of two that were made together lie 64 bytes from each other.
+fn place(pair: &Bound<'_, PyTuple>) -> usize {
+    (pair.as_ptr() as usize >> 6) % PLACES
+}
