@@ -6,17 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from threads.scenes import Flag, Site, start
+from threads.scenes import PATIENT, Flag, Site, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from support.server import Servers
-
-
-PATIENT = ("--write-idle-timeout=10m", "--write-rate-grace=10m")
-"""Clients that do not read are waited for: how long a test lets them wait depends on the machine."""
 
 
 @pytest.fixture(scope="session")

@@ -27,6 +27,8 @@ PATIENCE_S = 20.0
 Longer than anything here takes on a busy machine; more is stuck. Shorter than the default graceful timeout,
 and than what hangs goes on by itself: whoever waits for that takes too long.
 """
+PATIENT = ("--write-idle-timeout=10m", "--write-rate-grace=10m")
+"""Clients that do not read are waited for: how long a test lets them wait depends on the machine."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 
 from support.client import request
 from support.server import until
-from threads.scenes import PATIENCE_S, receive_all, start, target, under_way
+from threads.scenes import PATIENT, receive_all, start, target, under_way
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,7 +60,7 @@ def rests(site: Site, name: str) -> int:
         seen[:] = (site.server.fetch(target("/count", name=name)).json() for _ in range(POLLS))
         return seen[0] == seen[-1] > 0
 
-    assert until(rested, PATIENCE_S), seen
+    assert until(rested), seen
     return seen[-1]
 
 
@@ -99,7 +99,7 @@ def test_a_mebibyte(serve: Servers, tmp_path: Path) -> None:
     for bound in ("256m", "64k"):
         folder = tmp_path / bound
         folder.mkdir()
-        site = start(serve, folder, 2, f"--output-bytes-max={bound}", bind=f"unix:{folder}/socket")
+        site = start(serve, folder, 2, f"--output-bytes-max={bound}", *PATIENT, bind=f"unix:{folder}/socket")
         with ExitStack() as stack:
             for name in ("first", "second"):
                 many = target("/pour", name=name, items=ITEMS * 64, size=1024)
@@ -217,7 +217,7 @@ def test_memory(serve: Servers, tmp_path: Path, path: str, bound: str, growth_ma
     """
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         growth_max += 100 * 200 * KIB
-    site = start(serve, tmp_path, 16, f"--output-bytes-max={bound}")
+    site = start(serve, tmp_path, 16, f"--output-bytes-max={bound}", *PATIENT)
     with under_way(site.server, *[target("/pour", name="warm", items=20)] * 16) as warm:
         receive_all(warm)
     before = site.server.rss()
@@ -239,7 +239,7 @@ def test_memory_of_whole_answers(serve: Servers, tmp_path: Path, threads: int, k
     size, bound = 8 * MIB, 16 * MIB
     # What is freed goes back to the kernel (mallopt(3)).
     env = {"MALLOC_MMAP_THRESHOLD_": "131072"}
-    site = start(serve, tmp_path, threads, f"--output-bytes-max={bound}", env=env)
+    site = start(serve, tmp_path, threads, f"--output-bytes-max={bound}", *PATIENT, env=env)
     asked = target("/fresh", items=1, size=size, **{"as": kind})
     with under_way(site.server, asked) as warm:
         receive_all(warm)
@@ -252,11 +252,11 @@ def test_memory_of_whole_answers(serve: Servers, tmp_path: Path, threads: int, k
         late = 40 if kind == "list" else count + 8
     with ExitStack() as stack:
         slow = [stack.enter_context(begin(site, asked)) for _ in range(count)]
-        assert until(lambda: len(files_of(site)) >= 50, PATIENCE_S), files_of(site)
-        assert until(lambda: site.server.rss() - before < bound + late * size, PATIENCE_S), site.server.rss()
+        assert until(lambda: len(files_of(site)) >= 50), files_of(site)
+        assert until(lambda: site.server.rss() - before < bound + late * size), site.server.rss()
 
         assert [bytes(size)] * count == [read_on(connection) for connection in slow]
-    assert until(lambda: not files_of(site), PATIENCE_S)
+    assert until(lambda: not files_of(site))
 
 
 def files_of(site: Site) -> list[str]:
@@ -288,7 +288,7 @@ def test_what_is_sent_is_given_back(serve: Servers, tmp_path: Path, kind: str, s
     Without the interpreter's lock only the thread that made an object frees it: each may have its last one.
     """
     bound = (400 if sysconfig.get_config_var("Py_GIL_DISABLED") else 48) * MIB
-    site = start(serve, tmp_path, 2)
+    site = start(serve, tmp_path, 2, *PATIENT)
     items = 512 * MIB // size if kind == "generator" else 64 * MIB // size
     before = site.server.rss()
     for _ in range(4 if kind == "generator" else 12):
@@ -301,4 +301,4 @@ def test_what_is_sent_is_given_back(serve: Servers, tmp_path: Path, kind: str, s
         if kind == "generator":
             assert taken > items * size
             assert bound > peak - before
-    assert until(lambda: bound > site.server.rss() - before, PATIENCE_S), site.server.rss() - before
+    assert until(lambda: bound > site.server.rss() - before), site.server.rss() - before
