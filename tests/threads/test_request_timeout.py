@@ -383,10 +383,12 @@ def test_never_the_next_request(serve: Servers, tmp_path: Path, threads: int) ->
     struck = {one for one, answer in answers if answer.status == 504}
 
     def ended() -> set[str]:
-        return set(re.findall(r"GET (\S+) takes longer than", site.server.log()))
+        # One that has no CPU for a second is answered in its place.
+        why = "takes longer than|was interrupted|is not reached"
+        return set(re.findall(rf"GET (\S+) (?:{why})", site.server.log()))
 
     # Another thread writes it, perhaps after the answer.
-    assert until(lambda: struck <= ended(), PATIENCE_S), f"struck for another one: {struck - ended()}"
+    assert until(lambda: struck <= ended()), f"struck for another one: {struck - ended()}"
     for one, answer in answers:
         if answer.status != 504:
             assert 200 == answer.status
