@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -324,3 +325,35 @@ def test_env_setting_is_in_the_process(serve: Servers, tmp_path: Path) -> None:
     server = serve(program, "--env", "TOLD=by the flag", env={"TOLD": os.devnull})
 
     assert b"by the flag" == server.fetch().body
+
+
+TAMPERS = """
+import json
+
+def application(environ, start_response):
+    said = {name: value for name, value in environ.items() if isinstance(value, str)}
+    environ.update(dict.fromkeys(said, "tampered"), HTTP_X_LEFT="tampered")
+    del environ["REMOTE_PORT"]
+    body = json.dumps(said).encode()
+    start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(body)))])
+    return [body]
+"""
+
+
+def test_one_request_after_the_other(serve: Servers, tmp_path: Path) -> None:
+    """Each request over a connection finds its client, its own fields, and nothing of the ones before."""
+    target = tmp_path / "tampers.py"
+    target.write_text(TAMPERS, encoding="utf-8")
+    server = serve(target, "--threads=1")
+    with ExitStack() as stack:
+        connections = [stack.enter_context(server.connect()) for _ in range(8)]
+        for turn in range(4):
+            for connection in connections:
+                own = f"{connection.socket.getsockname()[1]}"
+                said = connection.get(f"/{turn}", fields=[(f"X-{own}-{turn}", own)]).json()
+
+                assert ("127.0.0.1", own) == (said["REMOTE_ADDR"], said["REMOTE_PORT"])
+                assert f"/{turn}" == said["PATH_INFO"] == said["REQUEST_URI"]
+                assert {"HTTP_HOST", f"HTTP_X_{own}_{turn}"} == {name for name in said if "HTTP_" in name}
+                assert "tampered" not in said.values()
+                assert not [name for name in said if "room" in name]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_cli::Settings;
 use adyton_http1::{Field, Head, Known, Method, Version};
@@ -22,6 +22,12 @@ const ADDRESSES_MAX: usize = 64;
 
 /// Client ports remembered: a busy process has some hundred connections, not thousands.
 const PORTS: usize = 1024;
+
+/// Clients whose environs have a template of their own: those that send one request after the other over a connection.
+const CLIENTS: usize = 256;
+
+/// Room in each environ beside the template's entries, so that the fields of a browser fit without a move of all.
+const FIELDS_USUAL: usize = 20;
 
 /// Values longer than this are not worth keeping: comparing them costs what making them does.
 const VALUE_BYTES_MAX: usize = 256;
@@ -61,6 +67,13 @@ struct Keys {
 /// A client's port, as a number and as text.
 type Port = (u16, Py<PyString>);
 
+/// A client at a listener, and its template from its second request on.
+struct Client {
+    listener: usize,
+    peer: SocketAddr,
+    template: Option<Py<PyDict>>,
+}
+
 /// What requests repeat: the same objects serve them all.
 struct Seen {
     /// Keys of other fields, by the name as it was sent.
@@ -71,6 +84,8 @@ struct Seen {
     last_address: Option<(IpAddr, Py<PyString>)>,
     /// Client ports of connections in use, by their last bits.
     ports: Box<[Option<Port>; PORTS]>,
+    /// By the last bits of their ports.
+    clients: Box<[Option<Client>; CLIENTS]>,
 }
 
 /// The key under which an application finds a field, or `None` when it must not.
@@ -137,6 +152,7 @@ impl Environs {
                 template.set_item(PyString::intern(py, key), "")?;
             }
             template.set_item(intern!(py, "SERVER_PROTOCOL"), "HTTP/1.1")?;
+            make_room(&template)?;
             templates.push(template.unbind());
         }
         let seen = Seen {
@@ -145,6 +161,7 @@ impl Environs {
             addresses: HashMap::new(),
             last_address: None,
             ports: Box::new([const { None }; PORTS]),
+            clients: Box::new([const { None }; CLIENTS]),
         };
         let id = settings
             .request_id_header
@@ -158,8 +175,12 @@ impl Environs {
     /// The environ of one request; `input` is set when there is a body.
     pub(crate) fn make<'py>(&self, py: Python<'py>, call: &Call<'_>) -> PyResult<Bound<'py, PyDict>> {
         let Call { head, bytes, .. } = call;
-        let environ = self.templates[call.listener].bind(py).copy()?;
         let keys = &self.keys;
+        let template = self.templates[call.listener].bind(py);
+        let environ = match call.peer {
+            Some(peer) => self.lock().begin(template, keys, (call.listener, peer))?,
+            None => template.copy()?,
+        };
         self.set_method(&environ, head, bytes)?;
         let target = head.target().of(bytes);
         let path = decoded_path(head.path().of(bytes), self.merge_slashes);
@@ -172,10 +193,7 @@ impl Environs {
         if head.version() == Version::Http10 {
             put(&environ, &keys.protocol, keys.http10.bind(py))?;
         }
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(peer) = call.peer {
-            seen.set_peer(&environ, keys, peer)?;
-        }
+        let mut seen = self.lock();
         let mut met = [false; Known::COUNT];
         for field in head.fields() {
             seen.set_field(&environ, keys, *field, bytes, &mut met)?;
@@ -187,6 +205,10 @@ impl Environs {
             put(&environ, key, &PyString::new(py, &call.reply.request_id().to_string()))?;
         }
         Ok(environ)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A body that came in chunks is whole, and has a length instead of them.
@@ -212,6 +234,26 @@ impl Environs {
 }
 
 impl Seen {
+    /// A copy of the template with the client's address and port.
+    fn begin<'py>(
+        &mut self,
+        template: &Bound<'py, PyDict>,
+        keys: &Keys,
+        (listener, peer): (usize, SocketAddr),
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let place = usize::from(peer.port()) % CLIENTS;
+        let client = self.clients[place].as_ref().filter(|it| it.peer == peer && it.listener == listener);
+        if let Some(Client { template: Some(own), .. }) = client {
+            return own.bind(template.py()).copy();
+        }
+        let returns = client.is_some();
+        let environ = template.copy()?;
+        self.set_peer(&environ, keys, peer)?;
+        let template = if returns { Some(environ.copy()?.unbind()) } else { None };
+        self.clients[place] = Some(Client { listener, peer, template });
+        Ok(environ)
+    }
+
     fn set_peer(&mut self, environ: &Bound<'_, PyDict>, keys: &Keys, peer: SocketAddr) -> PyResult<()> {
         let py = environ.py();
         // An IPv4 client on an IPv6 listener is still an IPv4 client.
@@ -300,6 +342,18 @@ impl Seen {
         }
         Some(key)
     }
+}
+
+/// Makes a dict, and each copy of it, large enough for so many entries more: it grows with some that are taken out again
+/// from its end, where they leave no gap.
+fn make_room(dict: &Bound<'_, PyDict>) -> PyResult<()> {
+    for number in 0..FIELDS_USUAL {
+        dict.set_item(format!("adyton.room.{number}"), dict.py().None())?;
+    }
+    for _ in 0..FIELDS_USUAL {
+        dict.call_method0(intern!(dict.py(), "popitem"))?;
+    }
+    Ok(())
 }
 
 /// Whether an ASCII `str` has exactly these bytes.
