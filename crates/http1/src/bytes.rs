@@ -129,7 +129,12 @@ fn find(bytes: &[u8], marks: impl Fn(u64) -> u64, is: impl Fn(u8) -> bool) -> Op
             return Some(i * 8 + marks.trailing_zeros() as usize / 8);
         }
     }
-    Some(words.len() * 8 + rest.iter().position(|&byte| is(byte))?)
+    if let (false, Some(last)) = (rest.is_empty(), bytes.last_chunk::<8>()) {
+        // Its first bytes have been looked at: none of them is marked.
+        let marks = marks(u64::from_le_bytes(*last)) & HIGH;
+        return (marks != 0).then(|| bytes.len() - 8 + marks.trailing_zeros() as usize / 8);
+    }
+    rest.iter().position(|&byte| is(byte))
 }
 
 /// Marks the bytes of `word` that are less than `limit`, which is at most 128.

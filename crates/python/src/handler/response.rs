@@ -16,7 +16,9 @@ use crate::items::{self, Items, put};
 use crate::text::{latin1_bytes, type_name};
 
 const HTML: &[u8] = b"text/html; charset=utf-8";
+const HTML_LINE: &[u8] = b"Content-Type: text/html; charset=utf-8\r\n";
 const BYTES: &[u8] = b"application/octet-stream";
+const BYTES_LINE: &[u8] = b"Content-Type: application/octet-stream\r\n";
 
 /// A field of an answer.
 type Field = (Vec<u8>, Vec<u8>);
@@ -76,12 +78,12 @@ impl Responses {
     ) -> PyResult<Answered> {
         if let Ok(text) = value.cast::<PyString>() {
             let bytes = text.to_str()?.as_bytes();
-            plain(&mut call.reply, HTML, bytes.len())?;
+            plain(&mut call.reply, HTML_LINE, bytes.len())?;
             call.reply.write(bytes);
             return Ok(Answered::Whole);
         }
         if let Ok(bytes) = value.cast_exact::<PyBytes>() {
-            plain(&mut call.reply, BYTES, bytes.as_bytes().len())?;
+            plain(&mut call.reply, BYTES_LINE, bytes.as_bytes().len())?;
             put(bytes, &mut call.reply);
             return Ok(Answered::Whole);
         }
@@ -118,10 +120,12 @@ impl Responses {
     }
 }
 
-/// The head of an answer that is one piece of `length` bytes.
+/// The head of an answer that is one piece of `length` bytes, with the line of its type.
 fn plain(reply: &mut Reply<'_>, content_type: &[u8], length: usize) -> PyResult<()> {
-    let written = reply
-        .head(200, b"OK", BodySize::Known(length as u64), |head| head.field(b"Content-Type", content_type));
+    let written = reply.head(200, b"OK", BodySize::Known(length as u64), |head| {
+        head.raw(content_type);
+        Ok(())
+    });
     written.map_err(|error: BadResponse| PyValueError::new_err(error.to_string()))
 }
 
