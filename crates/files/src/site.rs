@@ -11,7 +11,7 @@ use crate::conditions::is_conditional;
 use crate::form::{Entry, Loader, Opened};
 use crate::negotiate::Coding;
 use crate::pages::error_page;
-use crate::path::{FilePath, PathError};
+use crate::path::{FilePath, PathError, needs_no_escapes};
 use crate::replies::{self, broken, is_navigation, other_method, redirect};
 use crate::send::{self, Representation, answer};
 use crate::{Answer, Ask, Options, listing};
@@ -117,7 +117,7 @@ impl Site {
 
     /// The common case: a plain GET or HEAD for a file in the cache, on a 1.1 connection that stays open.
     ///
-    /// A cached path is in normal form and holds no `%`, so a raw path that equals it means the same file.
+    /// A cached path is in normal form and needs no escapes, so a raw path that equals it means the same file.
     #[inline]
     fn replay(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
         let Asked { version, keep_alive, .. } = ask.asked;
@@ -236,8 +236,8 @@ impl Site {
         };
         self.loads += 1;
         let entry = loader.load(name, fd, meta, ask)?;
-        // `%` would be read as an escape when the path is compared raw, see `replay`.
-        let is_kept = entry.is_settled && !key.contains(&b'%');
+        // The cache compares raw paths, see `replay`.
+        let is_kept = entry.is_settled && needs_no_escapes(key);
         self.guest = if is_kept { self.cache.insert(key, entry) } else { Some(entry) };
         Ok(Brought::File)
     }
@@ -268,7 +268,7 @@ impl Site {
     fn list(&self, path: &FilePath, folder: &OwnedFd, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
         let raw = ask.head.path().of(ask.bytes);
         let prefix = String::from_utf8_lossy(raw.get(..ask.prefix.len()).unwrap_or_default());
-        let relative = String::from_utf8_lossy(path.relative());
+        let relative = listing::shown(path.relative());
         let slash = if relative.is_empty() { "" } else { "/" };
         let title = format!("{prefix}/{relative}{slash}");
         let Ok(page) = listing::render(&self.root, self.links, path, &title, folder.as_fd()) else {
