@@ -29,7 +29,7 @@ use crate::driver::{Desk, LOOK_FOR_CLIENT_MS};
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::{Ask, Errand};
 use crate::server::{Ending, Http, Job, NO_KEY, Return, Shared, Task, What, lock};
-use crate::share::Share;
+use crate::share::{Share, Surplus};
 use crate::tally::Cell;
 use crate::timer::Wheel;
 use crate::turn::Worked;
@@ -203,8 +203,7 @@ pub(crate) struct Loop {
     /// How many addresses these are, over and over.
     listened: usize,
     share: Option<Arc<Share>>,
-    /// Connections that are to end with their next answers, because other workers have few.
-    surplus: u64,
+    surplus: Surplus,
     pub(crate) ids: RequestIds,
     /// Others have had the time to take what waits: one is taken here, however many there are.
     has_waited: bool,
@@ -272,7 +271,7 @@ impl Loop {
             listeners: parts.listeners,
             listened: parts.addresses.max(1),
             share: parts.share,
-            surplus: 0,
+            surplus: Surplus::default(),
             ids: RequestIds::new(process::random()),
             has_waited: false,
             closing: false,
@@ -426,8 +425,7 @@ impl Loop {
     /// Tells the board how things stand.
     fn publish_standing(&mut self) {
         self.standing_due_ms = None;
-        self.surplus =
-            self.share.as_ref().map_or(0, |share| share.surplus().div_ceil(self.shared.inboxes.len() as u64));
+        self.surplus.look(surplus(self.share.as_deref(), self.shared.inboxes.len()));
         let [mut idle, mut receiving, mut asking, mut answering, mut closing] = [0; 5];
         for (_, slot) in &self.connections {
             let kind = match slot.connection.as_deref() {
@@ -470,9 +468,7 @@ impl Loop {
 
     /// Whether one connection more is left to other workers: its client opens the next one there.
     pub(crate) fn gives_away(&mut self) -> bool {
-        let gives = self.surplus > 0;
-        self.surplus -= u64::from(gives);
-        gives
+        self.surplus.gives(|| surplus(self.share.as_deref(), self.shared.inboxes.len()))
     }
 
     /// Takes note that there is a quick call to make.
@@ -894,6 +890,11 @@ impl Loop {
         self.again = self.connections.iter().map(|(key, _)| key).collect();
         self.again_left = self.again.len();
     }
+}
+
+/// The connections that one of a worker's loops has too many.
+fn surplus(share: Option<&Share>, loops: usize) -> u64 {
+    share.map_or(0, |share| share.surplus().div_ceil(loops as u64))
 }
 
 /// The `Date` field (RFC 9110 section 6.6.1) for this second.
