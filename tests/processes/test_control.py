@@ -6,6 +6,7 @@ import concurrent.futures
 import contextlib
 import fcntl
 import http.server
+import itertools
 import json
 import math
 import os
@@ -522,6 +523,25 @@ def test_even_load_of_old_connections(crowd: Callable[..., Crowd]) -> None:
         # Nine are not more than half as many again as the six of each: whoever has them keeps them.
         assert until(lambda: fewest() >= 3)
     assert [] == load.failures
+
+
+def test_uneven_for_a_moment(crowd: Callable[..., Crowd]) -> None:
+    """Connections are given away only when they have been unevenly spread for seconds."""
+    servers = crowd("--processes", "2")
+    assert servers.settles(2)
+    since = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        by_worker: dict[bytes, list[client.Connection]] = {}
+        for _ in range(24):
+            connection = stack.enter_context(servers.server.connect())
+            by_worker.setdefault(connection.get("/who").body.split()[0], []).append(connection)
+        *others, kept = sorted(by_worker.values(), key=len)
+        for connection in itertools.chain(*others):
+            connection.abort()
+
+        assert until(lambda: any(connection.get("/who").closing for connection in kept))
+    # Five looks, a second apart, have found it so; the clock of a look is in whole milliseconds.
+    assert time.monotonic() - since > 3.9
 
 
 def test_even_load(crowd: Callable[..., Crowd]) -> None:

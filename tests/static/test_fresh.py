@@ -96,6 +96,39 @@ def test_changes(server: Server, folder: Path, name: str) -> None:
         assert b"again" == now()
 
 
+@pytest.mark.parametrize("flags", [(), ("--static-symlinks",)])
+def test_folder_is_swapped(serve: Servers, tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """Another folder in the place of the one that is served is seen by the very next request."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "page.txt").write_text(name)
+        (tmp_path / name / f"only-{name}.txt").write_text(name)
+    current, following = tmp_path / "current", tmp_path / "next"
+    current.symlink_to("one")
+    server = serve(current, *flags)
+    served = "one"
+    for name in ["two", "one"] * 20:
+        with server.connect() as connection:
+            for _ in range(3):
+                assert served == connection.get("/page.txt").body.decode()
+            assert 404 == connection.get(f"/only-{name}.txt").status
+            following.symlink_to(name)
+            following.rename(current)
+            # What is in the cache first, and what is not.
+            targets = ["/page.txt", f"/only-{name}.txt"]
+            for target in targets if name == "two" else reversed(targets):
+                assert name == connection.get(target).body.decode()
+            assert 404 == connection.get(f"/only-{served}.txt").status
+        served = name
+    current.rename(tmp_path / "aside")
+
+    assert served == server.fetch("/page.txt").body.decode()
+
+    (tmp_path / "one").rename(current)
+
+    assert "one" == server.fetch("/page.txt").body.decode()
+
+
 @pytest.mark.parametrize("name", ["page.txt", "large.txt"])
 def test_tag_changes(server: Server, folder: Path, name: str) -> None:
     """A file that was written again has another tag, so that no client keeps the old content."""

@@ -196,15 +196,44 @@ def test_absolute_link(serve: Servers, tmp_path: Path) -> None:
         assert 404 == server.fetch(target).status
 
 
-def test_names_that_are_not_utf8(serve: Servers, tmp_path: Path) -> None:
-    """Every name that is published is served, and the listing links to it."""
-    names = [b"caf\xe9.txt", b"\xff\xfe", b"a&b'\"<c> #?%41.txt", "\u20ac".encode()]
+def test_names_of_all_bytes(serve: Servers, tmp_path: Path) -> None:
+    """Every name that is published is served and linked to; the listing shows no control characters."""
+    names = [b"caf\xe9.txt", b"\xff\xfe", b"a&b'\"<c> #?%41.txt", "\u20ac".encode(), b"a\\..\\b"]
+    names += [b"of %d" % byte + bytes([byte]) for byte in range(1, 256) if byte not in b"/~"]
     for name in names:
         (tmp_path / os.fsdecode(name)).write_bytes(name)
     server = serve(tmp_path, "--static-listing")
-    links = re.findall(r'href="(\./[^"]*)"', server.fetch("/").body.decode())
+    page = server.fetch("/").body.decode()
+    links = re.findall(r'href="(\./[^"]*)"', page)
 
-    assert sorted(names) == sorted(server.fetch(link[1:]).body for link in links)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", page)
+    for _ in range(2):
+        assert sorted(names) == sorted(server.fetch(link[1:]).body for link in links)
+
+
+def test_folder_of_any_name(serve: Servers, tmp_path: Path) -> None:
+    """The redirect to a folder, and its listing, are not broken open by its name."""
+    folder = tmp_path / "a\r\nSet-Cookie: x=y\\<b>"
+    folder.mkdir()
+    (folder / "note.txt").write_bytes(DIGITS)
+    server = serve(tmp_path, "--static-listing")
+    target = "/a%0D%0ASet-Cookie:%20x=y%5C%3Cb%3E"
+    response = server.fetch(target)
+
+    assert (301, target + "/") == (response.status, response["Location"])
+    assert "Set-Cookie" not in response
+    assert b"<b>" not in server.fetch(target + "/").body
+    assert DIGITS == server.fetch(target + "/note.txt").body
+
+
+def test_bytes_that_have_to_be_escaped(serve: Servers, tmp_path: Path) -> None:
+    """A backslash as it is may be meant as a slash: refused, whether there is a file of that name or not."""
+    (tmp_path / "a\\b").write_bytes(DIGITS)
+    server = serve(tmp_path)
+
+    for _ in range(3):
+        assert DIGITS == server.fetch("/a%5Cb").body
+        assert 400 == server.fetch("/a\\b").status
 
 
 def test_folder_that_is_a_link(serve: Servers, root: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pytest
 
 from static.conftest import DIGITS
+from support.server import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -178,7 +179,35 @@ def test_fallback(serve: Servers, root: Path) -> None:
     assert server.fetch("/users/5", method="POST", fields=HTML, body=b"x").status in {404, 405}
 
 
-def test_missing_folder(serve: Servers, application: Path, tmp_path: Path) -> None:
-    """A folder that does not exist is said at the start."""
-    with pytest.raises(AssertionError, match="gone"):
-        serve(application, "--static", f"/static={tmp_path / 'gone'}")
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_missing_folder(serve: Servers, application: Path, tmp_path: Path, processes: str) -> None:
+    """A folder that does not exist is warned of at the start, and its files are served as soon as it does."""
+    media = tmp_path / "later" / "media"
+    server = serve(application, "--static", f"/media={media}", "--processes", processes)
+
+    assert 1 == server.log().count("ADY220")
+    assert str(media) in server.log()
+    for _ in range(2):
+        assert 404 == server.fetch("/media/photo.txt").status
+        assert 404 == server.fetch("/media/").status
+    media.mkdir(parents=True)
+    (media / "photo.txt").write_bytes(DIGITS)
+    for _ in range(3):
+        assert DIGITS == server.fetch("/media/photo.txt").body
+
+
+def test_file_in_the_place_of_a_folder(serve: Servers, application: Path, root: Path) -> None:
+    """What exists and is no folder is refused."""
+    with pytest.raises(AssertionError, match=r"no folder .*note\.txt"):
+        serve(application, "--static", f"/static={root / 'note.txt'}")
+
+
+def test_check_warns_of_a_missing_folder(application: Path, tmp_path: Path) -> None:
+    """`adyton check` says it, too, and looks where the server would look."""
+    (tmp_path / "static").mkdir()
+    flags = ["--chdir", str(tmp_path), "--static", "/static=static", "--static", "/media=media"]
+    done = run("check", str(application), *flags, "--processes", "0")
+
+    assert 0 == done.returncode
+    assert 1 == done.stderr.count("ADY220")
+    assert "no folder media yet" in done.stderr

@@ -25,7 +25,7 @@ mod units;
 pub use arguments::{Client, Command, VERSION, parse};
 pub use bind::Bind;
 pub use reference::{bench_reference, reference};
-pub use resolve::{Failure, from_keywords};
+pub use resolve::{Failure, absent_folders, from_keywords};
 pub use row::{Kind, Row};
 pub use rows::ROWS;
 pub use settings::{

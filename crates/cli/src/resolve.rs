@@ -1,6 +1,8 @@
 //! One `Settings` out of what was given: argument before variable before default.
 
 use std::fmt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::bind::{Bind, EVERY_ADDRESS};
@@ -8,7 +10,7 @@ use crate::elsewhere::{self, Here};
 use crate::nearest::nearest;
 use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
-use crate::settings::{Processes, Settings};
+use crate::settings::{Processes, Settings, StaticMount};
 use crate::target::{Target, barred, did_you_mean};
 
 /// Why the server does not start.
@@ -269,7 +271,8 @@ fn look_at_disk(settings: &mut Settings) -> Result<(), Failure> {
         return Err(missing_folder("chdir", &base, Path::new(".")));
     }
     for (index, mount) in settings.statics.iter().enumerate() {
-        if !base.join(&mount.dir).is_dir() {
+        let place = base.join(&mount.dir);
+        if !place.is_dir() && !is_absent(&place) {
             return Err(missing_folder("static", &mount.dir, &base));
         }
         if settings.statics[..index].iter().any(|earlier| earlier.prefix == mount.prefix) {
@@ -287,6 +290,23 @@ fn look_at_disk(settings: &mut Settings) -> Result<(), Failure> {
     look_for_pages(settings, &base)
 }
 
+/// Warnings of folders that are to be served and do not exist yet, one sentence for each.
+pub fn absent_folders(settings: &Settings) -> Vec<String> {
+    let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
+    let absent = settings.statics.iter().filter(|mount| is_absent(&base.join(&mount.dir)));
+    let sentence = |mount: &StaticMount| {
+        let (prefix, folder) = (&mount.prefix, mount.dir.display());
+        let hint = did_you_mean(&mount.dir, &base);
+        format!("static: there is no folder {folder} yet, so everything below {prefix}/ is a 404{hint}")
+    };
+    absent.map(sentence).collect()
+}
+
+/// Whether there is nothing at a path; a link to nothing is nothing.
+fn is_absent(path: &Path) -> bool {
+    fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 /// A page that stands in for missing files may be in some of the folders only, but not in none.
 fn look_for_pages(settings: &Settings, base: &Path) -> Result<(), Failure> {
     let mut folders: Vec<PathBuf> = settings.statics.iter().map(|mount| base.join(&mount.dir)).collect();
@@ -295,7 +315,8 @@ fn look_for_pages(settings: &Settings, base: &Path) -> Result<(), Failure> {
     }
     let pages = [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)];
     for (name, page) in pages.into_iter().filter_map(|(name, page)| Some((name, page.as_ref()?))) {
-        if !folders.is_empty() && !folders.iter().any(|folder| folder.join(page).is_file()) {
+        let may_be_there = |folder: &PathBuf| folder.join(page).is_file() || is_absent(folder);
+        if !folders.is_empty() && !folders.iter().any(may_be_there) {
             let hint = did_you_mean(Path::new(page), &folders[0]);
             let message = format!("{name}: there is no {page} in a folder that is served{hint}");
             return Err(Failure::usage(message));

@@ -12,7 +12,7 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use adyton_cli::{Command, Target};
+use adyton_cli::{Command, Target, absent_folders};
 use common::{refusal, run};
 
 /// A folder that is gone with the test.
@@ -166,18 +166,39 @@ fn folders_are_looked_for_at_the_start() {
             &["--static", "/a=.", "--static-fallback", "helo.py"],
             "static-fallback: there is no helo.py in a folder that is served; did you mean hello.py?",
         ),
-        (&["--static", "/a=pubic"], "static: there is no folder pubic; did you mean public?"),
         (
             &["--static", "/a=a", "--static", "/a/=both"],
             "static: /a/ is given two folders; each prefix has one",
         ),
         (&["--static", "/a=hello.py"], "static: there is no folder hello.py"),
+        (&["--static", "/a=hello.py/x"], "static: there is no folder hello.py/x"),
     ];
     for (flags, expected) in cases {
         assert_eq!(refusal(&[flags, &["--chdir", chdir]].concat(), &[]), expected);
     }
     let failure = run(&["serve", "./public", "--static", "/=a", "--chdir", chdir], &[]).unwrap_err();
     assert_eq!(failure.message, "static: / is given two folders; ./public is there already");
+}
+
+#[test]
+fn a_folder_that_is_to_be_served_may_come_later() {
+    let site = site("later");
+    let chdir = site.path().to_str().unwrap();
+    std::os::unix::fs::symlink("nowhere", site.path().join("dangling")).unwrap();
+    let flags =
+        ["--static", "/a=pubic", "--static", "/b=a", "--static", "/c=no/where", "--static", "/=dangling"];
+    let rest = ["--static-404", "404.html", "--chdir", chdir];
+    let words = [&["serve"][..], &flags, &rest].concat();
+    let Ok(Command::Serve(settings)) = run(&words, &[]) else { panic!("must be taken") };
+
+    assert_eq!(
+        absent_folders(&settings),
+        [
+            "static: there is no folder pubic yet, so everything below /a/ is a 404; did you mean public?",
+            "static: there is no folder no/where yet, so everything below /c/ is a 404",
+            "static: there is no folder dangling yet, so everything below / is a 404",
+        ]
+    );
 }
 
 #[test]

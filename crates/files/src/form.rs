@@ -1,7 +1,7 @@
 //! A file ready to be sent: opened, read, its answer rendered; and its precompressed neighbours likewise.
 
 use std::borrow::Cow;
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use adyton_http1::{Asked, Identity, Known, Version};
-use adyton_sys::fs::{Kind, Links, Meta, Root, stat};
+use adyton_sys::fs::{Kind, Links, Location, Meta, Root, stat};
 
 use crate::conditions::{Validators, etag};
 use crate::negotiate::{CODINGS, Coding, choose_coding};
@@ -41,7 +41,7 @@ pub(crate) struct Entry {
 /// One form of a file: itself, or a compressed neighbour.
 struct Form {
     coding: Coding,
-    path: CString,
+    place: Location,
     meta: Meta,
     /// The read ([`Ask::fresh`]) at which `meta` was compared last.
     checked: u64,
@@ -60,6 +60,8 @@ struct Form {
 pub(crate) struct Loader<'a> {
     pub(crate) root: &'a Root,
     pub(crate) links: Links,
+    /// Whether the root is not at its path, so that files are recognised from the one that is held.
+    pub(crate) is_astray: bool,
     pub(crate) precompressed: bool,
     pub(crate) memory_bytes_max: u64,
     pub(crate) cache_control: Option<&'a str>,
@@ -79,7 +81,7 @@ impl Loader<'_> {
     /// # Errors
     ///
     /// Those of [`Root::open_beneath`].
-    pub(crate) fn open(&self, path: &CString) -> io::Result<Opened> {
+    pub(crate) fn open(&self, path: &CStr) -> io::Result<Opened> {
         let fd = self.root.open_beneath(path, self.links)?;
         let meta = stat(fd.as_fd())?;
         match meta.kind {
@@ -94,16 +96,16 @@ impl Loader<'_> {
     /// # Errors
     ///
     /// Those of reading.
-    pub(crate) fn load(&self, path: CString, fd: OwnedFd, meta: Meta, ask: &Ask<'_>) -> io::Result<Entry> {
+    pub(crate) fn load(&self, path: &CStr, fd: OwnedFd, meta: Meta, ask: &Ask<'_>) -> io::Result<Entry> {
         let now_ns = now_ns();
         let content_type = mime_type(Path::new(OsStr::from_bytes(path.to_bytes())));
         let mut forms = vec![self.read(Coding::Identity, path, fd, meta)?];
         for coding in CODINGS.into_iter().filter(|_| self.precompressed) {
-            let path = neighbour(&forms[0].path, coding);
+            let path = neighbour(forms[0].place.relative(), coding);
             if let Ok(Opened::File(fd, meta)) = self.open(&path)
                 && meta.mtime_ns >= forms[0].meta.mtime_ns
             {
-                forms.push(self.read(coding, path, fd, meta)?);
+                forms.push(self.read(coding, &path, fd, meta)?);
             }
         }
         let is_negotiated = forms.len() > 1;
@@ -119,10 +121,19 @@ impl Loader<'_> {
         Ok(Entry { plain, coded: forms, content_type, looked: *ask.identity.date, is_settled })
     }
 
-    fn read(&self, coding: Coding, path: CString, fd: OwnedFd, meta: Meta) -> io::Result<Form> {
+    /// Looks at a file that was opened before.
+    #[inline]
+    fn stat(&self, place: &Location) -> io::Result<Meta> {
+        if self.is_astray {
+            return self.root.stat_held(place, self.links);
+        }
+        self.root.stat(place, self.links)
+    }
+
+    fn read(&self, coding: Coding, path: &CStr, fd: OwnedFd, meta: Meta) -> io::Result<Form> {
         let mut form = Form {
             coding,
-            path,
+            place: self.root.locate(path),
             meta,
             checked: 0,
             etag: coded_etag(&meta, coding),
@@ -204,7 +215,7 @@ impl Entry {
 
     /// Memory that the entry takes.
     pub(crate) fn bytes(&self) -> u64 {
-        let one = |form: &Form| form.reply.capacity() + form.path.as_bytes().len() * 3 + ENTRY_OVERHEAD_BYTES;
+        let one = |form: &Form| form.reply.capacity() + form.place.bytes() * 3 + ENTRY_OVERHEAD_BYTES;
         (one(&self.plain) + self.coded.iter().map(one).sum::<usize>()) as u64
     }
 
@@ -223,9 +234,9 @@ impl Entry {
 
     fn has_same_neighbours(&self, loader: &Loader<'_>) -> bool {
         CODINGS.into_iter().all(|coding| {
-            let path = neighbour(&self.plain.path, coding);
+            let place = loader.root.locate(&neighbour(self.plain.place.relative(), coding));
             let usable = |meta: &Meta| meta.kind == Kind::File && meta.mtime_ns >= self.plain.meta.mtime_ns;
-            let found = loader.root.stat(&path, loader.links).ok().filter(usable);
+            let found = loader.stat(&place).ok().filter(usable);
             let known = self.coded.iter().find(|form| form.coding == coding).map(|form| form.meta);
             found == known
         })
@@ -238,7 +249,7 @@ impl Form {
         if self.checked == fresh {
             return true;
         }
-        let is_same = loader.root.stat(&self.path, loader.links).is_ok_and(|meta| meta == self.meta);
+        let is_same = loader.stat(&self.place).is_ok_and(|meta| meta == self.meta);
         if is_same {
             self.checked = fresh;
         }
@@ -338,7 +349,7 @@ fn coded_etag(meta: &Meta, coding: Coding) -> String {
 }
 
 /// `name.br` beside `name`.
-fn neighbour(path: &CString, coding: Coding) -> CString {
+fn neighbour(path: &CStr, coding: Coding) -> CString {
     // Neither part holds a NUL, so the default is never taken.
-    CString::new([path.as_bytes(), coding.suffix().as_bytes()].concat()).unwrap_or_default()
+    CString::new([path.to_bytes(), coding.suffix().as_bytes()].concat()).unwrap_or_default()
 }

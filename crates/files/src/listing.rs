@@ -8,7 +8,7 @@ use adyton_sys::fs::{Kind, Links, Meta, Root, list};
 
 use crate::conditions::format_date;
 use crate::pages::{PAGE_START, escape_html};
-use crate::path::{FilePath, can_be_asked_for, escape, is_published};
+use crate::path::{FilePath, escape, is_published};
 
 /// Names looked at for one listing: at 1.1 µs each, with its stat, a loop is held up for a millisecond.
 /// No reader scrolls further.
@@ -25,8 +25,8 @@ struct Row {
 
 /// Reads the open folder that `path` names and renders it.
 ///
-/// Shows exactly what a request would get: no hidden names, no sources, no devices, no names that
-/// no path may hold, and links only when they are followed and lead to something beneath the root.
+/// Shows exactly what a request would get: no hidden names, no sources, no devices, and links only when they are
+/// followed and lead to something beneath the root.
 ///
 /// # Errors
 ///
@@ -42,7 +42,7 @@ pub(crate) fn render(
     let is_cut = found.len() > NAMES_MAX;
     let published = |(name, meta): (std::ffi::CString, Meta)| {
         let name = name.into_bytes();
-        if !is_published(&name) || !can_be_asked_for(&name) {
+        if !is_published(&name) {
             return None;
         }
         let meta = match meta.kind {
@@ -87,7 +87,7 @@ fn page(title: &str, rows: &[Row], notes: Notes) -> String {
             page,
             "<tr><td><a href=\"./{}{slash}\">{}{slash}</a></td><td>{size}</td><td>{}</td></tr>",
             escape(&row.name),
-            escape_html(&String::from_utf8_lossy(&row.name)),
+            escape_html(&shown(&row.name)),
             date(row.modified_s),
         );
         debug_assert!(written.is_ok(), "writing to a String cannot fail");
@@ -101,6 +101,11 @@ fn page(title: &str, rows: &[Row], notes: Notes) -> String {
     }
     page.push_str("</body>\n</html>\n");
     page
+}
+
+/// A name for a reader: what is no character of a text is U+FFFD.
+pub(crate) fn shown(name: &[u8]) -> String {
+    String::from_utf8_lossy(name).replace(char::is_control, "\u{fffd}")
 }
 
 /// `13 B`, `4.2 KiB`: three digits at most before the unit.

@@ -45,7 +45,7 @@ const REFUSED_NAMES: &[&[u8]] = &[b"__pycache__", b"_darcs", b"cvs", b"rcs", b"s
 /// A path beneath the root, in normal form, that the rules allow.
 ///
 /// Invariant: segments joined by single slashes; none of them empty, `.`, `..` or refused by the
-/// rules; no control byte, no backslash. Empty for the root itself.
+/// rules; no NUL. Empty for the root itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePath {
     relative: Vec<u8>,
@@ -66,7 +66,9 @@ impl FilePath {
     ///
     /// Nothing at all is what remains of a mount without its slash, so it names no folder.
     /// Dot segments are resolved as RFC 3986 section 5.2.4 says, empty segments vanish as in the
-    /// file system. An escaped slash is `Unpublished`: no file name can hold one. A name need not be UTF-8:
+    /// file system. An escaped slash is `Unpublished`: no file name can hold one. All other bytes but NUL can be in a
+    /// name, control characters and the backslash only when they are escaped: a client that sends a backslash as it is
+    /// may mean a slash (the URL standard reads it so), and one that sends `%5C` does not. A name need not be UTF-8:
     /// nothing here or in the kernel reads overlong forms like `%c0%ae` as what they disguise.
     ///
     /// # Errors
@@ -154,9 +156,14 @@ pub fn is_published(name: &[u8]) -> bool {
         && !REFUSED_NAMES.iter().any(|refused| name.eq_ignore_ascii_case(refused))
 }
 
-/// Whether a name that is published has no byte that [`FilePath::parse`] refuses.
-pub(crate) fn can_be_asked_for(name: &[u8]) -> bool {
-    !name.iter().any(|&byte| byte.is_ascii_control() || byte == b'\\')
+/// Whether a path can stand in a request as it is, and means itself there.
+pub(crate) fn needs_no_escapes(path: &[u8]) -> bool {
+    !path.iter().any(|&byte| byte == b'%' || must_be_escaped(byte))
+}
+
+/// Bytes of names that [`FilePath::parse`] takes only as escapes.
+fn must_be_escaped(byte: u8) -> bool {
+    byte.is_ascii_control() || byte == b'\\'
 }
 
 /// A decoded path, escaped for a `Location` field or for an attribute in HTML.
@@ -175,7 +182,7 @@ impl fmt::Display for PathError {
 
 impl std::error::Error for PathError {}
 
-/// Appends one segment to `out`, its escapes decoded, and refuses bytes that no file name should hold.
+/// Appends one segment to `out`, its escapes decoded, and refuses bytes that no file name can hold.
 fn decode(segment: &[u8], out: &mut Vec<u8>) -> Result<(), PathError> {
     let mut rest = segment.iter();
     while let Some(&byte) = rest.next() {
@@ -190,11 +197,15 @@ fn decode(segment: &[u8], out: &mut Vec<u8>) -> Result<(), PathError> {
                 };
                 high << 4 | low
             }
+            byte if must_be_escaped(byte) => {
+                return Err(PathError::Malformed(
+                    "The path holds a backslash or a control character that is not escaped.",
+                ));
+            }
             byte => byte,
         };
         match byte {
-            0..=0x1f | 0x7f => return Err(PathError::Malformed("The path holds a control character.")),
-            b'\\' => return Err(PathError::Malformed("The path holds a backslash.")),
+            0 => return Err(PathError::Malformed("The path holds a NUL.")),
             b'/' => return Err(PathError::Unpublished),
             byte => out.push(byte),
         }

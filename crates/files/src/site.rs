@@ -4,14 +4,14 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
 use adyton_http1::{Asked, Method, Version};
-use adyton_sys::fs::{Fault, Links, Root};
+use adyton_sys::fs::{Fault, Links, Root, Whereabouts};
 
 use crate::cache::{Cache, Counts, Room};
 use crate::conditions::is_conditional;
 use crate::form::{Entry, Loader, Opened};
 use crate::negotiate::Coding;
 use crate::pages::error_page;
-use crate::path::{FilePath, PathError};
+use crate::path::{FilePath, PathError, needs_no_escapes};
 use crate::replies::{self, broken, is_navigation, other_method, redirect};
 use crate::send::{self, Representation, answer};
 use crate::{Answer, Ask, Options, listing};
@@ -30,8 +30,9 @@ pub struct Site {
     index_path: Vec<u8>,
     /// The `Server` that cached heads carry.
     server: Vec<u8>,
-    /// The `Date` at which the root was looked at last.
-    looked: [u8; 29],
+    /// The read ([`Ask::fresh`]) at which the root was looked for last, and whether it was not at its path then.
+    looked: Option<u64>,
+    is_astray: bool,
     hits: u64,
     loads: u64,
 }
@@ -62,7 +63,7 @@ impl Site {
     ///
     /// # Errors
     ///
-    /// When the folder cannot be opened; `InvalidInput`, with a sentence, when an option makes no sense.
+    /// When the folder cannot be opened, although there is something at its path; `InvalidInput`, with a sentence, when an option makes no sense.
     pub fn open(options: Options) -> io::Result<Site> {
         let pages = options.check()?;
         let room = Room { bytes: options.cache_bytes_max, open_files: options.open_files_max };
@@ -76,7 +77,8 @@ impl Site {
             guest: None,
             index_path: Vec::new(),
             server: Vec::new(),
-            looked: [0; 29],
+            looked: None,
+            is_astray: false,
             hits: 0,
             loads: 0,
             options,
@@ -85,8 +87,9 @@ impl Site {
 
     /// Answers one request. `out` gets the head, and the body too when it is in memory.
     pub fn answer(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
-        if self.looked != *ask.identity.date {
-            self.look_around(ask);
+        if self.server != ask.identity.server {
+            self.server = ask.identity.server.to_vec();
+            self.cache.clear();
         }
         if let Some(answer) = self.replay(ask, out) {
             self.hits += 1;
@@ -104,20 +107,21 @@ impl Site {
         self.cache.add_to(Counts { hits: self.hits, loads: self.loads, ..Counts::default() })
     }
 
-    /// Once a second: another root, or another name of the server, makes the cache worthless.
-    #[cold]
-    fn look_around(&mut self, ask: &Ask<'_>) {
-        self.looked = *ask.identity.date;
-        let is_replaced = self.root.reopen_if_replaced().unwrap_or(false);
-        if is_replaced || self.server != ask.identity.server {
-            self.server = ask.identity.server.to_vec();
+    /// Looks for the root, once for all requests that arrived together. Another one makes the cache worthless.
+    fn look_for_root(&mut self, ask: &Ask<'_>) {
+        if self.looked.replace(ask.fresh) == Some(ask.fresh) {
+            return;
+        }
+        let found = self.root.follow();
+        self.is_astray = found == Whereabouts::Gone;
+        if found == Whereabouts::Replaced {
             self.cache.clear();
         }
     }
 
     /// The common case: a plain GET or HEAD for a file in the cache, on a 1.1 connection that stays open.
     ///
-    /// A cached path is in normal form and holds no `%`, so a raw path that equals it means the same file.
+    /// A cached path is in normal form and needs no escapes, so a raw path that equals it means the same file.
     #[inline]
     fn replay(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
         let Asked { version, keep_alive, .. } = ask.asked;
@@ -139,11 +143,7 @@ impl Site {
         let entry = self.cache.find(path)?;
         let coding = entry.choose(ask)?;
         let loader = loader(&self.options, &self.root, self.links);
-        if entry.is_current(coding, &loader, ask) {
-            return entry.replay(coding, ask, out);
-        }
-        self.cache.remove(path);
-        None
+        if entry.is_current(coding, &loader, ask) { entry.replay(coding, ask, out) } else { None }
     }
 
     fn answer_by_method(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
@@ -214,14 +214,15 @@ impl Site {
     fn bring(&mut self, path: &FilePath, ask: &Ask<'_>) -> io::Result<Brought> {
         self.guest = None;
         let key = path.relative();
-        let loader = loader(&self.options, &self.root, self.links);
-        if let Some(entry) = self.cache.find(key) {
-            let coding = entry.choose(ask).unwrap_or(Coding::Identity);
-            if entry.is_current(coding, &loader, ask) {
-                return Ok(Brought::File);
-            }
-            self.cache.remove(key);
+        if self.has_current(key, false, ask) {
+            return Ok(Brought::File);
         }
+        self.look_for_root(ask);
+        if self.is_astray && self.has_current(key, true, ask) {
+            return Ok(Brought::File);
+        }
+        self.cache.remove(key);
+        let loader = loader(&self.options, &self.root, self.links);
         let name = path.to_c();
         let (fd, meta) = match loader.open(&name).or_else(|error| {
             if Fault::of(&error) != Fault::OutOfFiles {
@@ -235,11 +236,20 @@ impl Site {
             Opened::Other => return Ok(Brought::Other),
         };
         self.loads += 1;
-        let entry = loader.load(name, fd, meta, ask)?;
-        // `%` would be read as an escape when the path is compared raw, see `replay`.
-        let is_kept = entry.is_settled && !key.contains(&b'%');
+        let entry = loader.load(&name, fd, meta, ask)?;
+        // The cache compares raw paths, see `replay`.
+        let is_kept = entry.is_settled && needs_no_escapes(key);
         self.guest = if is_kept { self.cache.insert(key, entry) } else { Some(entry) };
         Ok(Brought::File)
+    }
+
+    /// Whether the cache has a file as it is on the disk; `is_astray` as in [`Loader`].
+    fn has_current(&mut self, key: &[u8], is_astray: bool, ask: &Ask<'_>) -> bool {
+        let loader = Loader { is_astray, ..loader(&self.options, &self.root, self.links) };
+        self.cache.find(key).is_some_and(|entry| {
+            let coding = entry.choose(ask).unwrap_or(Coding::Identity);
+            entry.is_current(coding, &loader, ask)
+        })
     }
 
     /// The entry that [`Site::bring`] has brought.
@@ -268,7 +278,7 @@ impl Site {
     fn list(&self, path: &FilePath, folder: &OwnedFd, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
         let raw = ask.head.path().of(ask.bytes);
         let prefix = String::from_utf8_lossy(raw.get(..ask.prefix.len()).unwrap_or_default());
-        let relative = String::from_utf8_lossy(path.relative());
+        let relative = listing::shown(path.relative());
         let slash = if relative.is_empty() { "" } else { "/" };
         let title = format!("{prefix}/{relative}{slash}");
         let Ok(page) = listing::render(&self.root, self.links, path, &title, folder.as_fd()) else {
@@ -320,6 +330,7 @@ fn loader<'a>(options: &'a Options, root: &'a Root, links: Links) -> Loader<'a> 
     Loader {
         root,
         links,
+        is_astray: false,
         precompressed: options.precompressed,
         memory_bytes_max: options.cache_file_bytes_max,
         cache_control: options.cache_control.as_deref(),

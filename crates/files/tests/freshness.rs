@@ -6,6 +6,7 @@ mod support;
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::symlink;
 
 use support::{Folder, Random};
 
@@ -68,7 +69,7 @@ const CHANGES: [(&str, Change, (u16, &str)); 9] = [
         "turned into a link to itself",
         |folder| {
             fs::rename(folder.path("a.txt"), folder.path("b.txt")).unwrap();
-            std::os::unix::fs::symlink("b.txt", folder.path("a.txt")).unwrap();
+            symlink("b.txt", folder.path("a.txt")).unwrap();
         },
         (404, ""),
     ),
@@ -209,17 +210,70 @@ fn a_form_that_is_refused_does_not_drive_the_file_out() {
 }
 
 #[test]
-fn a_root_that_is_replaced_is_noticed_when_the_second_changes() {
-    let folder = Folder::with(&[("a.txt", "old")]);
-    let mut client = folder.client();
-    client.warm("/a.txt");
-    fs::rename(folder.root(), folder.outside().join("previous")).unwrap();
-    client.pass_seconds(1);
-    assert_eq!((200, "old"), client.get("/a.txt").brief(), "between two renames the old one serves on");
-    folder.write("a.txt", "new");
-    client.pass_seconds(1);
+fn a_root_that_is_swapped_shows_in_the_next_answer() {
+    for precompressed in [false, true] {
+        let folder =
+            Folder::with(&[("a.txt", "old"), ("gone.txt", "old"), ("large.bin", &"o".repeat(100_000))]);
+        let new = folder.outside().join("new");
+        fs::create_dir(&new).unwrap();
+        for name in ["a.txt", "more.txt", "large.bin"] {
+            fs::write(new.join(name), "new").unwrap();
+        }
+        let mut client = folder.client_with(|options| options.precompressed = precompressed);
+        for path in ["/a.txt", "/gone.txt", "/large.bin"] {
+            client.warm(path);
+        }
+        let loads = client.site.counts().loads;
+        fs::rename(folder.root(), folder.outside().join("previous")).unwrap();
 
-    assert_eq!((200, "new"), client.get("/a.txt").brief());
+        for path in ["/a.txt", "/a.txt", "/gone.txt"] {
+            assert_eq!((200, "old"), client.get(path).brief(), "between two renames the old one serves on");
+        }
+        assert_eq!(loads, client.site.counts().loads, "and so does the cache");
+        fs::rename(&new, folder.root()).unwrap();
+
+        for path in ["/a.txt", "/more.txt", "/large.bin"] {
+            assert_eq!((200, "new"), client.get(path).brief());
+        }
+        assert_eq!(404, client.get("/gone.txt").status);
+    }
+}
+
+#[test]
+fn a_link_to_the_root_that_is_switched_shows_in_the_next_answer() {
+    let folder = Folder::with(&[("a.txt", "one"), ("only.txt", "one")]);
+    let (link, second) = (folder.outside().join("current"), folder.outside().join("second"));
+    fs::create_dir(&second).unwrap();
+    fs::write(second.join("a.txt"), "two").unwrap();
+    symlink(folder.root(), &link).unwrap();
+    let mut client = folder.client_with(|options| options.root = link.clone());
+    client.warm("/a.txt");
+    client.warm("/only.txt");
+    for _ in 0..2 {
+        for (to, body, status) in [(&second, "two", 404), (&folder.root(), "one", 200)] {
+            symlink(to, folder.outside().join("next")).unwrap();
+            fs::rename(folder.outside().join("next"), &link).unwrap();
+
+            assert_eq!(status, client.get("/only.txt").status);
+            assert_eq!((200, body), client.get("/a.txt").brief());
+        }
+    }
+}
+
+#[test]
+fn a_root_that_comes_later_is_served_at_once() {
+    let folder = Folder::with(&[]);
+    let root = folder.outside().join("far/away");
+    let mut client = folder.client_with(|options| (options.root, options.listing) = (root.clone(), true));
+    for _ in 0..2 {
+        assert_eq!([404; 3], ["/", "/a.txt", "/x/"].map(|path| client.get(path).status));
+    }
+    fs::create_dir_all(&root).unwrap();
+    assert_eq!(200, client.get("/").status);
+    fs::write(root.join("a.txt"), "a").unwrap();
+
+    assert_eq!((200, "a"), client.get("/a.txt").brief());
+    client.warm("/a.txt");
 }
 
 #[test]

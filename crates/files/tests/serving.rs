@@ -300,9 +300,19 @@ fn a_single_page_application_gets_its_index_for_navigation_only() {
 fn what_is_not_there_falls_through_to_the_application() {
     let folder = Folder::with(&[("a.txt", "a"), ("empty/.keep", "")]);
     let mut client = folder.client_with(|options| options.fall_through = true);
-    for target in
-        ["/", "/missing", "/empty/", "/.git/config", "/a%00", "/a%zz", "/..", "/a%5Cb", "/a%2Fb", "/app.py"]
-    {
+    for target in [
+        "/",
+        "/missing",
+        "/empty/",
+        "/.git/config",
+        "/a%00",
+        "/a%zz",
+        "/..",
+        "/a%5Cb",
+        "/a\\b",
+        "/a%2Fb",
+        "/app.py",
+    ] {
         assert!(client.get(target).fell_through, "{target}");
         assert!(client.ask(&format!("POST {target} HTTP/1.1\r\n")).fell_through, "{target}");
     }

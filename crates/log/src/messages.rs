@@ -89,6 +89,8 @@ messages! {
         ANSWER_NOT_STORED = 218 Error "The rest of an answer that its client takes slowly could not be stored; it was cut."
             "Make room in `--temp-dir`, choose another, or raise `--body-files-bytes-max` or `--output-bytes-max`."
         THREAD_FAILED = 219 Error "The server itself failed, and its process was ended." "Report it, please."
+        FOLDER_ABSENT = 220 Warning "A folder of `--static` does not exist. Requests for its files are 404 until it does, and are served from then on."
+            "Nothing, if it is made later, as Django makes that of uploads; else mend the path."
     }
     "Processes" {
         SERVES = 301 Info "The server has started." "Nothing."

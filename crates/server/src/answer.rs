@@ -205,7 +205,8 @@ impl Loop {
         answer: &Answer,
         started_us: u64,
     ) {
-        let duration_us = clock::monotonic_us().saturating_sub(started_us);
+        self.seen_us = clock::monotonic_us();
+        let duration_us = self.seen_us.saturating_sub(started_us);
         let (status, body_bytes) = (answer.status, answer.body_bytes);
         let tally = &self.shared.tally;
         tally.add(Cell::of_status(status), 1);

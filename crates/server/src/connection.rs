@@ -139,8 +139,7 @@ impl Connection {
         matches!(self.phase, Phase::Head) && self.carry.is_empty() && self.output.is_empty() && !self.more
     }
 
-    /// Whether it has had so many requests answered in a row that the others come first: a client that always has the
-    /// next ones under way would keep the loop for ever.
+    /// Whether it has had so many requests answered in a row that the others come first.
     pub(crate) fn has_had_its_turn(&self) -> bool {
         self.requests.wrapping_sub(self.requests_before) >= REQUESTS_PER_TURN
     }

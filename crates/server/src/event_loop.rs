@@ -30,7 +30,7 @@ use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::{Ask, Errand};
 use crate::lock::lock;
 use crate::server::{Ending, Http, Job, NO_KEY, Return, Shared, Task, What};
-use crate::share::Share;
+use crate::share::{Share, Surplus};
 use crate::tally::Cell;
 use crate::timer::Wheel;
 use crate::turn::Worked;
@@ -69,6 +69,17 @@ const IDLE_MS_MAX: u64 = 5_000;
 
 /// How long they are kept when there is: a request that is on its way is answered.
 const IDLE_HURRY_MS: u64 = 250;
+
+/// How long one connection with requests in a row has its turn while others wait for theirs. Each sends its answers
+/// together: shorter turns cost a client of quick requests more system calls.
+const TURN_US: u64 = 250;
+
+/// The same when nobody is known to wait: the kernel has not been asked meanwhile.
+const TURN_ALONE_US: u64 = 10_000;
+
+/// How long connections that could go on have their turns, one at least, before the kernel is asked for others: so many
+/// busy clients are no longer ahead of a quick one than few of them.
+const AGAIN_US: u64 = 2_000;
 
 /// How often the board is told how things stand, while they change.
 const STANDING_MS: u64 = 1_000;
@@ -200,14 +211,18 @@ pub(crate) struct Loop {
     /// Requests that have waited too long in the queue.
     expired: VecDeque<Job>,
     due: Vec<(usize, u64)>,
-    /// How many of `again` have their turn before the next wait.
+    /// How many of `again` have their turn before the next wait, and since when they have had it.
     again_left: usize,
+    again_since_us: Option<u64>,
+    /// The clock as it was read last.
+    pub(crate) seen_us: u64,
+    /// When the connection that is worked on got its turn.
+    turn_since_us: u64,
     listeners: Vec<OwnedFd>,
     /// How many addresses these are, over and over.
     listened: usize,
     share: Option<Arc<Share>>,
-    /// Connections that are to end with their next answers, because other workers have few.
-    surplus: u64,
+    surplus: Surplus,
     pub(crate) ids: RequestIds,
     /// Others have had the time to take what waits: one is taken here, however many there are.
     has_waited: bool,
@@ -272,10 +287,13 @@ impl Loop {
             expired: VecDeque::new(),
             due: Vec::new(),
             again_left: 0,
+            again_since_us: None,
+            seen_us: 0,
+            turn_since_us: 0,
             listeners: parts.listeners,
             listened: parts.addresses.max(1),
             share: parts.share,
-            surplus: 0,
+            surplus: Surplus::default(),
             ids: RequestIds::new(process::random()),
             has_waited: false,
             closing: false,
@@ -349,12 +367,35 @@ impl Loop {
             let fired = self.timers.fired(key, tick, self.now_ms);
             return Some(if fired { self.time_out(key, desk) } else { None });
         }
-        if self.again_left > 0 {
+        if self.again_left > 0 && self.may_go_again() {
             self.again_left -= 1;
             return Some(self.again.pop_front().and_then(|key| self.turn_again(key, desk)));
         }
         let remains = self.shared.app.as_ref().and_then(|app| app.remains())?;
         Some(self.send(NO_KEY, Errand::Discard(remains)))
+    }
+
+    /// Whether there is time for one more of the connections that could go on.
+    fn may_go_again(&mut self) -> bool {
+        self.seen_us = clock::monotonic_us();
+        let since_us = *self.again_since_us.get_or_insert(self.seen_us);
+        self.seen_us.saturating_sub(since_us) < AGAIN_US
+    }
+
+    /// Whether a connection leaves the rest of its requests for its next turn: a client that always has the next ones under
+    /// way would keep the loop for ever.
+    pub(crate) fn is_turn_over(&self, connection: &Connection) -> bool {
+        let took_us = self.seen_us.saturating_sub(self.turn_since_us);
+        connection.has_had_its_turn()
+            || (took_us >= TURN_US && (took_us >= TURN_ALONE_US || self.do_others_wait()))
+    }
+
+    fn do_others_wait(&self) -> bool {
+        self.events.at(self.next_event).is_some()
+            || !self.again.is_empty()
+            || !self.to_accept.is_empty()
+            || !self.returned.is_empty()
+            || self.shared.inboxes[self.home].filled.load(Ordering::Relaxed)
     }
 
     /// Nothing is left to do but to wait for the kernel.
@@ -405,6 +446,8 @@ impl Loop {
         self.next_event = 0;
         self.batch_since_us = clock::monotonic_us();
         self.now_ms = self.batch_since_us / 1000;
+        self.seen_us = self.batch_since_us;
+        self.again_since_us = None;
         if self.now_ms >= self.date_due_ms {
             self.update_date();
         }
@@ -429,8 +472,7 @@ impl Loop {
     /// Tells the board how things stand.
     fn publish_standing(&mut self) {
         self.standing_due_ms = None;
-        self.surplus =
-            self.share.as_ref().map_or(0, |share| share.surplus().div_ceil(self.shared.inboxes.len() as u64));
+        self.surplus.look(surplus(self.share.as_deref(), self.shared.inboxes.len()));
         let [mut idle, mut receiving, mut asking, mut answering, mut closing] = [0; 5];
         for (_, slot) in &self.connections {
             let kind = match slot.connection.as_deref() {
@@ -473,9 +515,7 @@ impl Loop {
 
     /// Whether one connection more is left to other workers: its client opens the next one there.
     pub(crate) fn gives_away(&mut self) -> bool {
-        let gives = self.surplus > 0;
-        self.surplus -= u64::from(gives);
-        gives
+        self.surplus.gives(|| surplus(self.share.as_deref(), self.shared.inboxes.len()))
     }
 
     /// Takes note that there is a quick call to make.
@@ -582,6 +622,7 @@ impl Loop {
 
     /// Works on one connection for as long as that needs nobody else.
     fn turn(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
+        self.turn_since_us = self.seen_us;
         let slot = self.connections.get_mut(key)?;
         slot.ending |= ending;
         let Some(connection) = slot.connection.take() else {
@@ -605,6 +646,7 @@ impl Loop {
     /// A connection comes back from another thread.
     fn take_back(&mut self, back: Return, desk: &mut Desk) -> Option<Errand> {
         let Return { key, connection, endpoint, took_us } = back;
+        self.turn_since_us = self.seen_us;
         if let Some(us) = took_us {
             self.endpoints.took(endpoint, us);
         }
@@ -929,6 +971,11 @@ impl Loop {
         self.again = self.connections.iter().map(|(key, _)| key).collect();
         self.again_left = self.again.len();
     }
+}
+
+/// The connections that one of a worker's loops has too many.
+fn surplus(share: Option<&Share>, loops: usize) -> u64 {
+    share.map_or(0, |share| share.surplus().div_ceil(loops as u64))
 }
 
 /// The `Date` field (RFC 9110 section 6.6.1) for this second.

@@ -62,7 +62,7 @@ impl Loop {
     ) -> Step {
         while at < filled {
             let pauses =
-                connection.output.pending_bytes() > PENDING_BYTES_MAX || connection.has_had_its_turn();
+                connection.output.pending_bytes() > PENDING_BYTES_MAX || self.is_turn_over(&connection);
             if at > 0 && pauses {
                 connection.keep(&desk.buffer[at..filled], true);
                 break;

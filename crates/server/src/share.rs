@@ -16,6 +16,10 @@ pub const CELLS: usize = SEATS + 2;
 /// Connections that a worker takes without asking how many the others have.
 const FEW: u64 = 2;
 
+/// Looks in a row, one a second, that have to find a surplus before any of it is given away. Where many clients end at once
+/// the last ones are often all with one worker, for a moment; and some take an answer that ends the connection for an error.
+const SURPLUS_LOOKS: u32 = 5;
+
 const SERVING: usize = 0;
 const USED: usize = 1;
 const FIRST: usize = 2;
@@ -69,6 +73,32 @@ impl Share {
     }
 }
 
+/// Connections that a loop ends with their next answers, because other workers have had few for a while.
+#[derive(Default)]
+pub(crate) struct Surplus {
+    looks: u32,
+    left: u64,
+}
+
+impl Surplus {
+    /// Takes note of how many others should have now.
+    pub(crate) fn look(&mut self, now: u64) {
+        self.looks = if now > 0 { self.looks.saturating_add(1) } else { 0 };
+        self.left = if self.looks >= SURPLUS_LOOKS { now } else { 0 };
+    }
+
+    /// Whether one more is given away. `now` counts again: much may have come since the last look.
+    pub(crate) fn gives(&mut self, now: impl FnOnce() -> u64) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left = self.left.min(now());
+        let gives = self.left > 0;
+        self.left -= u64::from(gives);
+        gives
+    }
+}
+
 /// Says how many workers serve, and how many seats are in use.
 pub fn set_serving(board: &Board, serving: usize, used: usize) {
     board.cells()[SERVING].store(serving as u64, Ordering::Relaxed);
@@ -87,7 +117,28 @@ mod tests {
 
     use adyton_sys::board::Board;
 
-    use super::{CELLS, Share, clear, set_serving};
+    use super::{CELLS, SURPLUS_LOOKS, Share, Surplus, clear, set_serving};
+
+    /// Only what lasts is given away, and no more than there is at that moment.
+    #[test]
+    fn a_surplus_has_to_last() {
+        let mut surplus = Surplus::default();
+        for _ in 0..2 {
+            for _ in 1..SURPLUS_LOOKS {
+                surplus.look(9);
+                assert!(!surplus.gives(|| 9));
+            }
+            surplus.look(0);
+            assert!(!surplus.gives(|| 9));
+        }
+        for _ in 0..SURPLUS_LOOKS {
+            surplus.look(9);
+        }
+        assert_eq!([true, true, false], [3, 2, 0].map(|now| surplus.gives(|| now)));
+        assert!(!surplus.gives(|| 9), "until the next look");
+        surplus.look(2);
+        assert_eq!([true, true, false], [9; 3].map(|now| surplus.gives(|| now)));
+    }
 
     /// Who has half as much again as all have on the average gives the rest away; alone nobody does.
     #[test]

@@ -160,7 +160,7 @@ impl Loop {
                 // What is in the buffer comes first; the socket is looked at after it.
                 let goes_on = connection.unparsed || connection.more;
                 let next = match goes_on {
-                    true if !connection.has_had_its_turn() => Next::Continue,
+                    true if !self.is_turn_over(&connection) => Next::Continue,
                     true => Next::Again,
                     false => Next::Wait,
                 };

@@ -19,7 +19,8 @@ pub(super) const ROWS: &[Row] = &[
         help: "serve a folder under a prefix of the path",
         detail: "`--static /static=static/` answers `/static/site.css` with `static/site.css`, without asking \
                  the application. The longest prefix that fits counts, and `/app` does not fit `/apple`. Files \
-                 that begin with a dot, sources and devices are never served.",
+                 that begin with a dot, sources and devices are never served. A folder that does not exist yet is a \
+                 warning at the start, and is served as soon as it does.",
         ..GROUP
     },
     Row {

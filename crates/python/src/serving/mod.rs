@@ -449,7 +449,11 @@ fn check_settings(settings: &Settings) -> Result<(), Failure> {
         check_target("access", &log_place(settings, target))?;
     }
     identity(settings)?;
-    mounts(settings).map(|_| ())
+    mounts(settings)?;
+    for sentence in adyton_cli::absent_folders(settings) {
+        log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
+    }
+    Ok(())
 }
 
 /// The same for a process that serves without a supervisor.
@@ -510,6 +514,8 @@ fn mounts(settings: &Settings) -> Result<Vec<Mount>, Failure> {
         folders.push((String::new(), folder.clone()));
     }
     let open = |(prefix, folder): (String, PathBuf)| {
+        // Wherever this process is already.
+        let folder = settings.chdir.as_ref().map_or(folder.clone(), |base| base.join(&folder));
         let options = Options {
             listing: settings.static_listing,
             cache_control: settings.static_cache_control.clone(),

@@ -1,0 +1,103 @@
+"""Clients that have many requests under way take turns with those that have one.
+
+What is counted is requests, not time: how many others are answered between the arrival of one and its answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.client import request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from support.client import Connection
+    from support.server import Server, Servers
+
+CLIENTS = 20
+EACH = 100
+"""So many requests a client sends at once. Each takes a tenth of a millisecond, so that three are a turn."""
+ARRIVES_AT = 10 * CLIENTS
+
+APPLICATION = f"""
+import socket, time
+served, inside = 0, None
+
+def application(environ, start_response):
+    global served, inside
+    path = environ["PATH_INFO"]
+    start_response("200 OK", [])
+    if path == "/hold":
+        with open(environ["QUERY_STRING"]) as gate:
+            gate.read()
+    if path == "/inside":
+        return [inside.recv(4096).partition(b"\\r\\n\\r\\n")[2]]
+    until = time.perf_counter() + 0.0001
+    while time.perf_counter() < until:
+        pass
+    served += 1
+    if served == {ARRIVES_AT}:
+        inside = socket.create_connection(("127.0.0.1", int(environ["SERVER_PORT"])))
+        inside.sendall(b"GET /served HTTP/1.1\\r\\nHost: a\\r\\nConnection: close\\r\\n\\r\\n")
+    return [b"%d" % served]
+"""
+
+
+@pytest.fixture
+def server(serve: Servers, tmp_path: Path) -> Server:
+    """Serve an application that counts, in one thread."""
+    target = tmp_path / "application.py"
+    target.write_text(APPLICATION)
+    return serve(target, "--threads", "1", "--processes", "0")
+
+
+@pytest.fixture
+def connections(server: Server) -> Iterator[list[Connection]]:
+    """Return those of clients with many requests, and that of one with one; each has been answered once."""
+    with contextlib.ExitStack() as stack:
+        connections = [stack.enter_context(server.connect()) for _ in range(CLIENTS + 1)]
+        for connection in connections:
+            assert 200 == connection.get("/").status
+        yield connections
+
+
+def crowd_of(server: Server, gate: Path, connections: list[Connection]) -> None:
+    """Have all send their requests while the server is held, and let it go; the last one asks once."""
+    os.mkfifo(gate)
+    with server.connect() as holder:
+        holder.send(request(f"/hold?{gate}"))
+        # That the application has it open, too, means that it is held.
+        with gate.open("w"):
+            for connection in connections[:-1]:
+                connection.send(request("/") * EACH)
+            connections[-1].send(request("/served"))
+        assert 200 == holder.receive().status
+
+
+def test_one_request_beside_many(server: Server, connections: list[Connection], tmp_path: Path) -> None:
+    """A request that has come with the many of others is not answered after a whole turn of each."""
+    before = int(connections[-1].get("/served").body)
+    crowd_of(server, tmp_path / "gate", connections)
+    answered = int(connections[-1].receive().body) - before
+
+    assert answered < CLIENTS * EACH / 10
+    for connection in connections[:-1]:
+        assert [200] * EACH == [connection.receive().status for _ in range(EACH)]
+
+
+def test_a_new_client_beside_many(server: Server, connections: list[Connection], tmp_path: Path) -> None:
+    """A client that comes while those with many requests take turns is not answered after a turn of each."""
+    crowd_of(server, tmp_path / "gate", connections)
+    for connection in connections[:-1]:
+        assert [200] * EACH == [connection.receive().status for _ in range(EACH)]
+    with server.connect() as connection:
+        answered = int(connection.get("/inside").body) - ARRIVES_AT
+
+    # Two milliseconds and a turn, and not three requests of each.
+    assert 0 < answered < 2 * CLIENTS
