@@ -76,7 +76,7 @@ def test_wrong() -> None:
 
 
 def test_uploads(serve: Servers) -> None:
-    """The head of an upload comes at once and its body slowly: it is right, and a limit on heads is not for it."""
+    """An upload's head comes at once and its body slowly: it is right, and no limit on heads is for it."""
     server = serve(APPLICATION, "--header-timeout", "100ms")
     report = bench(f"http://127.0.0.1:{server.port}/", *LONG, *UPLOAD)
     [uploads] = sides(report)
@@ -96,7 +96,7 @@ def test_uploads_without_a_body() -> None:
 
 
 def test_memory_is_that_with_open_connections() -> None:
-    """What a server keeps for its connections is in its memory, although the load has ended with the look at it."""
+    """What a server keeps for its connections is in its memory: they are open when it is looked at."""
     with liar("holds") as url:
         report = bench(url, "-c", "32", "-d", "1s", "--warm-up", "200ms")
 

@@ -1,4 +1,4 @@
-"""What happens to a peer under load: workers are replaced and killed, connections are many, clients are slow."""
+"""What happens to a peer under load: workers are replaced and killed, clients are many and slow."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import signal
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import pytest
 from adyton.compare import events
 from adyton.compare.report import FIGURES, Page, text
 from adyton.compare.rounds import Bench, Run, in_turn, put
@@ -20,6 +19,8 @@ from compare.reports import PACE, PEERS, SEATS, SIZE, report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import pytest
 
 LOADS = {load.name: load for scenario in (CONNECTIONS, PROCESSES) for load in scenario.loads}
 SERVER = Server({"hello": "http://127.0.0.1:1/"}, frozenset())
@@ -72,7 +73,9 @@ def test_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     with running(PEERS["adyton-bare"], ["hello"], SIZE, SEATS.server) as bare:
         assert (set(), math.inf) == (events.workers(bare), events.kill(bare))
     shots = [Shot([report()], 0.1, 1, turns_s=[math.inf, math.inf, 1.0])]
-    assert ("never", "3") == tuple(line_of(PROCESSES, "reloaded", *shots)[title] for title in ("turn s", "events"))
+    assert ("never", "3") == tuple(
+        line_of(PROCESSES, "reloaded", *shots)[title] for title in ("turn s", "events")
+    )
 
 
 def test_who_can_be_reloaded() -> None:
@@ -102,7 +105,7 @@ def test_multiples_are_those_of_the_measure(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_load_until_all_connections_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before many connections are measured there is load for longer, and beside slow clients the other load lasts."""
+    """Before many connections there is load for longer, and slow clients are there until the end."""
     asked: list[tuple[str, ...]] = []
 
     def reports_of(runs: Sequence[Run], *_more: object) -> list[dict[str, object]]:

@@ -119,12 +119,7 @@ struct Group<'p> {
 }
 
 impl<'p> Group<'p> {
-    fn new(
-        plan: &'p Plan,
-        learnt: &'p [Learnt],
-        (kind, name): (Kind, &'static str),
-        count: u32,
-    ) -> Self {
+    fn new(plan: &'p Plan, learnt: &'p [Learnt], (kind, name): (Kind, &'static str), count: u32) -> Self {
         let weights = learnt.iter().map(|learnt| learnt.target.weight);
         Self {
             plan,

@@ -1,4 +1,4 @@
-"""What is done to a peer while it is loaded: its workers are replaced, or one of them is killed, again and again."""
+"""What happens to a peer while it is loaded: its workers are replaced, or one of them is killed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REST_S = 0.3
 
 @contextlib.contextmanager
 def going_on(event: str, server: Server) -> Iterator[list[float]]:
-    """Gives the seconds that each event took, which happen as long as the block runs; the last one may end behind it."""
+    """Has events happen, one behind the other, as long as the block runs; gives the seconds of each."""
     took_s: list[float] = []
     over = threading.Event()
     act = {RELOAD: reload, KILL: kill}.get(event)

@@ -87,7 +87,7 @@ class Shot:
 
     @property
     def slow(self) -> tuple[int, int] | None:
-        """Requests of slow clients that were cut off, refused or wrong, and all of them; none without such clients."""
+        """Requests of slow clients that were cut off, refused or wrong, and all; none without them."""
         sides = self.beside["slow"] if self.beside else []
         lost = sum(side["counts"]["begun"] - kept(side["counts"]) for side in sides)
         return (lost, sum(side["counts"]["begun"] for side in sides)) if sides else None

@@ -235,7 +235,7 @@ def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes
 def wait_until_right(
     places: Mapping[str, str], port: int, processes: list[subprocess.Popen[bytes]], work: Path
 ) -> float:
-    """Waits until the answer to every page is right; returns when the first of them was, by the monotonic clock."""
+    """Waits until the answer to every page is right; returns when the first was, by the monotonic clock."""
     deadline = time.monotonic() + START_S
     first_s = math.inf
     for page, path in places.items():

@@ -231,7 +231,7 @@ SMALL_FILE = ("static picture-1.jpg",)
 FEW = ("-c", "16")
 THREADS = Scenario(
     name="threads",
-    question="What do pages that wait or compute leave of the rate of others, with 64 threads in each process?",
+    question="What do pages that wait or compute leave of the rate of others, with 64 threads?",
     loads=(
         Load(FEW, "quick"),
         Load(FEW, "quick beside waiting", beside=("pause", "-c", "64")),
@@ -241,12 +241,13 @@ THREADS = Scenario(
         Load(FEW, "files beside computing", SMALL_FILE, beside=("compute", "-c", "4")),
         Load(("-c", "4"), "computing", ("compute",)),
     ),
-    figures=("requests/s", "beside/s", *TIMES, "errors", *COSTS[:1], "MiB", "beside ours"),
+    figures=("requests/s", "beside/s", *TIMES, "CPU us", *LAST),
     classic=(
-        "Classic tables have one page. Here quick pages and files are asked for as fast as they come, alone and "
-        "beside pages that wait 10 ms or compute some milliseconds; what each keeps of its rate is to be read "
-        "from one column to the next. 64 threads that wait 10 ms each can have 6,400 answers a second in each "
-        "process; of 512 connections each then waits 80 ms, if all wait alike. Times are of a closed loop."
+        "Classic tables have one page. Here quick pages and files are asked for as fast as they come, "
+        "alone and beside pages that wait 10 ms or compute some milliseconds; what each keeps of its rate"
+        " is to be read from one column to the next. 64 threads that wait 10 ms each can have 6,400 "
+        "answers a second in each process; of 512 connections each then waits 80 ms, if all wait alike. "
+        "Times are of a closed loop."
     ),
     allowed=ERRORS,
     sizes=((1, 64),),
@@ -254,6 +255,8 @@ THREADS = Scenario(
 )
 SLOW_CLIENTS = ("-c", "1", "--rate", "1")
 """What is fast beside slow clients: next to nothing."""
+READERS = ("--slow-readers", "1000", "--slow-rate", "10k")
+UPLOADS = ("--slow-uploads", "1000", "--slow-rate", "1", "--data", "x" * 600)
 CONNECTIONS = Scenario(
     name="connections",
     question="What do many connections, and slow clients, cost the others?",
@@ -266,22 +269,23 @@ CONNECTIONS = Scenario(
             ("-c", "64"),
             "beside readers",
             lead_s=1.0,
-            beside=("file.jpg", *SLOW_CLIENTS, "--slow-readers", "1000", "--slow-rate", "10k"),
+            beside=("file.jpg", *SLOW_CLIENTS, *READERS),
         ),
         Load(
             ("-c", "64"),
             "beside uploads",
             lead_s=1.0,
-            beside=("upload", *SLOW_CLIENTS, "--data", "x" * 600, "--slow-uploads", "1000", "--slow-rate", "1"),
+            beside=("upload", *SLOW_CLIENTS, *UPLOADS),
         ),
     ),
     figures=("requests/s", *COSTS, *TIMES, "errors", "cut off", "MiB held", "beside ours"),
     classic=(
-        "Classic tables have as many connections as requests at once. Here half of the rate that 64 connections "
-        "get is offered over 64 and over 10,000, which take turns: the difference of `MiB held`, divided by "
-        "9,936, is what an idle connection needs. Pipelined are 16 requests in one piece. Beside 64 connections "
-        "a thousand clients read a file of 350 KB at 10 KB a second, or send a body of 600 bytes at one byte a "
-        "second; a server that gives these up protects the others, and `cut off` tells how many."
+        "Classic tables have as many connections as requests at once. Here half of the rate that 64 "
+        "connections get is offered over 64 and over 10,000, which take turns: the difference of `MiB "
+        "held`, divided by 9,936, is what an idle connection needs. Pipelined are 16 requests in one "
+        "piece. Beside 64 connections a thousand clients read a file of 350 KB at 10 KB a second, or send"
+        " a body of 600 bytes at one byte a second; a server that gives these up protects the others, and"
+        " `cut off` tells how many."
     ),
     allowed=ERRORS,
     seconds_min=1.0,
@@ -295,13 +299,13 @@ PROCESSES = Scenario(
         Load(("-c", "16", "-k=off"), "reloaded, new connections", event=RELOAD),
         Load(("-c", "64"), "worker killed", event=KILL),
     ),
-    figures=("requests/s", "errors", "events", "turn s", "p99 ms", "start ms", "CPU us", "MiB", "beside ours"),
+    figures=("requests/s", "errors", "events", "turn s", "p99 ms", "start ms", "CPU us", "MiB", LAST[-1]),
     classic=(
-        "Classic tables do not tell it. Here all workers are replaced under full load by the signal that the "
-        "server has for that, or the busiest worker is killed (SIGKILL), again and again: `events` tells how "
-        "often, `turn s` how long it took until the last old process was gone, or until there were as many as "
-        "before. `start ms` is the time from a server's start to its first right answer. The application is "
-        "small: a large one takes longer to import."
+        "Classic tables do not tell it. Here all workers are replaced under full load by the signal that "
+        "the server has for that, or the busiest worker is killed (SIGKILL), again and again: `events` "
+        "tells how often, `turn s` how long it took until the last old process was gone, or until there "
+        "were as many as before. `start ms` is the time from a server's start to its first right answer. "
+        "The application is small: a large one takes longer to import."
     ),
     allowed=ERRORS,
     sizes=((4, 16),),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::latency::{COLUMNS, Column, Latency, told};
-use crate::report::{Report, ServerSide, UrlSide, float};
 use crate::plan::Slow;
+use crate::report::{Report, ServerSide, UrlSide, float};
 use crate::slow::SlowSide;
 use crate::verdict::Reason;
 
