@@ -489,7 +489,7 @@ mod tests {
         let (mut sender, _) = listener.accept().unwrap();
         sender.set_nonblocking(true).unwrap();
 
-        let (mut taken, piece) = (0, [0; 65536]);
+        let (mut taken, piece) = (0, [0; 4096]);
         while let Ok(bytes) = sender.write(&piece) {
             taken += bytes;
         }
