@@ -78,12 +78,24 @@ def test_never_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_replaced_one_behind_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reload is over when no old worker is left and as many are there as before, not in between."""
+    seen = [{1, 2}, {1, 2}, {2, 3}, set[int](), {3}, {3, 4}]
+    left = iter(seen)
+    monkeypatch.setattr(events, "workers", lambda _: next(left))
+
+    assert events.reload(SERVER) < math.inf
+    assert [] == list(left)
+
+
 def test_who_can_be_reloaded() -> None:
     """Only peers take part that have a signal for it; the others do where nothing happens to them."""
     bare, whole = Row(PEERS["adyton-bare"], SIZE), Row(PEERS["adyton-wsgi"], SIZE)
 
     assert ["as ever"] == [load.name for load in PROCESSES.loads if bare.takes(load)]
     assert all(whole.takes(load) for load in PROCESSES.loads)
+    # With a worker that is killed, a server may end.
+    assert {"worker killed"} == {in_turn(PROCESSES.loads, str(seed))[-1].name for seed in range(9)}
     for peer in PEERS.values():
         assert not peer.reload or signal.Signals[f"SIG{peer.reload}"]
 

@@ -49,12 +49,20 @@ def going_on(event: str, server: Server) -> Iterator[list[float]]:
 
 
 def reload(server: Server) -> float:
-    """Has the workers replaced; returns the time until the last of the old processes is gone."""
+    """Has the workers replaced; returns the time until none of them is left, and as many new ones are there.
+
+    Some end all old ones before they start new ones.
+    """
     old = workers(server)
     began_s = time.monotonic()
     for leader in server.leaders:
         os.kill(leader, server.reload)
-    return until(lambda: not old & workers(server), server, began_s)
+
+    def is_new() -> bool:
+        now = workers(server)
+        return not old & now and len(now) >= len(old)
+
+    return until(is_new, server, began_s)
 
 
 def kill(server: Server) -> float:

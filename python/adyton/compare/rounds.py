@@ -231,9 +231,12 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
 
 
 def in_turn(loads: Iterable[Load], seed: str) -> list[Load]:
-    """Returns loads in random order; those that are multiples of what another one shows are behind it."""
+    """Returns loads in random order; those that are multiples of what another one shows are behind it.
+
+    Last are those in which a worker is killed, with which a server may end.
+    """
     order = random.Random(seed)  # noqa: S311 - the same for the same seed
-    return sorted(loads, key=lambda load: (load.times > 0, order.random()))
+    return sorted(loads, key=lambda load: (load.event == events.KILL, load.times > 0, order.random()))
 
 
 def put(row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:

@@ -303,9 +303,9 @@ PROCESSES = Scenario(
     classic=(
         "Classic tables do not tell it. Here all workers are replaced under full load by the signal that "
         "the server has for that, or the busiest worker is killed (SIGKILL), again and again: `events` "
-        "tells how often, `turn s` how long it took until the last old process was gone, or until there "
-        "were as many as before. `start ms` is the time from a server's start to its first right answer. "
-        "The application is small: a large one takes longer to import."
+        "tells how often, `turn s` how long it took until no old process was left and there were as many "
+        "as before. `start ms` is the time from a server's start to its first right answer. The "
+        "application is small: a large one takes longer to import."
     ),
     allowed=ERRORS,
     sizes=((4, 16),),
