@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.html') Cargo.lock pyproject.toml
 
-.PHONY: help serve check test soak peers bench clean
+.PHONY: help serve check test soak peers clean
 help:
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -25,12 +25,6 @@ soak: ## before a release: hours of stress, sanitizers, fuzzing, release builds;
 peers: $(VENV)/.installed ## install what `adyton compare` compares with (as root: the Debian packages)
 	apt-get install -y --no-install-recommends $$(cat benchmarks/peers/debian-compare.txt)
 	$(BIN)/python -m pip install -r benchmarks/peers/requirements-compare.txt
-
-bench: $(VENV)/.installed ## measure against the peers, and record it (keep the machine quiet)
-	@dpkg -s $$(cat benchmarks/peers/debian.txt) >/dev/null 2>&1 || \
-	  { echo "install as root first: apt-get install $$(tr '\n' ' ' < benchmarks/peers/debian.txt)"; exit 1; }
-	$(BIN)/python -m pip install --quiet -r benchmarks/peers/requirements.txt
-	$(BIN)/python benchmarks/run.py
 
 $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)

@@ -2,8 +2,11 @@
 """Measures load generators: `benchmarks/generators/run.py [--rounds N] [--secs N] [--connections N]`.
 
 `adyton bench`, wrk, h2load and oha (those that are installed) ask the floor and nginx in turn, each on one
-thread of the same CPU, and the server has the other. Prints Markdown, and writes it with the figures of
+thread of the same CPUs, and the server has the others. Prints Markdown, and writes it with the figures of
 every round to `benchmarks/record/generators-DATE`. Everything that is started is ended.
+
+It is no scenario of `adyton compare` because that compares servers by what `adyton bench` says of them; here
+it is `adyton bench` that is compared. Servers are started as `adyton compare` starts them.
 """
 
 from __future__ import annotations
@@ -17,25 +20,23 @@ import shutil
 import statistics
 import subprocess
 import sys
-import tempfile
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-import cost
-import machine
-import servers
+from adyton.compare.machine import facts
+from adyton.compare.peers import read_peers
+from adyton.compare.running import Seats, Size, running, seated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from servers import Server, Spec
+    from adyton.compare.peers import Peer
 
-RECORDS = cost.HERE / "record"
-SERVERS = (servers.FLOOR, servers.NGINX_SMALL)
+RECORDS = Path(__file__).resolve().parent.parent / "record"
+SERVERS = ("floor", "nginx-static")
+"""Peers of `adyton compare`."""
 MILLION = 1e6
 
 
@@ -146,7 +147,7 @@ class Row:
     """One tool at one server."""
 
     tool: Tool
-    spec: Spec
+    peer: Peer
     rounds: list[Figures] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -159,9 +160,9 @@ class Row:
         return f"{middle:,.{digits}f} ({low:,.{digits}f}..{high:,.{digits}f})"
 
 
-def measure(row: Row, server: Server, secs: int, connections: int) -> None:
+def measure(row: Row, url: str, secs: int, connections: int) -> None:
     """Adds a round."""
-    command = row.tool.command.format(url=server.url, secs=secs, connections=connections).split()
+    command = row.tool.command.format(url=url, secs=secs, connections=connections).split()
     before = os.times()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     after = os.times()
@@ -176,22 +177,22 @@ def measure(row: Row, server: Server, secs: int, connections: int) -> None:
     row.rounds.append(figures)
 
 
-def markdown(rows: list[Row], facts: dict[str, str], args: argparse.Namespace) -> str:
+def markdown(rows: list[Row], told: dict[str, str], args: argparse.Namespace) -> str:
     """Returns the page."""
-    out = [f"# Load generators, {facts['date']}", ""]
+    out = [f"# Load generators, {told['date']}", ""]
     out += [
         f"{args.rounds} rounds of {args.secs} s in random order, {args.connections} connections, one thread.",
-        "Medians, with the least and the most. The server has CPU 0, the generator CPU 1. CPU time is that",
+        "Medians, with the least and the most. Server and generator have CPUs of their own. CPU time is that",
         "of the generator for each answer; what a core could drive is its inverse.",
         "",
     ]
-    out += ["| | |", "| --- | --- |", *[f"| {name} | {fact} |" for name, fact in facts.items()], ""]
-    for spec in SERVERS:
-        out += [f"## {spec.name}", ""]
+    out += ["| | |", "| --- | --- |", *[f"| {name} | {fact} |" for name, fact in told.items()], ""]
+    for peer in dict.fromkeys(row.peer.name for row in rows):
+        out += [f"## {peer}", ""]
         out += ["| tool | requests/s | CPU us | a core could drive | p50 us | p99 us | looks at |"]
         out += ["| --- | ---: | ---: | ---: | ---: | ---: | --- |"]
         for row in rows:
-            if row.spec is spec:
+            if row.peer.name == peer:
                 out.append(
                     f"| {row.tool.name} | {row.shown(lambda one: one.rate, 0)} "
                     f"| {row.shown(lambda one: one.cpu_us, 2)} "
@@ -215,32 +216,27 @@ def main() -> int:
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    os.sched_setaffinity(0, {cost.LOAD_CPU})
-    facts = machine.facts()
+    seats, date = Seats.of_this_machine(), datetime.now(UTC)
+    told = {"date": date.strftime("%Y-%m-%d %H:%M UTC"), **facts()}
     tools = [tool for tool in TOOLS if shutil.which(tool.command.split()[0])]
-    rows = [Row(tool, spec) for spec in SERVERS for tool in tools]
+    peers = [peer for peer in read_peers() if peer.key in SERVERS and not peer.missing]
+    rows = [Row(tool, peer) for peer in peers for tool in tools]
     order = random.Random(1)  # noqa: S311 - the same each time
-    with tempfile.TemporaryDirectory(prefix="adyton-generators-") as name:
-        work = Path(name)
-        servers.prepare(work)
-        for number in range(args.rounds):
-            for row in order.sample(rows, len(rows)):
-                print(f"round {number + 1}: {row.tool.name}, {row.spec.name}", file=sys.stderr)
-                with servers.running(row.spec, work) as server:
-                    measure(row, server, args.secs, args.connections)
-    facts |= {tool.name: tool.command.replace(sys.executable, "python") for tool in tools}
-    page = markdown(rows, facts, args)
+    for number in range(args.rounds):
+        for row in order.sample(rows, len(rows)):
+            print(f"round {number + 1}: {row.tool.name}, {row.peer.name}", file=sys.stderr)
+            with running(row.peer, ["hello"], Size.usual(1), seats.server) as server, seated(seats.load):
+                measure(row, server.urls["hello"], args.secs, args.connections)
+    told |= {tool.name: tool.command.replace(sys.executable, "python") for tool in tools}
+    page = markdown(rows, told, args)
     print(page)
-    stamp = datetime.now(UTC).strftime("%Y-%m-%d-%H%M")
-    out = args.out or RECORDS / f"generators-{stamp}.md"
+    out = args.out or RECORDS / f"generators-{date:%Y-%m-%d-%H%M}.md"
     out.write_text(page, "utf-8")
     rounds = [
-        {"tool": row.tool.name, "server": row.spec.name, "rounds": [asdict(each) for each in row.rounds]}
+        {"tool": row.tool.name, "server": row.peer.name, "rounds": [asdict(each) for each in row.rounds]}
         for row in rows
     ]
-    out.with_suffix(".json").write_text(
-        json.dumps({"facts": facts, "rows": rounds}, indent=1) + "\n", "utf-8"
-    )
+    out.with_suffix(".json").write_text(json.dumps({"facts": told, "rows": rounds}, indent=1) + "\n", "utf-8")
     return int(any(row.problems for row in rows))
 
 

@@ -56,10 +56,17 @@ def cpu_s(leaders: set[int]) -> float:
     """Returns the CPU time that these sessions have used, with the children that they have waited for."""
     total = 0.0
     for stat in of_sessions(leaders):
-        with contextlib.suppress(OSError):
-            # In nanoseconds, with threads that have ended; /proc counts in hundredths of a second.
-            total += time.clock_gettime(~stat.pid << 3 | CPU_CLOCK) + stat.reaped_s
+        used_s = cpu_s_of(stat.pid)
+        total += used_s + stat.reaped_s if used_s else 0.0
     return total
+
+
+def cpu_s_of(pid: int) -> float:
+    """Returns the CPU time that a process has used, with threads that have ended; nothing when it is gone."""
+    with contextlib.suppress(OSError):
+        # In nanoseconds; /proc counts in hundredths of a second.
+        return time.clock_gettime(~pid << 3 | CPU_CLOCK)
+    return 0.0
 
 
 @dataclass(frozen=True)

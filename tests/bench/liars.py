@@ -200,6 +200,7 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "snubs-slow": lambda: RIGHT,
     "cache": lambda: RIGHT,
     "asks-twice": lambda: RIGHT,
+    "holds": lambda: RIGHT,
 }
 OTHERS = RIGHT.replace(b"12", b"13").replace(b"World", b"Others")
 MIXES_UP = "mixes-up"
@@ -218,6 +219,8 @@ CLOSES_KEPT, KEPT = "closes-kept", 9
 """Closes each connection without notice behind so many answers."""
 STARVES, STARVED_S = "starves", 0.5
 """Lets one connection wait for so long each time."""
+HOLDS, HELD = "holds", 2 << 20
+"""Needs so many bytes for each connection, as long as that is open."""
 BULK = "bulk"
 """Answers all that has come in one go, unread."""
 
@@ -232,6 +235,7 @@ def before(kind: str, number: int, answered: int) -> bool:
 def serve(connection: socket.socket, kind: str, number: int) -> None:  # noqa: C901 - a branch for each lie
     """Answer each request of one connection; an answer that is not whole ends it."""
     held, pieces, answered = b"", 0, 0
+    _needed = bytearray(b"x") * (HELD if kind == HOLDS else 0)
     with connection:
         if kind == EARLY:
             if number <= PROBES:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bench.runs import APPLICATION, NOISE, bench, gates, liar, wrong
+from bench.runs import APPLICATION, NOISE, bench, gates, liar, run, wrong
 
 if TYPE_CHECKING:
     from support.server import Servers
@@ -19,16 +19,18 @@ LONG = (*FEW, "-d", "4s")
 SLOW = ("--slow-readers", "3", "--slow-senders", "3", "--slow-rate", str(RATE))
 
 
+UPLOAD = ("--data", "x" * 60, "--slow-uploads", "3", "--slow-rate", str(RATE))
+
+
 def sides(report: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return readers and senders, whose counts add up."""
+    """Return readers and senders, or uploads, whose counts add up."""
     for side in report["slow"]:
         counts = side["counts"]
         assert counts["begun"] == sum(number for name, number in counts.items() if name != "begun")
         assert counts["right"] == side["right_times"]["count"]
         assert counts["cut_off"] == side["cut_off_times"]["count"]
-    assert ["readers", "senders"] == [side["kind"] for side in report["slow"]]
-    readers, senders = report["slow"]
-    return [readers, senders]
+    assert [side["kind"] for side in report["slow"]] in (["readers", "senders"], ["uploads"])
+    return list(report["slow"])
 
 
 @pytest.mark.parametrize("words", [LONG, (*LONG, "--rate", "500"), (*FEW, "-n", "2000")])
@@ -71,3 +73,31 @@ def test_wrong() -> None:
     assert "answers" in gates(report)
     assert 0 == wrong(report) == readers["counts"]["wrong"]
     assert senders["counts"]["wrong"] > 0
+
+
+def test_uploads(serve: Servers) -> None:
+    """An upload's head comes at once and its body slowly: it is right, and no limit on heads is for it."""
+    server = serve(APPLICATION, "--header-timeout", "100ms")
+    report = bench(f"http://127.0.0.1:{server.port}/", *LONG, *UPLOAD)
+    [uploads] = sides(report)
+
+    assert set() == gates(report) - NOISE
+    assert (0, 0) == (uploads["counts"]["wrong"], uploads["counts"]["cut_off"])
+    assert uploads["counts"]["right"] > 0
+    assert uploads["right_times"]["min_us"] > 0.9e6 * (60 - 10) / RATE
+
+
+def test_uploads_without_a_body() -> None:
+    """Uploads need something to send."""
+    done = run("http://127.0.0.1:1/", "--slow-uploads", "1")
+
+    assert 2 == done.returncode
+    assert "slow uploads need a body to send: give one with --data or --form" in done.stderr
+
+
+def test_memory_is_that_with_open_connections() -> None:
+    """What a server keeps for its connections is in its memory: they are open when it is looked at."""
+    with liar("holds") as url:
+        report = bench(url, "-c", "32", "-d", "1s", "--warm-up", "200ms")
+
+    assert report["server"]["pss_bytes"] > 32 * (2 << 20)

@@ -9,7 +9,7 @@ import pytest
 
 from tidy.sources import ROOT
 
-SCRIPTS = ("run.py", "cost.py", "budget/run.py", "generators/run.py", "processes/run.py", "threads/run.py")
+SCRIPTS = ("budget/run.py", "generators/run.py")
 
 
 @pytest.mark.parametrize("script", SCRIPTS)

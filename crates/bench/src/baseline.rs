@@ -220,7 +220,8 @@ fn list(targets: &[Target]) -> String {
 
 fn slow_clients(plan: &Plan) -> Vec<Slow> {
     let bytes_per_second = plan.slow.bytes_per_second;
-    [("readers", plan.slow.readers), ("senders", plan.slow.senders)]
+    plan.slow
+        .kinds()
         .into_iter()
         .filter(|(_, clients)| *clients > 0)
         .map(|(kind, clients)| Slow { kind: kind.to_owned(), clients, bytes_per_second })

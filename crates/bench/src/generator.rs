@@ -141,12 +141,12 @@ impl<'s, 'p> Generator<'s, 'p> {
         })
     }
 
-    /// Drives until the end of the measurement.
+    /// Drives until the end of the measurement; the connections stay open as long as there is somebody who holds them.
     ///
     /// # Errors
     ///
     /// epoll fails: the kernel is out of memory.
-    pub(crate) fn drive(mut self) -> io::Result<Tally> {
+    pub(crate) fn drive(mut self) -> io::Result<(Tally, Vec<Connection>)> {
         if self.open_loop.is_some() {
             process::wake_on_time();
         }
@@ -495,7 +495,7 @@ impl<'s, 'p> Generator<'s, 'p> {
     }
 
     /// Counts what has no outcome.
-    fn finish(mut self) -> Tally {
+    fn finish(mut self) -> (Tally, Vec<Connection>) {
         let end_ns = self.now_ns.min(self.shared.end_ns);
         for sent in self.connections.iter().flat_map(|connection| &connection.waiting) {
             self.tally.unfinished(*sent, end_ns);
@@ -507,6 +507,6 @@ impl<'s, 'p> Generator<'s, 'p> {
         self.tally.in_flight_mean = self.in_flight.mean(end_ns);
         self.tally.ended_ns = end_ns;
         self.tally.end_run();
-        self.tally
+        (self.tally, self.connections)
     }
 }

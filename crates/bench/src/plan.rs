@@ -107,8 +107,17 @@ pub struct Slow {
     pub readers: u32,
     /// Clients that send their request a byte at a time.
     pub senders: u32,
+    /// Clients that send the head of their request at once, and its body a byte at a time.
+    pub uploads: u32,
     /// How fast each is.
     pub bytes_per_second: u64,
+}
+
+impl Slow {
+    /// How many there are of each kind, by its name in the report.
+    pub(crate) fn kinds(self) -> [(&'static str, u32); 3] {
+        [("readers", self.readers), ("senders", self.senders), ("uploads", self.uploads)]
+    }
 }
 
 /// How the requests of an open loop lie in time.
@@ -229,6 +238,9 @@ impl Plan {
                 "the right bodies of several URLs are those of their first answers, and cannot be given",
             );
         }
+        if self.slow.uploads > 0 && self.body.is_empty() {
+            return wrong("slow uploads need a body to send: give one with --data or --form");
+        }
         match self.load {
             Load::Open { .. } if self.pipeline > 1 => {
                 return wrong("an open loop sends one request at a time on a connection");
@@ -264,7 +276,7 @@ impl Plan {
         Ok(())
     }
 
-    fn body_of(&self, target: &Target) -> &[u8] {
+    pub(crate) fn body_of(&self, target: &Target) -> &[u8] {
         if target.has_body { &self.body } else { &[] }
     }
 

@@ -207,19 +207,20 @@ fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told
         (0..plan.threads as usize).map(|thread| Generator::new(&shared, thread)).collect();
     let (generators, ended) = (generators?, AtomicBool::new(false));
     thread::scope(|scope| {
-        let slow = (plan.slow.readers + plan.slow.senders > 0)
+        let slow = (plan.slow.kinds() != Slow::default().kinds())
             .then(|| scope.spawn(|| slow::drive(plan, learnt, &ended)));
         let threads: Vec<_> =
             generators.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
         let is_done = || threads.iter().all(thread::ScopedJoinHandle::is_finished);
         let observed = watch(&shared, server, (stop, on_second), &is_done);
+        // Threads that nobody has joined still hold their connections: the server's memory was that with them.
         let tallies: Vec<_> = threads.into_iter().map(thread::ScopedJoinHandle::join).collect();
         ended.store(true, Ordering::Relaxed);
         let slow = slow.map_or(Ok(Vec::new()), thread::ScopedJoinHandle::join);
         let panicked = |_| io::Error::other("a thread of the load panicked");
         let mut tally = Tally::new(start_ns, plan, 0);
         for thread in tallies {
-            tally.merge(thread.map_err(panicked)??);
+            tally.merge(thread.map_err(panicked)??.0);
         }
         // The look at the server comes a moment later.
         let elapsed_ns = tally.ended_ns.saturating_sub(start_ns);

@@ -1,4 +1,5 @@
-//! Slow clients beside the load: some read their answers at a pace, others send their requests a byte at a time.
+//! Slow clients beside the load: some read their answers at a pace, others send their requests, or the bodies of these,
+//! a byte at a time.
 //!
 //! One thread drives all of them. They are apart from the figures of the load: nobody wants to know how many requests a
 //! second come from clients that are slow by intent. But their answers are checked, and what became of each request is
@@ -35,7 +36,7 @@ const PAUSE_NS: u64 = 100_000_000;
 /// Slow clients of one kind, and what became of their requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SlowSide {
-    /// `readers` or `senders`.
+    /// `readers`, `senders` or `uploads`.
     pub kind: &'static str,
     /// How many there are.
     pub clients: u32,
@@ -73,6 +74,7 @@ pub struct SlowCounts {
 enum Kind {
     Reader,
     Sender,
+    Upload,
 }
 
 /// What became of a request.
@@ -85,12 +87,11 @@ enum Outcome {
 
 /// Drives the plan's slow clients until `ended`.
 pub(crate) fn drive(plan: &Plan, learnt: &[Learnt], ended: &AtomicBool) -> Vec<SlowSide> {
-    let slow = plan.slow;
-    let kinds = [(Kind::Reader, slow.readers), (Kind::Sender, slow.senders)];
-    let mut groups: Vec<Group<'_>> = kinds
+    let mut groups: Vec<Group<'_>> = [Kind::Reader, Kind::Sender, Kind::Upload]
         .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(kind, count)| Group::new(plan, learnt, kind, count))
+        .zip(plan.slow.kinds())
+        .filter(|(_, (_, count))| *count > 0)
+        .map(|(kind, (name, count))| Group::new(plan, learnt, (kind, name), count))
         .collect();
     let mut buffer = vec![0; usize::try_from(PIECE_BYTES_MAX).unwrap_or(usize::MAX)];
     while !ended.load(Ordering::Relaxed) {
@@ -109,6 +110,7 @@ struct Group<'p> {
     plan: &'p Plan,
     learnt: &'p [Learnt],
     kind: Kind,
+    name: &'static str,
     draw: Draw,
     clients: Vec<Client<'p>>,
     counts: SlowCounts,
@@ -117,12 +119,13 @@ struct Group<'p> {
 }
 
 impl<'p> Group<'p> {
-    fn new(plan: &'p Plan, learnt: &'p [Learnt], kind: Kind, count: u32) -> Self {
+    fn new(plan: &'p Plan, learnt: &'p [Learnt], (kind, name): (Kind, &'static str), count: u32) -> Self {
         let weights = learnt.iter().map(|learnt| learnt.target.weight);
         Self {
             plan,
             learnt,
             kind,
+            name,
             draw: Draw::new(weights, plan.seed),
             clients: (0..count).map(|_| Client::new(&learnt[0])).collect(),
             counts: SlowCounts::default(),
@@ -148,7 +151,16 @@ impl<'p> Group<'p> {
             let due = u64::try_from(due).unwrap_or(u64::MAX).clamp(1, PIECE_BYTES_MAX);
             let due = usize::try_from(due).unwrap_or(usize::MAX);
             (client.last_ns, client.next_ns) = (now_ns, now_ns + (1_000_000_000 / rate).max(STEP_NS));
-            let Some(outcome) = client.go_on(self.kind, due, buffer) else { continue };
+            // What a client does not send slowly it sends at once.
+            let body_bytes = self.plan.body_of(&client.learnt.target).len();
+            let at_once = match self.kind {
+                Kind::Reader => client.learnt.request_bytes,
+                Kind::Sender => 0,
+                Kind::Upload => client.learnt.request_bytes - body_bytes,
+            };
+            let read_bytes_max = if self.kind == Kind::Reader { due } else { buffer.len() };
+            let outcome = client.go_on(at_once, due, &mut buffer[..read_bytes_max]);
+            let Some(outcome) = outcome else { continue };
             let age_ns = now_ns - client.began_ns;
             client.socket = None;
             match outcome {
@@ -174,7 +186,7 @@ impl<'p> Group<'p> {
         let (count, oldest_ns) = ages_ns.fold((0, 0), |(count, oldest), age| (count + 1, age.max(oldest)));
         self.counts.under_way = count;
         SlowSide {
-            kind: if self.kind == Kind::Reader { "readers" } else { "senders" },
+            kind: self.name,
             clients: u32::try_from(self.clients.len()).unwrap_or(u32::MAX),
             bytes_per_second: self.plan.slow.bytes_per_second,
             counts: self.counts,
@@ -217,19 +229,16 @@ impl<'p> Client<'p> {
         (self.sent_bytes, self.began_ns, self.last_ns) = (0, now_ns, now_ns);
     }
 
-    /// Sends and reads what is due; gives the outcome, if there is one.
-    fn go_on(&mut self, kind: Kind, due_bytes: usize, buffer: &mut [u8]) -> Option<Outcome> {
+    /// Sends and reads what is due, of the request the first bytes `at_once`; gives the outcome, if there is one.
+    fn go_on(&mut self, at_once: usize, due_bytes: usize, buffer: &mut [u8]) -> Option<Outcome> {
         let Some(socket) = &self.socket else { return Some(Outcome::NotConnected) };
         let request = &self.learnt.requests[..self.learnt.request_bytes];
-        let (piece, sends) = match kind {
-            Kind::Reader => (request.len(), 1),
-            Kind::Sender => (1, due_bytes),
-        };
-        for _ in 0..sends {
+        for _ in 0..due_bytes {
             if self.sent_bytes == request.len() {
                 break;
             }
-            let end = request.len().min(self.sent_bytes + piece);
+            // One byte in a packet of its own, behind what goes at once.
+            let end = at_once.max(self.sent_bytes + 1);
             match socket::send(socket.as_fd(), &request[self.sent_bytes..end], false) {
                 Ok(taken) => self.sent_bytes += taken.unwrap_or(0),
                 Err(_) if self.sent_bytes == 0 => return Some(Outcome::NotConnected),
@@ -237,8 +246,7 @@ impl<'p> Client<'p> {
                 Err(_) => break,
             }
         }
-        let most = if kind == Kind::Reader { due_bytes } else { buffer.len() };
-        match socket::recv(socket.as_fd(), &mut buffer[..most]) {
+        match socket::recv(socket.as_fd(), buffer) {
             Ok(None) => None,
             Ok(Some(0)) => Some(self.ended()),
             Ok(Some(bytes)) => self.take(&buffer[..bytes]),

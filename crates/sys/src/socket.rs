@@ -275,8 +275,9 @@ pub fn connect_tcp(address: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// As [`connect_tcp`], and the kernel holds only so many bytes for this socket (`SO_RCVBUF`, socket(7)): a peer that sends
-/// more feels that nobody reads.
+/// As [`connect_tcp`], and the kernel holds only so many bytes for this socket (`SO_RCVBUF`, socket(7)), which come in
+/// segments as on an Ethernet (`TCP_MAXSEG`, tcp(7)): a peer that sends more feels that nobody reads. With the segments of
+/// the loopback interface, 64 KiB, its own kernel takes three megabytes from it first.
 ///
 /// # Errors
 ///
@@ -285,8 +286,28 @@ pub fn connect_tcp_narrow(address: SocketAddr, receive_buffer_bytes: usize) -> i
     let socket = tcp_socket(address)?;
     // Before connecting, or the peer is told of a wide window first.
     sockopt::set_socket_recv_buffer_size(&socket, receive_buffer_bytes)?;
+    limit_segments(&socket, ETHERNET_SEGMENT_BYTES)?;
     begun(rustix::net::connect(&socket, &address))?;
     Ok(socket)
+}
+
+/// What is left of 1,500 bytes for the data of a TCP segment, behind both heads with their options.
+const ETHERNET_SEGMENT_BYTES: libc::c_int = 1448;
+
+/// Tells the peer that segments may have no more bytes than that.
+fn limit_segments(socket: &OwnedFd, bytes: libc::c_int) -> io::Result<()> {
+    let size = u32::try_from(size_of::<libc::c_int>()).unwrap_or(0);
+    // SAFETY: the kernel reads `size` bytes of `bytes`, which lives until the call has returned.
+    let status = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_MAXSEG,
+            (&raw const bytes).cast(),
+            size,
+        )
+    };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Without Nagle's delay.
@@ -449,4 +470,29 @@ pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool
 /// cuts larger ones.
 pub fn backlog_max() -> Option<u32> {
     std::fs::read_to_string("/proc/sys/net/core/somaxconn").ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
+
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// The kernel would take 3 MB of the loopback's large segments before whoever sends felt that nobody reads.
+    #[test]
+    fn a_narrow_connection_is_soon_full() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _reader = connect_tcp_narrow(listener.local_addr().unwrap(), 4096).unwrap();
+        let (mut sender, _) = listener.accept().unwrap();
+        sender.set_nonblocking(true).unwrap();
+
+        let (mut taken, piece) = (0, [0; 4096]);
+        while let Ok(bytes) = sender.write(&piece) {
+            taken += bytes;
+        }
+        assert!(taken < 500_000, "{taken}");
+    }
 }

@@ -37,11 +37,13 @@ BODIES = {
     "hello": BODY,
     "page": rendered(ARTICLES),
     "wait": BODY,
+    "pause": BODY,
+    "upload": BODY,
     "compute": b"%d\n" % COMPUTED,
 } | {name: noise(name, size) for name, size in FILES.items()}
 """What is right, byte by byte, by the name of the page."""
 
-QUICK = {"hello": "/", "page": "/page", "wait": "/wait", "compute": "/compute"}
+QUICK = {name: f"/{name}" for name in ("page", "wait", "pause", "upload", "compute")} | {"hello": "/"}
 MOUNTED = {f"static {name}": f"/static/{name}" for name in FILES}
 THROUGH_PYTHON = QUICK | {name: f"/files/{name}" for name in FILES}
 PLACES: dict[str, dict[str, str]] = {

@@ -57,6 +57,8 @@ class Peer:
     """Stands before the paths of all pages."""
     forks: bool = False
     """Each request has a process of its own, whose CPU time is nobody's when it has ended."""
+    reload: str = ""
+    """The signal at which its first process replaces all others, as `HUP`; none: there is no such signal."""
     older: bool = False
     """An older vintage of another peer, which takes part where it is named, and where one publishes."""
     quick: bool = False

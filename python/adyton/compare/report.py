@@ -82,6 +82,18 @@ class Line:
     goodput: float = 0.0
     beside_rate: float | None = None
     recovered_s: float | None = None
+    held_mib: float | None = None
+    """Memory while all connections were open."""
+    slow_lost: int | None = None
+    """Requests of slow clients that were cut off, refused or wrong; none without such clients."""
+    slow_begun: int | None = None
+    """Requests of which these are a part."""
+    start_ms: float = 0.0
+    """From its start to its first right answer."""
+    events: int = 0
+    """What happened under the load, in all rounds."""
+    turn_s: float | None = None
+    """How long one of them took."""
     is_of_cpus: bool = False
     """The CPU time is that of the server's CPUs, because the peer's processes end unseen."""
     unsteady: int = 0
@@ -189,7 +201,7 @@ def finite(table: dict[str, Any]) -> dict[str, Any]:
     """Returns a table with text where a number has no end."""
 
     def told(value: Any) -> Any:  # noqa: ANN401 - whatever is in it
-        if isinstance(value, tuple):
+        if isinstance(value, tuple | list):
             return [told(each) for each in value]
         return "never" if value == math.inf else value
 
@@ -248,6 +260,7 @@ class Beside:
         of_static = self.ratio(row, self.static, lambda shot: shot.rate)
         to_ours = self.to_ours(row)
         timed = [shot for shot in shots if shot.half or not load.half]
+        slow = [shot.slow for shot in shots if shot.slow]
         p50, p99 = (middle_time(timed, name) for name in ("p50_us", "p99_us"))
         return Line(
             *bare,
@@ -275,6 +288,12 @@ class Beside:
             goodput=row.middle(load, lambda shot: shot.goodput),
             beside_rate=middle(shots, lambda shot: shot.beside_rate),
             recovered_s=middle(shots, lambda shot: shot.recovered_s),
+            held_mib=middle(shots, lambda shot: shot.held_mib),
+            slow_lost=total(slow, 0),
+            slow_begun=total(slow, 1),
+            start_ms=1000 * row.middle(load, lambda shot: shot.start_s),
+            events=sum(len(shot.turns_s) for shot in shots),
+            turn_s=middle(shots, lambda shot: shot.turn_s),
             is_of_cpus=row.peer.forks,
             unsteady=sum(not shot.is_steady for shot in shots),
             spoilt=row.why_spoilt(load),
@@ -331,6 +350,11 @@ def middle(shots: Sequence[Shot], figure: Callable[[Shot], float | None]) -> flo
     return median(values) if values else None
 
 
+def total(pairs: Sequence[tuple[int, int]], place: int) -> int | None:
+    """Returns the sum of what stands there in pairs; none without any."""
+    return sum(pair[place] for pair in pairs) if pairs else None
+
+
 def middle_time(shots: Sequence[Shot], name: str) -> Time | None:
     """Returns the median of a percentile in milliseconds; it is known if it does not depend on bounds."""
     times = [shot.percentile_ms(name) for shot in shots]
@@ -383,6 +407,11 @@ FIGURES: dict[str, Callable[[Line], str]] = {
     "goodput/s": lambda each: f"{each.goodput:,.0f}",
     "beside/s": lambda each: number(each.beside_rate, ",.0f"),
     "recovers s": lambda each: number(each.recovered_s, ".2f"),
+    "MiB held": lambda each: number(each.held_mib, ".1f"),
+    "cut off": lambda each: f"{each.slow_lost:,} of {each.slow_begun:,}" if each.slow_begun else "",
+    "start ms": lambda each: f"{each.start_ms:.0f}",
+    "events": lambda each: str(each.events) if each.events else "",
+    "turn s": lambda each: number(each.turn_s, ".2f"),
     "beside ours": to_ours_text,
 }
 """What a column shows, by its title."""
@@ -403,6 +432,9 @@ MEASURED: dict[str, Callable[[Shot], float | None]] = {
     "MB/s": lambda shot: shot.megabytes,
     "goodput/s": lambda shot: shot.goodput,
     "beside/s": lambda shot: shot.beside_rate,
+    "MiB held": lambda shot: shot.held_mib,
+    "start ms": lambda shot: 1000 * shot.start_s,
+    "turn s": lambda shot: shot.turn_s,
 }
 """Columns of which it is told how far two runs of the same peer differ."""
 LEAST: dict[str, Callable[[Shot], float | None]] = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from adyton import _processes
 from adyton._runs import BenchError, bench_together, reasons
-from adyton.compare import pages
+from adyton.compare import events, pages
 from adyton.compare.figures import VALUES_MIN, is_known
 from adyton.compare.peers import PeerError
 from adyton.compare.rows import FLOOR, FOREIGN, GENERATOR, RUN, SILENCE, SPOILS, START, Row, Shot
@@ -231,9 +231,12 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
 
 
 def in_turn(loads: Iterable[Load], seed: str) -> list[Load]:
-    """Returns loads in random order; those that are multiples of what another one shows are behind it."""
+    """Returns loads in random order; those that are multiples of what another one shows are behind it.
+
+    Last are those in which a worker is killed, with which a server may end.
+    """
     order = random.Random(seed)  # noqa: S311 - the same for the same seed
-    return sorted(loads, key=lambda load: (load.times > 0, order.random()))
+    return sorted(loads, key=lambda load: (load.event == events.KILL, load.times > 0, order.random()))
 
 
 def put(row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:
@@ -252,7 +255,7 @@ def put(row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:
         except PeerError as error:
             row.is_good(load, number, {RUN: str(error)})
             continue
-        capacity = shot.rate if load.is_closed else capacity
+        capacity = shot.rate if load.is_measure else capacity
         if not row.is_good(load, number, bench.flaws(shot, "full load"), shot):
             continue
         counted = row.shots.setdefault(load.name, {})
@@ -330,24 +333,26 @@ class Bench:
         """Puts a load on the peer once; with a rate it is an open loop."""
         server, pace, seats = self.server, self.pace, self.seats
         offered = ("--rate", str(int(max(1, rate)))) if rate else ()
-        begun = ("--warm-up", f"{int(1000 * pace.lead_s)}ms", "--seed", str(self.seed))
+        lead_s = max(pace.lead_s, load.lead_s)
+        begun = ("--warm-up", f"{int(1000 * lead_s)}ms", "--seed", str(self.seed))
         lasting = ("-d", f"{int(1000 * pace.seconds)}ms")
         runs = [Run(load.pages, (*load.options, *offered, *lasting, *begun))]
         if load.beside:
             page, *options = load.beside
             # It begins to load when the other one does, give or take a start, and must not end before it.
-            longer = ("-d", f"{int(1000 * (pace.seconds + 2 * pace.lead_s))}ms")
+            longer = ("-d", f"{int(1000 * (pace.seconds + 2 * lead_s))}ms")
             runs.append(Run((page,), (*options, *longer, *begun)))
         leaders = set(server.leaders)
         before = Spent.now(leaders, seats)
         try:
-            reports = reports_of(runs, server, seats)
+            with events.going_on(load.event, server) as turns_s:
+                reports = reports_of(runs, server, seats)
         except PeerError as error:
             raise PeerError(server.how_it_ended() or str(error)) from error
         ended_s = time.monotonic()
         spent = Spent.now(leaders, seats).since(before)
         # What was spent before the measurement is taken off: it was as busy then.
-        cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + pace.lead_s)
+        cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + lead_s)
         memory_bytes = _processes.memory_bytes(leaders)
         # It may still work on pages that nobody waits for any more: they are no part of the next measurement.
         recovered_s = recovery_s(load, server, ended_s) if load.recovers or load.beside else None
@@ -358,6 +363,8 @@ class Bench:
             beside=reports[1] if load.beside else None,
             recovered_s=recovered_s if load.recovers else None,
             foreign_cpus=spent.foreign_cpus(seats, forks=server.forks),
+            start_s=server.start_s,
+            turns_s=turns_s,
         )
 
 

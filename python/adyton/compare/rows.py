@@ -45,6 +45,10 @@ class Shot:
     """From the end of the load until the peer was itself again; infinite when that took too long."""
     foreign_cpus: float = 0.0
     """CPUs that were busy with neither peer nor load, among those of the peer or of the load."""
+    start_s: float = 0.0
+    """From the start of the peer to its first right answer, in this round."""
+    turns_s: list[float] = field(default_factory=list)
+    """How long each event took that happened meanwhile; infinite when that was too long."""
     is_steady: bool = True
     """Whether it was as fast as in the load before, or it was not asked."""
 
@@ -74,6 +78,24 @@ class Shot:
     def beside_rate(self) -> float | None:
         """Right answers a second of the page that was loaded meanwhile."""
         return None if self.beside is None else float(self.beside["rate"])
+
+    @property
+    def held_mib(self) -> float | None:
+        """Memory of the processes that listen, and of their descendants, while all connections were open."""
+        server = self.reports[0].get("server") if self.reports else None
+        return server["pss_bytes"] / 2**20 if server and server["pss_bytes"] else None
+
+    @property
+    def slow(self) -> tuple[int, int] | None:
+        """Requests of slow clients that were cut off, refused or wrong, and all; none without them."""
+        sides = self.beside["slow"] if self.beside else []
+        lost = sum(side["counts"]["begun"] - kept(side["counts"]) for side in sides)
+        return (lost, sum(side["counts"]["begun"] for side in sides)) if sides else None
+
+    @property
+    def turn_s(self) -> float | None:
+        """How long an event took, as a rule; none without one."""
+        return median(self.turns_s) if self.turns_s else None
 
     @property
     def errors(self) -> int:
@@ -111,6 +133,11 @@ class Shot:
     def percentile_ms(self, name: str) -> Time:
         """Returns a percentile: of the slowest page; at half load, if that was offered."""
         return Time.slowest(percentile_us(report, name) for report in self.half or self.reports) / 1000
+
+
+def kept(counts: dict[str, int]) -> int:
+    """Returns how many requests of slow clients are right, or may yet be."""
+    return counts["right"] + counts["under_way"]
 
 
 def answered(report: dict[str, Any]) -> int:
@@ -157,7 +184,7 @@ class Row:
 
     def takes(self, load: Load) -> bool:
         """Tells whether the peer has the pages of a load."""
-        return load.asked <= self.peer.places.keys()
+        return load.asked <= self.peer.places.keys() and bool(self.peer.reload or not load.event)
 
     def rates(self, load: Load) -> dict[int, float]:
         """Returns the right answers a second, by round."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import math
 import os
 import shutil
 import signal
@@ -41,8 +42,8 @@ APACHE_THREADS = 150
 """Threads of each process of Apache's event MPM."""
 THREADS = 16
 """Of each process, where a peer can be told and no sweep says another number: Adyton's own default."""
-LOOK_S = 0.05
-"""Between two looks whether it answers."""
+LOOK_S = 0.002
+"""Between two looks whether it answers: so exactly it is told how long a start takes."""
 CALM_S = 0.2
 """Between two looks whether it is still busy with its start."""
 CALM_CPU_S = 0.02
@@ -134,6 +135,10 @@ class Server:
     """Its processes are those of these sessions."""
     forks: bool = False
     """See :attr:`Peer.forks`."""
+    reload: int = 0
+    """The number of :attr:`Peer.reload`; 0: none."""
+    start_s: float = 0.0
+    """From its start to its first right answer."""
     how_it_ended: Callable[[], str] = str
     """Tells how a program of it has ended, and what it said last; nothing while all of them run."""
 
@@ -166,6 +171,7 @@ def running(
         words = dict(words_of(peer)) | start_words(work, port, size, closing=closing)
         write(peer, work, words)
         processes: list[subprocess.Popen[bytes]] = []
+        began_s = time.monotonic()
         try:
             with seated(cpus), (work / "said").open("wb") as said:
                 for line in peer.lines():
@@ -173,11 +179,12 @@ def running(
                     with uninterrupted(), told_if_lost(command):
                         processes.append(started(command, work, said.fileno()))
             places = {page: path for page, path in peer.places.items() if page in asked}
-            wait_until_right(places, port, processes, work)
+            start_s = wait_until_right(places, port, processes, work) - began_s
             leaders = frozenset(process.pid for process in processes)
             wait_until_calm(set(leaders))
             urls = {page: f"http://127.0.0.1:{port}{path}" for page, path in places.items()}
-            yield Server(urls, leaders, peer.forks, lambda: how_ended(processes, work))
+            number = signal.Signals[f"SIG{peer.reload}"] if peer.reload else 0
+            yield Server(urls, leaders, peer.forks, number, start_s, lambda: how_ended(processes, work))
         finally:
             for process in reversed(processes):
                 stop(process)
@@ -227,9 +234,10 @@ def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes
 
 def wait_until_right(
     places: Mapping[str, str], port: int, processes: list[subprocess.Popen[bytes]], work: Path
-) -> None:
-    """Waits until the answer to every page is right."""
+) -> float:
+    """Waits until the answer to every page is right; returns when the first was, by the monotonic clock."""
     deadline = time.monotonic() + START_S
+    first_s = math.inf
     for page, path in places.items():
         while not is_right(port, path, pages.body(page)):
             ended = any(process.poll() is not None for process in processes)
@@ -237,6 +245,8 @@ def wait_until_right(
                 why = "ended at once" if ended else f"no right answer to {path} within {START_S:.0f} s"
                 raise PeerError(f"{why}: {last_words(work)}")
             time.sleep(LOOK_S)
+        first_s = min(first_s, time.monotonic())
+    return first_s
 
 
 def wait_until_calm(leaders: set[int]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from adyton.compare.events import KILL, RELOAD
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -25,21 +27,22 @@ class Load:
     half: tuple[str, ...] = ()
     """Options with which half of its rate is offered, too, for the times; none: it is not."""
     times: float = 0.0
-    """Offered at so many times the rate of the last load that had none; 0: as fast as it can."""
+    """Offered at so many times the rate of the load that is the measure; 0: as fast as it can."""
+    is_measure: bool = False
+    """Whether it is that."""
     beside: tuple[str, ...] = ()
     """A page that is loaded meanwhile: its name, then options of ``adyton bench``."""
     recovers: bool = False
     """Whether it is looked how soon a peer is itself again after it."""
+    lead_s: float = 0.0
+    """Load before the measurement, at least, because it takes so long until all connections are there."""
+    event: str = ""
+    """What happens to the peer meanwhile, again and again: a name in ``events``; none: nothing."""
 
     @property
     def asked(self) -> set[str]:
         """All pages that it needs."""
         return {*self.pages, *self.beside[:1]}
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether connections ask again as soon as they are answered, so that the rate is what it can."""
-        return not self.times and "--rate" not in self.options
 
 
 @dataclass(frozen=True)
@@ -200,7 +203,7 @@ FAILURE = Scenario(
     name="failure",
     question="What is left of a server when more is asked than it can do?",
     loads=(
-        Load(("-c", "64", "-k=off"), "as it can", ("compute",), recovers=True),
+        Load(("-c", "64", "-k=off"), "as it can", ("compute",), is_measure=True, recovers=True),
         *(
             Load(
                 ("-c", "1000", "-k=off", "--timeout", f"{DEADLINE_S:.0f}s", *POISSON),
@@ -224,6 +227,94 @@ FAILURE = Scenario(
     seconds_min=2.0,
     judged="goodput/s",
 )
+SMALL_FILE = ("static picture-1.jpg",)
+FEW = ("-c", "16")
+THREADS = Scenario(
+    name="threads",
+    question="What do pages that wait or compute leave of the rate of others, with 64 threads?",
+    loads=(
+        Load(FEW, "quick"),
+        Load(FEW, "quick beside waiting", beside=("pause", "-c", "64")),
+        Load(("-c", "64"), "64 wait", ("pause",)),
+        Load(("-c", "512"), "512 wait", ("pause",)),
+        Load(FEW, "files", SMALL_FILE),
+        Load(FEW, "files beside computing", SMALL_FILE, beside=("compute", "-c", "4")),
+        Load(("-c", "4"), "computing", ("compute",)),
+    ),
+    figures=("requests/s", "beside/s", *TIMES, "CPU us", *LAST),
+    classic=(
+        "Classic tables have one page. Here quick pages and files are asked for as fast as they come, "
+        "alone and beside pages that wait 10 ms or compute some milliseconds; what each keeps of its rate"
+        " is to be read from one column to the next. 64 threads that wait 10 ms each can have 6,400 "
+        "answers a second in each process; of 512 connections each then waits 80 ms, if all wait alike. "
+        "Times are of a closed loop."
+    ),
+    allowed=ERRORS,
+    sizes=((1, 64),),
+    seconds_min=1.0,
+)
+SLOW_CLIENTS = ("-c", "1", "--rate", "1")
+"""What is fast beside slow clients: next to nothing."""
+READERS = ("--slow-readers", "1000", "--slow-rate", "10k")
+UPLOADS = ("--slow-uploads", "1000", "--slow-rate", "1", "--data", "x" * 600)
+CONNECTIONS = Scenario(
+    name="connections",
+    question="What do many connections, and slow clients, cost the others?",
+    loads=(
+        Load(("-c", "64"), "64", is_measure=True),
+        Load(("-c", "64", *POISSON), "64, half", times=0.5),
+        Load(("-c", "10000", *POISSON), "10,000, half", times=0.5, lead_s=2.0),
+        Load(("-c", "64", "--pipeline", "16"), "64, pipelined"),
+        Load(
+            ("-c", "64"),
+            "beside readers",
+            lead_s=1.0,
+            beside=("file.jpg", *SLOW_CLIENTS, *READERS),
+        ),
+        Load(
+            ("-c", "64"),
+            "beside uploads",
+            lead_s=1.0,
+            beside=("upload", *SLOW_CLIENTS, *UPLOADS),
+        ),
+    ),
+    figures=("requests/s", *COSTS, *TIMES, "errors", "cut off", "MiB held", "beside ours"),
+    classic=(
+        "Classic tables have as many connections as requests at once. Here half of the rate that 64 "
+        "connections get is offered over 64 and over 10,000, which take turns: the difference of `MiB "
+        "held`, divided by 9,936, is what an idle connection needs. Pipelined are 16 requests in one "
+        "piece. Beside 64 connections a thousand clients read a file of 350 KB at 10 KB a second, or send"
+        " a body of 600 bytes at one byte a second; a server that gives these up protects the others, and"
+        " `cut off` tells how many."
+    ),
+    allowed=ERRORS,
+    seconds_min=1.0,
+)
+PROCESSES = Scenario(
+    name="processes",
+    question="What is lost when workers are replaced or killed, and how long does it take?",
+    loads=(
+        Load(("-c", "64"), "as ever"),
+        Load(("-c", "64"), "reloaded", event=RELOAD),
+        Load(("-c", "16", "-k=off"), "reloaded, new connections", event=RELOAD),
+        Load(("-c", "64"), "worker killed", event=KILL),
+    ),
+    figures=("requests/s", "errors", "events", "turn s", "p99 ms", "start ms", "CPU us", "MiB", LAST[-1]),
+    classic=(
+        "Classic tables do not tell it. Here all workers are replaced under full load by the signal that "
+        "the server has for that, or the busiest worker is killed (SIGKILL), again and again: `events` "
+        "tells how often, `turn s` how long it took until no old process was left and there were as many "
+        "as before. `start ms` is the time from a server's start to its first right answer. The "
+        "application is small: a large one takes longer to import."
+    ),
+    allowed=ERRORS,
+    sizes=((4, 16),),
+    seconds_min=2.0,
+)
 SCENARIOS = {
-    scenario.name: scenario for scenario in (MECHANISMS, CONCURRENCY, SWEEP, PAGE, MEDIA, SLOW, FAILURE)
+    scenario.name: scenario
+    for scenario in (
+        *(MECHANISMS, CONCURRENCY, SWEEP, PAGE, MEDIA, SLOW, FAILURE),
+        *(THREADS, CONNECTIONS, PROCESSES),
+    )
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::latency::{COLUMNS, Column, Latency, told};
+use crate::plan::Slow;
 use crate::report::{Report, ServerSide, UrlSide, float};
 use crate::slow::SlowSide;
 use crate::verdict::Reason;
@@ -95,7 +96,7 @@ fn sides(report: &Report) -> Vec<Cell> {
         ("generator_ceiling_requests_per_second", Some(generator.ceiling_rate)),
     ];
     cells.extend(named(more.map(|(name, number)| (name, figure(report, number)))));
-    for kind in ["readers", "senders"] {
+    for (kind, _) in Slow::default().kinds() {
         cells.extend(slow(kind, report.slow.iter().find(|side| side.kind == kind)));
     }
     cells

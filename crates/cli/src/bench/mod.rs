@@ -28,6 +28,7 @@ pub struct Bench {
     pub seed: u64,
     pub slow_readers: u32,
     pub slow_senders: u32,
+    pub slow_uploads: u32,
     pub slow_rate_bytes_per_second: u64,
     pub warm_up_ms: u64,
     pub timeout_ms: u64,

@@ -164,6 +164,16 @@ pub static ROWS: &[Row<Bench>] = &[
         ..LOAD
     },
     Row {
+        name: "slow-uploads",
+        kind: count(0, 10_000, |bench, number| bench.slow_uploads = small(number)),
+        default: "0",
+        example: "20",
+        help: "clients beside the load that send a body a byte at a time",
+        detail: "The head comes at once, so that the server knows how much is to come. They need a body to send: --data or \
+                 --form, which the load sends, too.",
+        ..LOAD
+    },
+    Row {
         name: "slow-rate",
         kind: Kind::Number {
             unit: Unit::Rate,

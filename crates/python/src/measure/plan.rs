@@ -76,6 +76,7 @@ pub(super) fn of(bench: &Bench) -> Result<Plan, String> {
     plan.slow = Slow {
         readers: bench.slow_readers,
         senders: bench.slow_senders,
+        uploads: bench.slow_uploads,
         bytes_per_second: bench.slow_rate_bytes_per_second,
     };
     plan.until = match bench.requests {

@@ -19,8 +19,10 @@ HERE = Path(__file__).resolve().parent
 FILES = HERE.parent / "files" / "static"
 BODY = b"Hello World!"
 QUERY = "SELECT number, name, price, text FROM articles ORDER BY number"
-WAIT_S = 0.1
-"""How long the page takes that waits, as for a database or another server."""
+WAITS_S = {"/wait": 0.1, "/pause": 0.01}
+"""How long the pages take that wait, as for another server or a database."""
+SHORT = b"Not all of the body has come.\n"
+"""What is wrong about an upload."""
 COMPUTE_TURNS = 60_000
 """Turns of the loop in the page that computes: some milliseconds."""
 COMPUTED = sum(number * number % 7 for number in range(COMPUTE_TURNS))
@@ -52,8 +54,16 @@ def computed() -> bytes:
     return b"%d\n" % sum(number * number % 7 for number in range(COMPUTE_TURNS))
 
 
-def body_of(path: str) -> bytes:
-    """Returns the body of a page that is made at once."""
+def wait(path: str) -> None:
+    """Waits where the page does."""
+    if path in WAITS_S:
+        time.sleep(WAITS_S[path])
+
+
+def body_of(path: str, sent: bytes = b"", length: str | None = None) -> bytes:
+    """Returns the body of a page that is not a file; ``sent`` is what came of a body of that length."""
+    if path == "/upload" and len(sent) != int(length or 0):
+        return SHORT
     if path == "/page":
         return rendered(connection().execute(QUERY))
     if path == "/compute":
@@ -79,9 +89,9 @@ def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iter
             wrapped: Iterable[bytes] = environ["wsgi.file_wrapper"](opened, PART_BYTES)
             return wrapped
         return iter(lambda: opened.read(PART_BYTES), b"")
-    if path == "/wait":
-        time.sleep(WAIT_S)
-    body = body_of(path)
+    wait(path)
+    length = environ.get("CONTENT_LENGTH") or "0"
+    body = body_of(path, environ["wsgi.input"].read(int(length)), length)
     start_response("200 OK", [("Content-Type", "text/html"), ("Content-Length", str(len(body)))])
     return [body]
 
@@ -93,9 +103,8 @@ def page(request: Any) -> bytes | Response:  # noqa: ANN401 - Adyton need not be
         from adyton import Response  # noqa: PLC0415 - the same
 
         return Response.file(file)
-    if request.path == "/wait":
-        time.sleep(WAIT_S)
-    return body_of(request.path)
+    wait(request.path)
+    return body_of(request.path, request.body, request.headers.get("content-length"))
 
 
 def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no types
@@ -106,9 +115,8 @@ def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no t
         request.set_content_length(file.stat().st_size)
         request.sendfile(str(file))
         return 0
-    if request.uri == "/wait":
-        time.sleep(WAIT_S)
-    body = body_of(request.uri)
+    wait(request.uri)
+    body = body_of(request.uri, request.read(), request.headers_in.get("Content-Length"))
     request.content_type = "text/html"
     request.set_content_length(len(body))
     request.write(body)
@@ -117,18 +125,33 @@ def handler(request: Any) -> int:  # noqa: ANN401 - mod_python's, which has no t
 
 async def waited(path: str) -> None:
     """Waits where the page does, and gives the thread to others meanwhile."""
-    if path == "/wait":
+    if path in WAITS_S:
         import asyncio  # noqa: PLC0415 - only where there is a loop already
 
-        await asyncio.sleep(WAIT_S)
+        await asyncio.sleep(WAITS_S[path])
 
 
-async def asgi(scope: dict[str, Any], _receive: object, send: Callable[[Any], Awaitable[None]]) -> None:
+async def received(receive: Callable[[], Awaitable[dict[str, Any]]]) -> bytes:
+    """Returns the body of a request."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    return body
+
+
+async def asgi(
+    scope: dict[str, Any],
+    receive: Callable[[], Awaitable[dict[str, Any]]],
+    send: Callable[[Any], Awaitable[None]],
+) -> None:
     """Answers for ASGI."""
     path = scope["path"]
     file = file_of(path)
     await waited(path)
-    body = b"" if file else body_of(path)
+    length = dict(scope["headers"]).get(b"content-length", b"0").decode()
+    sent = await received(receive) if path == "/upload" else b""
+    body = b"" if file else body_of(path, sent, length)
     kind, size = (b"image/jpeg", file.stat().st_size) if file else (b"text/html", len(body))
     headers = [(b"content-type", kind), (b"content-length", b"%d" % size)]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -147,4 +170,6 @@ async def rsgi(scope: Any, protocol: Any) -> None:  # noqa: ANN401 - granian's, 
         protocol.response_file(200, headers, str(file))
         return
     await waited(scope.path)
-    protocol.response_bytes(200, [("content-type", "text/html")], body_of(scope.path))
+    sent = await protocol() if scope.path == "/upload" else b""
+    body = body_of(scope.path, sent, scope.headers.get("content-length"))
+    protocol.response_bytes(200, [("content-type", "text/html")], body)
