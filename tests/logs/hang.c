@@ -1,5 +1,5 @@
 /* A disk that hangs: while the file $HANGS_WHILE exists, opening and writing any file whose path has $HANGS in it takes
- * until it does not. */
+ * until it does not. What hangs says so by a file beside that one, with its own name behind a hyphen. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -12,7 +12,12 @@
 
 static void hang(const char *path) {
     const char *part = getenv("HANGS"), *marker = getenv("HANGS_WHILE");
-    while (part && marker && strstr(path, part) && access(marker, F_OK) == 0)
+    if (!part || !marker || !strstr(path, part) || access(marker, F_OK) != 0)
+        return;
+    char says[4096];
+    snprintf(says, sizeof says, "%s-%s", marker, strrchr(path, '/') + 1);
+    syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, says, O_CREAT | O_WRONLY, 0600));
+    while (access(marker, F_OK) == 0)
         usleep(1000);
 }
 

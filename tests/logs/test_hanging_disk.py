@@ -46,6 +46,10 @@ class Disk:
         """Hang from now on."""
         self._marker.touch()
 
+    def is_hanging(self, log: Path) -> bool:
+        """Tell whether somebody waits for a log."""
+        return self._marker.with_name(f"hangs-{log.name}").exists()
+
     def go_on(self) -> None:
         """Do what was waited for."""
         self._marker.unlink()
@@ -91,6 +95,9 @@ def test_nothing_waits(serve: Servers, disk: Disk, processes: str) -> None:
 
     disk.hang()
     ask(server, REQUESTS)
+
+    assert until(lambda: disk.is_hanging(disk.access) and disk.is_hanging(disk.error))
+
     old = [path.rename(path.with_suffix(".1")) for path in (disk.access, disk.error)]
     server.signal(signal.SIGUSR1)
     ask(server, 2 * REQUESTS)
@@ -117,6 +124,9 @@ def test_stop(serve: Servers, disk: Disk, processes: str) -> None:
     server = disk.serve(serve, processes)
     disk.hang()
     ask(server, 0)
+
+    assert until(lambda: disk.is_hanging(disk.access) and disk.is_hanging(disk.error))
+
     server.stop()
 
     assert [] == numbers(disk.access)
@@ -129,6 +139,9 @@ def test_killed(serve: Servers, disk: Disk) -> None:
         pid = int(connection.get("/pid").body)
     disk.hang()
     ask(server, 0)
+
+    assert until(lambda: disk.is_hanging(disk.access) and disk.is_hanging(disk.error))
+
     os.kill(pid, signal.SIGKILL)
     disk.go_on()
 
