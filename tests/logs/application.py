@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
@@ -80,6 +81,25 @@ def hang() -> None:
         time.sleep(0.001)
 
 
+def fork() -> None:
+    """Have a child say something and end."""
+    pid = os.fork()
+    if pid == 0:
+        print("said by a child")
+        sys.exit(0)
+    os.waitpid(pid, 0)
+
+
+def write_raw() -> None:
+    """Write to the streams of the process, if they are open."""
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            os.write(number, b"written to a descriptor\n")
+
+
+if "CLOSES_STREAMS" in os.environ:
+    os.closerange(0, 3)
+
 SAY: dict[str, Callable[[], object]] = {
     "/print": lambda: print("one line"),
     "/print-pieces": lambda: print("a", "b"),
@@ -95,6 +115,9 @@ SAY: dict[str, Callable[[], object]] = {
     "/basic-config": logging.basicConfig,
     "/handler": lambda: HANDLED.info("taken"),
     "/thread": run_thread,
+    "/fork": fork,
+    "/close-streams": lambda: os.closerange(0, 3),
+    "/write-raw": write_raw,
     "/raw": lambda: os.write(2, b"written to descriptor 2\n"),
     "/fail": fail,
     "/chatter": chatter,
@@ -107,6 +130,8 @@ def say(path: str) -> str:
     if path == "/id":
         print("here")
         return adyton.request_id() or ""
+    if path == "/pid":
+        return str(os.getpid())
     if path == "/streams":
         return repr(type(sys.stdout))
     SAY.get(path, str)()
@@ -142,6 +167,8 @@ def application(environ: Environ, start_response: Callable[..., object]) -> Iter
     if path == "/stuck":
         # One call of the kernel, which ends when somebody opens the other end.
         os.close(os.open(unquote(str(environ["QUERY_STRING"])), os.O_RDONLY))
+    if path == "/redirect":
+        os.dup2(os.open(unquote(str(environ["QUERY_STRING"])), os.O_WRONLY | os.O_CREAT), 2)
     if path == "/echo":
         CART.warning("said %s", unquote(str(environ["QUERY_STRING"])))
     body = say(path)

@@ -8,6 +8,8 @@ import re
 import resource
 import signal
 import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -217,17 +219,48 @@ def test_full_disk(serve: Servers, tmp_path: Path) -> None:
     limit_file_size(server, size)
     for _ in range(3):
         assert 200 == server.fetch("/print").status
+    server.wait_for_log("ADY404 error: the error log cannot be written, and entries are lost: ")
 
     assert size == log.stat().st_size
 
-    server.wait_for_log("ADY404 error: the error log cannot be written, and entries are lost: ")
     limit_file_size(server, 1 << 30)
     server.fetch("/print")
+    lost = re.compile(r"ADY403 error: (\d+) entries of this log could not be written")
 
-    assert until(lambda: "ADY403 error: 3 entries of this log could not be written" in log.read_text("utf-8"))
-    told = server.wait_for_log("ADY404 error: the error log can be written again; 3 entries were lost")
-    assert 2 == told.count("ADY404")
+    def told() -> int:
+        text = log.read_text("utf-8")
+        return text.count("stdout: one line\n") + sum(int(found) for found in lost.findall(text))
+
+    assert until(lambda: told() == 4), log.read_text("utf-8")
+    told_elsewhere = server.wait_for_log(
+        r"ADY404 error: the error log can be written again; \d entries were lost"
+    )
+    assert 2 == told_elsewhere.count("ADY404")
     assert "ADY404" not in log.read_text("utf-8")
+
+
+def test_full_disk_of_the_access_log(serve: Servers, tmp_path: Path) -> None:
+    """Lines that it does not take are counted, which is told when it takes some again; others are whole."""
+    log = tmp_path / "access.log"
+    server = serve(APPLICATION, "--access-log", str(log), "--access-log-format", "%q")
+    server.fetch("/id?first")
+
+    assert until(lambda: log.read_text("ascii") == "?first\n")
+
+    # Room for one line more, and the beginning of another.
+    limit_file_size(server, log.stat().st_size + 12)
+    for number in range(5):
+        server.fetch(f"/id?full-{number}")
+    server.wait_for_log("ADY401 error: the access log cannot be written, and lines are lost: File too large")
+    limit_file_size(server, 1 << 30)
+    server.fetch("/id?last")
+    text = server.wait_for_log(r"ADY405 error: \d lines of the access log were lost")
+    (lost,) = re.findall(r"ADY405 error: (\d)", text)
+
+    assert until(lambda: "?last\n" in log.read_text("ascii"))
+
+    whole = set(log.read_text("ascii").splitlines()) & {f"?full-{number}" for number in range(5)}
+    assert 5 == len(whole) + int(lost)
 
 
 @pytest.mark.parametrize("form", ["text", "json"])
@@ -450,6 +483,43 @@ def test_opened_again(serve: Servers, tmp_path: Path) -> None:
     for end in ("0", "1", "2", "log"):
         assert 1 == (tmp_path / f"error.{end}").read_text("utf-8").count("stdout: one line\n")
         assert "/print\n" == (tmp_path / f"access.{end}").read_text("ascii")
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_rotation_under_load(serve: Servers, tmp_path: Path, processes: str) -> None:
+    """While requests come, logs are renamed and opened again: each request has one line and one entry."""
+    error, access = tmp_path / "error.log", tmp_path / "access.log"
+    flags = ["--processes", processes, "--control", "off", "--error-log", str(error)]
+    server = serve(APPLICATION, *flags, "--access-log", str(access), "--access-log-format", "%q", log=error)
+    ends = threading.Event()
+
+    def ask(client: int) -> list[str]:
+        asked = []
+        while not ends.is_set():
+            with server.connect(lint_answers=False) as connection:
+                for _ in range(50):
+                    asked.append(f"?{client}-{len(asked)}")
+                    assert 200 == connection.get(f"/echo{asked[-1]}").status
+        return asked
+
+    with ThreadPoolExecutor() as pool:
+        clients = [pool.submit(ask, client) for client in range(3)]
+        for turn in range(10):
+            for path in (error, access):
+                assert until(lambda path=path: path.exists() and path.stat().st_size > 0)  # type: ignore[misc]
+                path.rename(path.with_suffix(f".{turn}"))
+            server.signal(signal.SIGUSR1)
+        ends.set()
+        asked = sorted(query for client in clients for query in client.result())
+    server.stop()
+
+    def text(name: str) -> str:
+        return "".join(path.read_text("utf-8") for path in tmp_path.glob(f"{name}.*"))
+
+    assert asked == sorted(text("access").splitlines())
+    assert asked == sorted(
+        f"?{query}" for query in re.findall(r"warning: shop\.cart: said (.+)$", text("error"), re.MULTILINE)
+    )
 
 
 def has_changed_to(server: Server, new: set[Path], old: set[Path]) -> bool:

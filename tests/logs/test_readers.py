@@ -1,4 +1,4 @@
-"""Logs whose reader has stopped to read: the server does not wait for it."""
+"""Logs whose reader has stopped to read, or was never there: the server does not wait for it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,35 @@ import select
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from support.server import LISTENING, parse_address, until
+import pytest
+
+from support import client
+from support.server import until
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     from support.client import Connection
-    from support.server import Servers
+    from support.server import Server, Servers
 
 APPLICATION = Path(__file__).with_name("application.py")
-REQUESTS = 1500
-"""Their lines are several times what a pipe holds."""
+REQUESTS = 2500
+"""Their lines are more than twice what a pipe and the smallest queue hold together."""
+SMALLEST = "--log-queue-bytes-max=64k"
+LINE = re.compile(r"^/id \?(\d+)-x{200}\.$", re.MULTILINE)
+LOST_LINES = re.compile(r"ADY405 error: (\d+) lines of the access log were lost")
+LOST_ENTRIES = re.compile(r"ADY403 error: (\d+) entries of this log could not be written")
+ADMIN = re.compile(r"^  admin    http://([0-9.]+):(\d+)$", re.MULTILINE)
 
 
 class Pipe:
-    """A FIFO with a reader who reads when he is told to."""
+    """A FIFO whose reader comes, and reads, when he is told to."""
 
     def __init__(self, path: Path) -> None:
-        """Open it, so that a writer need not wait for that."""
+        """Make it, without a reader."""
         os.mkfifo(path)
         self.path = path
-        self._descriptor = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        self._descriptor: int | None = None
         self.text = ""
 
     def __enter__(self) -> Self:
@@ -39,59 +47,142 @@ class Pipe:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Close it."""
-        os.close(self._descriptor)
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+
+    def open(self) -> Self:
+        """Become its reader."""
+        self._descriptor = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        return self
 
     def read(self) -> str:
         """Read what is there, and return all that was read so far."""
+        assert self._descriptor is not None
         while select.select([self._descriptor], [], [], 0)[0]:
-            self.text += os.read(self._descriptor, 1 << 16).decode()
+            taken = os.read(self._descriptor, 1 << 16).decode()
+            if not taken:
+                break
+            self.text += taken
         return self.text
 
 
-def ask(connection: Connection, page: str) -> None:
+def ask(connection: Connection, page: str, count: int = REQUESTS) -> None:
     """Ask for a page often."""
-    for number in range(REQUESTS):
+    for number in range(count):
         assert 200 == connection.get(f"{page}?{number}-{'x' * 200}").status
 
 
-def test_access_log(serve: Servers, tmp_path: Path) -> None:
-    """Every request is answered; lines that do not fit are lost, which is told, and others whole."""
+def lost(pattern: re.Pattern[str], text: str) -> int:
+    """Return how many are said to be lost in all."""
+    return sum(int(found) for found in pattern.findall(text))
+
+
+def is_there(port: int) -> bool:
+    """Tell whether somebody listens."""
+    try:
+        client.Connection(("127.0.0.1", port)).abort()
+    except OSError:
+        return False
+    return True
+
+
+def lines_lost(server: Server, log: str) -> int:
+    """Return what the metrics say."""
+    found = ADMIN.search(server.log())
+    assert found
+    metrics = client.fetch((found[1], int(found[2])), "/metrics").body.decode()
+    (number,) = re.findall(rf'^adyton_log_lines_lost_total{{log="{log}"}} (\d+)$', metrics, re.MULTILINE)
+    return int(number)
+
+
+@pytest.mark.parametrize("reader", ["stands", "comes"])
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_access_log(serve: Servers, tmp_path: Path, processes: str, reader: str) -> None:
+    """Every request is answered; lines that do not fit are counted, and the others whole and in order."""
     with Pipe(tmp_path / "pipe") as pipe:
-        flags = ("--access-log", str(pipe.path), "--access-log-format", "%U %q.")
+        if reader == "stands":
+            pipe.open()
+        flags = ["--access-log", str(pipe.path), "--access-log-format", "%U %q.", SMALLEST]
+        flags += ["--processes", processes, "--control", "off"]
+        flags += ["--admin", "127.0.0.1:0"] if processes == "1" else []
         server = serve(APPLICATION, *flags)
         with server.connect(lint_answers=False) as connection:
             ask(connection, "/id")
-            server.wait_for_log("ADY401 error: the access log .* its reader does not keep up")
-            pipe.read()
+            server.wait_for_log("ADY401 error: the access log .* as fast as it comes")
+            if reader == "comes":
+                pipe.open()
+
+            assert until(lambda: bool(pipe.read() and LOST_LINES.search(server.log())))
+
             connection.get("/id?last")
 
             assert until(lambda: "/id ?last.\n" in pipe.read())
 
-    lines = pipe.text.splitlines()
-    numbers = [int(found[1]) for line in lines if (found := re.fullmatch(r"/id \?(\d+)-x{200}\.", line))]
+        numbers = [int(number) for number in LINE.findall(pipe.text)]
+        missing = lost(LOST_LINES, server.log())
 
-    assert len(lines) - 1 == len(numbers), "every line but the last one is a whole one of the many"
-    assert sorted(set(numbers)) == numbers
-    assert 100 < len(numbers) < REQUESTS
+        assert len(pipe.text.splitlines()) - 1 == len(numbers), "every line but the last is whole"
+        assert sorted(set(numbers)) == numbers
+        assert REQUESTS == len(numbers) + missing
+        assert len(numbers) > 100
+        assert processes == "0" or missing == lines_lost(server, "access")
 
 
-def test_error_log(serve: Servers, tmp_path: Path) -> None:
-    """Entries that do not fit are counted, and the count comes first when somebody reads again."""
+@pytest.mark.parametrize("reader", ["stands", "comes"])
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_error_log(serve: Servers, tmp_path: Path, port: int, processes: str, reader: str) -> None:
+    """Entries that do not fit are counted, and the count stands where they are missing."""
     with Pipe(tmp_path / "pipe") as pipe:
-        server = serve(APPLICATION, "--error-log", str(pipe.path), listeners=0)
+        if reader == "stands":
+            pipe.open()
+        flags = ["--error-log", str(pipe.path), SMALLEST, "--processes", processes, "--control", "off"]
+        server = serve(APPLICATION, *flags, bind=f"127.0.0.1:{port}", listeners=0)
 
-        assert until(lambda: LISTENING.search(pipe.read()) is not None)
+        assert until(lambda: is_there(port))
 
-        server.addresses = [parse_address(LISTENING.findall(pipe.text)[0])]
+        server.addresses = [("127.0.0.1", port)]
         with server.connect(lint_answers=False) as connection:
             ask(connection, "/print")
-            pipe.read()
-            connection.get("/print")
+            if reader == "comes":
+                pipe.open()
 
             assert until(lambda: "are lost" in pipe.read())
 
-    entries = pipe.text.split("stdout: one line\n")
-    lost = re.search(r"(\d+) entries of this log", pipe.text)
+            connection.get("/print")
+            count = REQUESTS + 1
+            whole = r"request [0-9a-f]{16} stdout: one line$"
 
-    assert lost is not None
-    assert REQUESTS + 1 == len(entries) - 1 + int(lost[1])
+            def told() -> int:
+                text = pipe.read()
+                return len(re.findall(whole, text, re.MULTILINE)) + lost(LOST_ENTRIES, text)
+
+            assert until(lambda: count == told()), (count, told())
+            assert pipe.text.endswith("one line\n")
+
+
+def test_stop_does_not_wait(serve: Servers, tmp_path: Path) -> None:
+    """Neither log's reader keeps a server from its end; what is not written then is counted and told."""
+    with Pipe(tmp_path / "pipe") as pipe:
+        pipe.open()
+        server = serve(APPLICATION, "--access-log", str(pipe.path), "--access-log-format", "%U %q.")
+        with server.connect(lint_answers=False) as connection:
+            ask(connection, "/id")
+        server.stop()
+        numbers = LINE.findall(pipe.read())
+
+        assert len(numbers) > 100
+        assert REQUESTS == len(numbers) + lost(LOST_LINES, server.log())
+
+
+def test_stop_does_not_wait_for_the_error_log(serve: Servers, tmp_path: Path, port: int) -> None:
+    """The same of the error log, which has nobody else to tell."""
+    with Pipe(tmp_path / "pipe") as pipe:
+        flags = ["--error-log", str(pipe.path), SMALLEST, "--processes", "1", "--control", "off"]
+        server = serve(APPLICATION, *flags, bind=f"127.0.0.1:{port}", listeners=0)
+
+        assert until(lambda: is_there(port))
+
+        server.addresses = [("127.0.0.1", port)]
+        with server.connect(lint_answers=False) as connection:
+            ask(connection, "/print")
+        server.stop()

@@ -46,6 +46,7 @@ pub struct Settings {
     pub stream_body: bool,
     pub stream_body_threads_max: u64,
     pub output_bytes_max: u64,
+    pub log_queue_bytes_max: u64,
     pub chdir: Option<PathBuf>,
     pub python_path: Vec<PathBuf>,
     pub env: Vec<(String, String)>,

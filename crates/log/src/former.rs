@@ -32,8 +32,11 @@ pub(crate) fn keep(log: &File) {
     }
 }
 
-/// An entry could not be written.
-pub(crate) fn lost(error: &io::Error) {
+/// An entry could not be written. Told now, unless who says so may not wait, and what was standard error may let him.
+pub(crate) fn lost(error: &io::Error, may_wait: bool) {
+    if !may_wait && !FORMER.get().is_some_and(stream::has_reader) {
+        return;
+    }
     let now_ms = clock::monotonic_ms().max(1);
     let told_ms = TOLD_MS.load(Ordering::Relaxed);
     if told_ms > 0 && now_ms.saturating_sub(told_ms) < TELL_EVERY_MS {

@@ -1,12 +1,14 @@
 //! What is written down: the error log, the request that a line belongs to, and where lines go.
 //!
-//! An entry is one call of write(2), so that those of several processes stay apart. It may have several lines.
+//! An entry is one call of write(2), so that those of several processes stay apart. It may have several lines. Where requests
+//! are served, a thread for each log writes it (`journal.rs`).
 
 #![forbid(unsafe_code)]
 
 mod entry;
 pub mod escape;
 mod former;
+mod journal;
 pub mod messages;
 mod output;
 pub mod request;
@@ -16,17 +18,19 @@ pub mod stamp;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::{fmt, io};
 
+use adyton_sys::stdio::Standard;
 use adyton_sys::user::Identity;
-use adyton_sys::{clock, process};
+use adyton_sys::{clock, forks, process, stdio};
 
 use crate::entry::{Entry, Source};
+pub use crate::journal::{Counter, END_PATIENCE, Journal, Leaves};
 pub use crate::messages::Message;
 pub use crate::output::{Stream, end_lines, put_out};
 use crate::request::RequestId;
-use crate::sink::{Syslog, Target, open_file_for};
+use crate::sink::{Sink, Syslog, Target, open_file_for};
 
 /// How much a message matters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,8 +71,20 @@ static FILE: OnceLock<PathBuf> = OnceLock::new();
 static SYSLOG: OnceLock<Mutex<Syslog>> = OnceLock::new();
 /// What was standard error before a file took its place, until the server serves: somebody may be looking at it.
 static OTHERS: OnceLock<(Identity, Vec<PathBuf>)> = OnceLock::new();
+/// The error log, whatever the application does to descriptor 2. It keeps its number when it is opened again.
+static OWN: OnceLock<Arc<File>> = OnceLock::new();
+/// Standard output, likewise.
+static STDOUT: OnceLock<Arc<File>> = OnceLock::new();
+static JOURNALS: OnceLock<Box<Link>> = OnceLock::new();
 static LOST: AtomicU64 = AtomicU64::new(0);
 static IS_CUT: AtomicBool = AtomicBool::new(false);
+
+/// The error log's queue in one process of those that were forked from each other.
+struct Link {
+    generation: u64,
+    journal: Journal,
+    next: OnceLock<Box<Link>>,
+}
 
 /// Leaves out what is below `level`, from now on and in the whole process.
 pub fn set_level(level: Level) {
@@ -90,20 +106,24 @@ pub fn is_json() -> bool {
     JSON.load(Ordering::Relaxed)
 }
 
-/// Has entries go to `target` from now on. A file becomes this process's standard error, so that what the C library, a
-/// fault or a child process says there arrives, too.
+/// Has entries go to `target` from now on. A file becomes this process's standard error, too, so that what the C library, a
+/// fault or a child process says there arrives. Call it before anything of an application runs: what that does to its
+/// standard streams later changes nothing here.
 ///
 /// # Errors
 ///
 /// It is a file that cannot be opened.
 pub fn open(target: &Target) -> io::Result<()> {
+    stdio::occupy()?;
+    set_file(&STDOUT, File::from(stdio::copy_of(Standard::Output)?))?;
     match target {
-        Target::Standard => {}
+        Target::Standard => set_file(&OWN, File::from(stdio::copy_of(Standard::Error)?))?,
         Target::File(path) => {
             let path = std::path::absolute(path)?;
             let file = open_file(&path)?;
             former::keep(&file);
-            process::become_stderr(file)?;
+            process::become_stderr(&file)?;
+            set_file(&OWN, file)?;
             // A process has one for its whole life.
             let _ = FILE.set(path);
         }
@@ -115,6 +135,93 @@ pub fn open(target: &Target) -> io::Result<()> {
     Ok(())
 }
 
+/// Sets a file once, and lets another one take its place later.
+fn set_file(place: &OnceLock<Arc<File>>, file: File) -> io::Result<()> {
+    if let Some(own) = place.get() {
+        return stdio::replace(&**own, file);
+    }
+    // Nobody else opens a log at the same time.
+    let _ = place.set(Arc::new(file));
+    Ok(())
+}
+
+/// What was standard output when the logs were opened.
+pub(crate) fn stdout() -> io::Result<Arc<File>> {
+    match STDOUT.get() {
+        Some(own) => Ok(Arc::clone(own)),
+        None => Ok(Arc::new(File::from(stdio::copy_of(Standard::Output)?))),
+    }
+}
+
+/// Has a thread of its own write the error log from now on, unless it is syslog, which never keeps anybody waiting: at most
+/// `bytes_max` wait for it. Call it in the process that serves, because a thread does not live through a fork, when the
+/// application was imported, which may fork.
+///
+/// # Errors
+///
+/// The process may not have another thread.
+pub fn begin_queue(bytes_max: usize) -> io::Result<()> {
+    let Some(own) = OWN.get().filter(|_| SYSLOG.get().is_none()) else { return Ok(()) };
+    if let Some(journal) = journal() {
+        return journal.begin();
+    }
+    let journal = Journal::errors(Sink::of_entries(Arc::clone(own)), bytes_max)?;
+    let mut place = &JOURNALS;
+    while let Some(link) = place.get() {
+        place = &link.next;
+    }
+    // As above.
+    let _ = place.set(Box::new(Link { generation: forks::generation(), journal, next: OnceLock::new() }));
+    process::at_exit(settle);
+    Ok(())
+}
+
+/// Ends that thread, when what is queued is written: who forks from now on has no threads of the server's.
+pub fn end_queue() {
+    if let Some(journal) = journal() {
+        journal.end();
+    }
+}
+
+/// The error log's queue in this process. In a child it is another one, or none: the threads of its parent are not there, and
+/// whatever was locked stays so.
+fn journal() -> Option<&'static Journal> {
+    let generation = forks::generation();
+    let mut place = &JOURNALS;
+    while let Some(link) = place.get() {
+        if link.generation == generation {
+            return Some(&link.journal);
+        }
+        place = &link.next;
+    }
+    None
+}
+
+/// Waits for a moment until all entries are written: for whoever is about to end the process.
+pub fn settle() {
+    if let Some(journal) = journal() {
+        journal.settle(END_PATIENCE);
+    }
+}
+
+/// Counts entries that are lost there, too, and notes those that are not written yet where they outlive this process.
+pub fn leave_in(counter: Counter, leaves: Box<dyn Leaves>) {
+    if let Some(journal) = journal() {
+        journal.count_in(counter);
+        journal.leave_in(leaves);
+    }
+}
+
+/// How many entries this process has lost since it has a thread for them.
+pub fn entries_lost() -> u64 {
+    journal().map_or(0, Journal::lost)
+}
+
+/// Writes entries as another process has left them.
+pub fn put_left(entries: Vec<u8>) {
+    put_line(entries);
+}
+
 /// Makes these files of logs for another user, now and whenever they are opened again, so that processes of that user
 /// can open them. For a supervisor that is root.
 ///
@@ -124,30 +231,60 @@ pub fn open(target: &Target) -> io::Result<()> {
 pub fn make_for(identity: Identity, files: Vec<PathBuf>) -> io::Result<()> {
     // As above.
     let (identity, files) = OTHERS.get_or_init(|| (identity, files));
-    files.iter().try_for_each(|path| open_file_for(path, identity, 0).map(|_| ()))
+    files.iter().try_for_each(|path| open_file_for(path, identity).map(|_| ()))
 }
 
-fn open_file(path: &Path) -> io::Result<File> {
-    open_file_with(path, 0)
-}
-
-/// Opens the file of a log, with further flags of open(2).
-fn open_file_with(path: &Path, flags: i32) -> io::Result<File> {
+/// Opens the file of a log.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
     match OTHERS.get() {
-        Some((identity, _)) => open_file_for(path, identity, flags),
-        None => sink::open_file(path, flags),
+        Some((identity, _)) => open_file_for(path, identity),
+        None => sink::open_file(path, 0),
     }
 }
 
-/// Opens the file again, under the same name: somebody has renamed it. What failed is told in the old one.
+/// Opens the file again, under the same name: somebody has renamed it. The log's thread does, if there is one.
 pub fn reopen() {
+    match journal() {
+        Some(journal) => journal.reopen(),
+        None => drop(open_again()),
+    }
+}
+
+/// The same, never on the calling thread if there can be another; `then` is called when it is done.
+pub fn reopen_then(then: Box<dyn FnOnce() + Send>) {
+    if let Some(journal) = journal() {
+        return journal.reopen_then(then);
+    }
+    let then = Arc::new(Mutex::new(Some(then)));
+    let open = move || {
+        open_again();
+        let then = then.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(then) = then {
+            then();
+        }
+    };
+    if std::thread::Builder::new().name("adyton-reopen".into()).spawn(open.clone()).is_err() {
+        open();
+    }
+}
+
+/// Opens it, and has it take the place of the one before, of standard error as well, unless something else is there by now.
+/// What failed is told in the old one.
+pub(crate) fn open_again() -> Option<Arc<File>> {
     for path in OTHERS.get().map_or(&[][..], |(_, files)| files) {
         let made = open_file(path);
         told(path, made.map(|_| ()));
     }
+    let own = OWN.get()?;
     if let Some(path) = FILE.get() {
-        told(path, open_file(path).and_then(process::become_stderr));
+        let open = || {
+            let file = open_file(path)?;
+            stdio::replace_if_still(Standard::Error, &**own, &file)?;
+            stdio::replace(&**own, file)
+        };
+        told(path, open());
     }
+    Some(Arc::clone(own))
 }
 
 fn told(path: &Path, done: io::Result<()>) {
@@ -190,7 +327,7 @@ pub fn announce(message: &Message, text: &str) {
         put(&Source::Server(message), text.trim_end());
     }
     if !is_json() || collected {
-        count(&process::write_stderr(text.as_bytes()));
+        put_line(text.as_bytes().to_vec());
     }
 }
 
@@ -201,7 +338,7 @@ pub fn complain(message: &Message, text: &str) {
         put(&Source::Server(message), text.strip_prefix("adyton: ").unwrap_or(text).trim_end());
     }
     if collected || !is_json() && FILE.get().is_none() {
-        count(&process::write_stderr(text.as_bytes()));
+        put_line(text.as_bytes().to_vec());
     }
     tell_onlooker(text);
 }
@@ -218,34 +355,82 @@ fn put(source: &Source<'_>, text: &str) {
 
 fn put_about(request: Option<&RequestId>, source: &Source<'_>, text: &str) {
     let worker = Some(WORKER.load(Ordering::Relaxed)).filter(|&number| number > 0);
-    let unix_ms = clock::unix_ms();
-    let lost = LOST.swap(0, Ordering::Relaxed);
+    let entry = Entry { source, worker, request, unix_ms: clock::unix_ms() };
+    match SYSLOG.get() {
+        None => put_line(line_of(&entry, text)),
+        Some(syslog) => put_counted(|lost| match lost {
+            Some(lost) => collect(syslog, &Entry::of_loss(entry.unix_ms), &lost),
+            None => collect(syslog, &entry, text),
+        }),
+    }
+}
+
+/// Says something as it is, such as what an application writes to `wsgi.errors` that nobody collects.
+pub fn put_plain(text: &str) {
+    put_line(text.as_bytes().to_vec());
+}
+
+/// One entry with its end.
+pub(crate) fn line_of(entry: &Entry<'_>, text: &str) -> Vec<u8> {
+    let mut line = if is_json() { entry.json(text) } else { entry.text(text) };
+    line.push(b'\n');
+    line
+}
+
+/// Writes an entry, now or soon.
+fn put_line(line: Vec<u8>) {
+    let rest = match journal() {
+        Some(journal) => journal.put_entry(line),
+        None => Some(line),
+    };
+    let Some(line) = rest else { return };
+    put_counted(|lost| match lost {
+        Some(lost) => write_at_once(line_of(&Entry::of_loss(clock::unix_ms()), &lost)),
+        None => write_at_once(line.clone()),
+    });
+}
+
+/// Writes what was lost, and then what is to be written.
+fn put_counted(send: impl Fn(Option<String>) -> io::Result<()>) {
+    let lost = take_lost();
     if lost > 0 {
-        match send(&Entry::of_loss(unix_ms), &format!("{lost} {}", entry::LOST_WORDS)) {
+        match send(Some(format!("{lost} {}", entry::LOST_WORDS))) {
             Ok(()) => former::regained(lost),
             Err(_) => drop(LOST.fetch_add(lost, Ordering::Relaxed)),
         }
     }
-    count(&send(&Entry { source, worker, request, unix_ms }, text));
+    if let Err(error) = send(None) {
+        // A log that cannot be written must not stop the server: what was lost is told when it can be written again.
+        LOST.fetch_add(1, Ordering::Relaxed);
+        former::lost(&error, true);
+    }
 }
 
-fn send(entry: &Entry<'_>, text: &str) -> io::Result<()> {
-    if let Some(syslog) = SYSLOG.get() {
-        // It has a time of its own.
-        let line = if is_json() { entry.json(text) } else { entry.text_without_time(text) };
-        let code = entry.source.code();
-        return try_lock(syslog)?.send(entry.source.level(), code.as_deref(), &line);
-    }
-    let mut line = Vec::new();
+/// What was lost without a queue, and not told.
+pub(crate) fn take_lost() -> u64 {
+    if LOST.load(Ordering::Relaxed) == 0 { 0 } else { LOST.swap(0, Ordering::Relaxed) }
+}
+
+/// Writes without a queue: when nothing is served yet, or in a child that the application has forked, which is a plain
+/// program: what it says goes to its standard error.
+fn write_at_once(mut line: Vec<u8>) -> io::Result<()> {
     if IS_CUT.load(Ordering::Relaxed) {
         // What comes now is not the rest of an entry that a full disk has cut.
-        line.push(b'\n');
+        line.insert(0, b'\n');
     }
-    line.append(&mut if is_json() { entry.json(text) } else { entry.text(text) });
-    line.push(b'\n');
-    let written = process::write_stderr(&line);
+    let written = match OWN.get() {
+        Some(own) if !forks::is_child() => process::write_at_once(&**own, &line),
+        _ => process::write_stderr(&line),
+    };
     IS_CUT.store(written.is_err(), Ordering::Relaxed);
     written
+}
+
+/// Sends an entry to syslog, which has a time of its own.
+fn collect(syslog: &Mutex<Syslog>, entry: &Entry<'_>, text: &str) -> io::Result<()> {
+    let line = if is_json() { entry.json(text) } else { entry.text_without_time(text) };
+    let code = entry.source.code();
+    try_lock(syslog)?.send(entry.source.level(), code.as_deref(), &line)
 }
 
 /// The connection to syslog. In a child that was forked while another thread had it, it never comes free.
@@ -262,11 +447,3 @@ fn try_lock(syslog: &Mutex<Syslog>) -> io::Result<MutexGuard<'_, Syslog>> {
 
 /// How often syslog is tried.
 const TRIES_MAX: u32 = 1_000;
-
-/// A log that cannot be written must not stop the server: what was lost is told when it can be written again.
-fn count(written: &io::Result<()>) {
-    if let Err(error) = written {
-        LOST.fetch_add(1, Ordering::Relaxed);
-        former::lost(error);
-    }
-}

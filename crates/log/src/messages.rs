@@ -147,6 +147,8 @@ messages! {
         ENTRIES_LOST = 403 Error "Entries of this log were lost before this one." "Make room, or look at who reads it."
         ERROR_LOG_LOST = 404 Error "The error log cannot be written, or can be again. Told on what is standard error without it, once a minute."
             "Make room."
+        ACCESS_LINES_LOST = 405 Error "Lines of the access log were lost: as many as the message says. Told when it takes lines again, and at most once a minute."
+            "Make room, look at who reads the pipe, or raise `--log-queue-bytes-max`."
     }
 }
 

@@ -4,17 +4,19 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
-use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
+use adyton_sys::socket::{self, Until};
 use adyton_sys::stream::{self, WHOLE_BYTES_MAX};
 use adyton_sys::user::Identity;
-use adyton_sys::{clock, process};
+use adyton_sys::{clock, process, stdio};
 
+use crate::Level;
 use crate::stamp::Stamp;
-use crate::{Level, messages};
 
 /// Where a log goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,13 +52,26 @@ impl fmt::Display for Target {
 }
 
 /// Opens a log file to append to. One that is new only its owner may write and only its group may read: addresses of
-/// clients are personal data.
+/// clients are personal data. A pipe is opened although nobody reads it: what is written waits in it for a reader.
 ///
 /// # Errors
 ///
 /// As open(2).
 pub(crate) fn open_file(path: &Path, flags: i32) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).mode(FILE_MODE).custom_flags(flags).open(path)
+    let open = |reads: bool| {
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).read(reads).mode(FILE_MODE);
+        options.custom_flags(flags | process::NO_WAIT).open(path)
+    };
+    let file = match open(false) {
+        // Who has both ends of a pipe need not wait for the other (fifo(7)), nor open it again for the next reader.
+        Ok(file) if stream::is_fifo(&file) => open(true).unwrap_or(file),
+        Err(error) if error.raw_os_error() == Some(stream::NO_READER) => open(true)?,
+        opened => opened?,
+    };
+    let file = File::from(stdio::above(file.into())?);
+    stdio::let_wait(&file)?;
+    Ok(file)
 }
 
 /// Opens it as root on behalf of another user, whose it becomes. In a folder of that user, a symbolic link could lead root
@@ -65,37 +80,37 @@ pub(crate) fn open_file(path: &Path, flags: i32) -> io::Result<File> {
 /// # Errors
 ///
 /// As open(2) and fchown(2).
-pub(crate) fn open_file_for(path: &Path, identity: &Identity, flags: i32) -> io::Result<File> {
+pub(crate) fn open_file_for(path: &Path, identity: &Identity) -> io::Result<File> {
     if path.starts_with("/dev") {
         // Devices are nobody's to give away, and `/dev/stderr` is a link.
-        return open_file(path, flags);
+        return open_file(path, 0);
     }
-    let file = open_file(path, flags | process::NO_FOLLOW)?;
+    let file = open_file(path, process::NO_FOLLOW)?;
     identity.own(&file)?;
     Ok(file)
 }
 
-/// Where the lines of an access log go.
-pub struct Sink {
+/// Where a log is written, on the thread that may wait for it.
+pub(crate) struct Sink {
     way: Way,
+    /// Whether what comes is lines, of which so many as a pipe takes whole are written in one piece; else one piece.
+    is_lines: bool,
     /// Whether the last write that got through ended inside a line.
     is_within: bool,
     /// Whether the rest of that line is lost.
     is_cut: bool,
-    /// When a failure was told last, on the monotonic clock.
-    told_ms: Option<u64>,
 }
 
 enum Way {
-    File(File),
+    File(Arc<File>),
     /// A pipe, a socket or a terminal, whose reader is not waited for.
-    Stream(File),
+    Stream(Arc<File>),
     Syslog(Syslog),
 }
 
 impl Way {
-    fn to(file: File) -> Self {
-        if stream::has_reader(&file) { Self::Stream(file) } else { Self::File(file) }
+    fn to(file: Arc<File>) -> Self {
+        if stream::has_reader(&*file) { Self::Stream(file) } else { Self::File(file) }
     }
 }
 
@@ -107,90 +122,76 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
 }
 
 impl Sink {
-    /// Opens it.
+    /// Opens it for lines.
     ///
     /// # Errors
     ///
     /// Those of open(2), and of dup(2) for standard output.
-    pub fn open(target: &Target) -> io::Result<Self> {
+    pub(crate) fn open(target: &Target) -> io::Result<Self> {
         let way = match target {
-            // A descriptor of our own goes around the standard library's buffer, and its lock.
-            Target::Standard => Way::to(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
-            Target::File(path) => Way::to(open_file(path, 0)?),
+            Target::Standard => Way::to(crate::stdout()?),
+            Target::File(path) => Way::to(crate::open_file(path)?.into()),
             Target::Syslog(address) => Way::Syslog(Syslog::open(address)),
         };
-        Ok(Self::new(way))
+        Ok(Self::new(way, true))
     }
 
-    /// Opens it for a supervisor, which waits for nothing: a pipe that nobody reads is not opened.
+    /// For entries, each of which is written in one piece.
+    pub(crate) fn of_entries(file: Arc<File>) -> Self {
+        Self::new(Way::to(file), false)
+    }
+
+    /// For lines, to a file that is open.
+    #[cfg(test)]
+    pub(crate) fn of_lines(file: Arc<File>) -> Self {
+        Self::new(Way::to(file), true)
+    }
+
+    fn new(way: Way, is_lines: bool) -> Self {
+        Self { way, is_lines, is_within: false, is_cut: false }
+    }
+
+    /// Whether a write never waits.
+    pub(crate) fn is_stream(&self) -> bool {
+        matches!(self.way, Way::Stream(_))
+    }
+
+    /// Writes the rest of `bytes` from `done` on, usually by one write(2), which `O_APPEND` keeps apart from those of others.
     ///
     /// # Errors
     ///
-    /// As those of [`Sink::open`].
-    pub fn open_now(target: &Target) -> io::Result<Self> {
-        match target {
-            Target::File(path) => crate::open_file_with(path, process::NO_WAIT).map(Self::of),
-            other => Self::open(other),
-        }
-    }
-
-    /// Writes to a file that is open.
-    pub fn of(file: File) -> Self {
-        Self::new(Way::to(file))
-    }
-
-    fn new(way: Way) -> Self {
-        Self { way, is_within: false, is_cut: false, told_ms: None }
-    }
-
-    /// Writes whole lines, usually by one write(2), which `O_APPEND` keeps apart from those of others. Says how many bytes
-    /// are done with: a reader that is behind may take the others in a moment.
-    ///
-    /// What a full disk or a closed pipe does not take is lost: to keep it would only move the limit.
-    pub fn write(&mut self, lines: &[u8]) -> usize {
-        let mut done = 0;
-        match self.try_write(lines, &mut done) {
-            Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return done,
-            Err(error) => self.lose(&error),
-        }
-        lines.len()
-    }
-
-    /// What was not written never will be.
-    pub fn lose(&mut self, why: &io::Error) {
-        self.is_cut = self.is_within;
-        self.tell(why);
-    }
-
-    /// Says that lines are lost, but not all the time.
-    fn tell(&mut self, error: &io::Error) {
-        if self.may_tell(clock::monotonic_ms()) {
-            crate::write(
-                &messages::ACCESS_LOG_LOST,
-                format_args!("the access log cannot be written, and lines are lost: {error}"),
-            );
-        }
-    }
-
-    /// Says in `done` how far it came.
-    fn try_write(&mut self, lines: &[u8], done: &mut usize) -> io::Result<()> {
+    /// `WouldBlock`: a reader that is behind may take the rest in a moment. Else as write(2).
+    pub(crate) fn write(&mut self, bytes: &[u8], done: &mut usize) -> io::Result<()> {
         if self.is_cut {
             // What comes now is not the rest of the line that a failure has cut.
             self.write_some(b"\n")?;
             self.is_cut = false;
         }
-        while *done < lines.len() {
-            *done += self.write_some(&lines[*done..])?;
+        while *done < bytes.len() {
+            *done += self.write_some(&bytes[*done..])?;
         }
         Ok(())
+    }
+
+    /// What was not written never will be.
+    pub(crate) fn lose(&mut self) {
+        self.is_cut = self.is_within;
+    }
+
+    /// Waits for a moment until there may be room again.
+    pub(crate) fn wait(&self) {
+        match &self.way {
+            Way::Stream(file) if socket::wait(&**file, Until::Writable, RETRY_MS).is_ok() => {}
+            _ => std::thread::sleep(Duration::from_millis(RETRY_MS)),
+        }
     }
 
     fn write_some(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             let written = match &mut self.way {
-                Way::File(file) => file.write(bytes),
-                Way::Stream(file) => stream::write_now(file, whole_lines(bytes)),
+                Way::File(file) => (&**file).write(bytes),
+                Way::Stream(file) if self.is_lines => stream::write_now(&**file, whole_lines(bytes)),
+                Way::Stream(file) => stream::write_now(&**file, bytes),
                 Way::Syslog(syslog) => syslog.send_line(bytes),
             };
             match written {
@@ -203,15 +204,6 @@ impl Sink {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Whether a failure may be told: the error log is not to be flooded, least of all on the same disk.
-    fn may_tell(&mut self, now_ms: u64) -> bool {
-        let may = self.told_ms.is_none_or(|told_ms| now_ms.saturating_sub(told_ms) >= TELL_EVERY_MS);
-        if may {
-            self.told_ms = Some(now_ms);
-        }
-        may
     }
 }
 
@@ -344,8 +336,8 @@ impl Syslog {
 /// For the owner and a group that reads logs.
 const FILE_MODE: u32 = 0o640;
 
-/// How often a failure is told.
-const TELL_EVERY_MS: u64 = 60_000;
+/// How long what a reader has no room for waits until it is tried again, if nothing says before that there is room.
+const RETRY_MS: u64 = 20;
 
 /// The facility of system daemons (RFC 5424 section 6.2.1).
 const DAEMON: u32 = 3;
@@ -364,18 +356,28 @@ mod tests {
 
     fn piped() -> (PipeReader, Sink) {
         let (reader, writer) = io::pipe().unwrap();
-        (reader, Sink::of(File::from(OwnedFd::from(writer))))
+        (reader, Sink::of_lines(Arc::new(File::from(OwnedFd::from(writer)))))
+    }
+
+    /// How much of it is taken now.
+    fn write(sink: &mut Sink, bytes: &[u8]) -> usize {
+        let mut done = 0;
+        match sink.write(bytes, &mut done) {
+            Ok(()) => assert_eq!(bytes.len(), done),
+            Err(error) => assert_eq!(ErrorKind::WouldBlock, error.kind()),
+        }
+        done
     }
 
     #[test]
     fn a_cut_line_is_ended_before_the_next() {
         let (mut reader, mut sink) = piped();
-        sink.write(b"whole\n");
+        write(&mut sink, b"whole\n");
         // As a disk that is full takes part of a line.
-        sink.write(b"part of a li");
-        sink.lose(&ErrorKind::StorageFull.into());
-        sink.write(b"next\n");
-        sink.write(b"after\n");
+        write(&mut sink, b"part of a li");
+        sink.lose();
+        write(&mut sink, b"next\n");
+        write(&mut sink, b"after\n");
         drop(sink);
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
@@ -389,10 +391,10 @@ mod tests {
         let (mut reader, mut sink) = piped();
         let line = [b"a line of some length".repeat(300), b"\n".to_vec()].concat();
         let lines = line.repeat(200);
-        let taken = sink.write(&lines);
+        let taken = write(&mut sink, &lines);
 
         assert!(0 < taken && taken < lines.len(), "{taken}");
-        assert_eq!(0, sink.write(&lines[taken..]));
+        assert_eq!(0, write(&mut sink, &lines[taken..]));
 
         let text = std::thread::spawn(move || {
             let mut text = Vec::new();
@@ -400,22 +402,11 @@ mod tests {
         });
         let mut done = taken;
         while done < lines.len() {
-            done += sink.write(&lines[done..]);
+            done += write(&mut sink, &lines[done..]);
         }
         drop(sink);
 
         assert_eq!(lines, text.join().unwrap().unwrap());
-    }
-
-    #[test]
-    fn a_failure_is_told_once_a_minute() {
-        let (reader, mut sink) = piped();
-        drop(reader);
-
-        assert_eq!(ErrorKind::BrokenPipe, sink.try_write(b"lost\n", &mut 0).unwrap_err().kind());
-        for (now_ms, expected) in [(5, true), (6, false), (60_004, false), (60_005, true), (60_006, false)] {
-            assert_eq!(expected, sink.may_tell(now_ms), "{now_ms}");
-        }
     }
 
     /// Each line is a datagram with its priority, in the order in which they were written, and one that waits too long
@@ -427,7 +418,7 @@ mod tests {
         let path = folder.join("log");
         let collector = UnixDatagram::bind(&path).unwrap();
         let mut sink = Sink::open(&Target::Syslog(Address::Local(path.clone()))).unwrap();
-        assert_eq!(8, sink.write(b"one\ntwo\n"));
+        assert_eq!(8, write(&mut sink, b"one\ntwo\n"));
         let mut buffer = [0; 256];
         let mut next = |collector: &UnixDatagram| {
             let bytes = collector.recv(&mut buffer).unwrap();
@@ -438,16 +429,16 @@ mod tests {
         assert_eq!(format!("<30>adyton[{}]: two", process::id()), next(&collector));
 
         let many = b"much\n".repeat(100_000);
-        let sent_bytes = sink.write(&many);
+        let sent_bytes = write(&mut sink, &many);
 
         assert!(0 < sent_bytes && sent_bytes < many.len() && sent_bytes.is_multiple_of(5), "{sent_bytes}");
         assert!(next(&collector).ends_with(": much"));
-        assert_eq!(5, sink.write(b"much\n"), "there is room again");
+        assert_eq!(5, write(&mut sink, b"much\n"), "there is room again");
 
         std::fs::remove_file(&path).unwrap();
         drop(collector);
         let collector = UnixDatagram::bind(&path).unwrap();
-        assert_eq!(6, sink.write(b"three\n"));
+        assert_eq!(6, write(&mut sink, b"three\n"));
 
         assert!(next(&collector).ends_with(": three"));
 

@@ -1,9 +1,6 @@
 //! The end of children: of workers, of prototypes, and of those that nobody knows.
 
-use std::io;
-
-use adyton_log::sink::{Sink, Target};
-use adyton_log::{self as log, messages};
+use adyton_log::{self as log, Journal, messages};
 use adyton_server::share;
 use adyton_sys::child::Exit;
 use serde_json::json;
@@ -22,6 +19,9 @@ const STRANGERS_MS: u64 = 60_000;
 
 /// How many of the requests that a worker has died in are named.
 const NAMED_MAX: usize = 20;
+
+/// What the lines of dead workers may take in memory, whatever else may wait for a log: several can leave 272 KiB each.
+const LEFT_BYTES_MAX: usize = 4 << 20;
 
 /// Workers that do not start, one after the other, until it is said that a reload does not come to its end.
 const NOT_STARTED_MAX: u32 = 3;
@@ -77,12 +77,35 @@ impl Supervisor {
         *self.deaths.entry(cause).or_default() += 1;
         share::clear(&self.shares, worker.seat);
         self.past.add_past(&worker.tally.sample());
-        write_lines(self.plan.access_log.as_ref(), &lines);
+        self.write_lines(lines);
+        let entries = worker.tally.entries_left();
+        if !entries.is_empty() {
+            log::put_left(entries);
+        }
         for round in &mut self.rounds {
             round.waiting.retain(|&(_, other)| other != worker.pid);
         }
         if is_unasked && worker.serving_ms.is_none() {
             self.note_not_started(worker.generation, exit, now_ms);
+        }
+    }
+
+    /// Writes the lines of its access log that a worker has left, on a thread of the log's.
+    fn write_lines(&mut self, lines: Vec<u8>) {
+        let Some(target) = self.plan.access_log.as_ref().filter(|_| !lines.is_empty()) else { return };
+        let journal = match self.lines_left.take() {
+            Some(journal) => Ok(journal),
+            None => Journal::passing_access(target, self.plan.log_queue_bytes_max.max(LEFT_BYTES_MAX)),
+        };
+        match journal {
+            Ok(journal) => {
+                journal.put_lines(lines, None);
+                self.lines_left = Some(journal);
+            }
+            Err(error) => log::write(
+                &messages::ACCESS_LOG_LOST,
+                format_args!("there can be no thread that writes the last lines of a worker: {error}"),
+            ),
         }
     }
 
@@ -230,22 +253,6 @@ fn said_of(inside: &[String]) -> String {
             let named = all[..all.len() - surplus].join(", ");
             format!("; the requests inside the application were {named}{more}")
         }
-    }
-}
-
-/// Writes the lines of its access log that a worker has left. A reader that has no room now is not waited for.
-fn write_lines(target: Option<&Target>, lines: &[u8]) {
-    let Some(target) = target.filter(|_| !lines.is_empty()) else { return };
-    match Sink::open_now(target) {
-        Ok(mut sink) => {
-            if sink.write(lines) < lines.len() {
-                sink.lose(&io::Error::other("its reader does not keep up"));
-            }
-        }
-        Err(error) => log::write(
-            &messages::ACCESS_LOG_LOST,
-            format_args!("the access log cannot be opened, and the last lines of a worker are lost: {error}"),
-        ),
     }
 }
 

@@ -72,6 +72,12 @@ const FAMILIES: &[Family] = &[
             ("cause=\"unsupported\"", Cell::Unsupported),
         ],
     ),
+    (
+        "adyton_log_lines_lost_total",
+        "counter",
+        "Lines of the access log, and entries of the error log, that the log did not take.",
+        &[("log=\"access\"", Cell::LinesLost), ("log=\"error\"", Cell::EntriesLost)],
+    ),
     ("adyton_requests_timed_out_total", "counter", "Calls that were interrupted.", &[("", Cell::TimedOut)]),
     (
         "adyton_requests_stuck_total",

@@ -53,6 +53,8 @@ pub struct Plan {
     pub note: Option<Note>,
     /// Where requests are logged, for the lines that a dead worker has left.
     pub access_log: Option<Target>,
+    /// How many bytes may wait until a log takes them.
+    pub log_queue_bytes_max: usize,
     /// From a graceful stop's beginning to its first act.
     pub drain_delay_ms: u64,
 }

@@ -35,6 +35,8 @@ pub(crate) enum Ask {
     Running,
     /// Another level for the log.
     LogLevel(String),
+    /// The logs of all: this process has opened its own again.
+    Reopened,
 }
 
 /// What came of it: a status of HTTP, and what is to be said.
@@ -73,6 +75,15 @@ impl Desk {
             }
             RecvTimeoutError::Disconnected => (503, Value::from("the server has stopped")),
         })
+    }
+
+    /// Says something that has no answer.
+    pub(crate) fn tell(&self, ask: Ask) {
+        let (reply, _) = channel();
+        if let Some(questions) = &mut *self.lock() {
+            questions.push(Question { ask, reply });
+        }
+        self.wake.wake();
     }
 
     /// Takes all questions.
@@ -138,6 +149,11 @@ impl Supervisor {
             }
             Ask::Dump => return self.ask_workers(&ToWorker::Dump(number), reply, now_ms),
             Ask::Running => return self.ask_workers(&ToWorker::Running(number), reply, now_ms),
+            Ask::Reopened => {
+                self.tell_all(&ToWorker::Reopen);
+                self.reopen_in_prototypes();
+                (200, json!("reopened"))
+            }
             Ask::LogLevel(level) => match Level::named(&level) {
                 Some(known) => {
                     log::set_level(known);

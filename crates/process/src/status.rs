@@ -117,6 +117,8 @@ fn of_sample(sample: &Sample) -> Value {
         "queue_wait_us": queue_wait_us,
         "interpreter_waits": interpreter_waits,
         "interpreter_wait_us": interpreter_wait_us,
+        "log_lines_lost": sample.get(Cell::LinesLost),
+        "log_entries_lost": sample.get(Cell::EntriesLost),
         "body_bytes": sample.get(Cell::BodyBytes),
     })
 }

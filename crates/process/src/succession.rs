@@ -252,6 +252,10 @@ impl Supervisor {
         kept.push(self.shares.as_fd());
         kept.extend(self.spare.iter().flatten().flatten().map(AsFd::as_fd));
         kept.extend([&self.control, &self.admin].into_iter().flatten().map(AsFd::as_fd));
+        if let Some(lines) = &self.lines_left {
+            lines.settle(log::END_PATIENCE);
+        }
+        log::settle();
         self.plan.program.replace_this(&self.plan.arguments_of("succeed", number), &kept)
     }
 
@@ -263,6 +267,8 @@ impl Supervisor {
             // One that is back for a moment goes as if it had been given up now.
             retires_ms: slot.retires_ms.or(slot.is_recalled.then(clock::monotonic_ms)),
         });
+        let mut past = self.past.clone();
+        self.add_own_losses(&mut past);
         let note = Note {
             slots: slots.collect(),
             bounds: Some(self.plan.bounds),
@@ -271,7 +277,7 @@ impl Supervisor {
             starts: self.starts,
             since_ms: self.since_ms,
             serves: self.serves.clone(),
-            past: self.past.cells().to_vec(),
+            past: past.cells().to_vec(),
             prefixes: self
                 .past
                 .prefixes()

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use adyton_log::{self as log, Level, messages};
+use adyton_log::{self as log, Journal, Level, messages};
 use adyton_server::Ending;
 use adyton_server::share;
 use adyton_server::tally::{Cell, Sample, Tally};
@@ -25,7 +25,7 @@ use crate::notify::Manager;
 use crate::plan::{Pace, Plan, Sockets};
 use crate::prototype::{Dismissed, Prototype};
 use crate::pulse::Pulse;
-use crate::question::{Answer, Desk, Question, Round};
+use crate::question::{Answer, Ask, Desk, Question, Round};
 use crate::slot::{STUCK, Slot, Staff, State, UNHURRIED};
 use crate::succession::Succession;
 use crate::usage::{self, OomKills};
@@ -98,6 +98,8 @@ pub(crate) struct Supervisor {
     /// What workers have done that are gone.
     pub(crate) past: Sample,
     pub(crate) deaths: BTreeMap<Cause, u64>,
+    /// Where the lines go that dead workers have left, once there were any.
+    pub(crate) lines_left: Option<Journal>,
     pub(crate) starts: u64,
     pub(crate) since_ms: u64,
     pub(crate) serves: String,
@@ -139,6 +141,8 @@ pub(crate) struct Supervisor {
 impl Supervisor {
     pub(crate) fn new(mut plan: Plan) -> io::Result<Self> {
         let signals = Signals::block()?;
+        // A log that hangs keeps no worker waiting for its supervisor.
+        log::begin_queue(plan.log_queue_bytes_max)?;
         let desk = Desk::new()?;
         if plan.preload {
             child::adopt_orphans()?;
@@ -155,6 +159,7 @@ impl Supervisor {
             stalled: 0,
             past: Sample::default(),
             deaths: BTreeMap::new(),
+            lines_left: None,
             starts: 0,
             since_ms: clock::monotonic_ms(),
             serves: String::new(),
@@ -229,7 +234,14 @@ impl Supervisor {
         for worker in self.workers() {
             sum.add(&worker.tally.sample());
         }
+        self.add_own_losses(&mut sum);
         sum
+    }
+
+    /// What this process itself could not log.
+    pub(crate) fn add_own_losses(&self, sum: &mut Sample) {
+        sum.count(Cell::LinesLost, self.lines_left.as_ref().map_or(0, Journal::lost));
+        sum.count(Cell::EntriesLost, log::entries_lost());
     }
 
     /// How many slots have a worker that serves, and gives signs of life.
@@ -297,9 +309,9 @@ impl Supervisor {
             Signal::Quit => self.leave(true, now_ms),
             Signal::HangUp => self.reload(now_ms),
             Signal::User1 => {
-                log::reopen();
-                self.tell_all(&ToWorker::Reopen);
-                self.reopen_in_prototypes();
+                // Files in a folder that workers may not write are made for them before they hear of it.
+                let desk = Arc::clone(&self.desk);
+                log::reopen_then(Box::new(move || desk.tell(Ask::Reopened)));
             }
             Signal::More => self.scale(1, now_ms),
             Signal::Fewer => self.scale(-1, now_ms),

@@ -96,6 +96,14 @@ pub(crate) fn heading(status: &Value) -> String {
         .flatten()
         .map(|(cause, count)| format!("{count} {}", cause.replace('_', " ")))
         .collect();
+    let lost = |name: &str| total[name].as_u64().unwrap_or(0);
+    let (lines, entries) = (lost("log_lines_lost"), lost("log_entries_lost"));
+    if lines + entries > 0 {
+        let _ = writeln!(
+            out,
+            "logs have lost {lines} lines of the access log, {entries} entries of the error log"
+        );
+    }
     if !deaths.is_empty() {
         let _ = writeln!(out, "workers that have ended: {}", deaths.join(", "));
     }

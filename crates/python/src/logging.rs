@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use adyton_log::{Level, Stream};
-use adyton_sys::process;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
@@ -97,7 +96,7 @@ pub(crate) fn put_error(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<
     }
     let text = text_of(text)?;
     // A log that cannot be written must not stop the application.
-    aside(py, || drop(process::write_stderr(text.as_bytes())));
+    aside(py, || adyton_log::put_plain(&text));
     Ok(())
 }
 

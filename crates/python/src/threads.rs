@@ -202,8 +202,9 @@ fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) ->
             ),
         );
         if let Some(server) = server.upgrade() {
-            server.flush_log();
+            server.settle_log();
         }
+        log::settle();
         process::exit_now(0);
     };
     // Where there can be no thread any more, the wait is without end, as it would be without this.
@@ -247,6 +248,7 @@ pub(crate) fn leave(py: Python<'_>, status: i32) -> ! {
         // Nobody is left to hear of it.
         let _ = py.import("sys").and_then(|sys| sys.getattr(stream)?.call_method0("flush"));
     }
+    log::settle();
     process::exit_now(status)
 }
 

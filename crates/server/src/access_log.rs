@@ -1,8 +1,9 @@
 //! The access log: one line per answer, in Apache's notation or as JSON.
 //!
-//! A line is appended to a buffer, without a system call and without an allocation; the buffer is written
-//! when it is full or half a second old. So a line costs a fraction of a microsecond. What the buffer holds is on the
-//! board, too, from where the supervisor writes it when the process has died (`estate.rs`).
+//! A line is appended to a buffer, without a system call and without an allocation; the buffer is given to the log's own
+//! thread when it is full or half a second old. So a line costs a fraction of a microsecond, and no request waits for the
+//! log. What is not written yet is on the board, too, from where the supervisor writes it when the process has died
+//! (`estate.rs`).
 
 mod client;
 mod format;
@@ -10,16 +11,16 @@ mod json;
 mod line;
 
 use std::net::SocketAddr;
-use std::time::Duration;
 use std::{fmt, io};
 
 use adyton_http1::Head;
 use adyton_log::request::RequestId;
-use adyton_log::sink::{Sink, Target};
+use adyton_log::sink::Target;
 use adyton_log::stamp::Stamp;
+use adyton_log::{Counter, END_PATIENCE, Journal};
 use adyton_sys::clock;
 
-use crate::estate::Lines;
+use crate::estate::{Page, Pages};
 use format::Format;
 
 /// One answer, as the log sees it.
@@ -44,14 +45,15 @@ pub struct Record<'r> {
 pub struct AccessLog {
     format: Format,
     stamp: Stamp,
-    /// Whole lines that have not been written yet.
+    /// Whole lines that the thread does not have yet.
     held: Vec<u8>,
     /// The first tick that saw the oldest of them.
     held_since_ms: Option<u64>,
-    sink: Sink,
-    target: Target,
-    /// The same lines where they outlive this process.
-    left: Option<Lines>,
+    journal: Journal,
+    /// Where lines outlive this process.
+    pages: Option<Pages>,
+    /// The same lines there, if a page was free.
+    page: Option<Page>,
 }
 
 impl AccessLog {
@@ -76,25 +78,27 @@ impl AccessLog {
     ///
     /// # Errors
     ///
-    /// The format is wrong, or the file cannot be opened.
-    pub fn open(target: &Target, format: &str) -> Result<Self, AccessLogError> {
+    /// The format is wrong, or the file cannot be opened, or there can be no thread for it.
+    pub fn open(target: &Target, format: &str, queue_bytes_max: usize) -> Result<Self, AccessLogError> {
         let format = Format::read(format).map_err(AccessLogError::Format)?;
-        let sink =
-            Sink::open(target).map_err(|source| AccessLogError::Open { target: target.clone(), source })?;
+        let journal = Journal::access(target, queue_bytes_max)
+            .map_err(|source| AccessLogError::Open { target: target.clone(), source })?;
         Ok(Self {
             format,
             stamp: Stamp::at(0),
             held: Vec::with_capacity(HELD_BYTES_CAPACITY),
             held_since_ms: None,
-            sink,
-            target: target.clone(),
-            left: None,
+            journal,
+            pages: None,
+            page: None,
         })
     }
 
-    /// Keeps what it holds back there, too.
-    pub(crate) fn leaving(mut self, left: Lines) -> Self {
-        self.left = Some(left);
+    /// Keeps what is not written there, too, and counts what is lost.
+    pub(crate) fn leaving(mut self, pages: Pages, lost: Counter) -> Self {
+        self.page = pages.take();
+        self.pages = Some(pages);
+        self.journal.count_in(lost);
         self
     }
 
@@ -107,15 +111,10 @@ impl AccessLog {
         Format::read(format).map(|_| ())
     }
 
-    /// Opens its file again, under the same name.
-    ///
-    /// # Errors
-    ///
-    /// Those of open(2); the old file stays.
-    pub fn reopen(&mut self) -> io::Result<()> {
+    /// Has its thread open its file again, under the same name. What fails is told, and the old file stays.
+    pub fn reopen(&mut self) {
         self.flush();
-        self.sink = Sink::open(&self.target)?;
-        Ok(())
+        self.journal.reopen();
     }
 
     /// Adds one line.
@@ -123,9 +122,24 @@ impl AccessLog {
         self.stamp.set(clock::unix_seconds());
         let before = self.held.len();
         self.format.write(&mut self.held, record, &self.stamp);
-        let is_left = self.left.as_mut().is_none_or(|left| left.push(&self.held[before..]));
-        if self.held.len() >= HELD_BYTES_MAX || !is_left {
+        let is_left = self.page.as_mut().is_none_or(|page| page.push(&self.held[before..]));
+        if !is_left {
+            self.turn_page(before);
+        }
+        if self.held.len() >= HELD_BYTES_MAX {
             self.flush();
+        }
+    }
+
+    /// The line from `start` on begins another page.
+    #[cold]
+    fn turn_page(&mut self, start: usize) {
+        let line = self.held.split_off(start);
+        self.flush();
+        self.held.extend_from_slice(&line);
+        if let Some(page) = &mut self.page {
+            // One that is longer than a page is not noted.
+            page.push(&line);
         }
     }
 
@@ -139,48 +153,37 @@ impl AccessLog {
         let waited_ms = u32::try_from(now_ms.saturating_sub(since_ms)).unwrap_or(u32::MAX);
         if waited_ms >= HELD_MS_MAX {
             self.flush();
-            if self.held.is_empty() {
-                return None;
-            }
-            self.held_since_ms = Some(now_ms.saturating_sub((HELD_MS_MAX - RETRY_MS).into()));
-            return Some(RETRY_MS);
+            return None;
         }
         Some(HELD_MS_MAX - waited_ms)
     }
 
-    /// Writes everything held back, but for what its reader has no room for now. What cannot be written is lost, with a
-    /// message in the error log.
+    /// Gives everything held back to the thread. What there is no room for in its queue is lost, with a message in the error
+    /// log.
     pub fn flush(&mut self) {
-        let done = self.sink.write(&self.held);
-        if done < self.held.len() && self.held.len() < HELD_BYTES_MAX {
-            self.held.drain(..done);
-        } else {
-            if done < self.held.len() {
-                self.sink.lose(&io::Error::other("its reader does not keep up"));
-            }
-            self.held.clear();
-            // One line of escaped garbage can be longer than all others together.
-            self.held.shrink_to(HELD_BYTES_CAPACITY);
+        if self.held.is_empty() {
+            return;
         }
+        let left = self.page.take().map(|page| Box::new(page) as Box<dyn Send>);
+        self.page = self.pages.as_ref().and_then(Pages::take);
+        let spare = self.journal.put_lines(std::mem::take(&mut self.held), left);
+        self.held = spare;
+        // One line of escaped garbage can be longer than all others together.
+        self.held.shrink_to(HELD_BYTES_CAPACITY);
+        self.held.reserve(HELD_BYTES_CAPACITY);
         self.held_since_ms = None;
-        // Whoever dies between a write and this leaves lines that stand in the log already: better twice than not at all.
-        if let Some(left) = &mut self.left {
-            left.clear();
-            let has_room = left.push(&self.held);
-            debug_assert!(has_room, "what is held back has room");
-        }
+    }
+
+    /// Waits for a moment until all lines are written: for whoever is about to end.
+    pub(crate) fn settle(&mut self) {
+        self.flush();
+        self.journal.settle(END_PATIENCE);
     }
 }
 
 impl Drop for AccessLog {
     fn drop(&mut self) {
-        for _ in 0..RETRIES_LAST {
-            self.flush();
-            if self.held.is_empty() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(RETRY_MS.into()));
-        }
+        self.flush();
     }
 }
 
@@ -216,7 +219,7 @@ impl std::error::Error for AccessLogError {
     }
 }
 
-/// When the held lines are written: some 400 of them share a system call, and the caches are not flooded.
+/// When the held lines are given to the thread: some 400 of them share two system calls, and the caches are not flooded.
 const HELD_BYTES_MAX: usize = 64 * 1024;
 
 /// Room for the line that passes the limit, too.
@@ -224,12 +227,6 @@ pub(crate) const HELD_BYTES_CAPACITY: usize = HELD_BYTES_MAX + 4 * 1024;
 
 /// How long a line is held at most while the loop has time for ticks: short enough to watch the log live.
 const HELD_MS_MAX: u32 = 500;
-
-/// How soon what its reader had no room for is tried again.
-const RETRY_MS: u32 = 5;
-
-/// How often in the end.
-const RETRIES_LAST: u32 = 100;
 
 #[cfg(test)]
 mod tests;

@@ -1,13 +1,14 @@
-//! What a worker leaves when it dies: lines of the access log that it has not written yet, and the requests that were
-//! inside the application.
+//! What a worker leaves when it dies: lines of the access log and entries of the error log that it has not written yet, and
+//! the requests that were inside the application.
 //!
-//! Both are on its board, which its supervisor reads when it is dead, of whatever it died. To write each line at once
+//! All are on its board, which its supervisor reads when it is dead, of whatever it died. To write each line at once
 //! instead would cost a system call for each answer, and to write before each wait for the kernel as much on a server
 //! with little to do; to note it here costs a store for each eight bytes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use adyton_log::Leaves;
 use adyton_log::request::{GIVEN_BYTES_MAX, RequestId};
 use adyton_sys::board::Board;
 
@@ -15,7 +16,17 @@ use crate::access_log::HELD_BYTES_CAPACITY;
 use crate::server::What;
 
 /// Cells of everything here.
-pub(crate) const CELLS: usize = LINES_CELLS + SEATS * SEAT_CELLS;
+pub(crate) const CELLS: usize = SEATS_START + SEATS * SEAT_CELLS;
+
+/// Pages for lines of the access log: one that is being filled, one that the log's thread has in hand, and two more for a
+/// log that is behind. Lines beyond that are not on the board.
+const PAGES: usize = 4;
+
+/// Where entries of the error log are, behind those pages.
+const ENTRIES_START: usize = PAGES * LINES_CELLS;
+
+/// Where seats begin.
+const SEATS_START: usize = ENTRIES_START + LINES_CELLS;
 
 /// Bytes in a cell.
 const CELL_BYTES: usize = size_of::<u64>();
@@ -44,6 +55,49 @@ const OUTSIDE: u64 = 1;
 /// How a seat stands: its thread is inside, with so many bytes of a head more than this.
 const INSIDE: u64 = 2;
 
+/// Pages of lines, each of which is free, or somebody's.
+pub(crate) struct Pages {
+    board: Arc<Board>,
+    start: usize,
+    taken: Arc<[AtomicBool; PAGES]>,
+}
+
+impl Pages {
+    /// Those of an estate that begins at `start`.
+    pub(crate) fn new(board: Arc<Board>, start: usize) -> Self {
+        Self { board, start, taken: Arc::default() }
+    }
+
+    /// One that is free.
+    pub(crate) fn take(&self) -> Option<Page> {
+        let number = self.taken.iter().position(|taken| !taken.swap(true, Ordering::Acquire))?;
+        let lines = Lines::new(Arc::clone(&self.board), self.start + number * LINES_CELLS);
+        Some(Page { lines, number, taken: Arc::clone(&self.taken) })
+    }
+}
+
+/// A page of lines. It is empty, and free again, when it is dropped.
+pub(crate) struct Page {
+    lines: Lines,
+    number: usize,
+    taken: Arc<[AtomicBool; PAGES]>,
+}
+
+impl Page {
+    /// Notes further lines; `false` when there is no room.
+    pub(crate) fn push(&mut self, lines: &[u8]) -> bool {
+        self.lines.push(lines)
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // Whoever dies between a write and this leaves lines that stand in the log already: better twice than not at all.
+        self.lines.clear();
+        self.taken[self.number].store(false, Ordering::Release);
+    }
+}
+
 /// Lines that are to be written, from `start` on a board. Each begins in a cell of its own, and zeros, of which no line
 /// has any, fill its last one.
 pub(crate) struct Lines {
@@ -54,12 +108,17 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub(crate) fn new(board: Arc<Board>, start: usize) -> Self {
+    fn new(board: Arc<Board>, start: usize) -> Self {
         Self { board, start, filled: 0 }
     }
 
+    /// Where entries of the error log are noted in an estate that begins at `start`.
+    pub(crate) fn of_entries(board: Arc<Board>, start: usize) -> Self {
+        Self::new(board, start + ENTRIES_START)
+    }
+
     /// Notes further lines; `false` when there is no room.
-    pub(crate) fn push(&mut self, lines: &[u8]) -> bool {
+    fn push(&mut self, lines: &[u8]) -> bool {
         let end = self.filled + lines.len().div_ceil(CELL_BYTES);
         let cells = &self.board.cells()[self.start..self.start + LINES_CELLS];
         let Some(room) = cells.get(1 + self.filled..=end) else { return false };
@@ -71,9 +130,22 @@ impl Lines {
     }
 
     /// They are written.
-    pub(crate) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.filled = 0;
         self.board.cells()[self.start].store(0, Ordering::Release);
+    }
+}
+
+impl Leaves for Lines {
+    fn push(&mut self, entry: &[u8]) {
+        // Those for which there is no room are not on the board.
+        Self::push(self, entry);
+    }
+
+    fn clear(&mut self) {
+        if self.filled > 0 {
+            Self::clear(self);
+        }
     }
 }
 
@@ -86,7 +158,7 @@ pub(crate) struct Seat {
 impl Seat {
     /// Takes one of those that begin at `start`; `None` when too many threads have one.
     pub(crate) fn take(board: &Arc<Board>, start: usize) -> Option<Self> {
-        let starts = (0..SEATS).map(|number| start + LINES_CELLS + number * SEAT_CELLS);
+        let starts = (0..SEATS).map(|number| start + SEATS_START + number * SEAT_CELLS);
         let is_free = |&start: &usize| {
             let cell = &board.cells()[start];
             cell.compare_exchange(FREE, OUTSIDE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
@@ -118,8 +190,17 @@ impl Drop for Seat {
     }
 }
 
-/// The lines that a process which has died has left.
+/// The lines of its access log that a process which has died has left.
 pub(crate) fn lines(cells: &[AtomicU64]) -> Vec<u8> {
+    cells[..ENTRIES_START].chunks_exact(LINES_CELLS).flat_map(noted).collect()
+}
+
+/// The entries of its error log.
+pub(crate) fn entries(cells: &[AtomicU64]) -> Vec<u8> {
+    noted(&cells[ENTRIES_START..SEATS_START])
+}
+
+fn noted(cells: &[AtomicU64]) -> Vec<u8> {
     let filled = usize::try_from(cells[0].load(Ordering::Acquire)).unwrap_or(usize::MAX);
     // What a process of the application's user has written there is believed in nothing.
     let mut lines = load(&cells[1..LINES_CELLS], filled.saturating_mul(CELL_BYTES));
@@ -129,7 +210,7 @@ pub(crate) fn lines(cells: &[AtomicU64]) -> Vec<u8> {
 
 /// The requests that it has left inside the application: method, path and id of each. A query may hold a secret.
 pub(crate) fn inside(cells: &[AtomicU64]) -> Vec<String> {
-    let seats = cells[LINES_CELLS..].chunks_exact(SEAT_CELLS);
+    let seats = cells[SEATS_START..].chunks_exact(SEAT_CELLS);
     let number = |cell: &AtomicU64| cell.load(Ordering::Acquire);
     let taken = seats.filter(|seat| number(&seat[0]) >= INSIDE);
     let say = |seat: &[AtomicU64]| {
@@ -169,7 +250,7 @@ mod tests {
     use adyton_log::request::RequestIds;
     use adyton_sys::board::Board;
 
-    use super::{CELLS, Lines, SEATS, Seat, inside, lines};
+    use super::{CELLS, Leaves, Lines, PAGES, Pages, SEATS, Seat, entries, inside, lines};
     use crate::access_log::HELD_BYTES_CAPACITY;
 
     fn board() -> io::Result<Arc<Board>> {
@@ -180,19 +261,47 @@ mod tests {
     #[test]
     fn lines_left() -> io::Result<()> {
         let board = board()?;
-        let mut noted = Lines::new(Arc::clone(&board), 1);
+        let pages = Pages::new(Arc::clone(&board), 1);
+        let mut taken: Vec<_> = (0..=PAGES).map_while(|_| pages.take()).collect();
+        assert_eq!(PAGES, taken.len());
         let all: Vec<String> = (0..40).map(|length| format!("{}\n", "x".repeat(length))).collect();
-        assert!(all.iter().all(|line| noted.push(line.as_bytes())));
+        for page in &mut taken {
+            assert!(all.iter().all(|line| page.push(line.as_bytes())));
+        }
+
+        assert_eq!(all.concat().repeat(PAGES).as_bytes(), lines(&board.cells()[1..]));
+
+        drop(taken.split_off(1));
 
         assert_eq!(all.concat().as_bytes(), lines(&board.cells()[1..]));
 
-        noted.clear();
+        drop(taken);
 
         assert!(lines(&board.cells()[1..]).is_empty());
 
-        assert!(!noted.push(&vec![b'x'; HELD_BYTES_CAPACITY + 1]));
-        assert!(noted.push(&vec![b'x'; HELD_BYTES_CAPACITY]));
-        assert!(!noted.push(b"\n"));
+        let page = pages.take();
+        let mut page = page.ok_or_else(|| io::Error::other("none is free"))?;
+
+        assert!(!page.push(&vec![b'x'; HELD_BYTES_CAPACITY + 1]));
+        assert!(page.push(&vec![b'x'; HELD_BYTES_CAPACITY]));
+        assert!(!page.push(b"\n"));
+        Ok(())
+    }
+
+    /// Entries have a place of their own, and come back until all are written.
+    #[test]
+    fn entries_left() -> io::Result<()> {
+        let board = board()?;
+        let mut noted = Lines::of_entries(Arc::clone(&board), 1);
+        Leaves::push(&mut noted, b"an entry\nof two lines\n");
+        Leaves::push(&mut noted, b"another\n");
+
+        assert_eq!(b"an entry\nof two lines\nanother\n", &entries(&board.cells()[1..])[..]);
+        assert!(lines(&board.cells()[1..]).is_empty() && inside(&board.cells()[1..]).is_empty());
+
+        Leaves::clear(&mut noted);
+
+        assert!(entries(&board.cells()[1..]).is_empty());
         Ok(())
     }
 

@@ -408,7 +408,7 @@ impl Server {
     ) -> io::Result<Self> {
         let loops = parts.len();
         tally.set_single(loops == 1);
-        let lines = tally.lines();
+        let (pages, lost) = (tally.pages(), tally.counter(Cell::LinesLost));
         // Beside the driver of each loop one more is kept fresh, for when a driver is late.
         let reserve = if config.threads > 1 && app.is_some() { loops + 1 } else { 0 };
         let queue = (config.queue_max, config.queue_timeout_ms);
@@ -430,7 +430,7 @@ impl Server {
             watch: OnceLock::new(),
             ended: Mutex::new(Vec::new()),
             has_ended: Condvar::new(),
-            access_log: access_log.map(|log| Mutex::new(log.leaving(lines))),
+            access_log: access_log.map(|log| Mutex::new(log.leaving(pages, lost))),
             config,
         });
         for (home, parts) in parts.into_iter().enumerate() {
@@ -462,6 +462,7 @@ impl Server {
                 &messages::THREAD_FAILED,
                 format_args!("a thread of the server failed; the process ends"),
             );
+            log::settle();
             std::process::abort();
         }
     }
@@ -505,13 +506,13 @@ impl Server {
         }
         drop(std::mem::take(&mut *lock(&self.shared.ended)));
         self.shared.refusals.tell(clock::monotonic_ms(), true);
-        self.flush_log();
+        self.settle_log();
     }
 
-    /// Writes the rest of the access log.
-    pub fn flush_log(&self) {
+    /// Has the rest of the access log written, and waits for a moment until it is.
+    pub fn settle_log(&self) {
         if let Some(log) = &self.shared.access_log {
-            lock(log).flush();
+            lock(log).settle();
         }
     }
 
@@ -531,13 +532,12 @@ impl Server {
         running
     }
 
-    /// Opens the access log again, under the name that it had: somebody has renamed the file.
-    ///
-    /// # Errors
-    ///
-    /// It cannot be opened; the old one stays.
-    pub fn reopen_log(&self) -> io::Result<()> {
-        self.shared.access_log.as_ref().map_or(Ok(()), |log| lock(log).reopen())
+    /// Has the access log opened again, under the name that it had: somebody has renamed the file. What fails is told, and
+    /// the old one stays.
+    pub fn reopen_log(&self) {
+        if let Some(log) = &self.shared.access_log {
+            lock(log).reopen();
+        }
     }
 
     /// Each loop goes to another thread at its next wait for the kernel, if one is idle.

@@ -5,9 +5,10 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use adyton_log::Counter;
 use adyton_sys::board::Board;
 
-use crate::estate::{self, Lines, Seat};
+use crate::estate::{self, Lines, Pages, Seat};
 use crate::prefixes::{self, Prefixes};
 
 /// A number on the board.
@@ -72,6 +73,10 @@ pub enum Cell {
     Overload,
     /// Refused: versions, codings and expectations that are not known here.
     Unsupported,
+    /// Lines of the access log that were lost.
+    LinesLost,
+    /// Entries of the error log that were lost.
+    EntriesLost,
     /// From here on: how things stand. Connections that wait for a request.
     Idle,
     /// Connections that send one.
@@ -253,8 +258,19 @@ impl Tally {
     }
 
     /// Where lines of the access log are noted that are not written yet.
-    pub(crate) fn lines(&self) -> Lines {
-        Lines::new(Arc::clone(&self.board), ESTATE)
+    pub(crate) fn pages(&self) -> Pages {
+        Pages::new(Arc::clone(&self.board), ESTATE)
+    }
+
+    /// A number that others than the server count.
+    pub(crate) fn counter(&self, cell: Cell) -> Counter {
+        Counter::new(Arc::clone(&self.board), cell as usize)
+    }
+
+    /// Has the error log of this process note there what it has not written yet, and count what it loses. For a worker.
+    pub fn keep_entries(&self) {
+        let entries = Lines::of_entries(Arc::clone(&self.board), ESTATE);
+        adyton_log::leave_in(self.counter(Cell::EntriesLost), Box::new(entries));
     }
 
     /// Where a thread notes the request that it is in; `None` when too many have a place already.
@@ -265,6 +281,11 @@ impl Tally {
     /// The lines of its access log that a process which has died has not written.
     pub fn lines_left(&self) -> Vec<u8> {
         estate::lines(&self.board.cells()[ESTATE..])
+    }
+
+    /// The entries of its error log that it has not written.
+    pub fn entries_left(&self) -> Vec<u8> {
+        estate::entries(&self.board.cells()[ESTATE..])
     }
 
     /// The requests that were inside the application when it died.
@@ -298,6 +319,11 @@ impl Default for Sample {
 }
 
 impl Sample {
+    /// Adds to a number.
+    pub fn count(&mut self, cell: Cell, number: u64) {
+        self.cells[cell as usize] += number;
+    }
+
     /// The numbers, in an order that only this version of the program knows.
     pub fn cells(&self) -> &[u64] {
         &self.cells

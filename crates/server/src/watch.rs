@@ -20,6 +20,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use adyton_crew::{Look, Post};
+use adyton_log as log;
 use adyton_sys::clock;
 
 use crate::server::{Http, Own, Shared};
@@ -171,7 +172,8 @@ impl Alarm {
         };
         self.complaints += 1;
         if self.complaints >= TICKS_MAX {
-            eprintln!("adyton: the threads are stuck: {complaint}");
+            log::put_plain(&format!("adyton: the threads are stuck: {complaint}\n"));
+            log::settle();
             std::process::abort();
         }
         true

@@ -26,6 +26,9 @@ static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 /// Whether this process is such a child.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
+/// Counts the forks that have led to this process.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
 /// Descriptors below this number can be marked. Those that live as long as the server are opened early.
 const MARKED_MAX: usize = 4096;
 
@@ -47,17 +50,29 @@ pub fn is_child() -> bool {
     IS_CHILD.load(Ordering::Relaxed)
 }
 
-/// Makes children plain programs while it lives.
-pub struct Watch(());
+/// How many forks lie between the process in which this was asked first and this one: a thread that was started when it was
+/// another number is not here.
+#[inline]
+pub fn generation() -> u64 {
+    register();
+    GENERATION.load(Ordering::Relaxed)
+}
 
-/// From now on, children that are forked are plain programs.
-pub fn watch() -> Watch {
+fn register() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
         // SAFETY: the handler is a function of this library, which is never unloaded.
         let refused = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         debug_assert!(refused == 0, "there is memory for one handler");
     });
+}
+
+/// Makes children plain programs while it lives.
+pub struct Watch(());
+
+/// From now on, children that are forked are plain programs.
+pub fn watch() -> Watch {
+    register();
     IS_WATCHED.store(true, Ordering::SeqCst);
     Watch(())
 }
@@ -117,6 +132,7 @@ fn place_of(number: RawFd) -> (usize, u64) {
 
 /// Runs in every child of fork(2), on its only thread, before fork returns there.
 extern "C" fn in_child() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
     if !IS_WATCHED.load(Ordering::SeqCst) {
         return;
     }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
+use crate::stdio;
+
 /// How often an open is tried again that lost a race with a rename (`EAGAIN`, openat2(2)).
 const RACES_MAX: u32 = 8;
 
@@ -140,7 +142,7 @@ impl Root {
     pub fn open_to_walk(path: &Path) -> io::Result<Root> {
         let path = std::path::absolute(path)?;
         let folder = match Folder::open(&path) {
-            Err(Errno::NOENT) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             result => Some(result?),
         };
         Ok(Root { folder, path, walks: true })
@@ -186,6 +188,10 @@ impl Root {
     /// `EXDEV` for a path that leaves the folder, `ELOOP` for a link that is refused,
     /// `EAGAIN` when renames interfere again and again, and those of open(2).
     pub fn open_beneath(&self, path: &CStr, links: Links) -> io::Result<OwnedFd> {
+        stdio::above(self.open_anywhere(path, links)?)
+    }
+
+    fn open_anywhere(&self, path: &CStr, links: Links) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         if self.walks {
             return Ok(self.walk(path, flags)?);
@@ -335,9 +341,9 @@ impl Root {
 }
 
 impl Folder {
-    fn open(path: &Path) -> Result<Folder, Errno> {
+    fn open(path: &Path) -> io::Result<Folder> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let fd = rustix::fs::open(path, flags, Mode::empty())?;
+        let fd = stdio::above(rustix::fs::open(path, flags, Mode::empty())?)?;
         let stat = rustix::fs::fstat(&fd)?;
         Ok(Folder { fd, device: stat.st_dev, inode: stat.st_ino })
     }
@@ -417,7 +423,7 @@ impl Fault {
 pub fn open_regular(path: &Path) -> io::Result<Option<(OwnedFd, Meta)>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let fd = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(fd) => fd,
+        Ok(fd) => stdio::above(fd)?,
         // A socket, or a device without a driver.
         Err(Errno::NXIO | Errno::NODEV) => return Ok(None),
         Err(error) => return Err(error.into()),

@@ -14,6 +14,7 @@ pub mod signal_handlers;
 pub mod signal_queue;
 pub mod sock_diag;
 pub mod socket;
+pub mod stdio;
 pub mod stream;
 pub mod temp;
 pub mod terminal;

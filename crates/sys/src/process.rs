@@ -1,7 +1,8 @@
 //! What the kernel grants this process.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::AsFd;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -42,13 +43,28 @@ pub fn wake_on_time() {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
-/// Has everything that this process writes to its standard error go to `file`, from now on.
+/// Has everything that this process writes to its standard error go to `file`, too, from now on.
 ///
 /// # Errors
 ///
 /// As dup2(2).
-pub fn become_stderr(file: impl Into<OwnedFd>) -> io::Result<()> {
-    Ok(rustix::stdio::dup2_stderr(file.into())?)
+pub fn become_stderr(file: impl AsFd) -> io::Result<()> {
+    Ok(rustix::stdio::dup2_stderr(file)?)
+}
+
+/// Runs something when the process ends in an orderly way (exit(3)), once everybody else is done.
+pub fn at_exit(run: fn()) {
+    static RUN: OnceLock<fn()> = OnceLock::new();
+    extern "C" fn at_exit() {
+        if let Some(run) = RUN.get() {
+            run();
+        }
+    }
+    if RUN.set(run).is_ok() {
+        // SAFETY: the handler is a function of this library, which is never unloaded.
+        let refused = unsafe { libc::atexit(at_exit) };
+        debug_assert!(refused == 0, "there is memory for one handler");
+    }
 }
 
 /// The flag of open(2) that follows no symbolic link at the end of a path.
@@ -77,8 +93,17 @@ static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
 /// # Errors
 ///
 /// `WouldBlock` when nobody reads the pipe that it is; else as write(2). Some may be written.
-pub fn write_stderr(mut bytes: &[u8]) -> io::Result<()> {
-    let stderr = rustix::stdio::stderr();
+pub fn write_stderr(bytes: &[u8]) -> io::Result<()> {
+    write_at_once(rustix::stdio::stderr(), bytes)
+}
+
+/// As [`write_stderr`], to what stands for standard error.
+///
+/// # Errors
+///
+/// As there.
+pub fn write_at_once(stderr: impl AsFd, mut bytes: &[u8]) -> io::Result<()> {
+    let stderr = stderr.as_fd();
     let has_reader = stream::has_reader(stderr);
     while !bytes.is_empty() {
         let written = if has_reader {

@@ -14,7 +14,7 @@ use rustix::net::{
     SocketFlags, SocketType, sockopt,
 };
 
-use crate::forks;
+use crate::{forks, stdio};
 
 /// What a call on a non-blocking socket came to: `None` when it would have to wait.
 pub type Io = io::Result<Option<usize>>;
@@ -250,14 +250,14 @@ fn internet(address: &SocketAddrAny) -> Option<SocketAddr> {
 /// A connection taken from a listener, with its peer's address (`None` on unix sockets).
 pub type Accepted = (OwnedFd, Option<SocketAddr>);
 
-/// Takes one connection, non-blocking; `None` when none waits.
+/// Takes one connection, non-blocking; `None` when none waits. It is never one of the standard streams (`stdio.rs`).
 ///
 /// # Errors
 ///
 /// As accept(2): `EMFILE`, `ENFILE`, `ENOMEM`, or the connection was already gone (`ECONNABORTED`).
 pub fn accept(listener: impl AsFd) -> io::Result<Option<Accepted>> {
     match rustix::net::acceptfrom_with(listener, FLAGS) {
-        Ok((socket, peer)) => Ok(Some((socket, peer.as_ref().and_then(internet)))),
+        Ok((socket, peer)) => Ok(Some((stdio::above(socket)?, peer.as_ref().and_then(internet)))),
         Err(Errno::AGAIN | Errno::INTR) => Ok(None),
         Err(error) => Err(error.into()),
     }

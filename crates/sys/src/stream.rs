@@ -21,6 +21,15 @@ pub fn has_reader(fd: impl AsFd) -> bool {
     matches!(kind, Ok(FileType::Fifo | FileType::Socket | FileType::CharacterDevice))
 }
 
+/// Whether it is a pipe, with a name or without.
+pub fn is_fifo(fd: impl AsFd) -> bool {
+    let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::Fifo))
+}
+
+/// The error of open(2) that a pipe has nobody who reads it.
+pub const NO_READER: i32 = libc::ENXIO;
+
 /// Writes what can be written without waiting for the reader; says how much that was.
 ///
 /// # Errors

@@ -7,6 +7,8 @@ use std::path::Path;
 use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
 use rustix::io::Errno;
 
+use crate::stdio;
+
 /// A file in memory, without a name (memfd).
 ///
 /// # Errors
@@ -25,7 +27,7 @@ pub fn in_memory() -> io::Result<File> {
 pub fn unlinked(folder: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE | OFlags::EXCL;
     match rustix::fs::open(folder, flags, Mode::RUSR | Mode::WUSR) {
-        Ok(fd) => Ok(fd.into()),
+        Ok(fd) => Ok(stdio::above(fd)?.into()),
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT) => named_then_removed(folder),
         Err(error) => Err(error.into()),
     }
@@ -38,7 +40,7 @@ fn named_then_removed(folder: &Path) -> io::Result<File> {
         match rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR) {
             Ok(fd) => {
                 std::fs::remove_file(&path)?;
-                return Ok(fd.into());
+                return Ok(stdio::above(fd)?.into());
             }
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),

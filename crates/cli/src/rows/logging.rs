@@ -6,6 +6,7 @@ use adyton_log::sink::{Address, Target};
 use super::{Kind, ROW, Row};
 use crate::bind::parse_port;
 use crate::settings::{AccessLogFormat, CaptureOutput, LogFormat};
+use crate::units::Unit;
 
 const GROUP: Row = Row { group: "Logging", ..ROW };
 
@@ -66,6 +67,22 @@ pub(super) const ROWS: &[Row] = &[
         detail: "The server's own messages, with a code each (`docs/reference/messages.md`), the application's tracebacks \
                  and what it prints. A file takes the place of standard error, so that what a crash leaves is in it, too; \
                  SIGUSR1 to the server opens it again.",
+        ..GROUP
+    },
+    Row {
+        name: "log-queue-bytes-max",
+        kind: Kind::Number {
+            unit: Unit::Bytes,
+            least: 64 << 10,
+            most: 1 << 30,
+            set: |settings, number| settings.log_queue_bytes_max = number,
+        },
+        default: "1m",
+        example: "8m",
+        help: "what may wait until a log takes it",
+        detail: "For each process and log: so much is kept while a disk hangs or the reader of a pipe stands still. No request \
+                 waits for a log; what comes when that is full is lost, which is counted (`adyton_log_lines_lost_total`) and \
+                 told when the log takes lines again. 1 MiB is some 6,000 lines.",
         ..GROUP
     },
     Row {

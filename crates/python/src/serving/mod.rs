@@ -28,7 +28,7 @@ use adyton_server::{AccessLog, App, Config, Ending, HandOver, Mount, Parts, Quot
 use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::user::{self, Identity};
 use adyton_sys::wake::Wake;
-use adyton_sys::{child, forks, process};
+use adyton_sys::{child, forks, process, stdio};
 use pyo3::prelude::*;
 
 use self::banner::Crowd;
@@ -128,6 +128,8 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     let blame = |_: &Failure| blame(py, settings, |files| orders.blame(files));
     let application = load::prepare(py, settings).inspect_err(blame)?;
     module.call_method0("after_preload")?;
+    // What the import has closed is not to be the number of a listener, which comes over the line.
+    stdio::occupy().map_err(Failure::system)?;
     orders.ready().map_err(Failure::system)?;
     // What the import has begun to say is not every worker's.
     log::request::leave();
@@ -279,7 +281,10 @@ pub(crate) fn serve_application(
     capture_output(py, settings, true)?;
     load::check_temp_dir(settings)?;
     let _watch = forks::watch();
-    serve_opened(py, settings, application)
+    let served = serve_opened(py, settings, application);
+    // The program goes on, and may fork.
+    py.detach(log::end_queue);
+    served
 }
 
 /// Serves without a supervisor, once the log is open.
@@ -288,6 +293,8 @@ fn serve_opened(
     settings: &Settings,
     application: Option<Application>,
 ) -> Result<bool, Failure> {
+    // What the application has closed is not to be the number of a listener.
+    stdio::occupy().map_err(Failure::system)?;
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
     }
@@ -330,7 +337,7 @@ fn serve_at(
         }
     })?;
     let config = config(settings, process::raise_descriptors_max());
-    let access_log = access_log(settings)?;
+    let access_log = begin_logs(settings, line.is_some().then_some(&tally))?;
     let loops = listening.len();
     let names: Vec<Listener> = listening[0].iter().map(Listening::listener).collect();
     let shown: Vec<String> = listening[0].iter().map(|listening| listening.shown.clone()).collect();
@@ -434,11 +441,27 @@ fn loops(py: Python<'_>) -> PyResult<usize> {
     Ok(if locked { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) })
 }
 
+/// Has threads of their own write the logs from now on; `tally`: what a worker leaves to its supervisor.
+fn begin_logs(settings: &Settings, tally: Option<&Tally>) -> Result<Option<AccessLog>, Failure> {
+    // What the application has closed until now is not to be the number of a file, or of a queue of events.
+    stdio::occupy().map_err(Failure::system)?;
+    log::begin_queue(log_queue_bytes_max(settings))
+        .map_err(|error| Failure::system(format!("there can be no thread for the error log: {error}")))?;
+    if let Some(tally) = tally {
+        tally.keep_entries();
+    }
+    access_log(settings)
+}
+
 fn access_log(settings: &Settings) -> Result<Option<AccessLog>, Failure> {
     let Some(target) = &settings.access_log else { return Ok(None) };
     let format = settings.access_log_format.atoms().unwrap_or("json");
-    let opened = AccessLog::open(&log_place(settings, target), format);
+    let opened = AccessLog::open(&log_place(settings, target), format, log_queue_bytes_max(settings));
     opened.map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
+}
+
+fn log_queue_bytes_max(settings: &Settings) -> usize {
+    usize::try_from(settings.log_queue_bytes_max).unwrap_or(usize::MAX)
 }
 
 /// Looks for what is wrong in settings that have no fault each by itself.

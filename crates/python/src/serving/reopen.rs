@@ -7,23 +7,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use adyton_log::{self as log, messages};
+use adyton_log as log;
 use adyton_server::Server;
 use adyton_sys::socket;
 use adyton_sys::wake::Wake;
 
-/// Opens both logs of this process again. What fails is told.
+/// Has both logs of this process opened again, by their threads. What fails is told.
 pub(super) fn reopen(server: &Server) {
     log::reopen();
-    if let Err(error) = server.reopen_log() {
-        log::write(
-            &messages::LOG_NOT_REOPENED,
-            format_args!("the access log cannot be opened again: {error}"),
-        );
-    }
+    server.reopen_log();
 }
 
-/// A thread that opens the logs again whenever it is woken. It ends when this is dropped.
+/// A thread that has the logs opened again whenever it is woken. It ends when this is dropped.
 pub(super) struct Reopener {
     wake: Arc<Wake>,
     ends: Arc<AtomicBool>,

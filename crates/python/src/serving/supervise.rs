@@ -75,6 +75,7 @@ pub(crate) fn supervise(
         develops: settings.reload,
         note,
         access_log: settings.access_log.as_ref().map(|target| super::log_place(settings, target)),
+        log_queue_bytes_max: super::log_queue_bytes_max(settings),
         drain_delay_ms: settings.drain_delay_ms,
     };
     let plan = Detached(plan);

@@ -1,0 +1,845 @@
+//! A log's queue, and the thread of its own that writes what is in it: whoever has something to say never waits for a disk
+//! that hangs or a reader that stands still.
+//!
+//! A chunk is what is written in one go: an entry of the error log, or a batch of lines of the access log. Chunks are
+//! written in the order in which they came. One that finds no room in the queue is lost, and so is what the log refuses
+//! (a full disk, a pipe without a reader): to keep it would only move the limit. How much was lost is counted, and told
+//! when the log takes chunks again.
+//!
+//! The thread is woken only if it sleeps, so a busy log costs those who write nothing but a lock. An entry for a pipe, a
+//! socket or a terminal is written by whoever has it, if nothing is queued before it: that never waits, spares the switch to
+//! the thread, and the last words of a process that dies are out. For a file there is a place that outlives the process
+//! ([`Leaves`]).
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use adyton_sys::board::Board;
+use adyton_sys::clock;
+
+use crate::entry::{Entry, LOST_WORDS};
+use crate::sink::{Sink, Target};
+use crate::{former, messages};
+
+/// How long a log that does not take what is queued is waited for when its server or process ends.
+pub const END_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long its thread is waited for after that, to say how much of what it has in hand is written.
+const HAND_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often it is told at most that the access log loses lines.
+const TELL_EVERY_MS: u64 = 60_000;
+
+/// Room that is enough for the entry that says what was lost.
+const LOSS_BYTES: usize = 512;
+
+/// The stack of its thread, which writes and tells, and no more.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Where entries are noted until they are written, which outlives this process.
+pub trait Leaves: Send {
+    /// Notes one.
+    fn push(&mut self, entry: &[u8]);
+
+    /// All are written.
+    fn clear(&mut self);
+}
+
+/// A number on a board that other processes read.
+pub struct Counter {
+    board: Arc<Board>,
+    cell: usize,
+}
+
+impl Counter {
+    /// That in this cell.
+    pub fn new(board: Arc<Board>, cell: usize) -> Self {
+        Self { board, cell }
+    }
+
+    fn add(&self, count: u64) {
+        self.board.cells()[self.cell].fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+/// What follows when a log is open again.
+pub(crate) type Then = Box<dyn FnOnce() + Send>;
+
+/// What is written in one go.
+struct Chunk {
+    /// While the thread has it in hand, others can see what is lost if it hangs.
+    bytes: Arc<Vec<u8>>,
+    /// How much of it is written.
+    done: usize,
+    kind: Kind,
+    /// Dropped when it is done with.
+    left: Option<Box<dyn Send>>,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Lines,
+    Entry,
+    /// The entry that says how many were lost.
+    Loss(u64),
+}
+
+impl Chunk {
+    fn new(bytes: Vec<u8>, kind: Kind) -> Self {
+        Self { bytes: Arc::new(bytes), done: 0, kind, left: None }
+    }
+
+    fn of_loss(lost: u64) -> Self {
+        let text = format!("{lost} {LOST_WORDS}");
+        let bytes = crate::line_of(&Entry::of_loss(clock::unix_ms()), &text);
+        Self::new(bytes, Kind::Loss(lost))
+    }
+
+    /// What is lost if no more of it is written.
+    fn rest(&self) -> Rest {
+        Rest { bytes: Arc::clone(&self.bytes), done: self.done, kind: self.kind }
+    }
+}
+
+/// What is not written of a chunk.
+struct Rest {
+    bytes: Arc<Vec<u8>>,
+    done: usize,
+    kind: Kind,
+}
+
+impl Rest {
+    /// How many lines, or entries, are lost with it. Counted only then: it costs as much as all else about a batch.
+    fn count(&self) -> u64 {
+        match self.kind {
+            Kind::Lines => memchr::memchr_iter(b'\n', &self.bytes[self.done..]).count() as u64,
+            Kind::Entry => 1,
+            // They were counted when they were lost.
+            Kind::Loss(_) => 0,
+        }
+    }
+}
+
+/// What the thread is at.
+#[derive(Default)]
+enum Hand {
+    /// Nothing.
+    #[default]
+    Empty,
+    /// A chunk, of which this was not written when it was taken.
+    Chunk(Rest),
+    /// One that nobody waits for any more.
+    GivenUp,
+    /// A file that it opens.
+    File,
+}
+
+impl Hand {
+    fn is_empty(&self) -> bool {
+        matches!(self, Self::Empty)
+    }
+}
+
+/// Which log it is.
+enum Which {
+    Access(Access),
+    Errors,
+}
+
+/// The thread of an access log, and what it does beyond writing.
+struct Access {
+    target: Target,
+    /// Whether a file is closed when nothing is to be written.
+    is_passing: bool,
+    told: Mutex<Told>,
+}
+
+/// When something was told last, on the monotonic clock.
+#[derive(Default)]
+struct Told {
+    failure_ms: Option<u64>,
+    loss_ms: Option<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Chunk>,
+    /// What is in the queue, and in the thread's hand.
+    bytes: usize,
+    /// Where chunks go, while the thread has none in hand.
+    sink: Option<Sink>,
+    hand: Hand,
+    is_asleep: bool,
+    is_renamed: bool,
+    /// To be called when the file is open that has the name now.
+    then: Vec<Then>,
+    has_ended: bool,
+    /// A buffer for the next batch.
+    spare: Vec<u8>,
+    /// How much was lost and not told.
+    lost: u64,
+    leaves: Option<Box<dyn Leaves>>,
+}
+
+impl State {
+    /// Keeps the buffer of a batch for the next one.
+    fn recycle(&mut self, chunk: Chunk) {
+        if matches!(chunk.kind, Kind::Lines) {
+            // Nobody else has it any more.
+            self.spare = Arc::try_unwrap(chunk.bytes).unwrap_or_default();
+            self.spare.clear();
+        }
+    }
+}
+
+struct Shared {
+    which: Which,
+    bytes_max: usize,
+    state: Mutex<State>,
+    /// Something is to be done.
+    work: Condvar,
+    /// Everything is done.
+    rest: Condvar,
+    /// The thread is not to wait for a reader any more: there is another file, or no time.
+    is_pressed: AtomicBool,
+    /// What it has in hand is given up.
+    is_over: AtomicBool,
+    /// How much was lost in all.
+    lost: AtomicU64,
+    counter: OnceLock<Counter>,
+}
+
+/// A log with a thread that writes it.
+pub struct Journal {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Journal {
+    /// The access log at `target`, of which `bytes_max` may wait to be written.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be opened, or the process may not have another thread.
+    pub fn access(target: &Target, bytes_max: usize) -> io::Result<Self> {
+        let sink = Sink::open(target)?;
+        Self::start(Self::of_access(target, false), Some(sink), bytes_max)
+    }
+
+    /// The same for a process that seldom writes there: it is opened when something is to be written, by its thread, and a
+    /// file is closed again.
+    ///
+    /// # Errors
+    ///
+    /// The process may not have another thread.
+    pub fn passing_access(target: &Target, bytes_max: usize) -> io::Result<Self> {
+        Self::start(Self::of_access(target, true), None, bytes_max)
+    }
+
+    fn of_access(target: &Target, is_passing: bool) -> Which {
+        Which::Access(Access { target: target.clone(), is_passing, told: Mutex::default() })
+    }
+
+    /// The error log.
+    pub(crate) fn errors(sink: Sink, bytes_max: usize) -> io::Result<Self> {
+        Self::start(Which::Errors, Some(sink), bytes_max)
+    }
+
+    fn start(which: Which, sink: Option<Sink>, bytes_max: usize) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            which,
+            bytes_max,
+            state: Mutex::new(State { sink, ..State::default() }),
+            work: Condvar::new(),
+            rest: Condvar::new(),
+            is_pressed: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            lost: AtomicU64::new(0),
+            counter: OnceLock::new(),
+        });
+        let journal = Self { shared, thread: Mutex::default() };
+        journal.begin()?;
+        Ok(journal)
+    }
+
+    /// Starts the thread, if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The process may not have another one.
+    pub(crate) fn begin(&self) -> io::Result<()> {
+        let mut thread = lock(&self.thread);
+        if thread.is_none() {
+            let shared = Arc::clone(&self.shared);
+            let name =
+                if matches!(shared.which, Which::Errors) { "adyton-errors" } else { "adyton-accesses" };
+            let builder = std::thread::Builder::new().name(name.into()).stack_size(STACK_BYTES);
+            shared.lock().has_ended = false;
+            *thread = Some(builder.spawn(move || shared.run())?);
+        }
+        Ok(())
+    }
+
+    /// Ends the thread, once everything is written; what is not in time is lost.
+    pub(crate) fn end(&self) {
+        self.settle(END_PATIENCE);
+        let mut state = self.shared.lock();
+        state.has_ended = true;
+        // One that hangs in a write ends when that does.
+        self.shared.is_over.store(!state.hand.is_empty(), Ordering::SeqCst);
+        self.shared.wake(&mut state);
+        let is_free = state.hand.is_empty();
+        drop(state);
+        if is_free && let Some(thread) = lock(&self.thread).take() {
+            // It only fails when the thread has panicked, which its own message has said.
+            let _ = thread.join();
+        }
+    }
+
+    /// Counts there, too, what is lost from now on.
+    pub fn count_in(&self, counter: Counter) {
+        // There is one for the whole life.
+        let _ = self.shared.counter.set(counter);
+    }
+
+    /// How much was lost in all.
+    pub fn lost(&self) -> u64 {
+        self.shared.lost.load(Ordering::Relaxed)
+    }
+
+    /// Gives whole lines to the thread, and takes a buffer for the next ones. What is `left` is dropped when they are done
+    /// with.
+    pub fn put_lines(&self, bytes: Vec<u8>, left: Option<Box<dyn Send>>) -> Vec<u8> {
+        let mut state = self.shared.lock();
+        let spare = std::mem::take(&mut state.spare);
+        let refused = self.shared.add(&mut state, Chunk { left, ..Chunk::new(bytes, Kind::Lines) }).err();
+        drop(state);
+        self.shared.bewail(refused, false);
+        spare
+    }
+
+    /// Writes an entry, now or in its turn. Gives it back if there is no thread.
+    pub(crate) fn put_entry(&self, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        let mut state = self.shared.lock();
+        if state.has_ended {
+            return Some(bytes);
+        }
+        let mut refused = self.shared.regain(&mut state);
+        if let Err(error) = self.shared.write_or_add(&mut state, Chunk::new(bytes, Kind::Entry)) {
+            refused = Some(error);
+        }
+        drop(state);
+        self.shared.bewail(refused, false);
+        None
+    }
+
+    /// Notes entries from now on where they outlive this process.
+    pub(crate) fn leave_in(&self, leaves: Box<dyn Leaves>) {
+        self.shared.lock().leaves = Some(leaves);
+    }
+
+    /// Has the thread open the file again, under its name: somebody has renamed it.
+    pub fn reopen(&self) {
+        self.reopen_then(Box::new(|| ()));
+    }
+
+    /// The same; `then` is called when that is done, or has failed.
+    pub(crate) fn reopen_then(&self, then: Then) {
+        let mut state = self.shared.lock();
+        state.then.push(then);
+        state.is_renamed = true;
+        self.shared.is_pressed.store(true, Ordering::SeqCst);
+        self.shared.wake(&mut state);
+    }
+
+    /// Waits until everything is written, for at most `patience`; what is not by then is lost.
+    pub fn settle(&self, patience: Duration) {
+        let shared = &self.shared;
+        let has_rest = |state: &State| state.queue.is_empty() && state.hand.is_empty() && !state.is_renamed;
+        let state = shared.wait_for(shared.lock(), patience, has_rest);
+        if has_rest(&state) {
+            drop(state);
+            return shared.tell_loss(true);
+        }
+        drop(state);
+        shared.is_over.store(true, Ordering::SeqCst);
+        shared.is_pressed.store(true, Ordering::SeqCst);
+        let mut state = shared.wait_for(shared.lock(), HAND_PATIENCE, |state| state.hand.is_empty());
+        let why = io::Error::other("the log does not take what is written");
+        for chunk in std::mem::take(&mut state.queue) {
+            state.bytes -= chunk.bytes.len();
+            shared.lose(&mut state, &chunk);
+        }
+        // A write that hangs may come to its end after all, but not while anybody waits for it.
+        if let Hand::Chunk(rest) = &state.hand {
+            let missing = rest.count();
+            state.hand = Hand::GivenUp;
+            shared.count_lost(&mut state, missing);
+        }
+        shared.rest(&mut state);
+        drop(state);
+        // What comes from now on has its own chance.
+        shared.is_over.store(false, Ordering::SeqCst);
+        shared.bewail(Some(why), false);
+        shared.tell_loss(true);
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait_for<'s>(
+        &self,
+        mut state: MutexGuard<'s, State>,
+        patience: Duration,
+        is_so: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'s, State> {
+        let end = Instant::now() + patience;
+        while !is_so(&state) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state = self.rest.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state
+    }
+
+    fn wake(&self, state: &mut State) {
+        if std::mem::take(&mut state.is_asleep) {
+            self.work.notify_one();
+        }
+    }
+
+    /// Puts a chunk behind the others, if there is room. One alone always has.
+    fn add(&self, state: &mut State, chunk: Chunk) -> io::Result<()> {
+        if state.bytes > 0 && chunk.bytes.len() > self.bytes_max.saturating_sub(state.bytes) {
+            self.lose(state, &chunk);
+            state.recycle(chunk);
+            return Err(io::Error::other("the log does not take what is written as fast as it comes"));
+        }
+        if let (Kind::Entry, Some(leaves)) = (chunk.kind, &mut state.leaves) {
+            leaves.push(&chunk.bytes);
+        }
+        state.bytes += chunk.bytes.len();
+        state.queue.push_back(chunk);
+        self.wake(state);
+        Ok(())
+    }
+
+    /// Writes an entry if nothing is before it and nobody has to be waited for.
+    fn write_or_add(&self, state: &mut State, mut chunk: Chunk) -> io::Result<()> {
+        let is_next = state.queue.is_empty() && state.hand.is_empty() && !state.is_renamed;
+        let Some(sink) = state.sink.as_mut().filter(|sink| is_next && sink.is_stream()) else {
+            return self.add(state, chunk);
+        };
+        match sink.write(&chunk.bytes, &mut chunk.done) {
+            Ok(()) => {
+                done_with(&chunk);
+                Ok(())
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let added = self.add(state, chunk);
+                if let (Err(_), Some(sink)) = (&added, &mut state.sink) {
+                    sink.lose();
+                }
+                added
+            }
+            Err(error) => {
+                sink.lose();
+                self.lose(state, &chunk);
+                Err(error)
+            }
+        }
+    }
+
+    /// Has the entry that says what was lost go before the next one.
+    fn regain(&self, state: &mut State) -> Option<io::Error> {
+        state.lost += crate::take_lost();
+        if state.lost == 0 || state.bytes + LOSS_BYTES > self.bytes_max {
+            return None;
+        }
+        let lost = std::mem::take(&mut state.lost);
+        self.write_or_add(state, Chunk::of_loss(lost)).err()
+    }
+
+    /// Counts what is lost with a chunk.
+    fn lose(&self, state: &mut State, chunk: &Chunk) {
+        if let Kind::Loss(lost) = chunk.kind {
+            state.lost += lost;
+        }
+        self.count_lost(state, chunk.rest().count());
+    }
+
+    fn count_lost(&self, state: &mut State, missing: u64) {
+        state.lost += missing;
+        self.lost.fetch_add(missing, Ordering::Relaxed);
+        if let Some(counter) = self.counter.get() {
+            counter.add(missing);
+        }
+    }
+
+    /// Says that something is lost, but not all the time; `may_wait`: wherever that is said.
+    fn bewail(&self, why: Option<io::Error>, may_wait: bool) {
+        let Some(why) = why else { return };
+        match &self.which {
+            Which::Errors => former::lost(&why, may_wait),
+            Which::Access(access) => {
+                if is_due(&mut lock(&access.told).failure_ms) {
+                    crate::write(
+                        &messages::ACCESS_LOG_LOST,
+                        format_args!("the access log cannot be written, and lines are lost: {why}"),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Says how many lines of the access log were lost, when it takes lines again, but not all the time; `at_last`: now.
+    fn tell_loss(&self, at_last: bool) {
+        let Which::Access(access) = &self.which else { return };
+        let mut state = self.lock();
+        if state.lost == 0 || !is_due(&mut lock(&access.told).loss_ms) && !at_last {
+            return;
+        }
+        let lost = std::mem::take(&mut state.lost);
+        drop(state);
+        crate::write(
+            &messages::ACCESS_LINES_LOST,
+            format_args!("{lost} lines of the access log were lost: the log did not take them"),
+        );
+    }
+
+    /// The thread.
+    fn run(&self) {
+        let mut state = self.lock();
+        loop {
+            if std::mem::take(&mut state.is_renamed) {
+                state.hand = Hand::File;
+                let former = state.sink.take();
+                drop(state);
+                let sink = self.opened_again(former);
+                state = self.lock();
+                (state.sink, state.hand) = (sink, Hand::Empty);
+            } else if let Some(chunk) = state.queue.pop_front() {
+                state.hand = Hand::Chunk(chunk.rest());
+                let sink = state.sink.take();
+                drop(state);
+                let (sink, chunk, failure) = self.write(sink, chunk);
+                state = self.lock();
+                state.sink = sink;
+                state = self.finish(state, chunk, failure);
+            } else if state.has_ended {
+                return;
+            } else {
+                state = self.sleep(state);
+            }
+        }
+    }
+
+    /// Waits for something to do.
+    fn sleep<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        if matches!(&self.which, Which::Access(access) if access.is_passing) {
+            // What waits in a pipe for a reader would be gone with the last who has it open.
+            state.sink.take_if(|sink| !sink.is_stream());
+        }
+        self.rest(&mut state);
+        state.is_asleep = true;
+        // What was lost and may not be told yet is told later, although nothing else happens.
+        let patience = Duration::from_millis(TELL_EVERY_MS);
+        if state.lost > 0 && matches!(self.which, Which::Access(_)) {
+            state = self.work.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner).0;
+            let is_idle = std::mem::take(&mut state.is_asleep);
+            drop(state);
+            if is_idle {
+                self.tell_loss(false);
+            }
+            return self.lock();
+        }
+        while state.is_asleep {
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state
+    }
+
+    /// Writes a chunk, however long that takes.
+    fn write(&self, sink: Option<Sink>, mut chunk: Chunk) -> (Option<Sink>, Chunk, Option<io::Error>) {
+        let opened = match (sink, &self.which) {
+            (Some(sink), _) => Ok(sink),
+            (None, Which::Access(access)) => Sink::open(&access.target),
+            (None, Which::Errors) => Err(io::Error::other("it is not open")),
+        };
+        let mut sink = match opened {
+            Ok(sink) => sink,
+            Err(error) => return (None, chunk, Some(error)),
+        };
+        loop {
+            match sink.write(&chunk.bytes, &mut chunk.done) {
+                Ok(()) => return (Some(sink), chunk, None),
+                Err(error)
+                    if error.kind() == ErrorKind::WouldBlock && !self.is_over.load(Ordering::SeqCst) =>
+                {
+                    if self.is_pressed.swap(false, Ordering::SeqCst)
+                        && std::mem::take(&mut self.lock().is_renamed)
+                    {
+                        match self.opened_again(Some(sink)) {
+                            Some(again) => sink = again,
+                            None => return (None, chunk, Some(error)),
+                        }
+                    } else {
+                        sink.wait();
+                    }
+                }
+                Err(error) => {
+                    sink.lose();
+                    return (Some(sink), chunk, Some(error));
+                }
+            }
+        }
+    }
+
+    /// Nothing is queued.
+    fn rest(&self, state: &mut State) {
+        if let Some(leaves) = &mut state.leaves {
+            leaves.clear();
+        }
+        self.rest.notify_all();
+    }
+
+    /// A chunk is done with: written, or lost.
+    fn finish<'s>(
+        &'s self,
+        mut state: MutexGuard<'s, State>,
+        mut chunk: Chunk,
+        failure: Option<io::Error>,
+    ) -> MutexGuard<'s, State> {
+        let is_given_up = matches!(std::mem::take(&mut state.hand), Hand::GivenUp);
+        state.bytes -= chunk.bytes.len();
+        drop(chunk.left.take());
+        let is_written = failure.is_none();
+        if is_written {
+            if state.queue.is_empty() && state.lost > 0 && matches!(self.which, Which::Errors) {
+                let lost = std::mem::take(&mut state.lost);
+                // Nothing is queued, so there is room.
+                let _ = self.add(&mut state, Chunk::of_loss(lost));
+            }
+        } else if !is_given_up {
+            self.lose(&mut state, &chunk);
+        }
+        if state.queue.is_empty() {
+            self.rest(&mut state);
+        }
+        drop(state);
+        if is_written {
+            done_with(&chunk);
+            self.tell_loss(false);
+        }
+        self.bewail(failure, true);
+        let mut state = self.lock();
+        state.recycle(chunk);
+        state
+    }
+
+    /// The file that has the name now; the former one if there is none. What fails is told.
+    fn opened_again(&self, former: Option<Sink>) -> Option<Sink> {
+        let sink = self.open_again(former);
+        let then = std::mem::take(&mut self.lock().then);
+        for then in then {
+            then();
+        }
+        sink
+    }
+
+    fn open_again(&self, former: Option<Sink>) -> Option<Sink> {
+        match &self.which {
+            Which::Errors => crate::open_again().map(Sink::of_entries).or(former),
+            // The next one is opened in any case.
+            Which::Access(Access { is_passing: true, .. }) => None,
+            Which::Access(access) => match Sink::open(&access.target) {
+                Ok(sink) => Some(sink),
+                Err(error) => {
+                    crate::write(
+                        &messages::LOG_NOT_REOPENED,
+                        format_args!("the access log cannot be opened again: {error}"),
+                    );
+                    former
+                }
+            },
+        }
+    }
+}
+
+/// An entry is written.
+fn done_with(chunk: &Chunk) {
+    if let Kind::Loss(lost) = chunk.kind {
+        former::regained(lost);
+    }
+}
+
+/// Whether something may be told; then it is told now.
+fn is_due(told_ms: &mut Option<u64>) -> bool {
+    let now_ms = clock::monotonic_ms();
+    let is_due = told_ms.is_none_or(|told_ms| now_ms.saturating_sub(told_ms) >= TELL_EVERY_MS);
+    if is_due {
+        *told_ms = Some(now_ms);
+    }
+    is_due
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failure here is the test's result")]
+
+    use std::fs::File;
+    use std::io::{PipeReader, Read};
+    use std::os::fd::OwnedFd;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    const BYTES_MAX: usize = 64 << 10;
+
+    /// More than a pipe takes.
+    const PIPE_BYTES: usize = 1 << 20;
+
+    /// A log that somebody reads, or nobody.
+    fn piped(is_access: bool) -> (PipeReader, Journal) {
+        let (reader, writer) = io::pipe().unwrap();
+        let file = Arc::new(File::from(OwnedFd::from(writer)));
+        let sink = if is_access { Sink::of_lines(file) } else { Sink::of_entries(file) };
+        let which = if is_access { Journal::of_access(&Target::Standard, false) } else { Which::Errors };
+        (reader, Journal::start(which, Some(sink), BYTES_MAX).unwrap())
+    }
+
+    fn read_all(mut reader: PipeReader) -> JoinHandle<String> {
+        std::thread::spawn(move || {
+            let mut text = String::new();
+            reader.read_to_string(&mut text).unwrap();
+            text
+        })
+    }
+
+    fn line(number: usize) -> Vec<u8> {
+        format!("{number} {}\n", "x".repeat(200)).into_bytes()
+    }
+
+    /// What is written are whole lines in their order, and all that are not there were counted.
+    #[test]
+    fn lines_are_written_or_counted() {
+        let (reader, journal) = piped(true);
+        let count = 2 * (PIPE_BYTES + BYTES_MAX) / line(0).len();
+        for first in (0..count).step_by(100) {
+            journal.put_lines((first..first + 100).flat_map(line).collect(), None);
+        }
+        let lost = journal.lost();
+        let text = read_all(reader);
+        drop(journal);
+        let text = text.join().unwrap();
+        let numbers: Vec<usize> =
+            text.lines().map(|line| line.split_once(' ').unwrap().0.parse().unwrap()).collect();
+
+        assert!(lost > 0 && !numbers.is_empty());
+        assert!(numbers.is_sorted_by(|one, next| one < next));
+        assert_eq!(count.next_multiple_of(100), numbers.len() + usize::try_from(lost).unwrap());
+    }
+
+    /// Where entries are missing stands how many, once, and nothing else is missing.
+    #[test]
+    fn entries_are_written_or_counted() {
+        let (reader, journal) = piped(false);
+        let count = 2 * (PIPE_BYTES + BYTES_MAX) / line(0).len();
+        for number in 0..count {
+            assert!(journal.put_entry(line(number)).is_none());
+        }
+        let lost = journal.lost();
+        let text = read_all(reader);
+        drop(journal);
+        let text = text.join().unwrap();
+        let told: u64 = text
+            .lines()
+            .filter_map(|line| line.split_once("ADY403 error: ")?.1.split(' ').next()?.parse::<u64>().ok())
+            .sum();
+        let there = text.lines().filter(|line| line.ends_with('x')).count();
+
+        assert!(lost > 0);
+        assert_eq!((lost, count), (told, there + usize::try_from(lost).unwrap()));
+    }
+
+    /// What nobody reads keeps nobody from the end, and is counted.
+    #[test]
+    fn a_reader_that_stands_does_not_keep_the_end_waiting() {
+        let (reader, journal) = piped(true);
+        for first in 0..4 {
+            journal.put_lines((0..PIPE_BYTES / 200).map(|_| first).flat_map(line).collect(), None);
+        }
+        journal.settle(Duration::from_millis(1));
+        let lost = journal.lost();
+        let text = read_all(reader);
+        drop(journal);
+
+        let there = text.join().unwrap().lines().count();
+        assert_eq!(4 * (PIPE_BYTES / 200), there + usize::try_from(lost).unwrap());
+    }
+
+    /// An entry that can be written is out when the call returns, and whoever writes without a thread gets it back.
+    #[test]
+    fn entries_are_out_at_once() {
+        let (mut reader, journal) = piped(false);
+        let mut buffer = [0; 16];
+        for _ in 0..3 {
+            journal.put_entry(b"entry\n".to_vec());
+            assert!(adyton_sys::socket::wait_readable(&[std::os::fd::AsFd::as_fd(&reader)], 0).unwrap()[0]);
+            assert_eq!(6, reader.read(&mut buffer).unwrap());
+        }
+
+        journal.end();
+
+        assert_eq!(Some(b"entry\n".to_vec()), journal.put_entry(b"entry\n".to_vec()));
+
+        journal.begin().unwrap();
+
+        assert_eq!(None, journal.put_entry(b"entry\n".to_vec()));
+    }
+
+    /// What a batch has left elsewhere is dropped when it is written, or lost, and not before.
+    #[test]
+    fn what_is_left_goes_with_its_batch() {
+        struct Says(std::sync::mpsc::Sender<()>);
+
+        impl Drop for Says {
+            fn drop(&mut self) {
+                self.0.send(()).unwrap();
+            }
+        }
+
+        let (reader, journal) = piped(true);
+        let (sender, dropped) = channel();
+        journal.put_lines(vec![b'x'; PIPE_BYTES], Some(Box::new(Says(sender.clone()))));
+        journal.put_lines(vec![b'y'; BYTES_MAX], Some(Box::new(Says(sender))));
+
+        assert_eq!(Ok(()), dropped.recv(), "there was no room for the second one");
+        assert!(dropped.try_recv().is_err(), "the first one is not written");
+
+        let text = read_all(reader);
+
+        assert_eq!(Ok(()), dropped.recv());
+        drop(journal);
+        assert_eq!(PIPE_BYTES, text.join().unwrap().len());
+    }
+}
