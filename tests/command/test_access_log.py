@@ -206,7 +206,7 @@ def test_file_that_cannot_be_opened(application: Path, tmp_path: Path) -> None:
 
 
 def test_full_disk(serve: Servers, application: Path) -> None:
-    """A log that cannot be written to later stops nobody; it is said once, and in the end how much is lost."""
+    """A log that cannot be written to later stops nobody; it is said once, and in the end what is lost."""
     server = serve(application, "--access-log", "/dev/full")
     for _ in range(50):
         assert 200 == server.fetch().status

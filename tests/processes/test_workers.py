@@ -290,7 +290,7 @@ def test_lines_of_the_dead(crowd: Callable[..., Crowd], tmp_path: Path, end: str
 
 
 def test_lines_that_nobody_reads(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
-    """A supervisor with lines for a pipe whose reader has gone does not wait for another one, who gets them."""
+    """A supervisor with lines for a pipe whose reader has gone does not wait for another, who gets them."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)

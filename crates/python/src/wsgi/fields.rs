@@ -1,5 +1,6 @@
-//! Header fields that an application states in every answer: constants of its code, which are the same objects each
-//! time. They are checked once.
+//! Header fields that an application states in every answer are checked once.
+//!
+//! They are constants of its code: the same objects each time.
 
 use adyton_http1::CheckedField;
 use pyo3::ffi;
