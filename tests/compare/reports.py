@@ -34,6 +34,8 @@ def report(**more: Any) -> dict[str, Any]:
         "in_time": 72,
         "service": service,
         "response": None,
+        "server": None,
+        "slow": [],
         "curve": [(50.0, 2_000.0), (70.0, 3_000.0), (90.0, 7_000.0), (99.0, 9_000.0), (100.0, 9_500.0)],
     } | more
 

@@ -82,7 +82,7 @@ class Shot:
     @property
     def held_mib(self) -> float | None:
         """Memory of the processes that listen, and of their descendants, while all connections were open."""
-        server = self.reports[0].get("server") if self.reports else None
+        server = self.reports[0]["server"] if self.reports else None
         return server["pss_bytes"] / 2**20 if server and server["pss_bytes"] else None
 
     @property
