@@ -20,7 +20,7 @@ use adyton_log::stamp::Stamp;
 use adyton_log::{Counter, END_PATIENCE, Journal};
 use adyton_sys::clock;
 
-use crate::estate::{Page, Pages};
+use crate::estate::{LINES_BYTES_MAX, Page, Pages};
 use format::Format;
 
 /// One answer, as the log sees it.
@@ -86,7 +86,7 @@ impl AccessLog {
         Ok(Self {
             format,
             stamp: Stamp::at(0),
-            held: Vec::with_capacity(HELD_BYTES_CAPACITY),
+            held: Vec::with_capacity(LINES_BYTES_MAX),
             held_since_ms: None,
             journal,
             pages: None,
@@ -169,8 +169,8 @@ impl AccessLog {
         let spare = self.journal.put_lines(std::mem::take(&mut self.held), left);
         self.held = spare;
         // One line of escaped garbage can be longer than all others together.
-        self.held.shrink_to(HELD_BYTES_CAPACITY);
-        self.held.reserve(HELD_BYTES_CAPACITY);
+        self.held.shrink_to(LINES_BYTES_MAX);
+        self.held.reserve(LINES_BYTES_MAX);
         self.held_since_ms = None;
     }
 
@@ -220,10 +220,7 @@ impl std::error::Error for AccessLogError {
 }
 
 /// When the held lines are given to the thread: some 400 of them share two system calls, and the caches are not flooded.
-const HELD_BYTES_MAX: usize = 64 * 1024;
-
-/// Room for the line that passes the limit, too.
-pub(crate) const HELD_BYTES_CAPACITY: usize = HELD_BYTES_MAX + 4 * 1024;
+const HELD_BYTES_MAX: usize = LINES_BYTES_MAX - 4 * 1024;
 
 /// How long a line is held at most while the loop has time for ticks: short enough to watch the log live.
 const HELD_MS_MAX: u32 = 500;

@@ -10,33 +10,20 @@ use adyton_sys::clock;
 
 use crate::access_log::Record;
 use crate::body::Live;
+use crate::connection::after_live;
 use crate::connection::{After, Connection, Respond};
-use crate::driver::{AskLeft, Desk, Done};
+use crate::desk::Desk;
+use crate::driver::{AskLeft, Done};
 use crate::errand::{Errand, Place};
 use crate::event_loop::{Loop, Mount};
 use crate::lock::lock;
 use crate::reply::{Answer, Reply};
+use crate::step::Step;
+use crate::step::{Answering, Verdict};
 use crate::tally::{Cell, Histogram};
-use crate::turn::{Step, after_live};
 
 /// What `OPTIONS *` answers for the server as a whole (RFC 9110 section 9.3.7).
 const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
-
-/// How a request is answered.
-pub(crate) enum Answering {
-    /// The answer is written.
-    Done(Box<Connection>, After),
-    /// By the application: the answer's form, and when the request came.
-    Ask(Box<Connection>, Answer, u64),
-}
-
-/// What became of a request.
-pub(crate) enum Verdict {
-    /// The answer is written.
-    Answered(After),
-    /// The answer has begun.
-    Streaming(Box<Respond>),
-}
 
 /// A connection with its answer, on the way from the application back to the loop.
 type Parts = (Box<Connection>, Answer, Option<Arc<Mutex<Live>>>);

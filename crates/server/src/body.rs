@@ -1,20 +1,18 @@
 //! Request bodies: read whole by the loop before the application is called, or live by the application itself where
 //! that is asked for (`--stream-body`) and threads may wait for clients.
 
-use std::fs::File;
-use std::io::{self, Seek, SeekFrom, Write};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use adyton_http1::{Chunked, Framing, Refusal};
-use adyton_sys::{clock, forks, socket, temp};
+use adyton_sys::{clock, forks, socket};
 
 use crate::config::Config;
-use crate::driver::wait_for_client;
-use crate::errand::OwnedBody;
 use crate::refusals::{BROKE_OFF, NO_DISK, NO_READER, NO_ROOM, TOO_LARGE, TOO_SLOW};
+use crate::stored::Stored;
+use crate::waiter::wait_for_client;
 use adyton_log::{self as log, messages};
 
 /// The body of one request, as the application gets it.
@@ -41,86 +39,30 @@ impl Body<'_> {
     }
 }
 
-/// Disk space that bodies and answers share.
-#[derive(Debug)]
-pub struct Quota {
-    bytes_left: AtomicU64,
+/// A body that needs no desk.
+pub(crate) enum OwnedBody {
+    Empty,
+    Bytes(Vec<u8>),
+    File(Stored),
+    Live(Arc<Mutex<Live>>),
 }
 
-impl Quota {
-    /// So many bytes for all bodies that are in files at one time.
-    pub fn new(bytes: u64) -> Arc<Self> {
-        Arc::new(Self { bytes_left: AtomicU64::new(bytes) })
-    }
-
-    fn take(&self, bytes: u64) -> bool {
-        let subtract = |left: u64| left.checked_sub(bytes);
-        self.bytes_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, subtract).is_ok()
-    }
-}
-
-/// A body, or the rest of an answer, in an unlinked file; its disk space is free again when this is dropped.
-pub struct Stored {
-    file: File,
-    bytes: u64,
-    quota: Arc<Quota>,
-}
-
-impl Stored {
-    /// An empty file.
-    ///
-    /// # Errors
-    ///
-    /// There is no room for one in `folder`.
-    pub(crate) fn new(folder: &Path, quota: &Arc<Quota>) -> io::Result<Self> {
-        Ok(Self { file: temp::unlinked(folder)?, bytes: 0, quota: Arc::clone(quota) })
-    }
-
-    /// Adds to its end.
-    ///
-    /// # Errors
-    ///
-    /// The disk is full, or `QuotaExceeded`: what the settings allow of it.
-    pub(crate) fn append(&mut self, data: &[u8]) -> io::Result<()> {
-        if !self.reserve(data) {
-            return Err(io::ErrorKind::QuotaExceeded.into());
+impl OwnedBody {
+    /// The body as the application gets it; the file goes with it.
+    pub(crate) fn lend(&mut self) -> Body<'_> {
+        if matches!(self, Self::File(_)) {
+            let Self::File(stored) = std::mem::replace(self, Self::Empty) else { return Body::Empty };
+            return Body::File(stored);
         }
-        self.file.write_all(data)
+        match self {
+            Self::Bytes(bytes) => Body::Bytes(bytes),
+            Self::Live(live) => Body::Live(Arc::clone(live)),
+            Self::Empty | Self::File(_) => Body::Empty,
+        }
     }
 
-    /// Takes disk space for bytes that are added next.
-    fn reserve(&mut self, data: &[u8]) -> bool {
-        let is_free = self.quota.take(data.len() as u64);
-        self.bytes += if is_free { data.len() as u64 } else { 0 };
-        is_free
-    }
-
-    /// Bytes of the body.
-    pub fn len(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Whether the body has no bytes.
-    pub fn is_empty(&self) -> bool {
-        self.bytes == 0
-    }
-}
-
-impl AsFd for Stored {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
-    }
-}
-
-impl io::Read for Stored {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.file.read(buffer)
-    }
-}
-
-impl Drop for Stored {
-    fn drop(&mut self) {
-        self.quota.bytes_left.fetch_add(self.bytes, Ordering::Relaxed);
+    pub(crate) fn live(&self) -> Option<Arc<Mutex<Live>>> {
+        if let Self::Live(live) = self { Some(Arc::clone(live)) } else { None }
     }
 }
 
@@ -270,14 +212,14 @@ impl Upload {
         if !stored.reserve(data) {
             return Err(NO_DISK);
         }
-        stored.file.write_all(data).map_err(complain)
+        stored.write_reserved(data).map_err(complain)
     }
 
     /// The whole body, once it is done.
     pub(crate) fn body(&mut self) -> io::Result<OwnedBody> {
         match self.file.take() {
             Some(mut stored) => {
-                stored.file.seek(SeekFrom::Start(0))?;
+                stored.rewind()?;
                 Ok(OwnedBody::File(stored))
             }
             None if self.memory.is_empty() => Ok(OwnedBody::Empty),

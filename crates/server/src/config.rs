@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use adyton_http1::{Limits, ResponseHead};
 
-use crate::body::Quota;
+use crate::stored::Quota;
 
 /// When a loop changes hands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use adyton_sys::socket;
 
 use crate::app::Stream;
-use crate::body::{Live, Upload};
+use crate::body::{Live, Upload, unless_read};
 use crate::config::Config;
 use crate::held::Held;
 use crate::output::{Flushed, Output};
@@ -223,6 +223,17 @@ pub(crate) enum After {
 /// Reads and forgets, within limits.
 pub(crate) struct Linger {
     pub(crate) bytes_left: u64,
+}
+
+/// The live body is done when the application has read it all; else what the client still sends
+/// cannot be told from its next request.
+pub(crate) fn after_live(connection: &mut Connection, live: &Mutex<Live>) -> After {
+    let Some(mut live) = unless_read(live).filter(|live| live.is_done()) else { return After::Linger };
+    let mut carry = live.leftover();
+    carry.append(&mut connection.carry);
+    connection.unparsed = !carry.is_empty();
+    connection.carry = carry;
+    After::Next
 }
 
 /// How fast a client takes an answer, looked at from time to time.

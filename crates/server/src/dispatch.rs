@@ -9,17 +9,19 @@ use adyton_files::ErrorPage;
 use adyton_http1::{Head, Known};
 use adyton_sys::{clock, socket};
 
-use crate::answer::Verdict;
 use crate::connection::Connection;
-use crate::driver::{Desk, LOOK_FOR_CLIENT_MS, interrupt};
+use crate::desk::Desk;
+use crate::driver::{LOOK_FOR_CLIENT_MS, interrupt};
 use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::event_loop::Loop;
 use crate::lock::lock;
 use crate::refusals::{NO_THREAD, TIMED_OUT};
 use crate::reply::Reply;
-use crate::server::{Http, Job, NO_KEY, Stage, Task, log_stuck};
+use crate::server::{Http, Job};
+use crate::step::Verdict;
+use crate::step::{Next, Step, Worked};
 use crate::tally::Cell;
-use crate::turn::{Next, Step, Worked};
+use crate::task::{NO_KEY, Stage, Task, log_stuck};
 use adyton_log::{self as log, messages};
 
 /// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
@@ -224,7 +226,7 @@ impl Loop {
     fn press(&self, post: &Arc<Post<Http>>, task: &Task) -> Option<u64> {
         let config = &self.shared.config;
         let look_again_ms = self.now_ms + config.call_timeout_ms().unwrap_or(LOOK_AGAIN_MS);
-        let Some((due_ms, _)) = task.due_ms(&post.own, config) else { return Some(look_again_ms) };
+        let Some((due_ms, _)) = task.due_ms(&post.own.item_ms, config) else { return Some(look_again_ms) };
         match task.stage {
             Stage::Parked => Some(look_again_ms),
             Stage::Runs if self.now_ms < due_ms => Some(due_ms),

@@ -1,27 +1,29 @@
 //! A thread of the server: drives a loop, runs its errands, or those that wait in the queue.
 
-use std::cell::RefCell;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use adyton_http1::Head;
 use adyton_sys::tid::Tid;
 use adyton_sys::{clock, process};
 
 use crate::app::{Call, Outcome, Pull, Stream};
 use crate::body::{Body, Live};
-use crate::config::{Config, HandOver};
+use crate::config::HandOver;
 use crate::connection::{After, Connection, Phase, Respond};
+use crate::desk::Desk;
 use crate::endpoints::Endpoint;
 use crate::errand::{Ask, Errand, Place, parse_again};
 use crate::estate::Seat;
 use crate::event_loop::{Advance, Loop};
 use crate::lock::lock;
 use crate::reply::{Answer, Reply};
-use crate::server::{Http, Job, Limit, NO_KEY, Own, Return, Shared, Stage, Task, What};
+use crate::server::{Http, Job, Own, Return, Shared};
 use crate::tally::{Cell, Histogram};
+use crate::task::{Limit, NO_KEY, Stage, Task, What};
+use crate::waiter::{Waiter, set_waiter};
 use adyton_crew::{Crew, Duty, Place as Spot, Post};
 use adyton_log::{self as log, messages, request};
 
@@ -42,30 +44,6 @@ const LOOK_AT_CLIENT_MS: u64 = 5;
 
 /// And so long, at whether it still listens: one that has ended its own side is taken for gone.
 pub(crate) const LOOK_FOR_CLIENT_MS: u64 = 100;
-
-/// A server, and a thread's place there.
-type Employment = (Arc<Shared>, Arc<Post<Http>>);
-
-thread_local! {
-    /// The server that this thread works for.
-    static DUTY: RefCell<Option<Employment>> = const { RefCell::new(None) };
-}
-
-/// What a driver needs for one connection at a time.
-pub(crate) struct Desk {
-    pub(crate) buffer: Box<[u8]>,
-    pub(crate) head: Head,
-    /// An output buffer that waits for its next connection.
-    pub(crate) spare: Vec<u8>,
-}
-
-impl Desk {
-    /// The buffer holds a whole head of the largest size, and what usually follows it.
-    pub(crate) fn new(config: &Config) -> Self {
-        let bytes = config.head.head_bytes_max + (64 << 10);
-        Self { buffer: vec![0; bytes].into(), head: Head::new(), spare: Vec::new() }
-    }
-}
 
 /// What an errand came to.
 pub(crate) struct Done {
@@ -290,19 +268,20 @@ fn park<R>(
     waited
 }
 
-/// Waits for a client inside a call of the application, detached: others have the loop and the slot meanwhile.
-///
-/// # Errors
-///
-/// Those of `wait`; or there is nobody left to go on meanwhile.
-pub(crate) fn wait_for_client<R>(wait: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-    let duty = DUTY.with_borrow(Clone::clone);
-    let Some((shared, post)) = duty else { return wait() };
-    if let Some(driven) = post.reclaim() {
-        give_up(&shared, &post, driven);
+/// A server, and a thread's place there: what the thread needs in order to wait from deep inside the application.
+struct Employment {
+    shared: Arc<Shared>,
+    post: Arc<Post<Http>>,
+}
+
+impl Waiter for Employment {
+    fn wait(&self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        if let Some(driven) = self.post.reclaim() {
+            give_up(&self.shared, &self.post, driven);
+        }
+        // Bodies that are read live have a limit of their own.
+        park(&self.shared, &self.post, usize::MAX, wait)
     }
-    // They have a limit of their own.
-    park(&shared, &post, usize::MAX, wait)
 }
 
 /// One thread of the server.
@@ -329,7 +308,7 @@ impl Driver {
             tid: Tid::own(),
         };
         let post = shared.crew.join(enters, own);
-        DUTY.set(Some((Arc::clone(shared), Arc::clone(&post))));
+        set_waiter(Some(Rc::new(Employment { shared: Arc::clone(shared), post: Arc::clone(&post) })));
         let hand = Hand {
             shared: Arc::clone(shared),
             post,
@@ -369,7 +348,7 @@ impl Driver {
             }
         }
         self.hand.detach();
-        DUTY.set(None);
+        set_waiter(None);
     }
 
     /// Runs the quick requests that have queued while this thread waited for the interpreter, and lets go of it then.
@@ -508,7 +487,7 @@ impl Driver {
         };
         let id = errand.request_id().cloned();
         *lock(&self.hand.post.own.task) = Some(Task::new(home, key, begun_us / 1000, what, id));
-        let date = crate::event_loop::date_now();
+        let date = crate::date::date_now();
         match errand {
             Errand::Ask(mut ask) => {
                 let waited_ms = (begun_us / 1000).saturating_sub(since_ms);
@@ -760,10 +739,10 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
             let mut now = lock(&post.own.task);
             let is_it = |now: &&mut Task| now.place() == task.place() && now.stage == Stage::Overdue;
             let Some(same) = now.as_mut().filter(is_it) else { return };
-            let due = same.due_ms(&post.own, &interrupter.0.config);
+            let due = same.due_ms(&post.own.item_ms, &interrupter.0.config);
             match due.filter(|&(due_ms, _)| due_ms <= clock::monotonic_ms()) {
                 Some((_, limit)) => {
-                    passed = Some((limit, same.last_item_ms(&post.own)));
+                    passed = Some((limit, same.last_item_ms(&post.own.item_ms)));
                     same.stage = Stage::Interrupted;
                     interrupter.0.tally.count(Cell::TimedOut);
                     strike();

@@ -9,7 +9,7 @@ use adyton_http1::{Head, Limits, Parsed};
 use adyton_log::request::RequestId;
 
 use crate::app::Stream;
-use crate::body::{Body, Live, Stored};
+use crate::body::{Live, OwnedBody};
 use crate::connection::{Connection, Respond};
 use crate::endpoints::Endpoint;
 use crate::reply::Answer;
@@ -58,33 +58,6 @@ pub(crate) enum Place {
 pub(crate) struct Owned {
     pub(crate) head: Vec<u8>,
     pub(crate) body: OwnedBody,
-}
-
-/// A body that needs no desk.
-pub(crate) enum OwnedBody {
-    Empty,
-    Bytes(Vec<u8>),
-    File(Stored),
-    Live(Arc<Mutex<Live>>),
-}
-
-impl OwnedBody {
-    /// The body as the application gets it; the file goes with it.
-    pub(crate) fn lend(&mut self) -> Body<'_> {
-        if matches!(self, Self::File(_)) {
-            let Self::File(stored) = std::mem::replace(self, Self::Empty) else { return Body::Empty };
-            return Body::File(stored);
-        }
-        match self {
-            Self::Bytes(bytes) => Body::Bytes(bytes),
-            Self::Live(live) => Body::Live(Arc::clone(live)),
-            Self::Empty | Self::File(_) => Body::Empty,
-        }
-    }
-
-    pub(crate) fn live(&self) -> Option<Arc<Mutex<Live>>> {
-        if let Self::Live(live) = self { Some(Arc::clone(live)) } else { None }
-    }
 }
 
 impl Ask {

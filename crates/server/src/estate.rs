@@ -12,8 +12,7 @@ use adyton_log::Leaves;
 use adyton_log::request::{GIVEN_BYTES_MAX, RequestId};
 use adyton_sys::board::Board;
 
-use crate::access_log::HELD_BYTES_CAPACITY;
-use crate::server::What;
+use crate::task::What;
 
 /// Cells of everything here.
 pub(crate) const CELLS: usize = SEATS_START + SEATS * SEAT_CELLS;
@@ -31,8 +30,11 @@ const SEATS_START: usize = ENTRIES_START + LINES_CELLS;
 /// Bytes in a cell.
 const CELL_BYTES: usize = size_of::<u64>();
 
+/// Bytes of lines in a page.
+pub(crate) const LINES_BYTES_MAX: usize = 68 * 1024;
+
 /// How many cells are filled, and those.
-const LINES_CELLS: usize = 1 + HELD_BYTES_CAPACITY / CELL_BYTES;
+const LINES_CELLS: usize = 1 + LINES_BYTES_MAX / CELL_BYTES;
 
 /// Threads whose requests are noted: more than `--threads` is for most, and 32 KiB that are only touched when used.
 const SEATS: usize = 128;
@@ -250,8 +252,7 @@ mod tests {
     use adyton_log::request::RequestIds;
     use adyton_sys::board::Board;
 
-    use super::{CELLS, Leaves, Lines, PAGES, Pages, SEATS, Seat, entries, inside, lines};
-    use crate::access_log::HELD_BYTES_CAPACITY;
+    use super::{CELLS, LINES_BYTES_MAX, Leaves, Lines, PAGES, Pages, SEATS, Seat, entries, inside, lines};
 
     fn board() -> io::Result<Arc<Board>> {
         Board::new(CELLS + 1).map(Arc::new)
@@ -282,8 +283,8 @@ mod tests {
         let page = pages.take();
         let mut page = page.ok_or_else(|| io::Error::other("none is free"))?;
 
-        assert!(!page.push(&vec![b'x'; HELD_BYTES_CAPACITY + 1]));
-        assert!(page.push(&vec![b'x'; HELD_BYTES_CAPACITY]));
+        assert!(!page.push(&vec![b'x'; LINES_BYTES_MAX + 1]));
+        assert!(page.push(&vec![b'x'; LINES_BYTES_MAX]));
         assert!(!page.push(b"\n"));
         Ok(())
     }

@@ -25,15 +25,18 @@ use slab::Slab;
 use crate::addresses::Addresses;
 use crate::config::HandOver;
 use crate::connection::{Connection, Phase};
-use crate::driver::{Desk, LOOK_FOR_CLIENT_MS};
+use crate::date::date_now;
+use crate::desk::Desk;
+use crate::driver::LOOK_FOR_CLIENT_MS;
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::{Ask, Errand};
 use crate::lock::lock;
-use crate::server::{Ending, Http, Job, NO_KEY, Return, Shared, Task, What};
+use crate::server::{Ending, Http, Job, Return, Shared};
 use crate::share::{Share, Surplus};
+use crate::step::Worked;
 use crate::tally::Cell;
+use crate::task::{NO_KEY, Task, What};
 use crate::timer::Wheel;
-use crate::turn::Worked;
 use adyton_crew::{Called, Claim, Post};
 
 /// Tokens from here on are listeners; those below are connections.
@@ -976,9 +979,4 @@ impl Loop {
 /// The connections that one of a worker's loops has too many.
 fn surplus(share: Option<&Share>, loops: usize) -> u64 {
     share.map_or(0, |share| share.surplus().div_ceil(loops as u64))
-}
-
-/// The `Date` field (RFC 9110 section 6.6.1) for this second.
-pub(crate) fn date_now() -> [u8; 29] {
-    httpdate::fmt_http_date(SystemTime::now()).as_bytes().try_into().unwrap_or([b' '; 29])
 }

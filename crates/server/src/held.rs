@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use adyton_log::{self as log, messages};
 use adyton_sys::socket;
 
-use crate::body::Stored;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::output::Output;
+use crate::stored::Stored;
 
 /// What one connection holds.
 pub(crate) struct Held {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use adyton_sys::socket;
 
-use crate::body::Stored;
+use crate::stored::Stored;
 
 /// Slices given to the kernel in one call; more than a head, a body and a few chunks is rare.
 const SLICES_MAX: usize = 16;
@@ -343,7 +343,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
-    use crate::body::Quota;
+    use crate::stored::Quota;
 
     struct Lent(Vec<u8>, bool);
 

@@ -85,6 +85,15 @@ fn cause_of(refusal: Refusal, in_body: bool) -> Option<Cell> {
     })
 }
 
+/// How much of a refused request is looked at and logged.
+const START_BYTES: usize = 256;
+
+/// The beginning of a request, without the empty line that may precede it.
+pub(crate) fn start_of(bytes: &[u8]) -> Vec<u8> {
+    let bytes = bytes.strip_prefix(b"\r\n").unwrap_or(bytes);
+    bytes[..bytes.len().min(START_BYTES)].to_vec()
+}
+
 /// What is known of one cause and not told yet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Untold {

@@ -5,17 +5,19 @@ use std::sync::{Arc, Mutex};
 use adyton_http1::{Asked, Framing, Head, Parsed, Refusal, Version};
 use adyton_sys::socket;
 
-use crate::answer::{Answering, Verdict};
+use crate::body::OwnedBody;
 use crate::body::{CONTINUE, Live, Upload};
 use crate::connection::{After, Connection, Phase};
-use crate::driver::Desk;
+use crate::desk::Desk;
 use crate::endpoints::Endpoint;
-use crate::errand::{Ask, Owned, OwnedBody, Place};
+use crate::errand::{Ask, Owned, Place};
 use crate::event_loop::Loop;
-use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE};
+use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
 use crate::reply::{PENDING_BYTES_MAX, Reply};
+use crate::step::{Answering, Verdict};
+use crate::step::{Next, Step};
 use crate::tally::Cell;
-use crate::turn::{Next, Step, worth_parsing};
+use crate::turn::worth_parsing;
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
 
@@ -311,15 +313,6 @@ impl Loop {
         self.log_answer(peer, None, start, &answer, started_us);
         self.settle(key, connection, desk, After::Linger)
     }
-}
-
-/// How much of a refused request is looked at and logged.
-const START_BYTES: usize = 256;
-
-/// The beginning of a request, without the empty line that may precede it.
-pub(crate) fn start_of(bytes: &[u8]) -> Vec<u8> {
-    let bytes = bytes.strip_prefix(b"\r\n").unwrap_or(bytes);
-    bytes[..bytes.len().min(START_BYTES)].to_vec()
 }
 
 /// `X_Forwarded_For` would look like `X-Forwarded-For` to an application.

@@ -3,7 +3,7 @@
 use adyton_sys::socket;
 
 use crate::connection::{Connection, Phase};
-use crate::driver::Desk;
+use crate::desk::Desk;
 use crate::event_loop::{Loop, Slot};
 use crate::refusals::CROWDED;
 use crate::turn::start_of_request;

@@ -1,23 +1,22 @@
 //! A connection's turn: it goes from phase to phase until it has to wait for its client.
 
 use std::net::SocketAddr;
-use std::sync::Mutex;
 
 use adyton_http1::{Head, Parsed};
 use adyton_sys::socket;
 
-use crate::body::{Live, unless_read};
-use crate::connection::{After, Connection, Linger, Phase, Reader, Respond};
-use crate::driver::Desk;
+use crate::connection::{After, Connection, Linger, Phase, Reader, Respond, after_live};
+use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
 use crate::held::Held;
 use crate::output::Flushed;
 use crate::refusals::TOO_SLOW;
+use crate::refusals::start_of;
 use crate::reply::PENDING_BYTES_MAX;
-use crate::serve::start_of;
-use crate::server::NO_KEY;
+use crate::step::{Next, Step, Worked};
 use crate::tally::Cell;
+use crate::task::NO_KEY;
 use adyton_log::{self as log, messages};
 
 /// Pulls from one stream before the other connections get their turn.
@@ -29,37 +28,6 @@ const RECEIVES_PER_TURN: u32 = 16;
 /// Pieces of data of one body, each a chunk or more, that are decoded before the other connections get their turn: one that
 /// sends a byte in each chunk would keep the loop for milliseconds with every receive.
 const PARTS_PER_TURN: u32 = 1024;
-
-/// What a connection does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Goes on in its new phase.
-    Continue,
-    /// Waits for an event or its deadline.
-    Wait,
-    /// Could go on, but gives the others a turn first.
-    Again,
-    /// Ends.
-    Close,
-}
-
-/// A step of a connection.
-pub(crate) enum Step {
-    /// It is here, and does this next.
-    On(Box<Connection>, Next),
-    /// It has gone to the application: with this errand, or into the queue.
-    Away(Option<Errand>),
-}
-
-/// What working on a connection came to.
-pub(crate) enum Worked {
-    /// It waits.
-    Kept(Box<Connection>),
-    /// It is with the application, which the driver is to call.
-    Away(Option<Errand>),
-    /// It has ended; something may be left to be closed.
-    Ended(Option<Errand>),
-}
 
 impl Loop {
     /// Works on a connection until it waits, ends, or is away.
@@ -399,17 +367,6 @@ fn linger(mut connection: Box<Connection>, desk: &mut Desk) -> Step {
             _ => return Step::On(connection, Next::Close),
         }
     }
-}
-
-/// The live body is done when the application has read it all; else what the client still sends
-/// cannot be told from its next request.
-pub(crate) fn after_live(connection: &mut Connection, live: &Mutex<Live>) -> After {
-    let Some(mut live) = unless_read(live).filter(|live| live.is_done()) else { return After::Linger };
-    let mut carry = live.leftover();
-    carry.append(&mut connection.carry);
-    connection.unparsed = !carry.is_empty();
-    connection.carry = carry;
-    After::Next
 }
 
 /// Says why a connection ended while something was still to be sent.

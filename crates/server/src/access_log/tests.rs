@@ -218,7 +218,7 @@ fn a_huge_line_leaves_no_huge_buffer() {
 
     assert_eq!(50 * 7000 * r"\xff".len() + 1, path.text().len());
     for _ in 0..2 {
-        assert!(log.held.capacity() <= HELD_BYTES_CAPACITY, "{}", log.held.capacity());
+        assert!(log.held.capacity() <= LINES_BYTES_MAX, "{}", log.held.capacity());
         // The buffer of that line comes back.
         log.record(&record(None, b""));
         log.flush();
@@ -271,7 +271,7 @@ fn lines_are_lost_when_nothing_takes_them() {
     }
     log.settle();
 
-    assert!(log.held.is_empty() && log.held.capacity() <= HELD_BYTES_CAPACITY);
+    assert!(log.held.is_empty() && log.held.capacity() <= LINES_BYTES_MAX);
     assert_eq!(None, log.tick(0));
     assert_eq!(10_000, log.journal.lost());
     assert_eq!(10_000, board.cells()[0].load(std::sync::atomic::Ordering::Relaxed));

@@ -1,0 +1,40 @@
+//! How a thread waits for a client from deep inside the application: whoever drives it has left word.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+
+/// Lets others have what a thread holds while it waits.
+pub(crate) trait Waiter {
+    /// Calls `wait`, which blocks, while others go on.
+    ///
+    /// # Errors
+    ///
+    /// Those of `wait`; or there is nobody left to go on meanwhile, and `wait` was not called.
+    fn wait(&self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
+}
+
+thread_local! {
+    /// That of this thread, while it works for a server.
+    static WAITER: RefCell<Option<Rc<dyn Waiter>>> = const { RefCell::new(None) };
+}
+
+/// Leaves word for this thread, or takes it back.
+pub(crate) fn set_waiter(waiter: Option<Rc<dyn Waiter>>) {
+    WAITER.set(waiter);
+}
+
+/// Waits for a client inside a call of the application, detached: others have the loop and the slot meanwhile.
+///
+/// # Errors
+///
+/// Those of `wait`; or there is nobody left to go on meanwhile.
+pub(crate) fn wait_for_client<R>(mut wait: impl FnMut() -> io::Result<R>) -> io::Result<R> {
+    let Some(waiter) = WAITER.with_borrow(Clone::clone) else { return wait() };
+    let mut waited = None;
+    waiter.wait(&mut || {
+        waited = Some(wait()?);
+        Ok(())
+    })?;
+    waited.ok_or_else(|| io::Error::other("the thread did not wait"))
+}
