@@ -27,6 +27,9 @@ struct Names {
 }
 
 impl RequestId {
+    /// The name of no request.
+    pub const NONE: Self = Self { number: 0, others: None };
+
     /// The server's own number for it, which names it if nobody else does.
     pub fn number(&self) -> u64 {
         self.number

@@ -1,7 +1,6 @@
 //! One request, answered: from a folder, by the application, or by the server itself.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
 
 use adyton_files::{Ask as FileAsk, error_page};
 use adyton_http1::{Asked, BadResponse, BodySize, Head, Known, Method};
@@ -9,24 +8,19 @@ use adyton_log::request::RequestId;
 use adyton_sys::clock;
 
 use crate::access_log::Record;
-use crate::body::Live;
-use crate::connection::after_live;
-use crate::connection::{After, Connection, Respond};
+use crate::app::Stream;
+use crate::connection::{Connection, Phase, Respond, after_live};
 use crate::desk::Desk;
-use crate::driver::{AskLeft, Done};
-use crate::errand::{Errand, Place};
+use crate::errand::Errand;
 use crate::event_loop::{Loop, Mount};
+use crate::exchange::{After, Answer, Exchange, Request};
 use crate::lock::lock;
-use crate::reply::{Answer, Reply};
-use crate::step::Step;
-use crate::step::{Answering, Verdict};
+use crate::reply::Reply;
+use crate::step::{Answering, Next, Step};
 use crate::tally::{Cell, Histogram};
 
 /// What `OPTIONS *` answers for the server as a whole (RFC 9110 section 9.3.7).
 const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
-
-/// A connection with its answer, on the way from the application back to the loop.
-type Parts = (Box<Connection>, Answer, Option<Arc<Mutex<Live>>>);
 
 impl Loop {
     /// The folder that is served at `path`, if there is one.
@@ -34,17 +28,20 @@ impl Loop {
         self.mounts.iter().find(|mount| mount.matches(path))
     }
 
-    /// Answers one request, or says that the application has to. `unread`: it has a body that was not read.
+    /// Answers one request, or says that the application has to: then the exchange has the outbox. `unread`: it has a
+    /// body that was not read.
     pub(crate) fn answer(
         &mut self,
-        mut connection: Box<Connection>,
-        head: &Head,
-        bytes: &[u8],
+        connection: &mut Connection,
+        exchange: &mut Exchange,
+        (head, bytes): (&Head, &[u8]),
         unread: bool,
     ) -> Answering {
         connection.requests += 1;
-        connection.begun = false;
-        let started_us = self.start_us();
+        exchange.started_us = self.start_us();
+        let answer = &mut exchange.answer;
+        answer.outbox = connection.outbox.take();
+        answer.outbox().begun = false;
         let mut asked = head.asked();
         let requests_max = self.shared.config.keep_alive_requests_max;
         let last = requests_max != 0 && connection.requests >= requests_max;
@@ -52,53 +49,58 @@ impl Loop {
         let path = head.path().of(bytes);
         let mut own = asked;
         own.keep_alive &= !unread;
-        let mut answer = self.name(own, head, bytes);
+        let id = self.name(head, bytes);
+        self.begin_answer(answer, own, id);
+        let mut answered = false;
         if let Some(index) = self.mounts.iter().position(|mount| mount.matches(path)) {
             let mount = &mut self.mounts[index];
             let fresh = self.receives;
-            let mut reply = Reply::new(connection, answer, &self.shared, &self.date, None);
+            let mut reply = Reply::new(answer, &self.shared.common, &self.date);
             let made = reply.render(|out, asked, identity| {
                 let ask = FileAsk { head, bytes, prefix: &mount.prefix, asked, identity, fresh };
                 mount.site.answer(&ask, out)
             });
-            let answered = reply.take(made);
-            let parts = reply.into_parts();
-            if answered {
-                return self.done(parts, head, bytes, unread, started_us);
-            }
-            (connection, answer, _) = parts;
+            answered = reply.take(made);
         }
+        if !answered && !self.answer_ourselves(answer, head, bytes) {
+            answer.asked = asked;
+            return Answering::Ask;
+        }
+        let after = self.conclude_answer(connection, answer, exchange.started_us, (head, bytes));
+        // What was not read cannot be told from the next request.
+        Answering::Done(if unread && after != After::Reset { After::Linger } else { after })
+    }
+
+    /// Answers what no application is asked; `false` if one is.
+    fn answer_ourselves(&mut self, answer: &mut Answer, head: &Head, bytes: &[u8]) -> bool {
+        let has_app = self.shared.app.is_some();
         let is_web_socket = head.has(Known::SecWebSocketKey) && head.has(Known::Upgrade);
-        let special = self.shared.app.is_none()
-            || is_web_socket
-            || matches!(head.method(), Method::Trace | Method::Connect)
-            || head.target().of(bytes) == b"*";
-        if special {
-            let mut reply = Reply::new(connection, answer, &self.shared, &self.date, None);
-            if is_web_socket && self.shared.app.is_some() {
-                reply.fail(501, NO_WEB_SOCKETS);
-            } else {
-                answer_ourselves(&mut reply, head.method(), head.target().of(bytes) == b"*");
-            }
-            return self.done(reply.into_parts(), head, bytes, unread, started_us);
+        let is_whole_server = head.target().of(bytes) == b"*";
+        let is_foreign = is_web_socket || matches!(head.method(), Method::Trace | Method::Connect);
+        if has_app && !is_foreign && !is_whole_server {
+            return false;
         }
-        answer.asked = asked;
-        Answering::Ask(connection, answer, started_us)
+        let mut reply = Reply::new(answer, &self.shared.common, &self.date);
+        if is_web_socket && has_app {
+            reply.fail(501, NO_WEB_SOCKETS);
+        } else {
+            answer_for_server(&mut reply, head.method(), is_whole_server);
+        }
+        true
     }
 
     /// Gives a request its name.
-    fn name(&mut self, asked: Asked, head: &Head, bytes: &[u8]) -> Answer {
+    fn name(&mut self, head: &Head, bytes: &[u8]) -> RequestId {
         let config = &self.shared.config;
         let value = |name: &[u8]| head.all_named(name, bytes).next().map(|value| value.of(bytes));
         let names = !config.request_id_field.is_empty();
         let given = if names { value(&config.request_id_field) } else { None };
         let traceparent = if config.logs_traces { value(b"traceparent") } else { None };
-        let id = self.ids.next(given, traceparent);
-        self.answer_to(asked, id)
+        self.ids.next(given, traceparent)
     }
 
     /// Begins the answer to a request that has its name.
-    pub(crate) fn answer_to(&self, asked: Asked, id: RequestId) -> Answer {
+    pub(crate) fn begin_answer(&self, answer: &mut Answer, asked: Asked, id: RequestId) {
         let field = &self.shared.config.request_id_field;
         let lines = if field.is_empty() {
             Box::default()
@@ -107,75 +109,94 @@ impl Loop {
             line.extend_from_slice(format!(": {id}\r\n").as_bytes());
             line.into()
         };
-        Answer::new(asked, id, lines)
-    }
-
-    fn done(&mut self, parts: Parts, head: &Head, bytes: &[u8], unread: bool, started_us: u64) -> Answering {
-        let (connection, after) = self.conclude_answer(parts, head, bytes, started_us);
-        // What was not read cannot be told from the next request.
-        Answering::Done(connection, if unread && after != After::Reset { After::Linger } else { after })
+        answer.begin(asked, id, lines);
     }
 
     /// The application has answered, and this loop's driver with it.
-    pub(crate) fn answered(&mut self, ask: AskLeft, done: Done, desk: &mut Desk) -> Option<Errand> {
-        let key = ask.key;
+    pub(crate) fn answered(
+        &mut self,
+        exchange: Box<Exchange>,
+        stream: Option<Box<dyn Stream>>,
+        desk: &mut Desk,
+    ) -> Option<Errand> {
+        let key = exchange.key;
         self.guarded(key, desk, |this, desk| {
-            let step = this.conclude_call(ask, done, desk);
+            let connection = this.take_away(key);
+            let step = match stream {
+                None => this.conclude_call(connection, exchange, desk),
+                Some(stream) => this.begin_stream(connection, exchange, stream, desk),
+            };
             this.work_on(key, step, desk)
         })
     }
 
-    fn conclude_call(&mut self, ask: AskLeft, done: Done, desk: &mut Desk) -> Step {
-        let AskLeft { key, started_us, place, .. } = ask;
-        let Done { connection, mut answer, live, stream } = done;
-        let bytes = place.head_bytes(&desk.buffer);
-        let (mut connection, verdict) = if stream.is_some() {
-            answer.row = self.shared.tally.row_of(desk.head.path().of(bytes), answer.status);
-            let mut respond = Respond::new(if answer.keeps_alive() { After::Next } else { After::Close });
-            (respond.answer, respond.live, respond.stream) = (Some(answer), live, stream);
-            respond.started_us = started_us;
-            if self.shared.access_log.is_some() {
-                respond.head = bytes.to_vec();
-            }
-            (connection, Verdict::Streaming(Box::new(respond)))
-        } else {
-            let parts = (connection, answer, live);
-            let (connection, after) = self.conclude_answer(parts, &desk.head, bytes, started_us);
-            (connection, Verdict::Answered(after))
-        };
-        if let Place::Desk { end, filled, .. } = place {
-            if matches!(verdict, Verdict::Answered(After::Next)) {
+    /// The application has given the whole answer.
+    fn conclude_call(
+        &mut self,
+        mut connection: Box<Connection>,
+        mut exchange: Box<Exchange>,
+        desk: &mut Desk,
+    ) -> Step {
+        let Exchange { key, request, answer, started_us, .. } = &mut *exchange;
+        let key = *key;
+        let of = (&desk.head, request.head_bytes(&desk.buffer));
+        let after = self.conclude_answer(&mut connection, answer, *started_us, of);
+        if let Request::Lent { end, filled, .. } = *request {
+            if after == After::Next {
+                desk.keep_exchange(exchange);
                 return self.answer_buffered(key, connection, desk, end..filled);
             }
             connection.keep(&desk.buffer[end..filled], true);
         }
-        self.conclude(key, connection, desk, verdict)
+        desk.keep_exchange(exchange);
+        self.conclude(key, connection, desk, after)
     }
 
-    /// What follows a whole answer.
+    /// The application has given the beginning of an answer.
+    fn begin_stream(
+        &mut self,
+        mut connection: Box<Connection>,
+        mut exchange: Box<Exchange>,
+        stream: Box<dyn Stream>,
+        desk: &mut Desk,
+    ) -> Step {
+        let Exchange { key, request, answer, head, .. } = &mut *exchange;
+        let key = *key;
+        let bytes = request.head_bytes(&desk.buffer);
+        answer.row = self.shared.tally.row_of(desk.head.path().of(bytes), answer.status);
+        if self.shared.access_log.is_some() {
+            *head = bytes.to_vec();
+        }
+        if let Request::Lent { end, filled, .. } = *request {
+            connection.keep(&desk.buffer[end..filled], true);
+        }
+        connection.outbox = answer.outbox.take();
+        let mut respond = Respond::new(answer.after());
+        exchange.forget_request();
+        (respond.exchange, respond.stream) = (Some(exchange), Some(stream));
+        connection.phase = Phase::Respond(Box::new(respond));
+        self.watch_reader(key, &mut connection);
+        Step::On(connection, Next::Continue)
+    }
+
+    /// What follows a whole answer; the connection has its outbox again.
     pub(crate) fn conclude_answer(
         &mut self,
-        parts: Parts,
-        head: &Head,
-        bytes: &[u8],
+        connection: &mut Connection,
+        answer: &mut Answer,
         started_us: u64,
-    ) -> (Box<Connection>, After) {
-        let (mut connection, mut answer, live) = parts;
+        (head, bytes): (&Head, &[u8]),
+    ) -> After {
+        connection.outbox = answer.outbox.take();
         answer.row = self.shared.tally.row_of(head.path().of(bytes), answer.status);
-        self.log_answer(connection.peer, Some(head), bytes, &answer, started_us);
-        let after = if answer.is_cut() {
-            answer.after_cut()
-        } else if let Some(live) = live {
-            match after_live(&mut connection, &live) {
-                After::Next if !answer.keeps_alive() => After::Close,
-                after => after,
-            }
-        } else if answer.keeps_alive() {
-            After::Next
-        } else {
-            After::Close
-        };
-        (connection, after)
+        self.log_answer(connection.peer(), Some(head), bytes, answer, started_us);
+        if answer.is_cut() {
+            return answer.after_cut();
+        }
+        match answer.live.take() {
+            Some(live) if after_live(connection, &live) == After::Linger => After::Linger,
+            _ => answer.after(),
+        }
     }
 
     /// When the loop learned of the requests that it looks at.
@@ -212,7 +233,7 @@ impl Loop {
 const NO_WEB_SOCKETS: &str = "WebSockets are not served here: an application cannot take a connection over.";
 
 /// What no application is asked: the server as a whole, tunnels, reflections, and nobody.
-fn answer_ourselves(reply: &mut Reply<'_>, method: Method, whole_server: bool) {
+fn answer_for_server(reply: &mut Reply<'_>, method: Method, whole_server: bool) {
     let (status, detail) = match method {
         // Reflecting a request shows a script what the browser hides from it.
         Method::Trace => (405, "The method TRACE is not served."),

@@ -3,6 +3,7 @@
 use adyton_http1::Head;
 
 use crate::config::Config;
+use crate::exchange::Exchange;
 
 /// What a driver needs for one connection at a time.
 pub(crate) struct Desk {
@@ -10,12 +11,25 @@ pub(crate) struct Desk {
     pub(crate) head: Head,
     /// An output buffer that waits for its next connection.
     pub(crate) spare: Vec<u8>,
+    /// An exchange that waits for its next request.
+    pub(crate) exchange: Option<Box<Exchange>>,
 }
 
 impl Desk {
     /// The buffer holds a whole head of the largest size, and what usually follows it.
     pub(crate) fn new(config: &Config) -> Self {
         let bytes = config.head.head_bytes_max + (64 << 10);
-        Self { buffer: vec![0; bytes].into(), head: Head::new(), spare: Vec::new() }
+        Self { buffer: vec![0; bytes].into(), head: Head::new(), spare: Vec::new(), exchange: None }
+    }
+
+    /// The exchange whose request is to be asked of the application.
+    pub(crate) fn take_exchange(&mut self) -> Box<Exchange> {
+        self.exchange.take().unwrap_or_else(Exchange::empty)
+    }
+
+    /// Keeps the place of a request that is answered for the next one.
+    pub(crate) fn keep_exchange(&mut self, mut exchange: Box<Exchange>) {
+        exchange.clear();
+        self.exchange = Some(exchange);
     }
 }

@@ -7,22 +7,24 @@ use std::sync::{Arc, LazyLock};
 use adyton_crew::Post;
 use adyton_files::ErrorPage;
 use adyton_http1::{Head, Known};
+use adyton_log::{self as log, messages};
 use adyton_sys::{clock, socket};
 
 use crate::connection::Connection;
 use crate::desk::Desk;
-use crate::driver::{LOOK_FOR_CLIENT_MS, interrupt};
-use crate::errand::{Ask, Errand, Place, parse_again};
+use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
 use crate::event_loop::Loop;
+use crate::exchange::{Exchange, Request, parse_again};
+use crate::interrupt::interrupt;
 use crate::lock::lock;
+use crate::outbox::Outbox;
+use crate::output::Flushed;
 use crate::refusals::{NO_THREAD, TIMED_OUT};
 use crate::reply::Reply;
-use crate::server::{Http, Job};
-use crate::step::Verdict;
+use crate::shared::Http;
 use crate::step::{Next, Step, Worked};
 use crate::tally::Cell;
 use crate::task::{NO_KEY, Stage, Task, log_stuck};
-use adyton_log::{self as log, messages};
 
 /// Waits for ever, and has a place in any queue: the rest of an answer that has begun.
 const ALWAYS_MS: u64 = u64::MAX;
@@ -54,7 +56,6 @@ impl Loop {
     }
 
     /// Puts a job into the queue. The loop's own slot goes with it if it is the last one and the loop has no use for it.
-    #[expect(clippy::result_large_err, reason = "what comes back is what was put in")]
     fn submit(&mut self, job: Job, since_ms: u64, now_ms: u64) -> Result<(), Job> {
         let spare = !self.needs_slot();
         let Self { slot, called, shared, .. } = self;
@@ -78,30 +79,35 @@ impl Loop {
         None
     }
 
-    /// Has the application answer a request; the desk's head is parsed.
-    pub(crate) fn ask(&mut self, ask: Ask, desk: &mut Desk) -> Step {
-        let slow = self.learns() && self.endpoints.is_slow(ask.endpoint);
+    /// Has the application answer the request of the desk's exchange; the desk's head is parsed.
+    pub(crate) fn ask(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
+        let mut exchange = desk.take_exchange();
+        exchange.key = key;
+        let slow = self.learns() && self.endpoints.is_slow(exchange.endpoint);
         if !slow && self.may_enter() {
-            self.note_call(&ask, &desk.buffer);
-            return Step::Away(Some(Errand::Ask(ask)));
+            return self.enter(connection, exchange, desk);
         }
         let now_ms = clock::monotonic_ms();
-        let since_ms = if is_near(ask.connection.peer) {
-            waiting_since_ms(&desk.head, ask.place.head_bytes(&desk.buffer), now_ms)
+        let since_ms = if is_near(exchange.outbox().peer) {
+            waiting_since_ms(&desk.head, exchange.request.head_bytes(&desk.buffer), now_ms)
         } else {
             now_ms
         };
-        let mut ask = ask.leave_desk(&desk.buffer);
-        // The answers to earlier requests do not wait for this one. An error shows again when more is sent.
-        if matches!(ask.connection.flush(), Ok(crate::output::Flushed::All)) {
-            ask.connection.output.give_back(&mut desk.spare);
+        if let Some(rest) = exchange.leave_desk(&desk.buffer) {
+            connection.keep(rest, true);
         }
-        let key = ask.key;
+        exchange.is_last = connection.carry.is_empty() && !connection.more;
+        let outbox = exchange.outbox();
+        // The answers to earlier requests do not wait for this one. An error shows again when more is sent.
+        if matches!(outbox.flush(), Ok(Flushed::All)) {
+            outbox.output.give_back(&mut desk.spare);
+        }
         // To hear of a client that goes away while its request waits. If it cannot be, it is looked at later.
-        let _ = self.watch(key, &mut ask.connection);
-        let job = Job { errand: Errand::Ask(ask), home: self.home, is_quick: !slow, since_ms: now_ms };
+        let _ = self.watch(key, outbox);
+        let job = Job { errand: Errand::Ask(exchange), home: self.home, is_quick: !slow, since_ms: now_ms };
         match self.submit(job, since_ms, now_ms) {
             Ok(()) => {
+                self.put_away(key, connection);
                 self.shared.tally.count(Cell::Queued);
                 self.expect(key, now_ms);
                 if self.has_ended(key) {
@@ -110,13 +116,19 @@ impl Loop {
                 Step::Away(None)
             }
             // Better here and now than not at all.
-            Err(Job { errand: Errand::Ask(ask), .. }) if since_ms == now_ms && self.may_enter() => {
-                self.note_call(&ask, &desk.buffer);
-                Step::Away(Some(Errand::Ask(ask)))
+            Err(Job { errand: Errand::Ask(exchange), .. }) if since_ms == now_ms && self.may_enter() => {
+                self.enter(connection, exchange, desk)
             }
-            Err(Job { errand: Errand::Ask(ask), .. }) => self.turn_away(ask, desk),
+            Err(Job { errand: Errand::Ask(exchange), .. }) => self.turn_away(connection, exchange, desk),
             Err(_) => unreachable!("what comes back is what was put in"),
         }
+    }
+
+    /// The driver enters the application with a request.
+    fn enter(&mut self, connection: Box<Connection>, exchange: Box<Exchange>, desk: &Desk) -> Step {
+        self.note_call(&exchange, &desk.buffer);
+        self.put_away(exchange.key, connection);
+        Step::Away(Some(Errand::Ask(exchange)))
     }
 
     /// The client of a connection that is away has ended its side: if it has gone, and its request is in the queue, both
@@ -124,9 +136,9 @@ impl Loop {
     pub(crate) fn look_for_departed(&mut self, key: usize) -> bool {
         let (home, now_ms) = (self.home, clock::monotonic_ms());
         let is_gone = |job: &Job| {
-            let Errand::Ask(ask) = &job.errand else { return false };
+            let Errand::Ask(exchange) = &job.errand else { return false };
             let far = now_ms.saturating_sub(job.since_ms) >= LOOK_FOR_CLIENT_MS;
-            job.home == home && ask.key == key && ask.connection.is_abandoned(far)
+            job.home == home && exchange.key == key && exchange.is_abandoned(far)
         };
         let departed = self.shared.crew.withdraw(is_gone).is_some();
         if departed {
@@ -139,33 +151,40 @@ impl Loop {
 
     /// A request has waited too long in the queue.
     pub(crate) fn give_up(&mut self, job: Job, desk: &mut Desk) -> Option<Errand> {
-        let Errand::Ask(ask) = job.errand else { unreachable!("nothing else is given up") };
-        let key = ask.key;
+        let Errand::Ask(exchange) = job.errand else { unreachable!("nothing else is given up") };
+        let key = exchange.key;
         self.away -= 1;
         self.guarded(key, desk, |this, desk| {
-            let step = this.turn_away(ask, desk);
+            let connection = this.take_away(key);
+            let step = this.turn_away(connection, exchange, desk);
             this.work_on(key, step, desk)
         })
     }
 
     /// Answers that there is no time for this request (RFC 9110 section 15.6.4).
-    fn turn_away(&mut self, ask: Ask, desk: &mut Desk) -> Step {
+    fn turn_away(
+        &mut self,
+        mut connection: Box<Connection>,
+        mut exchange: Box<Exchange>,
+        desk: &mut Desk,
+    ) -> Step {
         self.shared.tally.count(Cell::TurnedAway);
-        self.shared.refusals.note(&self.shared.tally, NO_THREAD, false, ask.connection.peer);
-        let live = ask.live();
-        let Place::Own(owned) = &ask.place else { unreachable!("a request in the queue has left the desk") };
+        let Exchange { key, request, answer, started_us, .. } = &mut *exchange;
+        self.shared.refusals.note(&self.shared.tally, NO_THREAD, false, answer.outbox().peer);
+        let Request::Owned(owned) = request else { unreachable!("a request in the queue has left the desk") };
         parse_again(&mut desk.head, &owned.head, &self.shared.config.head);
-        let mut connection = ask.connection;
-        connection.output.lend(&mut desk.spare);
-        let mut reply = Reply::new(connection, ask.answer, &self.shared, &self.date, live);
+        answer.outbox().output.lend(&mut desk.spare);
+        let mut reply = Reply::new(answer, &self.shared.common, &self.date);
         // Clients that were turned away together shall not come back together.
         let seconds = [b'1' + u8::try_from(clock::monotonic_us() % 3).unwrap_or(0)];
         let page = reply
             .render(|out, asked, identity| BUSY.write(out, asked, &identity, &[(b"Retry-After", &seconds)]));
         reply.take(page);
-        let parts = reply.into_parts();
-        let (connection, after) = self.conclude_answer(parts, &desk.head, &owned.head, ask.started_us);
-        self.conclude(ask.key, connection, desk, Verdict::Answered(after))
+        let of = (&desk.head, &*owned.head);
+        let after = self.conclude_answer(&mut connection, answer, *started_us, of);
+        let key = *key;
+        desk.keep_exchange(exchange);
+        self.conclude(key, connection, desk, after)
     }
 
     /// The request of a connection that is away may have passed one of its limits.
@@ -190,15 +209,15 @@ impl Loop {
             self.timers.set(key, again_ms);
             return None;
         }
-        let Some(connection) = post.own.lent.take() else {
+        let Some(outbox) = post.own.lent.take() else {
             self.timers.set(key, self.now_ms + REACTION_MS);
             return None;
         };
         self.lose(&post, &task);
-        let (connection, left) = connection.disown(self.now_ms);
+        let (outbox, left) = outbox.disown();
         post.own.lent.put(left);
         self.away -= 1;
-        self.guarded(key, desk, |this, desk| this.answer_in_place(connection, desk, &task))
+        self.guarded(key, desk, |this, desk| this.answer_in_place(outbox, desk, &task))
     }
 
     /// Answers whose clients have gone are closed for longer than a request may take, by some thread or other.
@@ -252,16 +271,13 @@ impl Loop {
     }
 
     /// Answers for a thread that is lost.
-    fn answer_in_place(
-        &mut self,
-        connection: Option<Box<Connection>>,
-        desk: &mut Desk,
-        task: &Task,
-    ) -> Worked {
-        let Some(connection) = connection else { return Worked::Ended(None) };
-        let key = task.key;
-        if connection.begun {
-            socket::reset_on_close(&connection.socket);
+    fn answer_in_place(&mut self, outbox: Option<Box<Outbox>>, desk: &mut Desk, task: &Task) -> Worked {
+        let Some(outbox) = outbox else { return Worked::Ended(None) };
+        let (key, begun) = (task.key, outbox.begun);
+        let mut connection = self.take_away(key);
+        connection.restart(outbox, self.now_ms);
+        if begun {
+            socket::reset_on_close(&*connection);
             return self.work_on(key, Step::On(connection, Next::Close), desk);
         }
         let id = task.id.clone().unwrap_or_else(|| self.ids.next(None, None));

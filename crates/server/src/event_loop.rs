@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
+use adyton_crew::{Called, Claim, Post};
 use adyton_files::{Counts, Site};
 use adyton_log::request::{RequestId, RequestIds};
 use adyton_log::{self as log, messages};
@@ -23,21 +24,23 @@ use adyton_sys::{clock, process, socket};
 use slab::Slab;
 
 use crate::addresses::Addresses;
+use crate::common::Ending;
 use crate::config::HandOver;
 use crate::connection::{Connection, Phase};
 use crate::date::date_now;
 use crate::desk::Desk;
-use crate::driver::LOOK_FOR_CLIENT_MS;
 use crate::endpoints::{Endpoint, Endpoints};
-use crate::errand::{Ask, Errand};
+use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
+use crate::exchange::Exchange;
+use crate::inbox::Return;
 use crate::lock::lock;
-use crate::server::{Ending, Http, Job, Return, Shared};
+use crate::outbox::Outbox;
 use crate::share::{Share, Surplus};
+use crate::shared::{Http, Shared};
 use crate::step::Worked;
 use crate::tally::Cell;
 use crate::task::{NO_KEY, Task, What};
 use crate::timer::Wheel;
-use adyton_crew::{Called, Claim, Post};
 
 /// Tokens from here on are listeners; those below are connections.
 const LISTENERS: u64 = 1 << 62;
@@ -132,7 +135,7 @@ pub struct Parts {
 
 /// A connection's place in the loop's table.
 pub(crate) struct Slot {
-    /// `None` while it is being worked on, here or elsewhere.
+    /// `None` while it is being worked on.
     pub(crate) connection: Option<Box<Connection>>,
     /// The peer's end was announced, and will not be again.
     ending: bool,
@@ -140,6 +143,18 @@ pub(crate) struct Slot {
     missed: bool,
     /// It is in [`Loop::again`], where it has one place, whatever comes for it meanwhile.
     is_queued: bool,
+}
+
+impl Slot {
+    /// The connection, unless it is away or being worked on.
+    pub(crate) fn here(&self) -> Option<&Connection> {
+        self.connection.as_deref().filter(|connection| !connection.is_away())
+    }
+
+    /// The connection, to work on it, unless it is away.
+    pub(crate) fn take_here(&mut self) -> Option<Box<Connection>> {
+        self.connection.take_if(|connection| !connection.is_away())
+    }
 }
 
 /// The call that the loop's driver is in.
@@ -193,8 +208,8 @@ pub(crate) struct Loop {
     quick_ms: u64,
     /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
     pub(crate) called: Called<Http>,
-    /// The connection that is answered by the call in which the driver is.
-    pub(crate) lent: Option<Box<Connection>>,
+    /// The way to the client that is answered by the call in which the driver is.
+    pub(crate) lent: Option<Box<Outbox>>,
     pub(crate) calling: Calling,
     pub(crate) endpoints: Endpoints,
     /// Calls are timed one by one: there is a slow one among them.
@@ -478,7 +493,7 @@ impl Loop {
         self.surplus.look(surplus(self.share.as_deref(), self.shared.inboxes.len()));
         let [mut idle, mut receiving, mut asking, mut answering, mut closing] = [0; 5];
         for (_, slot) in &self.connections {
-            let kind = match slot.connection.as_deref() {
+            let kind = match slot.here() {
                 None => &mut asking,
                 Some(connection) if connection.is_idle() => &mut idle,
                 Some(connection) => match connection.phase {
@@ -600,7 +615,9 @@ impl Loop {
     /// would have the more turns, the more it sends.
     fn see(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
         let slot = self.connections.get_mut(key)?;
-        if let (true, Some(connection)) = (slot.is_queued, &mut slot.connection) {
+        if slot.is_queued
+            && let Some(connection) = slot.connection.as_deref_mut().filter(|held| !held.is_away())
+        {
             slot.ending |= ending;
             connection.more = true;
             return None;
@@ -628,7 +645,7 @@ impl Loop {
         self.turn_since_us = self.seen_us;
         let slot = self.connections.get_mut(key)?;
         slot.ending |= ending;
-        let Some(connection) = slot.connection.take() else {
+        let Some(connection) = slot.take_here() else {
             let first = !std::mem::replace(&mut slot.missed, true);
             self.shared.inboxes[self.home].missed.fetch_add(usize::from(first), Ordering::SeqCst);
             if ending && !self.look_for_departed(key) {
@@ -640,7 +657,7 @@ impl Loop {
     }
 
     fn time_out(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
-        match self.connections.get_mut(key)?.connection.take() {
+        match self.connections.get_mut(key)?.take_here() {
             Some(connection) => self.guarded(key, desk, |this, desk| this.expire(key, connection, desk)),
             None => self.overdue(key, desk),
         }
@@ -648,9 +665,10 @@ impl Loop {
 
     /// A connection comes back from another thread.
     fn take_back(&mut self, back: Return, desk: &mut Desk) -> Option<Errand> {
-        let Return { key, connection, endpoint, took_us } = back;
+        let Return { exchange, stream, is_departed, learned } = back;
+        let key = exchange.key;
         self.turn_since_us = self.seen_us;
-        if let Some(us) = took_us {
+        if let Some((endpoint, us)) = learned {
             self.endpoints.took(endpoint, us);
         }
         let missed = self.connections.get_mut(key).is_some_and(|slot| std::mem::take(&mut slot.missed));
@@ -659,18 +677,39 @@ impl Loop {
         }
         self.away -= 1;
         self.guarded(key, desk, |this, desk| {
-            let mut connection = connection;
+            let mut connection = this.take_away(key);
+            if is_departed {
+                connection.depart(exchange);
+            } else {
+                connection.come_back(exchange, stream);
+            }
             // An error shows again when more is sent.
             let _ = connection.flush();
             if !missed && connection.is_answered() {
                 return this.go_on(key, connection, desk);
             }
             let streams = matches!(&connection.phase, Phase::Respond(respond) if respond.stream.is_some());
-            if streams || !connection.output.is_empty() {
+            if streams || !connection.outbox().output.is_empty() {
                 this.watch_reader(key, &mut connection);
             }
             this.work(key, connection, desk)
         })
+    }
+
+    /// Its exchange is with the application: the connection waits in the table.
+    pub(crate) fn put_away(&mut self, key: usize, connection: Box<Connection>) {
+        debug_assert!(connection.is_away(), "its exchange has the outbox");
+        if let Some(slot) = self.connections.get_mut(key) {
+            slot.connection = Some(connection);
+        }
+    }
+
+    /// The connection of an exchange that comes back. A fault of ours if it is not there: see [`Loop::guarded`].
+    #[expect(clippy::unnecessary_box_returns, reason = "it is moved as a pointer, and lives in its box")]
+    pub(crate) fn take_away(&mut self, key: usize) -> Box<Connection> {
+        let connection = self.connections.get_mut(key).and_then(|slot| slot.connection.take());
+        let Some(connection) = connection else { unreachable!("it waits in the table") };
+        connection
     }
 
     /// Works on a connection that was taken out of the table. A fault of our own ends that connection and no more.
@@ -717,7 +756,7 @@ impl Loop {
             self.forget(key);
             return;
         }
-        if let Err(error) = self.watch(key, &mut connection) {
+        if let Err(error) = self.watch(key, connection.outbox_mut()) {
             self.forget(key);
             self.pause_accepting(&error);
             return;
@@ -726,10 +765,10 @@ impl Loop {
     }
 
     /// What comes from here on makes an event; what has come since the turn makes one at once.
-    pub(crate) fn watch(&mut self, key: usize, connection: &mut Connection) -> io::Result<()> {
-        if !connection.watched {
-            self.epoll.add(&*connection, key as u64, Interest::Edge)?;
-            connection.watched = true;
+    pub(crate) fn watch(&mut self, key: usize, outbox: &mut Outbox) -> io::Result<()> {
+        if !outbox.watched {
+            self.epoll.add(&*outbox, key as u64, Interest::Edge)?;
+            outbox.watched = true;
         }
         Ok(())
     }
@@ -760,10 +799,10 @@ impl Loop {
         self.endpoints.slow(endpoint);
         *lock(&post.own.task) = Some(Task::new(self.home, key, now_ms, what, id));
         self.expect(key, now_ms);
-        if let Some(mut connection) = self.lent.take() {
+        if let Some(mut outbox) = self.lent.take() {
             // What is written so far must not wait.
-            connection.send();
-            post.own.lent.put(connection);
+            outbox.send();
+            post.own.lent.put(outbox);
         }
     }
 
@@ -790,9 +829,9 @@ impl Loop {
     }
 
     /// A call begins on the driver's thread.
-    pub(crate) fn note_call(&mut self, ask: &Ask, buffer: &[u8]) {
-        let Ask { key, endpoint, place, answer, .. } = ask;
-        let (what, id) = (What::of(place.head_bytes(buffer)), Some(answer.id.clone()));
+    pub(crate) fn note_call(&mut self, exchange: &Exchange, buffer: &[u8]) {
+        let Exchange { key, endpoint, request, answer, .. } = exchange;
+        let (what, id) = (What::of(request.head_bytes(buffer)), Some(answer.id.clone()));
         self.calling = Calling { key: *key, endpoint: *endpoint, what, id, counts: true };
         self.calls += 1;
         self.shared.tally.add(Cell::Begun, 1);
@@ -838,7 +877,7 @@ impl Loop {
                     let (socket, peer) = accepted?;
                     self.shared.tally.add(Cell::Accepted, 1);
                     let listener = u16::try_from(index % self.listened).unwrap_or(u16::MAX);
-                    return Some(Connection::new(socket, peer, listener, self.now_ms));
+                    return Some(Box::new(Connection::new(socket, peer, listener, self.now_ms)));
                 }
                 // The client was gone before we came; the next one may wait.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -874,7 +913,7 @@ impl Loop {
     /// connection is answered and closed without ever being watched.
     fn welcome(&mut self, connection: Box<Connection>, desk: &mut Desk) -> Option<Errand> {
         let key = self.connections.vacant_key();
-        if !self.addresses.enter(key, connection.peer) {
+        if !self.addresses.enter(key, connection.peer()) {
             log::write(
                 &messages::CLIENT_CONNECTIONS,
                 format_args!("a client has too many connections; one more was closed"),

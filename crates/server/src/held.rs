@@ -11,7 +11,7 @@ use adyton_log::{self as log, messages};
 use adyton_sys::socket;
 
 use crate::config::Config;
-use crate::connection::Connection;
+use crate::outbox::Outbox;
 use crate::output::Output;
 use crate::stored::Stored;
 
@@ -35,14 +35,14 @@ impl Held {
     }
 
     /// Puts it into a file. A connection for which there is no room is reset.
-    pub(crate) fn store(&mut self, connection: &mut Connection, config: &Config) {
+    pub(crate) fn store(&mut self, outbox: &mut Outbox, config: &Config) {
         let stored = Stored::new(&config.temp_dir, &config.body_files);
-        if let Err(error) = stored.and_then(|stored| connection.output.spill(stored)) {
+        if let Err(error) = stored.and_then(|stored| outbox.output.spill(stored)) {
             complain(&error, config);
-            socket::reset_on_close(&connection.socket);
-            socket::shutdown(&connection.socket);
+            socket::reset_on_close(&outbox.socket);
+            socket::shutdown(&outbox.socket);
         }
-        self.set(connection.output.own_bytes());
+        self.set(outbox.output.own_bytes());
     }
 
     fn set(&mut self, bytes: u64) {

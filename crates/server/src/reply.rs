@@ -1,27 +1,27 @@
 //! The answer to one request: written by the application into the connection's output.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 
 use adyton_http1::{
     Asked, BadResponse, BodyFraming, BodySize, CHUNK_END, Framed, HeadFacts, Identity, LAST_CHUNK,
     ResponseHead, write_chunk_head,
 };
 use adyton_log::request::RequestId;
+use adyton_log::{self as log, messages};
 use adyton_sys::{clock, socket};
 
-use crate::body::{Live, unless_read};
+use crate::body::unless_read;
+use crate::common::Common;
 use crate::config::Config;
-use crate::connection::{After, Connection, Reader};
 use crate::date::date_now;
-use crate::driver::Hand;
+use crate::exchange::Answer;
 use crate::held::Held;
+use crate::outbox::Outbox;
 use crate::output::{Flushed, Output, Payload, Segment};
-use crate::prefixes::NOWHERE;
-use crate::server::Shared;
-use adyton_log::{self as log, messages};
+use crate::reader::Reader;
 
 /// From this size on, bytes are borrowed and sent from where they are; below it, copying them
 /// beside the head is cheaper than a second slice.
@@ -33,127 +33,76 @@ pub const PENDING_BYTES_MAX: u64 = 64 << 10;
 /// An answer waits for its client when this much of it is in memory: the high-water mark.
 pub const WAITING_BYTES_MAX: u64 = 1 << 20;
 
-/// How far one answer has come.
-#[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) asked: Asked,
-    pub(crate) id: RequestId,
-    /// The field that tells the client the id, if it is told.
-    lines: Box<[u8]>,
-    /// Where it is counted by what was asked for.
-    pub(crate) row: u8,
-    pub(crate) status: u16,
-    pub(crate) body_bytes: u64,
-    framed: Option<Framed>,
-    /// Body bytes that the head promised and that were not written yet.
-    left: u64,
-    overrun: bool,
-    /// Something failed after the head: no last chunk, no next request.
-    aborted: bool,
-}
+/// The thread that answers: what it holds, others have while the application works.
+pub(crate) trait Holder {
+    /// Takes what the application's calls need.
+    fn attach(&mut self);
 
-impl Answer {
-    pub(crate) fn new(asked: Asked, id: RequestId, lines: Box<[u8]>) -> Self {
-        Self {
-            asked,
-            id,
-            lines,
-            row: NOWHERE,
-            status: 0,
-            body_bytes: 0,
-            framed: None,
-            left: 0,
-            overrun: false,
-            aborted: false,
-        }
-    }
+    /// Before the application has the thread: others can reach the outbox, and the thread's loop. `body_bytes` is what
+    /// there is of the answer's body: more than before is a sign of life.
+    fn lend(&mut self, outbox: Box<Outbox>, body_bytes: u64);
 
-    pub(crate) fn commit(&mut self, status: u16, framed: Framed) {
-        self.status = status;
-        self.left = if let BodyFraming::Length(bytes) = framed.framing { bytes } else { 0 };
-        self.framed = Some(framed);
-    }
+    /// Afterwards: the outbox again, and the loop unless another thread drives it now.
+    #[expect(clippy::unnecessary_box_returns, reason = "it is moved as a pointer, and lives in its box")]
+    fn reclaim(&mut self) -> Box<Outbox>;
 
-    /// Whether the connection can carry another request after this answer.
-    pub(crate) fn keeps_alive(&self) -> bool {
-        self.framed.is_some_and(|framed| framed.keep_alive)
-    }
+    /// Whether this thread is on its own, without its loop.
+    fn is_late(&self) -> bool;
 
-    /// Whether the client must not take what it has for a whole answer.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.aborted || self.left > 0
-    }
+    /// Whether it may wait for a client inside the application.
+    fn may_wait(&self) -> bool;
 
-    /// What follows an answer that was cut. One that ends with its connection looks whole unless that is reset.
-    pub(crate) fn after_cut(&self) -> After {
-        if self.framed.is_some_and(|framed| framed.framing == BodyFraming::UntilClose) {
-            After::Reset
-        } else {
-            After::Close
-        }
-    }
+    /// Waits for the client, while others have the loop and the slot. Detached.
+    ///
+    /// # Errors
+    ///
+    /// Those of `wait`; or there is nobody left to go on meanwhile.
+    fn park(&mut self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
 /// The place for the answer to one request.
 pub struct Reply<'c> {
-    /// `None` while the application has the thread: others may reach it then.
-    connection: Option<Box<Connection>>,
-    answer: Answer,
+    answer: &'c mut Answer,
     /// Bytes of the body that were written before this call.
     bytes_before: u64,
-    shared: &'c Shared,
+    common: &'c Common,
     /// What the `Date` field says.
     date: [u8; 29],
-    live: Option<Arc<Mutex<Live>>>,
     /// `None` for an answer that the loop gives itself.
-    hand: Option<&'c mut Hand>,
+    holder: Option<&'c mut dyn Holder>,
     /// What is in memory while this thread waits for the client.
     held: Option<Held>,
 }
 
 impl<'c> Reply<'c> {
-    pub(crate) fn new(
-        connection: Box<Connection>,
-        answer: Answer,
-        shared: &'c Shared,
-        date: &[u8; 29],
-        live: Option<Arc<Mutex<Live>>>,
-    ) -> Self {
+    pub(crate) fn new(answer: &'c mut Answer, common: &'c Common, date: &[u8; 29]) -> Self {
         let bytes_before = answer.body_bytes;
-        let connection = Some(connection);
-        Self { connection, answer, bytes_before, shared, date: *date, live, hand: None, held: None }
+        Self { answer, bytes_before, common, date: *date, holder: None, held: None }
     }
 
     /// Lets the application have the thread while it answers.
-    pub(crate) fn lay_in(&mut self, hand: &'c mut Hand) {
-        self.hand = Some(hand);
+    pub(crate) fn lay_in(&mut self, holder: &'c mut dyn Holder) {
+        self.holder = Some(holder);
     }
 
     /// Takes what the application's calls need.
     pub(crate) fn attach(&mut self) {
-        if let Some(hand) = &mut self.hand {
-            hand.attach();
+        if let Some(holder) = &mut self.holder {
+            holder.attach();
         }
     }
 
-    pub(crate) fn into_parts(mut self) -> (Box<Connection>, Answer, Option<Arc<Mutex<Live>>>) {
-        self.connection();
-        let Self { connection: Some(connection), answer, live, .. } = self else {
-            unreachable!("`connection` has just filled it")
-        };
-        (connection, answer, live)
-    }
-
-    fn connection(&mut self) -> &mut Connection {
-        let hand = &mut self.hand;
-        self.connection.get_or_insert_with(|| match hand {
-            Some(hand) => hand.reclaim(),
-            None => unreachable!("only a hand lends it"),
+    /// The way to the client, which others may have had while the application had the thread.
+    pub(crate) fn outbox(&mut self) -> &mut Outbox {
+        let holder = &mut self.holder;
+        self.answer.outbox.get_or_insert_with(|| match holder {
+            Some(holder) => holder.reclaim(),
+            None => unreachable!("only a holder lends it"),
         })
     }
 
     fn output(&mut self) -> &mut Output {
-        &mut self.connection().output
+        &mut self.outbox().output
     }
 
     /// What the request asked of the answer's form.
@@ -163,7 +112,7 @@ impl<'c> Reply<'c> {
 
     /// Date and server name, for heads that are rendered elsewhere.
     pub fn identity(&self) -> Identity<'_> {
-        Identity { date: &self.date, server: &self.shared.config.server, lines: &self.answer.lines }
+        Identity { date: &self.date, server: &self.common.config.server, lines: &self.answer.lines }
     }
 
     /// What the request is called in the logs.
@@ -175,9 +124,9 @@ impl<'c> Reply<'c> {
     ///
     /// # Errors
     ///
-    /// The connection is none.
+    /// The client is not connected through a unix socket.
     pub fn peer_user(&mut self) -> io::Result<u32> {
-        socket::peer_user(&*self.connection())
+        socket::peer_user(&*self.outbox())
     }
 
     /// Whether the head is written: after that only the body can follow.
@@ -215,7 +164,7 @@ impl<'c> Reply<'c> {
             return Ok(());
         }
         self.settle_connection();
-        let (asked, date, config) = (self.answer.asked, self.date, &self.shared.config);
+        let (asked, date, config) = (self.answer.asked, self.date, &self.common.config);
         let lines = std::mem::take(&mut self.answer.lines);
         let tail = self.output().tail();
         let mark = tail.len();
@@ -245,7 +194,7 @@ impl<'c> Reply<'c> {
             return;
         }
         self.settle_connection();
-        let (keep_alive, date, config) = (self.answer.asked.keep_alive, self.date, &self.shared.config);
+        let (keep_alive, date, config) = (self.answer.asked.keep_alive, self.date, &self.common.config);
         let lines = std::mem::take(&mut self.answer.lines);
         let tail = self.output().tail();
         let mark = tail.len();
@@ -259,7 +208,7 @@ impl<'c> Reply<'c> {
 
     fn commit(&mut self, status: u16, framed: Framed) {
         self.answer.commit(status, framed);
-        self.connection().begun = true;
+        self.outbox().begun = true;
     }
 
     /// Whether bytes of a body may follow the head at all.
@@ -270,11 +219,11 @@ impl<'c> Reply<'c> {
     /// Decides at the last moment whether the connection may live on: not when the server is to stop, and not when
     /// the client still holds back a body that would be taken for the next request.
     fn settle_connection(&mut self) {
-        self.answer.asked.keep_alive &= (self.shared.stop)().is_none();
-        if self.hand.as_ref().is_some_and(|hand| hand.is_late()) {
+        self.answer.asked.keep_alive &= (self.common.stop)().is_none();
+        if self.holder.as_ref().is_some_and(|holder| holder.is_late()) {
             self.date = date_now();
         }
-        if let Some(live) = &self.live {
+        if let Some(live) = &self.answer.live {
             let live = unless_read(live);
             self.answer.asked.keep_alive &= live.as_ref().is_some_and(|live| live.is_done());
             if let Some(mut live) = live {
@@ -286,7 +235,7 @@ impl<'c> Reply<'c> {
     /// Hands `write` the output and the form of the answer, for a head and body rendered elsewhere.
     pub fn render<R>(&mut self, write: impl FnOnce(&mut Vec<u8>, Asked, Identity<'_>) -> R) -> R {
         self.settle_connection();
-        let (asked, date, server) = (self.answer.asked, self.date, &self.shared.config.server);
+        let (asked, date, server) = (self.answer.asked, self.date, &self.common.config.server);
         let lines = std::mem::take(&mut self.answer.lines);
         let made = write(self.output().tail(), asked, Identity { date: &date, server, lines: &lines });
         self.answer.lines = lines;
@@ -306,10 +255,10 @@ impl<'c> Reply<'c> {
     /// Answers what is wrong with the body if the application could not read it, and nothing was answered yet. Whether
     /// it is so: that the application has failed then is the client's fault, and no 500.
     pub fn refuse_body(&mut self) -> bool {
-        let failure = |live: &Arc<Mutex<Live>>| unless_read(live).and_then(|live| live.failure());
-        let Some(refusal) = self.live.as_ref().and_then(failure) else { return false };
-        let peer = self.connection().peer;
-        self.shared.refusals.note(&self.shared.tally, refusal, true, peer);
+        let live = self.answer.live.as_ref().and_then(|live| unless_read(live));
+        let Some(refusal) = live.and_then(|live| live.failure()) else { return false };
+        let peer = self.outbox().peer;
+        self.common.refusals.note(&self.common.tally, refusal, true, peer);
         self.fail(refusal.status, refusal.reason);
         true
     }
@@ -432,39 +381,39 @@ impl<'c> Reply<'c> {
         if self.output().memory_bytes() < PENDING_BYTES_MAX {
             return false;
         }
-        self.connection().send();
-        let waiting = self.shared.output_bytes.load(Ordering::Relaxed);
-        let config = &self.shared.config;
+        self.outbox().send();
+        let waiting = self.common.output_bytes.load(Ordering::Relaxed);
+        let config = &self.common.config;
         let most = if waiting < config.output_bytes_max { WAITING_BYTES_MAX } else { PENDING_BYTES_MAX };
         self.output().memory_bytes() >= most
     }
 
     /// Whether [`Reply::wait_for_reader`] can be called: else the rest of the answer has to be pulled later.
     pub fn may_wait(&self) -> bool {
-        self.hand.as_ref().is_some_and(|hand| hand.may_wait())
+        self.holder.as_ref().is_some_and(|holder| holder.may_wait())
     }
 
     /// Whether the client has gone: nobody wants more of the answer.
     pub fn is_abandoned(&mut self) -> bool {
-        self.connection().broken
+        self.outbox().broken
     }
 
     /// To be said before a call that may take long: what is written so far is sent if it does, and others go on with
     /// the loop.
     pub fn before_wait(&mut self) {
-        if let Some(hand) = &mut self.hand
-            && let Some(connection) = self.connection.take()
+        if let Some(holder) = &mut self.holder
+            && let Some(outbox) = self.answer.outbox.take()
         {
-            hand.lend(Some(connection), self.answer.body_bytes);
+            holder.lend(outbox, self.answer.body_bytes);
         }
     }
 
     /// Counts what is in memory while [`Reply::wait_for_reader`] waits; tells whether it should be stored before.
     pub fn hold(&mut self) -> bool {
-        let shared = self.shared;
-        let mut held = Held::new(&shared.output_bytes);
+        let common = self.common;
+        let mut held = Held::new(&common.output_bytes);
         // Streams of small items stop at their mark, and at a lower one when there is too much.
-        let is_too_much = held.is_too_much(self.output(), 2 * WAITING_BYTES_MAX, &shared.config);
+        let is_too_much = held.is_too_much(self.output(), 2 * WAITING_BYTES_MAX, &common.config);
         self.held = Some(held);
         is_too_much
     }
@@ -475,9 +424,9 @@ impl<'c> Reply<'c> {
     ///
     /// None: a connection for which there is no room is reset.
     pub fn store(&mut self) -> io::Result<()> {
-        let shared = self.shared;
+        let common = self.common;
         if let Some(mut held) = self.held.take() {
-            held.store(self.connection(), &shared.config);
+            held.store(self.outbox(), &common.config);
             self.held = Some(held);
         }
         Ok(())
@@ -506,20 +455,19 @@ impl<'c> Reply<'c> {
 
     /// Sends until fewer than `bytes` are left, and waits for the client if need be.
     fn send_until(&mut self, bytes: u64) -> io::Result<()> {
-        self.connection();
-        let (Some(connection), config) = (&mut self.connection, &self.shared.config) else { return Ok(()) };
-        let Connection { output, socket, .. } = &mut **connection;
-        let sent = match output.flush(socket.as_fd()) {
+        self.outbox();
+        let (Some(outbox), config) = (&mut self.answer.outbox, &self.common.config) else { return Ok(()) };
+        let sent = match outbox.flush() {
             Ok(Flushed::All) => return Ok(()),
-            Ok(_) if output.pending_bytes() < bytes => return Ok(()),
-            Ok(_) => match &mut self.hand {
-                Some(hand) => hand.park(|| send_slowly(connection, bytes, config)),
-                None => send_slowly(connection, bytes, config),
+            Ok(_) if outbox.output.pending_bytes() < bytes => return Ok(()),
+            Ok(_) => match &mut self.holder {
+                Some(holder) => holder.park(&mut || send_slowly(outbox, bytes, config)),
+                None => send_slowly(outbox, bytes, config),
             },
             Err(error) => Err(error),
         };
         if let Err(error) = &sent {
-            connection.broken = true;
+            outbox.broken = true;
             log::write(
                 &messages::CLIENT_GONE,
                 format_args!("a client went away before its answer was sent: {error}"),
@@ -530,22 +478,21 @@ impl<'c> Reply<'c> {
 }
 
 /// Sends at the client's pace until fewer than `bytes` are left.
-fn send_slowly(connection: &mut Connection, bytes: u64, config: &Config) -> io::Result<()> {
-    let mut reader = Reader::new(connection, clock::monotonic_ms());
+fn send_slowly(outbox: &mut Outbox, bytes: u64, config: &Config) -> io::Result<()> {
+    let mut reader = Reader::new(outbox, clock::monotonic_ms());
     let mut look_ms = clock::monotonic_ms() + Reader::look_again_ms(config);
     loop {
-        let Connection { output, socket, .. } = &mut *connection;
-        match output.flush(socket.as_fd())? {
+        match outbox.flush()? {
             Flushed::All => return Ok(()),
-            _ if output.pending_bytes() < bytes => return Ok(()),
+            _ if outbox.output.pending_bytes() < bytes => return Ok(()),
             Flushed::Turn => continue,
             Flushed::Blocked => {}
         }
         let now_ms = clock::monotonic_ms();
         if now_ms >= look_ms {
-            if reader.is_too_slow(connection, now_ms, config) {
+            if reader.is_too_slow(outbox, now_ms, config) {
                 // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
-                socket::reset_on_close(&connection.socket);
+                socket::reset_on_close(&outbox.socket);
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
                     "the client takes its answer too slowly",
@@ -553,6 +500,6 @@ fn send_slowly(connection: &mut Connection, bytes: u64, config: &Config) -> io::
             }
             look_ms = now_ms + Reader::look_again_ms(config);
         }
-        socket::wait(&connection.socket, socket::Until::Writable, look_ms - now_ms)?;
+        socket::wait(&outbox.socket, socket::Until::Writable, look_ms - now_ms)?;
     }
 }

@@ -3,23 +3,21 @@
 use std::sync::{Arc, Mutex};
 
 use adyton_http1::{Asked, Framing, Head, Parsed, Refusal, Version};
-use adyton_sys::socket;
-
-use crate::body::OwnedBody;
-use crate::body::{CONTINUE, Live, Upload};
-use crate::connection::{After, Connection, Phase};
-use crate::desk::Desk;
-use crate::endpoints::Endpoint;
-use crate::errand::{Ask, Owned, Place};
-use crate::event_loop::Loop;
-use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
-use crate::reply::{PENDING_BYTES_MAX, Reply};
-use crate::step::{Answering, Verdict};
-use crate::step::{Next, Step};
-use crate::tally::Cell;
-use crate::turn::worth_parsing;
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
+use adyton_sys::socket;
+
+use crate::body::{CONTINUE, Live, OwnedBody, Upload};
+use crate::connection::{Connection, Phase};
+use crate::desk::Desk;
+use crate::endpoints::Endpoint;
+use crate::event_loop::Loop;
+use crate::exchange::{After, Exchange, Owned, Request};
+use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
+use crate::reply::{PENDING_BYTES_MAX, Reply};
+use crate::step::{Answering, Next, Step};
+use crate::tally::Cell;
+use crate::turn::worth_parsing;
 
 impl Loop {
     /// Receives, and answers every request that is whole.
@@ -50,7 +48,7 @@ impl Loop {
             }
         }
         connection.carry = Vec::new();
-        connection.output.lend(&mut desk.spare);
+        connection.outbox_mut().output.lend(&mut desk.spare);
         self.answer_buffered(key, connection, desk, 0..filled)
     }
 
@@ -63,8 +61,8 @@ impl Loop {
         std::ops::Range { start: mut at, end: filled }: std::ops::Range<usize>,
     ) -> Step {
         while at < filled {
-            let pauses =
-                connection.output.pending_bytes() > PENDING_BYTES_MAX || self.is_turn_over(&connection);
+            let pauses = connection.outbox().output.pending_bytes() > PENDING_BYTES_MAX
+                || self.is_turn_over(&connection);
             if at > 0 && pauses {
                 connection.keep(&desk.buffer[at..filled], true);
                 break;
@@ -93,20 +91,19 @@ impl Loop {
                 let start = start_of(&buffer[at..filled]);
                 return self.refuse(key, connection, desk, TOO_LARGE, &start);
             }
-            let (head, bytes) = (&desk.head, &desk.buffer[at..body_at]);
-            match self.answer(connection, head, bytes, false) {
-                Answering::Done(back, After::Next) => {
-                    connection = back;
-                    at = end;
+            let Desk { buffer, head, exchange, .. } = &mut *desk;
+            let exchange = exchange.get_or_insert_with(Exchange::empty);
+            let bytes = &buffer[at..body_at];
+            match self.answer(&mut connection, exchange, (head, bytes), false) {
+                Answering::Done(After::Next) => at = end,
+                Answering::Done(after) => {
+                    connection.keep(&desk.buffer[end..filled], true);
+                    return self.conclude(key, connection, desk, after);
                 }
-                Answering::Done(mut back, after) => {
-                    back.keep(&desk.buffer[end..filled], true);
-                    return self.conclude(key, back, desk, Verdict::Answered(after));
-                }
-                Answering::Ask(connection, answer, started_us) => {
-                    let endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
-                    let place = Place::Desk { start: at, body_at, end, filled };
-                    return self.ask(Ask { key, connection, answer, started_us, endpoint, place }, desk);
+                Answering::Ask => {
+                    exchange.endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
+                    exchange.request = Request::Lent { start: at, body_at, end, filled };
+                    return self.ask(key, connection, desk);
                 }
             }
         }
@@ -121,7 +118,7 @@ impl Loop {
         desk: &mut Desk,
         request: std::ops::Range<usize>,
     ) -> Step {
-        let Desk { buffer, head, .. } = desk;
+        let Desk { buffer, head, exchange, .. } = &mut *desk;
         let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
         if matches!(head.framing(), Framing::Length(length) if length > self.shared.config.body_bytes_max) {
             let start = start_of(bytes);
@@ -130,21 +127,20 @@ impl Loop {
         let is_static = self.mount_of(head.path().of(bytes)).is_some_and(|mount| !mount.falls_through);
         if self.shared.app.is_none() || is_static {
             connection.keep(early, true);
-            return match self.answer(connection, head, bytes, true) {
-                Answering::Done(connection, after) => {
-                    self.conclude(key, connection, desk, Verdict::Answered(after))
-                }
-                Answering::Ask(..) => unreachable!("the application is not asked for this"),
+            let exchange = exchange.get_or_insert_with(Exchange::empty);
+            return match self.answer(&mut connection, exchange, (head, bytes), true) {
+                Answering::Done(after) => self.conclude(key, connection, desk, after),
+                Answering::Ask => unreachable!("the application is not asked for this"),
             };
         }
         let awaited = head.expects_continue() && early.is_empty();
         if let Some(reading) = self.shared.begin_reading() {
-            if !connection.output.is_empty() {
+            if !connection.outbox().output.is_empty() {
                 // `100 Continue` must not overtake the answers to earlier requests: they are sent first.
                 connection.keep(&buffer[request], true);
                 return self.settle(key, connection, desk, After::Next);
             }
-            let Ok(socket) = connection.socket.try_clone() else {
+            let Ok(socket) = connection.outbox().socket.try_clone() else {
                 let start = start_of(bytes);
                 return self.refuse(key, connection, desk, NO_ROOM, &start);
             };
@@ -166,27 +162,28 @@ impl Loop {
     fn ask_for_body(
         &mut self,
         key: usize,
-        connection: Box<Connection>,
+        mut connection: Box<Connection>,
         desk: &mut Desk,
         request: std::ops::Range<usize>,
     ) -> Step {
-        let bytes = &desk.buffer[request];
-        let (mut connection, answer) = match self.answer(connection, &desk.head, bytes, true) {
-            Answering::Ask(connection, answer, _) => (connection, answer),
-            Answering::Done(connection, after) => {
-                return self.conclude(key, connection, desk, Verdict::Answered(after));
-            }
-        };
+        let Desk { buffer, head, exchange, .. } = &mut *desk;
+        let exchange = exchange.get_or_insert_with(Exchange::empty);
+        let bytes = &buffer[request];
+        if let Answering::Done(after) = self.answer(&mut connection, exchange, (head, bytes), true) {
+            return self.conclude(key, connection, desk, after);
+        }
+        connection.outbox = exchange.answer.outbox.take();
         let queue_max = self.shared.config.queue_max.max(1);
         if self.shared.crew.waiting() >= queue_max {
             self.shared.tally.count(Cell::TurnedAway);
             let start = start_of(bytes);
-            return self.refuse_as(answer.id, key, connection, desk, QUEUE_FULL, &start);
+            let id = exchange.answer.id.clone();
+            return self.refuse_as(id, key, connection, desk, QUEUE_FULL, &start);
         }
         // It is counted when it is whole.
         connection.requests -= 1;
-        connection.output.tail().extend_from_slice(CONTINUE);
-        let upload = Upload::new(bytes, desk.head.framing(), self.now_ms);
+        connection.outbox_mut().output.tail().extend_from_slice(CONTINUE);
+        let upload = Upload::new(bytes, head.framing(), self.now_ms);
         self.begin_upload(key, connection, desk, upload)
     }
 
@@ -204,8 +201,9 @@ impl Loop {
         if connection.flush().is_err() {
             return Step::On(connection, Next::Close);
         }
-        if connection.output.is_empty() {
-            connection.output.give_back(&mut desk.spare);
+        let output = &mut connection.outbox_mut().output;
+        if output.is_empty() {
+            output.give_back(&mut desk.spare);
         }
         Step::On(connection, Next::Continue)
     }
@@ -214,20 +212,21 @@ impl Loop {
     fn answer_owned(
         &mut self,
         key: usize,
-        connection: Box<Connection>,
+        mut connection: Box<Connection>,
         desk: &mut Desk,
         owned: Owned,
     ) -> Step {
-        let unread = owned.body.live().is_some();
-        let (head, bytes) = (&desk.head, &*owned.head);
-        match self.answer(connection, head, bytes, unread) {
-            Answering::Done(connection, after) => {
-                self.conclude(key, connection, desk, Verdict::Answered(after))
-            }
-            Answering::Ask(connection, answer, started_us) => {
-                let endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
-                let place = Place::Own(Box::new(owned));
-                self.ask(Ask { key, connection, answer, started_us, endpoint, place }, desk)
+        let live = owned.body.live();
+        let Desk { head, exchange, .. } = &mut *desk;
+        let exchange = exchange.get_or_insert_with(Exchange::empty);
+        let bytes = &*owned.head;
+        match self.answer(&mut connection, exchange, (head, bytes), live.is_some()) {
+            Answering::Done(after) => self.conclude(key, connection, desk, after),
+            Answering::Ask => {
+                exchange.endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
+                exchange.answer.live = live;
+                exchange.request = Request::Owned(Box::new(owned));
+                self.ask(key, connection, desk)
             }
         }
     }
@@ -242,7 +241,7 @@ impl Loop {
         let Phase::Upload(mut upload) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
         };
-        connection.output.lend(&mut desk.spare);
+        connection.outbox_mut().output.lend(&mut desk.spare);
         let bytes = std::mem::take(&mut upload.head);
         let parsed = desk.head.parse(&bytes, &self.shared.config.head);
         let (Ok(Parsed::Complete), Ok(body)) = (parsed, upload.body()) else {
@@ -252,25 +251,17 @@ impl Loop {
         self.answer_owned(key, connection, desk, Owned { head: bytes, body })
     }
 
+    /// The answer is written.
     pub(crate) fn conclude(
         &mut self,
         key: usize,
-        mut connection: Box<Connection>,
+        connection: Box<Connection>,
         desk: &mut Desk,
-        verdict: Verdict,
+        after: After,
     ) -> Step {
-        match verdict {
-            // Closing over bytes that were not read resets the connection.
-            Verdict::Answered(After::Close) if connection.unparsed || connection.more => {
-                self.settle(key, connection, desk, After::Linger)
-            }
-            Verdict::Answered(after) => self.settle(key, connection, desk, after),
-            Verdict::Streaming(respond) => {
-                connection.phase = Phase::Respond(respond);
-                self.watch_reader(key, &mut connection);
-                Step::On(connection, Next::Continue)
-            }
-        }
+        // Closing over bytes that were not read resets the connection.
+        let is_over_unread = after == After::Close && (connection.unparsed || connection.more);
+        self.settle(key, connection, desk, if is_over_unread { After::Linger } else { after })
     }
 
     /// Refuses what cannot be served: the answer, then a close that lets the client read it. `start` is how the
@@ -300,17 +291,18 @@ impl Loop {
         let text = format_args!("refused with {}: {}", refusal.status, refusal.reason);
         log::write_about(Some(&id), &messages::REFUSED, text);
         let in_body = matches!(connection.phase, Phase::Upload(_));
-        self.shared.refusals.note(&self.shared.tally, refusal, in_body, connection.peer);
+        self.shared.refusals.note(&self.shared.tally, refusal, in_body, connection.peer());
         connection.phase = Phase::Head;
-        connection.output.lend(&mut desk.spare);
-        let (peer, started_us) = (connection.peer, self.start_us());
+        connection.outbox_mut().output.lend(&mut desk.spare);
         let asked =
             Asked { version: Version::Http11, is_head: start.starts_with(b"HEAD "), keep_alive: false };
-        let answer = self.answer_to(asked, id);
-        let mut reply = Reply::new(connection, answer, &self.shared, &self.date, None);
-        reply.fail(refusal.status, refusal.reason);
-        let (connection, answer, _) = reply.into_parts();
-        self.log_answer(peer, None, start, &answer, started_us);
+        let answer = &mut desk.exchange.get_or_insert_with(Exchange::empty).answer;
+        answer.outbox = connection.outbox.take();
+        self.begin_answer(answer, asked, id);
+        Reply::new(answer, &self.shared.common, &self.date).fail(refusal.status, refusal.reason);
+        connection.outbox = answer.outbox.take();
+        let started_us = self.start_us();
+        self.log_answer(connection.peer(), None, start, answer, started_us);
         self.settle(key, connection, desk, After::Linger)
     }
 }

@@ -4,141 +4,25 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::thread::{JoinHandle, Thread};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use adyton_sys::tid::Tid;
-use adyton_sys::wake::Wake;
+use adyton_crew::Crew;
+use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
 use crate::access_log::AccessLog;
 use crate::app::App;
-use crate::body::Reading;
+use crate::common::{Asked, Common};
 use crate::config::{Config, HandOver};
-use crate::connection::Connection;
 use crate::driver::Driver;
-use crate::endpoints::Endpoint;
-use crate::errand::Errand;
 use crate::event_loop::{Loop, Parts};
+use crate::inbox::Inbox;
 use crate::lock::lock;
 use crate::refusals::Refusals;
+use crate::shared::Shared;
 use crate::tally::{Cell, Tally};
-use crate::task::Task;
 use crate::watch;
-use adyton_crew::{Crew, Duties, Post};
-use adyton_log::{self as log, messages};
-
-/// The duties of this server's threads.
-pub(crate) struct Http;
-
-impl Duties for Http {
-    type Loop = Loop;
-    type Job = Job;
-    type Own = Own;
-}
-
-/// An errand for any thread.
-pub(crate) struct Job {
-    pub(crate) errand: Errand,
-    /// The loop that it came from.
-    pub(crate) home: usize,
-    /// Whether its endpoint is not known to be slow.
-    pub(crate) is_quick: bool,
-    /// Since when it waits, in ms of the monotonic clock.
-    pub(crate) since_ms: u64,
-}
-
-/// What a thread has besides its place in the crew.
-pub(crate) struct Own {
-    /// The connection whose request a late thread or a worker is in, while the application has the thread.
-    pub(crate) lent: adyton_crew::Place<Connection>,
-    /// Which time it was lent with something that the watch sends if that time lasts; 0: with nothing.
-    pub(crate) unsent: AtomicUsize,
-    /// The request that a late thread or a worker is in.
-    pub(crate) task: Mutex<Option<Task>>,
-    /// When something of its answer's body came last, while the thread was late. Older than the task: nothing came yet.
-    pub(crate) item_ms: AtomicU64,
-    /// The thread, as the application knows it.
-    pub(crate) thread: u64,
-    /// The same, as the kernel does.
-    pub(crate) tid: Tid,
-}
-
-/// How a server ends, once what runs is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ending {
-    /// Connections that idle have seconds, and not just a moment, to send one more request: a client that does it when
-    /// it is closed would not know whether it was served.
-    pub is_patient: bool,
-    /// Nobody else has the listeners: connections that the kernel has accepted are served here, or never.
-    pub takes_queue: bool,
-}
-
-impl Ending {
-    /// The end of a server that is alone and in a hurry.
-    pub const PROMPT: Self = Self { is_patient: false, takes_queue: true };
-}
-
-/// Whether a clean stop was asked for, and which.
-pub type Asked = Box<dyn Fn() -> Option<Ending> + Send + Sync>;
-
-/// A connection on its way back to its loop.
-pub(crate) struct Return {
-    pub(crate) key: usize,
-    pub(crate) connection: Box<Connection>,
-    pub(crate) endpoint: Endpoint,
-    /// How long the call took, if that was measured.
-    pub(crate) took_us: Option<u64>,
-}
-
-/// Where a loop finds what other threads give back.
-pub(crate) struct Inbox {
-    returns: Mutex<Vec<Return>>,
-    pub(crate) filled: AtomicBool,
-    /// Whether the loop waits for the kernel.
-    pub(crate) asleep: AtomicBool,
-    /// Connections that are away while something has come for them.
-    pub(crate) missed: AtomicUsize,
-    /// Ends of answers whose clients have gone that wait in the queue, or are in the hands of threads without the loop.
-    pub(crate) discards: AtomicUsize,
-    pub(crate) wake: Arc<Wake>,
-    /// Whether the loop has been woken, and says so, since somebody has asked.
-    pub(crate) heard: AtomicBool,
-}
-
-impl Inbox {
-    fn new(wake: Arc<Wake>) -> Self {
-        let flag = || AtomicBool::new(false);
-        Self {
-            returns: Mutex::new(Vec::new()),
-            filled: flag(),
-            asleep: flag(),
-            missed: AtomicUsize::new(0),
-            discards: AtomicUsize::new(0),
-            wake,
-            // Nobody has asked yet.
-            heard: AtomicBool::new(true),
-        }
-    }
-
-    /// Gives a connection back. One with nothing left to do can wait until the loop wakes for another reason: its
-    /// client's next request is one, and a switch of threads is saved.
-    pub(crate) fn put(&self, back: Return, stopping: bool) {
-        let idle = !stopping && back.connection.is_answered();
-        lock(&self.returns).push(back);
-        self.filled.store(true, Ordering::SeqCst);
-        // SeqCst on both sides: either the loop sees that there is something, or we see it asleep, and what it missed.
-        let urgent = !idle || self.missed.load(Ordering::SeqCst) > 0;
-        if urgent && self.asleep.swap(false, Ordering::SeqCst) {
-            self.wake.wake();
-        }
-    }
-
-    pub(crate) fn take(&self) -> Vec<Return> {
-        self.filled.store(false, Ordering::SeqCst);
-        std::mem::take(&mut *lock(&self.returns))
-    }
-}
 
 /// How often what has happened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,93 +47,6 @@ pub struct Counters {
     pub threads_busy: u64,
     /// Requests that wait in the queue.
     pub queue_length: u64,
-}
-
-/// What all threads of a server see.
-pub(crate) struct Shared {
-    pub(crate) app: Option<Arc<dyn App>>,
-    pub(crate) config: Config,
-    pub(crate) crew: Crew<Http>,
-    pub(crate) inboxes: Vec<Inbox>,
-    pub(crate) tally: Tally,
-    /// Bytes of answers that wait for their clients.
-    pub(crate) output_bytes: Arc<AtomicU64>,
-    /// Bodies that the application reads from their connections.
-    pub(crate) readings: Arc<AtomicUsize>,
-    /// Whether a clean stop was asked for, and which.
-    pub(crate) stop: Asked,
-    /// Requests that were refused, and are not in the log yet.
-    pub(crate) refusals: Refusals,
-    /// Threads that interrupt a call.
-    pub(crate) interrupters: AtomicUsize,
-    /// How often threads had got the interpreter when the server's pulse was taken last.
-    pub(crate) got_interpreter: AtomicU64,
-    /// Whether each loop is to change hands at its next wait.
-    pub(crate) change: AtomicBool,
-    /// Whether some thread has lent a connection with something unsent since the watch looked.
-    pub(crate) unsent: AtomicBool,
-    /// The watch's thread.
-    pub(crate) watch: OnceLock<Thread>,
-    /// Loops that have ended.
-    pub(crate) ended: Mutex<Vec<Loop>>,
-    /// Where answers are logged, by all loops: the lines are in the order in which the answers were finished.
-    pub(crate) access_log: Option<Mutex<AccessLog>>,
-    pub(crate) has_ended: Condvar,
-}
-
-impl Shared {
-    /// A loop has come to its end.
-    pub(crate) fn end(&self, mut driven: Box<Loop>) {
-        driven.called.wake();
-        self.crew.give_slot(&mut driven.slot, clock::monotonic_ms());
-        self.crew.end_loop();
-        lock(&self.ended).push(*driven);
-        self.has_ended.notify_all();
-    }
-
-    /// A place for a body that the application reads from its connection, where that is asked for. With one thread for
-    /// the application there is none: while it waited for a client, nobody would be served.
-    pub(crate) fn begin_reading(&self) -> Option<Reading> {
-        let config = &self.config;
-        if !config.stream_body || self.crew.slots() == 1 {
-            return None;
-        }
-        Reading::begin(&self.readings, config.stream_body_threads_max)
-    }
-
-    /// Says on the board how the threads stand.
-    pub(crate) fn publish_threads(&self) {
-        let (threads, busy) = self.crew.threads(|own| lock(&own.task).is_some());
-        self.tally.set(Cell::Threads, threads as u64);
-        self.tally.set(Cell::ThreadsBusy, busy as u64);
-        self.tally.set(Cell::QueueLength, self.crew.waiting() as u64);
-    }
-
-    /// A request's client has gone while it waited.
-    pub(crate) fn note_departed(&self) {
-        self.tally.count(Cell::Departed);
-        self.crew.note_departed();
-    }
-
-    /// Publishes a driver's loop for the time of a call.
-    pub(crate) fn publish(&self, post: &Post<Http>, driven: Box<Loop>) {
-        post.publish(driven);
-        self.wake_watch();
-    }
-
-    /// Lends a late thread's connection for the time of a call: what is unsent leaves if the call lasts.
-    pub(crate) fn lend_unsent(&self, post: &Post<Http>, connection: Box<Connection>, number: usize) {
-        post.own.lent.put(connection);
-        post.own.unsent.store(number, Ordering::Release);
-        self.unsent.store(true, Ordering::Relaxed);
-        self.wake_watch();
-    }
-
-    pub(crate) fn wake_watch(&self) {
-        if let Some(watch) = self.watch.get() {
-            self.crew.wake_watch(watch);
-        }
-    }
 }
 
 /// A server that is ready to be driven by the threads that call [`Server::work`].
@@ -283,14 +80,17 @@ impl Server {
         let crew = Crew::new((loops, config.threads, reserve), queue);
         let watched = config.hand_over == HandOver::Auto && app.is_some();
         let shared = Arc::new(Shared {
+            common: Common {
+                config,
+                tally,
+                refusals: Refusals::default(),
+                output_bytes: Arc::default(),
+                stop,
+            },
             app,
             crew,
             inboxes: parts.iter().map(|parts| Inbox::new(Arc::clone(&parts.wake))).collect(),
-            tally,
-            output_bytes: Arc::default(),
             readings: Arc::default(),
-            stop,
-            refusals: Refusals::default(),
             interrupters: AtomicUsize::new(0),
             got_interpreter: AtomicU64::new(0),
             change: AtomicBool::new(false),
@@ -299,7 +99,6 @@ impl Server {
             ended: Mutex::new(Vec::new()),
             has_ended: Condvar::new(),
             access_log: access_log.map(|log| Mutex::new(log.leaving(pages, lost))),
-            config,
         });
         for (home, parts) in parts.into_iter().enumerate() {
             shared.crew.offer(Box::new(Loop::new(parts, home, Arc::clone(&shared))?));

@@ -20,8 +20,7 @@ impl Loop {
     /// Closes the eighth of the idle connections that has idled longest, as their clients must expect (RFC 9112 section
     /// 9.5). `false` when none is idle.
     fn shed_idle(&mut self) -> bool {
-        let is_idle =
-            |slot: &Slot| slot.connection.as_ref().is_some_and(|held| held.requests > 0 && held.is_idle());
+        let is_idle = |slot: &Slot| slot.here().is_some_and(|held| held.requests > 0 && held.is_idle());
         let idle = self.connections.iter().filter(|(_, slot)| is_idle(slot));
         let mut keys: Vec<(u64, usize)> = idle.map(|(key, _)| (self.timers.deadline_ms(key), key)).collect();
         if keys.is_empty() {
@@ -31,10 +30,8 @@ impl Loop {
         keys.select_nth_unstable(count - 1);
         let mut closed = false;
         for (_, key) in keys.drain(..count) {
-            let silent = |slot: &Slot| {
-                let held = slot.connection.as_ref();
-                held.is_some_and(|held| !matches!(socket::peek(&**held), Ok(Some(1..))))
-            };
+            let silent =
+                |slot: &Slot| slot.here().is_some_and(|held| !matches!(socket::peek(held), Ok(Some(1..))));
             // A request that has just arrived is answered rather than lost.
             if self.connections.get(key).is_some_and(silent) {
                 self.forget(key);
@@ -46,8 +43,7 @@ impl Loop {
 
     /// Refuses the eighth of the slow connections that is slow for longest. `false` when none is.
     fn shed_slow(&mut self, desk: &mut Desk) -> bool {
-        let slow =
-            |(key, slot): (usize, &Slot)| Some((self.slow_for_ms(key, slot.connection.as_deref()?)?, key));
+        let slow = |(key, slot): (usize, &Slot)| Some((self.slow_for_ms(key, slot.here()?)?, key));
         let mut keys: Vec<(u64, usize)> = self.connections.iter().filter_map(slow).collect();
         if keys.is_empty() {
             return false;
@@ -56,7 +52,7 @@ impl Loop {
         keys.select_nth_unstable_by_key(count - 1, |&(slow_ms, _)| std::cmp::Reverse(slow_ms));
         let mut closed = false;
         for (_, key) in keys.drain(..count) {
-            let connection = self.connections.get_mut(key).and_then(|slot| slot.connection.take());
+            let connection = self.connections.get_mut(key).and_then(Slot::take_here);
             closed |= connection.is_some_and(|connection| self.give_way(key, connection, desk));
         }
         closed
@@ -69,7 +65,9 @@ impl Loop {
         let left_ms = self.timers.deadline_ms(key).saturating_sub(self.now_ms);
         match &connection.phase {
             Phase::Head if connection.is_idle() && connection.requests > 0 => None,
-            Phase::Head if connection.output.is_empty() && !connection.more && !connection.unparsed => {
+            Phase::Head
+                if connection.outbox().output.is_empty() && !connection.more && !connection.unparsed =>
+            {
                 let begun = !connection.carry.is_empty();
                 let timeout_ms = if begun { config.head_timeout_ms } else { config.first_byte_timeout_ms };
                 Some(timeout_ms.saturating_sub(left_ms))

@@ -1,8 +1,8 @@
 //! What working on a connection comes to.
 
-use crate::connection::{After, Connection, Respond};
+use crate::connection::Connection;
 use crate::errand::Errand;
-use crate::reply::Answer;
+use crate::exchange::After;
 
 /// What a connection does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum Next {
 pub(crate) enum Step {
     /// It is here, and does this next.
     On(Box<Connection>, Next),
-    /// It has gone to the application: with this errand, or into the queue.
+    /// It is in the table, and its exchange with the application: with this errand, or in the queue.
     Away(Option<Errand>),
 }
 
@@ -36,17 +36,10 @@ pub(crate) enum Worked {
 }
 
 /// How a request is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answering {
     /// The answer is written.
-    Done(Box<Connection>, After),
-    /// By the application: the answer's form, and when the request came.
-    Ask(Box<Connection>, Answer, u64),
-}
-
-/// What became of a request.
-pub(crate) enum Verdict {
-    /// The answer is written.
-    Answered(After),
-    /// The answer has begun.
-    Streaming(Box<Respond>),
+    Done(After),
+    /// By the application.
+    Ask,
 }

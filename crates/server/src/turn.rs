@@ -1,23 +1,23 @@
 //! A connection's turn: it goes from phase to phase until it has to wait for its client.
 
-use std::net::SocketAddr;
-
 use adyton_http1::{Head, Parsed};
+use adyton_log::{self as log, messages};
 use adyton_sys::socket;
 
-use crate::connection::{After, Connection, Linger, Phase, Reader, Respond, after_live};
+use crate::app::Stream;
+use crate::connection::{Connection, Linger, Phase, Respond, after_live};
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
+use crate::exchange::{After, Exchange};
 use crate::held::Held;
 use crate::output::Flushed;
-use crate::refusals::TOO_SLOW;
-use crate::refusals::start_of;
+use crate::reader::Reader;
+use crate::refusals::{TOO_SLOW, start_of};
 use crate::reply::PENDING_BYTES_MAX;
 use crate::step::{Next, Step, Worked};
 use crate::tally::Cell;
 use crate::task::NO_KEY;
-use adyton_log::{self as log, messages};
 
 /// Pulls from one stream before the other connections get their turn.
 const PULLS_PER_TURN: u32 = 16;
@@ -68,7 +68,7 @@ impl Loop {
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             return None;
         };
-        self.log_streamed(connection.peer, &respond);
+        self.log_streamed(&connection, &respond);
         let stream = respond.stream.take()?;
         self.send(NO_KEY, Errand::Discard(stream))
     }
@@ -81,13 +81,12 @@ impl Loop {
         desk: &mut Desk,
         after: After,
     ) -> Step {
-        let Connection { output, socket, .. } = &mut *connection;
-        let fd = std::os::fd::AsFd::as_fd(socket);
+        let outbox = connection.outbox_mut();
         let ends = matches!(after, After::Close | After::Linger);
-        let flushed = if ends { output.flush_and_end(fd) } else { output.flush(fd) };
+        let flushed = if ends { outbox.flush_and_end() } else { outbox.flush() };
         match flushed {
             Ok(Flushed::All) => {
-                output.give_back(&mut desk.spare);
+                outbox.output.give_back(&mut desk.spare);
                 self.after_answer(key, connection, after)
             }
             Ok(flushed) => {
@@ -95,7 +94,10 @@ impl Loop {
                 self.watch_reader(key, &mut connection);
                 wait_for_reader(connection, flushed)
             }
-            Err(error) => Step::On(ended(connection, &error), Next::Close),
+            Err(error) => {
+                note_end(&error);
+                Step::On(connection, Next::Close)
+            }
         }
     }
 
@@ -104,7 +106,7 @@ impl Loop {
         match after {
             After::Close => Step::On(connection, Next::Close),
             After::Reset => {
-                socket::reset_on_close(&connection.socket);
+                socket::reset_on_close(&*connection);
                 Step::On(connection, Next::Close)
             }
             After::Linger => {
@@ -145,7 +147,10 @@ impl Loop {
         match connection.flush() {
             Ok(Flushed::All) => {}
             Ok(flushed) => return wait_for_reader(connection, flushed),
-            Err(error) => return Step::On(ended(connection, &error), Next::Close),
+            Err(error) => {
+                note_end(&error);
+                return Step::On(connection, Next::Close);
+            }
         }
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
@@ -161,25 +166,36 @@ impl Loop {
             return Step::On(connection, Next::Again);
         }
         respond.pulls += 1;
-        connection.output.lend(&mut desk.spare);
-        Step::Away(self.send(key, Errand::Pull { key, connection, respond }))
+        let (Some(stream), Some(mut exchange)) = (respond.stream.take(), respond.exchange.take()) else {
+            unreachable!("a stream has its exchange")
+        };
+        connection.phase = Phase::Respond(respond);
+        connection.outbox_mut().output.lend(&mut desk.spare);
+        exchange.answer.outbox = connection.outbox.take();
+        // Something may have come meanwhile.
+        exchange.is_last = false;
+        self.put_away(key, connection);
+        Step::Away(self.send(key, Errand::Pull(exchange, stream)))
     }
 
     /// The application has given the next pieces of an answer.
     pub(crate) fn pulled(
         &mut self,
-        key: usize,
-        mut connection: Box<Connection>,
-        respond: Box<Respond>,
+        exchange: Box<Exchange>,
+        stream: Option<Box<dyn Stream>>,
         desk: &mut Desk,
     ) -> Option<Errand> {
-        connection.phase = Phase::Respond(respond);
-        self.guarded(key, desk, |this, desk| this.work(key, connection, desk))
+        let key = exchange.key;
+        self.guarded(key, desk, |this, desk| {
+            let mut connection = this.take_away(key);
+            connection.come_back(exchange, stream);
+            this.work(key, connection, desk)
+        })
     }
 
     /// Watches how fast the client reads what is left of its answer, and how much all hold that wait for theirs.
     pub(crate) fn watch_reader(&mut self, key: usize, connection: &mut Connection) {
-        let reader = Reader::new(connection, self.now_ms);
+        let reader = Reader::new(connection.outbox(), self.now_ms);
         let held = if let Phase::Respond(respond) = &mut connection.phase {
             respond.reader = reader;
             respond.held.take()
@@ -187,8 +203,8 @@ impl Loop {
             None
         };
         let mut held = held.unwrap_or_else(|| Held::new(&self.shared.output_bytes));
-        if held.is_too_much(&connection.output, PENDING_BYTES_MAX, &self.shared.config) {
-            held.store(connection, &self.shared.config);
+        if held.is_too_much(&connection.outbox().output, PENDING_BYTES_MAX, &self.shared.config) {
+            held.store(connection.outbox_mut(), &self.shared.config);
         }
         if let Phase::Respond(respond) = &mut connection.phase {
             respond.held = Some(held);
@@ -213,37 +229,36 @@ impl Loop {
         respond: Respond,
         desk: &mut Desk,
     ) -> Step {
-        connection.output.give_back(&mut desk.spare);
+        connection.outbox_mut().output.give_back(&mut desk.spare);
         let missed = respond.missed;
-        let after = self.after(&mut connection, respond);
+        let after = self.after(&mut connection, respond, desk);
         connection.more |= missed;
         self.after_answer(key, connection, after)
     }
 
     /// What follows an answer that is sent; logs it if it was streamed.
-    fn after(&mut self, connection: &mut Connection, mut respond: Respond) -> After {
-        self.log_streamed(connection.peer, &respond);
-        let Some(answer) = respond.answer.take() else { return respond.after };
-        if answer.is_cut() {
-            return answer.after_cut();
-        }
-        if let Some(live) = respond.live.take()
-            && after_live(connection, &live) == After::Linger
-        {
-            return After::Linger;
-        }
-        match respond.after {
-            After::Close if connection.unparsed || connection.more => After::Linger,
-            after => after,
-        }
+    fn after(&mut self, connection: &mut Connection, mut respond: Respond, desk: &mut Desk) -> After {
+        self.log_streamed(connection, &respond);
+        let Some(mut exchange) = respond.exchange.take() else { return respond.after };
+        let answer = &mut exchange.answer;
+        let is_cut = answer.is_cut();
+        let after = match answer.live.take() {
+            _ if is_cut => answer.after_cut(),
+            Some(live) if after_live(connection, &live) == After::Linger => After::Linger,
+            _ if respond.after == After::Close && (connection.unparsed || connection.more) => After::Linger,
+            _ => respond.after,
+        };
+        desk.keep_exchange(exchange);
+        after
     }
 
     /// Counts and logs a streamed answer, whole or not: what the client got of it counts.
-    fn log_streamed(&mut self, peer: Option<SocketAddr>, respond: &Respond) {
-        let Some(answer) = &respond.answer else { return };
+    fn log_streamed(&mut self, connection: &Connection, respond: &Respond) {
+        let Some(exchange) = &respond.exchange else { return };
+        let Exchange { head: bytes, answer, started_us, .. } = &**exchange;
         let mut head = Head::new();
-        let parsed = matches!(head.parse(&respond.head, &self.shared.config.head), Ok(Parsed::Complete));
-        self.log_answer(peer, parsed.then_some(&head), &respond.head, answer, respond.started_us);
+        let parsed = matches!(head.parse(bytes, &self.shared.config.head), Ok(Parsed::Complete));
+        self.log_answer(connection.peer(), parsed.then_some(&head), bytes, answer, *started_us);
     }
 
     /// The time has come to look at how fast the client reads.
@@ -251,12 +266,12 @@ impl Loop {
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
         };
-        let too_slow = respond.reader.is_too_slow(&connection, self.now_ms, &self.shared.config);
+        let too_slow = respond.reader.is_too_slow(connection.outbox(), self.now_ms, &self.shared.config);
         connection.phase = Phase::Respond(respond);
         if too_slow {
             log::write(&messages::CLIENT_SLOW, format_args!("a client reads its answer too slowly; closed"));
             // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
-            socket::reset_on_close(&connection.socket);
+            socket::reset_on_close(&*connection);
             return Worked::Ended(self.close(*connection));
         }
         self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.shared.config));
@@ -266,7 +281,7 @@ impl Loop {
     /// Reads on in a request body.
     fn receive_body(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
         // `100 Continue`, or the answer to an earlier request.
-        if !connection.output.is_empty() && connection.flush().is_err() {
+        if !connection.outbox().output.is_empty() && connection.flush().is_err() {
             return Step::On(connection, Next::Close);
         }
         let mut parts_left = PARTS_PER_TURN;
@@ -370,7 +385,7 @@ fn linger(mut connection: Box<Connection>, desk: &mut Desk) -> Step {
 }
 
 /// Says why a connection ended while something was still to be sent.
-fn ended(connection: Box<Connection>, error: &std::io::Error) -> Box<Connection> {
+fn note_end(error: &std::io::Error) {
     if error.kind() == std::io::ErrorKind::UnexpectedEof {
         log::write(
             &messages::FILE_SHORTENED,
@@ -382,7 +397,6 @@ fn ended(connection: Box<Connection>, error: &std::io::Error) -> Box<Connection>
             format_args!("a client went away before its answer was sent: {error}"),
         );
     }
-    connection
 }
 
 /// Whether a head that has begun may be whole now; parsing again at every byte would be quadratic.

@@ -31,10 +31,10 @@ pub(crate) fn set_waiter(waiter: Option<Rc<dyn Waiter>>) {
 /// Those of `wait`; or there is nobody left to go on meanwhile.
 pub(crate) fn wait_for_client<R>(mut wait: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     let Some(waiter) = WAITER.with_borrow(Clone::clone) else { return wait() };
-    let mut waited = None;
+    let mut made = None;
     waiter.wait(&mut || {
-        waited = Some(wait()?);
+        made = Some(wait()?);
         Ok(())
     })?;
-    waited.ok_or_else(|| io::Error::other("the thread did not wait"))
+    made.ok_or_else(|| io::Error::other("the thread did not wait"))
 }

@@ -23,7 +23,7 @@ use adyton_crew::{Look, Post};
 use adyton_log as log;
 use adyton_sys::clock;
 
-use crate::server::{Http, Own, Shared};
+use crate::shared::{Http, Own, Shared};
 
 /// How often the watch looks after a slow call.
 const TICK: Duration = Duration::from_millis(1);
@@ -43,7 +43,7 @@ const EXCUSES_MAX: u32 = 20;
 /// A call that gets a quarter of a CPU computes.
 const COMPUTES_SHARE: u64 = 4;
 
-/// Connections that late threads have lent with something unsent, because items came quickly until then.
+/// Outboxes that late threads have lent with something unsent, because items came quickly until then.
 #[derive(Default)]
 struct Unsent(Vec<(Arc<Post<Http>>, usize)>);
 
@@ -53,10 +53,10 @@ impl Unsent {
         for (post, number) in self.0.drain(..) {
             let lasts = post.own.unsent.compare_exchange(number, 0, Ordering::AcqRel, Ordering::Relaxed);
             if lasts.is_ok()
-                && let Some(mut connection) = post.own.lent.take()
+                && let Some(mut outbox) = post.own.lent.take()
             {
-                connection.send();
-                post.own.lent.put(connection);
+                outbox.send();
+                post.own.lent.put(outbox);
             }
         }
         if shared.unsent.swap(false, Ordering::Relaxed) {

@@ -1,0 +1,38 @@
+//! What every part of a server needs: its settings, its counters, and whether it is to stop.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use crate::config::Config;
+use crate::refusals::Refusals;
+use crate::tally::Tally;
+
+/// How a server ends, once what runs is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Connections that idle have seconds, and not just a moment, to send one more request: a client that does it when
+    /// it is closed would not know whether it was served.
+    pub is_patient: bool,
+    /// Nobody else has the listeners: connections that the kernel has accepted are served here, or never.
+    pub takes_queue: bool,
+}
+
+impl Ending {
+    /// The end of a server that is alone and in a hurry.
+    pub const PROMPT: Self = Self { is_patient: false, takes_queue: true };
+}
+
+/// Whether a clean stop was asked for, and which.
+pub type Asked = Box<dyn Fn() -> Option<Ending> + Send + Sync>;
+
+/// Settings, counters, and the question whether to stop.
+pub(crate) struct Common {
+    pub(crate) config: Config,
+    pub(crate) tally: Tally,
+    /// Requests that were refused, and are not in the log yet.
+    pub(crate) refusals: Refusals,
+    /// Bytes of answers that wait for their clients.
+    pub(crate) output_bytes: Arc<AtomicU64>,
+    /// Whether a clean stop was asked for, and which.
+    pub(crate) stop: Asked,
+}

@@ -1,0 +1,78 @@
+//! The way back from the threads that call the application to the loop.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use adyton_sys::wake::Wake;
+
+use crate::app::Stream;
+use crate::endpoints::Endpoint;
+use crate::exchange::Exchange;
+use crate::lock::lock;
+
+/// An exchange on its way back to its loop.
+pub(crate) struct Return {
+    pub(crate) exchange: Box<Exchange>,
+    /// What the application still has to give.
+    pub(crate) stream: Option<Box<dyn Stream>>,
+    /// Whether nothing was asked, because the client has gone.
+    pub(crate) is_departed: bool,
+    /// The endpoint whose call was measured, and how long that took.
+    pub(crate) learned: Option<(Endpoint, u64)>,
+}
+
+impl Return {
+    /// Whether nothing is left to do for the connection but to wait for the next request.
+    fn is_idle(&self) -> bool {
+        self.stream.is_none() && !self.is_departed && self.exchange.is_answered()
+    }
+}
+
+/// Where a loop finds what other threads give back.
+pub(crate) struct Inbox {
+    returns: Mutex<Vec<Return>>,
+    pub(crate) filled: AtomicBool,
+    /// Whether the loop waits for the kernel.
+    pub(crate) asleep: AtomicBool,
+    /// Connections that are away while something has come for them.
+    pub(crate) missed: AtomicUsize,
+    /// Ends of answers whose clients have gone that wait in the queue, or are in the hands of threads without the loop.
+    pub(crate) discards: AtomicUsize,
+    pub(crate) wake: Arc<Wake>,
+    /// Whether the loop has been woken, and says so, since somebody has asked.
+    pub(crate) heard: AtomicBool,
+}
+
+impl Inbox {
+    pub(crate) fn new(wake: Arc<Wake>) -> Self {
+        let flag = || AtomicBool::new(false);
+        Self {
+            returns: Mutex::new(Vec::new()),
+            filled: flag(),
+            asleep: flag(),
+            missed: AtomicUsize::new(0),
+            discards: AtomicUsize::new(0),
+            wake,
+            // Nobody has asked yet.
+            heard: AtomicBool::new(true),
+        }
+    }
+
+    /// Gives a connection back. One with nothing left to do can wait until the loop wakes for another reason: its
+    /// client's next request is one, and a switch of threads is saved.
+    pub(crate) fn put(&self, back: Return, stopping: bool) {
+        let idle = !stopping && back.is_idle();
+        lock(&self.returns).push(back);
+        self.filled.store(true, Ordering::SeqCst);
+        // SeqCst on both sides: either the loop sees that there is something, or we see it asleep, and what it missed.
+        let urgent = !idle || self.missed.load(Ordering::SeqCst) > 0;
+        if urgent && self.asleep.swap(false, Ordering::SeqCst) {
+            self.wake.wake();
+        }
+    }
+
+    pub(crate) fn take(&self) -> Vec<Return> {
+        self.filled.store(false, Ordering::SeqCst);
+        std::mem::take(&mut *lock(&self.returns))
+    }
+}

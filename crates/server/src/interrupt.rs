@@ -1,0 +1,79 @@
+//! The end of a call that takes too long.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use adyton_crew::Post;
+use adyton_log::{self as log, messages};
+use adyton_sys::clock;
+
+use crate::lock::lock;
+use crate::shared::{Http, Shared};
+use crate::tally::Cell;
+use crate::task::{Limit, Stage, Task};
+
+/// Counted while it lives: an interpreter is not taken down meanwhile.
+struct Interrupter(Arc<Shared>);
+
+impl Interrupter {
+    fn new(shared: &Arc<Shared>) -> Self {
+        shared.interrupters.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Interrupter {
+    fn drop(&mut self) {
+        self.0.interrupters.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Interrupts the request of connection `key`, on a thread of its own: taking the interpreter may take long.
+///
+/// # Errors
+///
+/// The process may not have another thread.
+pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task) -> io::Result<()> {
+    let interrupter = Interrupter::new(shared);
+    let post = Arc::clone(post);
+    let run = move || {
+        let Some(app) = &interrupter.0.app else { return };
+        let mut passed = None;
+        let mut if_still = |strike: &mut dyn FnMut()| {
+            // Held meanwhile, so that the call cannot end.
+            let mut now = lock(&post.own.task);
+            let is_it = |now: &&mut Task| now.place() == task.place() && now.stage == Stage::Overdue;
+            let Some(same) = now.as_mut().filter(is_it) else { return };
+            let due = same.due_ms(&post.own.item_ms, &interrupter.0.config);
+            match due.filter(|&(due_ms, _)| due_ms <= clock::monotonic_ms()) {
+                Some((_, limit)) => {
+                    passed = Some((limit, same.last_item_ms(&post.own.item_ms)));
+                    same.stage = Stage::Interrupted;
+                    interrupter.0.tally.count(Cell::TimedOut);
+                    strike();
+                }
+                // Something has come meanwhile.
+                None => same.stage = Stage::Runs,
+            }
+        };
+        let stack = app.interrupt(post.own.thread, &mut if_still);
+        if let (Some(stack), Some(passed)) = (stack, passed) {
+            let how = match passed {
+                (Limit::Silence, None) => "takes longer than --request-timeout",
+                (Limit::Silence, Some(_)) => "has given nothing more for longer than --request-timeout",
+                (Limit::Whole, _) => "takes longer than --request-total-timeout",
+            };
+            log::write_about(
+                task.id.as_ref(),
+                &messages::REQUEST_TIMEOUT,
+                format_args!(
+                    "{} {how} allows and is interrupted; it was here:\n{}",
+                    task.what,
+                    stack.trim_end()
+                ),
+            );
+        }
+    };
+    std::thread::Builder::new().name("adyton-interrupt".into()).spawn(run).map(|_| ())
+}

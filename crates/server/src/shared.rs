@@ -1,0 +1,135 @@
+//! What all threads of a server see.
+
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::thread::Thread;
+
+use adyton_crew::{Crew, Duties, Post};
+use adyton_sys::clock;
+use adyton_sys::tid::Tid;
+
+use crate::access_log::AccessLog;
+use crate::app::App;
+use crate::body::Reading;
+use crate::common::Common;
+use crate::errand::Job;
+use crate::event_loop::Loop;
+use crate::inbox::Inbox;
+use crate::lock::lock;
+use crate::outbox::Outbox;
+use crate::tally::Cell;
+use crate::task::Task;
+
+/// The duties of this server's threads.
+pub(crate) struct Http;
+
+impl Duties for Http {
+    type Loop = Loop;
+    type Job = Job;
+    type Own = Own;
+}
+
+/// What a thread has besides its place in the crew.
+pub(crate) struct Own {
+    /// The way to the client whose request a late thread or a worker is in, while the application has the thread.
+    pub(crate) lent: adyton_crew::Place<Outbox>,
+    /// Which time it was lent with something that the watch sends if that time lasts; 0: with nothing.
+    pub(crate) unsent: AtomicUsize,
+    /// The request that a late thread or a worker is in.
+    pub(crate) task: Mutex<Option<Task>>,
+    /// When something of its answer's body came last, while the thread was late. Older than the task: nothing came yet.
+    pub(crate) item_ms: AtomicU64,
+    /// The thread, as the application knows it.
+    pub(crate) thread: u64,
+    /// The same, as the kernel does.
+    pub(crate) tid: Tid,
+}
+
+/// What all threads of a server see.
+pub(crate) struct Shared {
+    pub(crate) common: Common,
+    pub(crate) app: Option<Arc<dyn App>>,
+    pub(crate) crew: Crew<Http>,
+    pub(crate) inboxes: Vec<Inbox>,
+    /// Bodies that the application reads from their connections.
+    pub(crate) readings: Arc<AtomicUsize>,
+    /// Threads that interrupt a call.
+    pub(crate) interrupters: AtomicUsize,
+    /// How often threads had got the interpreter when the server's pulse was taken last.
+    pub(crate) got_interpreter: AtomicU64,
+    /// Whether each loop is to change hands at its next wait.
+    pub(crate) change: AtomicBool,
+    /// Whether some thread has lent a connection with something unsent since the watch looked.
+    pub(crate) unsent: AtomicBool,
+    /// The watch's thread.
+    pub(crate) watch: OnceLock<Thread>,
+    /// Loops that have ended.
+    pub(crate) ended: Mutex<Vec<Loop>>,
+    /// Where answers are logged, by all loops: the lines are in the order in which the answers were finished.
+    pub(crate) access_log: Option<Mutex<AccessLog>>,
+    pub(crate) has_ended: Condvar,
+}
+
+impl Deref for Shared {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.common
+    }
+}
+
+impl Shared {
+    /// A loop has come to its end.
+    pub(crate) fn end(&self, mut driven: Box<Loop>) {
+        driven.called.wake();
+        self.crew.give_slot(&mut driven.slot, clock::monotonic_ms());
+        self.crew.end_loop();
+        lock(&self.ended).push(*driven);
+        self.has_ended.notify_all();
+    }
+
+    /// A place for a body that the application reads from its connection, where that is asked for. With one thread for
+    /// the application there is none: while it waited for a client, nobody would be served.
+    pub(crate) fn begin_reading(&self) -> Option<Reading> {
+        let config = &self.config;
+        if !config.stream_body || self.crew.slots() == 1 {
+            return None;
+        }
+        Reading::begin(&self.readings, config.stream_body_threads_max)
+    }
+
+    /// Says on the board how the threads stand.
+    pub(crate) fn publish_threads(&self) {
+        let (threads, busy) = self.crew.threads(|own| lock(&own.task).is_some());
+        self.tally.set(Cell::Threads, threads as u64);
+        self.tally.set(Cell::ThreadsBusy, busy as u64);
+        self.tally.set(Cell::QueueLength, self.crew.waiting() as u64);
+    }
+
+    /// A request's client has gone while it waited.
+    pub(crate) fn note_departed(&self) {
+        self.tally.count(Cell::Departed);
+        self.crew.note_departed();
+    }
+
+    /// Publishes a driver's loop for the time of a call.
+    pub(crate) fn publish(&self, post: &Post<Http>, driven: Box<Loop>) {
+        post.publish(driven);
+        self.wake_watch();
+    }
+
+    /// Lends a late thread's outbox for the time of a call: what is unsent leaves if the call lasts.
+    pub(crate) fn lend_unsent(&self, post: &Post<Http>, outbox: Box<Outbox>, number: usize) {
+        post.own.lent.put(outbox);
+        post.own.unsent.store(number, Ordering::Release);
+        self.unsent.store(true, Ordering::Relaxed);
+        self.wake_watch();
+    }
+
+    pub(crate) fn wake_watch(&self) {
+        if let Some(watch) = self.watch.get() {
+            self.crew.wake_watch(watch);
+        }
+    }
+}
