@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::LazyLock;
 
 use adyton_http1::{Asked, Method, Version};
 use adyton_sys::fs::{Fault, Links, Root, Whereabouts};
@@ -10,7 +11,7 @@ use crate::cache::{Cache, Counts, Room};
 use crate::conditions::is_conditional;
 use crate::form::{Entry, Loader, Opened};
 use crate::negotiate::Coding;
-use crate::pages::error_page;
+use crate::pages::{ErrorPage, error_page};
 use crate::path::{FilePath, PathError, needs_no_escapes};
 use crate::replies::{self, broken, is_navigation, other_method, redirect};
 use crate::send::{self, Representation, answer};
@@ -161,7 +162,7 @@ impl Site {
             Target::File(path) => self.send(&path, ask, out),
             Target::Redirect(path) => redirect(&path, ask, out),
             Target::Listing(path, folder) => self.list(&path, &folder, ask, out),
-            Target::Nothing(404, detail) => self.not_found(detail, ask, out),
+            Target::Nothing(404, _) => self.not_found(ask, out),
             Target::Nothing(400, _) if self.options.fall_through => Answer::FallThrough,
             Target::Nothing(status, detail) => error_page(out, ask.asked, &ask.identity, status, detail, &[]),
         }
@@ -288,7 +289,7 @@ impl Site {
     }
 
     /// Nothing is there: the fallback of a single-page application, the application, or a 404.
-    fn not_found(&mut self, detail: &str, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+    fn not_found(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
         if let Some(page) = self.spa_fallback.clone().filter(|_| is_navigation(ask))
             && matches!(self.bring(&page, ask), Ok(Brought::File))
         {
@@ -302,7 +303,7 @@ impl Site {
         {
             return answer;
         }
-        error_page(out, ask.asked, &ask.identity, 404, detail, &[])
+        NO_FILE.write(out, ask.asked, &ask.identity, &[])
     }
 
     /// The operator's page; its own validators stay out, since it is not what was asked for.
@@ -337,8 +338,13 @@ fn loader<'a>(options: &'a Options, root: &'a Root, links: Links) -> Loader<'a> 
     }
 }
 
+/// The page of a 404.
+static NO_FILE: LazyLock<ErrorPage> = LazyLock::new(|| ErrorPage::new(404, NO_FILE_DETAIL));
+
+const NO_FILE_DETAIL: &str = "There is no such file.";
+
 fn nothing_there() -> Target {
-    Target::Nothing(404, "There is no such file.")
+    Target::Nothing(404, NO_FILE_DETAIL)
 }
 
 /// What an error of the file system means to the client.
