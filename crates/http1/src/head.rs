@@ -25,6 +25,25 @@ pub struct Head {
     keep_alive: bool,
     expects_continue: bool,
     bytes: usize,
+    last: Last,
+}
+
+/// The last head that was whole, and under which limits: a head that is equal to it needs not be read again. Clients
+/// that keep their connection often repeat what they ask for.
+#[derive(Clone, Debug, Default)]
+struct Last {
+    /// Empty when there is none, or when it is longer than [`LAST_BYTES_MAX`].
+    bytes: Vec<u8>,
+    limits: Limits,
+    /// How many heads were read.
+    reads: u64,
+}
+
+impl Last {
+    #[inline]
+    fn is_at_start_of(&self, input: &[u8], limits: &Limits) -> bool {
+        !self.bytes.is_empty() && input.starts_with(&self.bytes) && self.limits == *limits
+    }
 }
 
 /// What the input of [`Head::parse`] holds.
@@ -48,6 +67,7 @@ impl Head {
             keep_alive: false,
             expects_continue: false,
             bytes: 0,
+            last: Last::default(),
         }
     }
 
@@ -59,10 +79,19 @@ impl Head {
     /// The request breaks a rule: answer [`Refusal::status`], close, parse nothing more of the connection.
     /// What cannot become right any more is refused without waiting for the end of the head.
     pub fn parse(&mut self, input: &[u8], limits: &Limits) -> Result<Parsed, Refusal> {
+        if self.last.is_at_start_of(input, limits) {
+            return Ok(Parsed::Complete);
+        }
+        self.last.bytes.clear();
+        self.last.reads += 1;
         let window = clip(input, limits.head_bytes());
         match self.read(window, limits) {
             Ok(bytes) => {
                 self.bytes = bytes;
+                if bytes <= LAST_BYTES_MAX {
+                    self.last.bytes.extend_from_slice(&input[..bytes]);
+                    self.last.limits = *limits;
+                }
                 Ok(Parsed::Complete)
             }
             Err(Stop::Refused(refusal)) => Err(refusal),
@@ -93,6 +122,12 @@ impl Head {
             Some(at) => input.len() - at - 1 > limits.field_bytes_max,
             None => input.len() > limits.line_bytes_max,
         }
+    }
+
+    /// How many heads were read: while it stays, the head is the same.
+    #[inline]
+    pub fn reads(&self) -> u64 {
+        self.last.reads
     }
 
     /// Length of the head in bytes, from the start of the input to behind the empty line.
@@ -328,6 +363,9 @@ fn end_of_head(input: &[u8], at: usize) -> Result<usize, Stop> {
         None => Err(Stop::Short),
     }
 }
+
+/// A longer head is read each time: to keep it costs more memory than it is worth.
+const LAST_BYTES_MAX: usize = 2048;
 
 /// Length of a line end.
 const CRLF_BYTES: usize = 2;

@@ -12,7 +12,7 @@ pub const FIELDS_MAX: usize = 256;
 const HEAD_BYTES_CEILING: usize = 1 << 30;
 
 /// Limits of one request head. What is longer gets a 414 or a 431.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Longest request line in bytes, without its CRLF. nginx has 8 KiB, httpd 8190, gunicorn 4094.
     pub line_bytes_max: usize,

@@ -3,6 +3,7 @@
 use adyton_http1::Head;
 
 use crate::config::Config;
+use crate::endpoints::LastEndpoint;
 use crate::exchange::Exchange;
 
 /// What a driver needs for one connection at a time.
@@ -13,13 +14,20 @@ pub(crate) struct Desk {
     pub(crate) spare: Vec<u8>,
     /// An exchange that waits for its next request.
     pub(crate) exchange: Option<Box<Exchange>>,
+    pub(crate) endpoint: LastEndpoint,
 }
 
 impl Desk {
     /// The buffer holds a whole head of the largest size, and what usually follows it.
     pub(crate) fn new(config: &Config) -> Self {
         let bytes = config.head.head_bytes_max + (64 << 10);
-        Self { buffer: vec![0; bytes].into(), head: Head::new(), spare: Vec::new(), exchange: None }
+        Self {
+            buffer: vec![0; bytes].into(),
+            head: Head::new(),
+            spare: Vec::new(),
+            exchange: None,
+            endpoint: LastEndpoint::default(),
+        }
     }
 
     /// The exchange whose request is to be asked of the application.

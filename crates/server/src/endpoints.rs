@@ -9,6 +9,8 @@
 //! the score of its *family*, too: the endpoints that differ in the last segment alone. Of a slow family, endpoints go
 //! to the queue until something is known of them.
 
+use adyton_http1::Head;
+
 /// Endpoints that are remembered; what is not is taken for quick.
 const PLACES: usize = 1024;
 
@@ -54,6 +56,24 @@ impl Endpoint {
             ^ u64::from(method.first().copied().unwrap_or(0));
         let last = memchr::memrchr(b'/', pattern).unwrap_or(0);
         Self { own: hash(seed, pattern), family: hash(!seed, &pattern[..last]) }
+    }
+}
+
+/// The endpoint of the last head: the same head has the same one.
+#[derive(Default)]
+pub(crate) struct LastEndpoint(Option<(u64, Endpoint)>);
+
+impl LastEndpoint {
+    /// The endpoint of a head that was parsed from `bytes`.
+    pub(crate) fn of(&mut self, head: &Head, bytes: &[u8]) -> Endpoint {
+        match self.0 {
+            Some((reads, endpoint)) if reads == head.reads() => endpoint,
+            _ => {
+                let endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
+                self.0 = Some((head.reads(), endpoint));
+                endpoint
+            }
+        }
     }
 }
 

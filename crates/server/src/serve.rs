@@ -10,7 +10,6 @@ use adyton_sys::socket;
 use crate::body::{CONTINUE, Live, OwnedBody, Upload};
 use crate::connection::{Connection, Phase};
 use crate::desk::Desk;
-use crate::endpoints::Endpoint;
 use crate::event_loop::Loop;
 use crate::exchange::{After, Exchange, Owned, Request};
 use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
@@ -91,7 +90,7 @@ impl Loop {
                 let start = start_of(&buffer[at..filled]);
                 return self.refuse(key, connection, desk, TOO_LARGE, &start);
             }
-            let Desk { buffer, head, exchange, .. } = &mut *desk;
+            let Desk { buffer, head, exchange, endpoint, .. } = &mut *desk;
             let exchange = exchange.get_or_insert_with(Exchange::empty);
             let bytes = &buffer[at..body_at];
             match self.answer(&mut connection, exchange, (head, bytes), false) {
@@ -101,7 +100,7 @@ impl Loop {
                     return self.conclude(key, connection, desk, after);
                 }
                 Answering::Ask => {
-                    exchange.endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
+                    exchange.endpoint = endpoint.of(head, bytes);
                     exchange.request = Request::Lent { start: at, body_at, end, filled };
                     return self.ask(key, connection, desk);
                 }
@@ -217,13 +216,13 @@ impl Loop {
         owned: Owned,
     ) -> Step {
         let live = owned.body.live();
-        let Desk { head, exchange, .. } = &mut *desk;
+        let Desk { head, exchange, endpoint, .. } = &mut *desk;
         let exchange = exchange.get_or_insert_with(Exchange::empty);
         let bytes = &*owned.head;
         match self.answer(&mut connection, exchange, (head, bytes), live.is_some()) {
             Answering::Done(after) => self.conclude(key, connection, desk, after),
             Answering::Ask => {
-                exchange.endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
+                exchange.endpoint = endpoint.of(head, bytes);
                 exchange.answer.live = live;
                 exchange.request = Request::Owned(Box::new(owned));
                 self.ask(key, connection, desk)

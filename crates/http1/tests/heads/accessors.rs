@@ -84,3 +84,37 @@ fn refusals_have_reasons() {
         assert_eq!(400, status, "{reason}");
     }
 }
+
+/// A head that is equal to the last one is not read again, and everything else is: after another head, after one that
+/// was refused or is not whole, and under other limits.
+#[test]
+fn the_last_head_is_remembered() {
+    let (one, other): (&[u8], &[u8]) = (
+        b"GET /one?a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        b"PUT /two HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n",
+    );
+    let mut head = Head::new();
+    let mut reads = |input: &[u8], limits: &Limits| {
+        let before = head.reads();
+        let made = head.parse(input, limits);
+        let mut fresh = Head::new();
+        assert_eq!(fresh.parse(input, limits), made);
+        if made == Ok(Parsed::Complete) {
+            let told = |head: &Head| format!("{:?} {:?} {}", head.asked(), head.fields(), head.bytes());
+            assert_eq!(told(&fresh), told(&head));
+            assert_eq!(
+                (fresh.path(), fresh.query(), fresh.framing()),
+                (head.path(), head.query(), head.framing())
+            );
+        }
+        head.reads() - before
+    };
+    let limits = Limits::default();
+    let few = Limits { fields_max: 1, ..limits };
+
+    assert_eq!([1, 0, 0], [one, one, &[one, other].concat()].map(|input| reads(input, &limits)));
+    assert_eq!([1, 1, 0], [other, one, one].map(|input| reads(input, &limits)));
+    assert_eq!([1, 1], [&one[..one.len() - 1], one].map(|input| reads(input, &limits)));
+    assert_eq!([1, 1], [&b"nonsense\r\n\r\n"[..], one].map(|input| reads(input, &limits)));
+    assert_eq!([1, 1], [&few, &limits].map(|limits| reads(one, limits)));
+}
