@@ -8,6 +8,7 @@ does, which times do not. The server is one process, asked over one connection t
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 import socket
 import subprocess
@@ -34,6 +35,7 @@ ANSWER_S = 10.0
 """For one answer, of a server that is fifty times slower than usual."""
 RECEIVE_BYTES = 1 << 20
 PIPELINED = 16
+PATHS = 64
 
 BROWSER = (
     ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"),
@@ -73,13 +75,20 @@ class Case:
     body: bytes = b""
     at_once: int = 1
     settings: tuple[str, ...] = ONE_THREAD
+    varies: bool = False
+    """Whether each request has another path than the one before: what is kept of that is no help."""
 
-    def request(self) -> bytes:
+    def requests(self) -> list[bytes]:
+        """Return the bytes of requests that are sent in turn."""
+        ends = [f"{number:02}" for number in range(PATHS)] if self.varies else [""]
+        return [self.request(self.path + end) for end in ends]
+
+    def request(self, path: str) -> bytes:
         """Return the bytes of one request."""
         fields = (("Host", "localhost"), *self.fields)
         if self.body:
             fields += (("Content-Length", str(len(self.body))),)
-        lines = [f"{'POST' if self.body else 'GET'} {self.path} HTTP/1.1"]
+        lines = [f"{'POST' if self.body else 'GET'} {path} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in fields]
         return "\r\n".join([*lines, "", ""]).encode("ascii") + self.body
 
@@ -88,11 +97,13 @@ CASES = (
     Case("WSGI hello"),
     Case("WSGI hello, 16 pipelined", at_once=PIPELINED),
     Case("WSGI hello, 20 fields of a browser", fields=BROWSER),
+    Case("WSGI hello, paths that vary", varies=True),
     Case("WSGI hello, body of 4 KiB", body=b"x" * 4096),
     Case("WSGI hello, access log", settings=(*ONE_THREAD, "--access-log={folder}/log")),
     Case("WSGI hello, --threads 16", settings=("--threads=16",)),
     Case("handler hello", "hello_handler.py"),
     Case("handler hello, 16 pipelined", "hello_handler.py", at_once=PIPELINED),
+    Case("handler hello, paths that vary", "hello_handler.py", varies=True),
     Case("static 13 B", path="/static/small.txt"),
     Case("static 13 B, 16 pipelined", path="/static/small.txt", at_once=PIPELINED),
     Case("static 404", path="/static/missing.txt", status=404),
@@ -190,9 +201,9 @@ def port_of(server: subprocess.Popen[str]) -> int:
 
 def ask(connection: socket.socket, case: Case, times: int) -> None:
     """Send requests, several at once where the case says so, and check the status of every answer."""
-    data, rest = case.request() * case.at_once, b""
+    requests, rest = itertools.cycle(case.requests()), b""
     for _ in range(times // case.at_once):
-        connection.sendall(data)
+        connection.sendall(next(requests) * case.at_once)
         for _ in range(case.at_once):
             rest = answer(connection, case, rest)
 
