@@ -50,6 +50,9 @@ pub fn check_format(format: &str, bytes: &[u8]) {
 /// Atoms without a quote around them.
 const ATOMS: &str = "%a %t %m %U %q %H %s %b %B %D %T %P %L %{Host}i %{X-Other}i %%";
 
+/// Room for one line of any length that the parser lets through.
+const QUEUE_BYTES_MAX: usize = 1 << 20;
+
 /// Through a file that has no name, so that none is left behind.
 fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
     thread_local! {
@@ -57,7 +60,8 @@ fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
     }
     FILE.with(|mut file| {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let mut log = AccessLog::open(&Target::File(path.into()), format).expect("a format that was checked");
+        let mut log = AccessLog::open(&Target::File(path.into()), format, QUEUE_BYTES_MAX)
+            .expect("a format that was checked");
         log.record(record);
         drop(log);
         let mut line = Vec::new();

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from support.client import Connection
     from support.server import Server, Servers
 
-CLIENTS = 20
-EACH = 100
+CLIENTS = 60
+EACH = 50
 """So many requests a client sends at once. Each takes a tenth of a millisecond, so that three are a turn."""
 ARRIVES_AT = 10 * CLIENTS
 
@@ -99,5 +99,5 @@ def test_a_new_client_beside_many(server: Server, connections: list[Connection],
     with server.connect() as connection:
         answered = int(connection.get("/inside").body) - ARRIVES_AT
 
-    # Two milliseconds and a turn, and not three requests of each.
+    # Two milliseconds and a turn, twice where the kernel is late to tell, and not three requests of each.
     assert 0 < answered < 2 * CLIENTS

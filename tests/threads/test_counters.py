@@ -32,7 +32,7 @@ NAMES = {
 }
 WAYS = ("inline", "handed_over", "queued")
 BATCH = 100
-ATTEMPTS = ["first", "second", "third"]
+ATTEMPTS = list("abcdefgh")
 """A machine that stands still for some milliseconds makes quick requests slow; each has paths of its own."""
 
 

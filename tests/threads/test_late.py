@@ -28,7 +28,7 @@ HOWS = [
 CONNECTIONS = 40
 PAUSE_S = 0.15
 """A connection takes a tenth of it; one that waits for a clock of the server takes more."""
-ATTEMPTS = 3
+ATTEMPTS = 8
 """A machine that stands still makes the connections of a while slow, and not those of all attempts."""
 how_it_is_late = pytest.mark.parametrize("how", HOWS)
 """Four milliseconds are later than any hand-over, and short enough for hundreds of requests."""

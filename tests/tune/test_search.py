@@ -600,6 +600,8 @@ def test_end_from_outside(number: signal.Signals) -> None:
 def test_nothing_is_started_unknown() -> None:
     """An interruption while something is started comes when it is known, so that it can be ended."""
     started = []
+    # What a shell starts in the background ignores interruptions.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
     @uninterrupted()
     def start() -> None:
