@@ -176,7 +176,15 @@ impl<D: Duties> Called<D> {
     }
 
     /// Wakes them.
+    #[inline]
     pub fn wake(&mut self) {
+        // Mostly there are none.
+        if !self.0.is_empty() {
+            self.wake_all();
+        }
+    }
+
+    fn wake_all(&mut self) {
         for post in self.0.drain(..) {
             post.thread.unpark();
         }

@@ -112,13 +112,13 @@ thread_local! {
 
 /// This thread serves that request from now on.
 pub fn enter(id: &RequestId) {
-    CURRENT.set(Some(id.clone()));
+    CURRENT.with_borrow_mut(|current| *current = Some(id.clone()));
 }
 
 /// This thread serves no request any more.
 pub fn leave() {
     output::end_lines();
-    CURRENT.set(None);
+    CURRENT.with_borrow_mut(|current| *current = None);
 }
 
 /// The id of the request that this thread serves.

@@ -831,8 +831,10 @@ impl Loop {
     /// A call begins on the driver's thread.
     pub(crate) fn note_call(&mut self, exchange: &Exchange, buffer: &[u8]) {
         let Exchange { key, endpoint, request, answer, .. } = exchange;
-        let (what, id) = (What::of(request.head_bytes(buffer)), Some(answer.id.clone()));
-        self.calling = Calling { key: *key, endpoint: *endpoint, what, id, counts: true };
+        let calling = &mut self.calling;
+        (calling.key, calling.endpoint, calling.counts) = (*key, *endpoint, true);
+        calling.what.note(request.head_bytes(buffer));
+        calling.id = Some(answer.id.clone());
         self.calls += 1;
         self.shared.tally.add(Cell::Begun, 1);
     }

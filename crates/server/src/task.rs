@@ -116,6 +116,18 @@ impl What {
     /// What follows in an answer that has begun, or its end.
     pub(crate) const REST: Self = Self::Named("the rest of an answer");
 
+    /// Notes the beginning of a head in the place of what was noted before.
+    pub(crate) fn note(&mut self, head: &[u8]) {
+        match self {
+            Self::Head { bytes, length } => {
+                let noted = head.len().min(bytes.len());
+                bytes[..noted].copy_from_slice(&head[..noted]);
+                *length = u8::try_from(noted).unwrap_or(0);
+            }
+            Self::Named(_) => *self = Self::of(head),
+        }
+    }
+
     /// Notes the beginning of a head.
     pub(crate) fn of(head: &[u8]) -> Self {
         let mut bytes = [0; Self::HEAD_BYTES_MAX];
