@@ -43,7 +43,7 @@ struct Form {
     coding: Coding,
     place: Location,
     meta: Meta,
-    /// The read ([`Ask::fresh`]) at which `meta` was compared last.
+    /// The number ([`Ask::fresh`]) with which `meta` was compared last.
     checked: u64,
     etag: String,
     modified_s: Option<u64>,

@@ -67,7 +67,7 @@ pub struct Ask<'r> {
     pub asked: Asked,
     /// The answer's `Date` and `Server`.
     pub identity: Identity<'r>,
-    /// Number of the read that brought the request; requests that arrived together share one stat.
+    /// The same for requests that arrived together, which share one stat, and for no others.
     pub fresh: u64,
 }
 

@@ -31,7 +31,7 @@ pub struct Site {
     index_path: Vec<u8>,
     /// The `Server` that cached heads carry.
     server: Vec<u8>,
-    /// The read ([`Ask::fresh`]) at which the root was looked for last, and whether it was not at its path then.
+    /// The requests ([`Ask::fresh`]) for which the root was looked for last, and whether it was not at its path then.
     looked: Option<u64>,
     is_astray: bool,
     hits: u64,

@@ -54,7 +54,7 @@ impl Loop {
         let mut answered = false;
         if let Some(index) = self.mounts.iter().position(|mount| mount.matches(path)) {
             let mount = &mut self.mounts[index];
-            let fresh = self.receives;
+            let fresh = self.looks;
             let mut reply = Reply::new(answer, &self.shared.common, &self.date);
             let made = reply.render(|out, asked, identity| {
                 let ask = FileAsk { head, bytes, prefix: &mount.prefix, asked, identity, fresh };
@@ -120,6 +120,8 @@ impl Loop {
         desk: &mut Desk,
     ) -> Option<Errand> {
         let key = exchange.key;
+        // The application may have changed a file.
+        self.looks += 1;
         self.guarded(key, desk, |this, desk| {
             let connection = this.take_away(key);
             let step = match stream {

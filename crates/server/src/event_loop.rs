@@ -192,8 +192,10 @@ pub(crate) struct Loop {
     /// Connections that can go on without an event, but gave the others a turn.
     pub(crate) again: VecDeque<usize>,
     pub(crate) now_ms: u64,
-    /// Counts the receives, so that what was checked for one is not checked again for it.
-    pub(crate) receives: u64,
+    /// Counts the times when a file may have changed since it was looked at: each wait for the kernel, and whatever comes
+    /// later than that. What was looked at since is not looked at again: all requests that one wait has told of see the
+    /// same file, which is no older than the wait.
+    pub(crate) looks: u64,
     /// When running requests have to be done; set once a stop was asked for.
     pub(crate) stopping_ms: Option<u64>,
     /// Until when connections that idle are kept although a stop was asked for.
@@ -276,7 +278,7 @@ impl Loop {
             timers: Wheel::new(now_ms),
             again: VecDeque::new(),
             now_ms,
-            receives: 0,
+            looks: 0,
             stopping_ms: None,
             idle_until_ms: None,
             discards_due_ms: None,
@@ -461,6 +463,7 @@ impl Loop {
         if !self.events.is_empty() && self.standing_due_ms.is_none() {
             self.standing_due_ms = Some(self.now_ms + STANDING_MS);
         }
+        self.looks += 1;
         self.next_event = 0;
         self.batch_since_us = clock::monotonic_us();
         self.now_ms = self.batch_since_us / 1000;
@@ -637,6 +640,7 @@ impl Loop {
     /// The turn of a connection that was queued.
     fn turn_again(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
         self.connections.get_mut(key)?.is_queued = false;
+        self.looks += 1;
         self.turn(key, false, desk)
     }
 
@@ -667,6 +671,7 @@ impl Loop {
     fn take_back(&mut self, back: Return, desk: &mut Desk) -> Option<Errand> {
         let Return { exchange, stream, is_departed, learned } = back;
         let key = exchange.key;
+        self.looks += 1;
         self.turn_since_us = self.seen_us;
         if let Some((endpoint, us)) = learned {
             self.endpoints.took(endpoint, us);
@@ -933,6 +938,8 @@ impl Loop {
         if let Some(share) = &self.share {
             share.enter();
         }
+        // What a new connection asks may have been sent since the wait.
+        self.looks += 1;
         self.turn(key, false, desk)
     }
 

@@ -37,7 +37,6 @@ impl Loop {
                 _ => return Step::On(connection, Next::Close),
             }
             connection.more = filled == desk.buffer.len();
-            self.receives += 1;
             self.shared.tally.add(Cell::ReceivedBytes, (filled - carried) as u64);
             if carried == 0 {
                 connection.since_ms = self.now_ms;

@@ -37,14 +37,16 @@ impl Loop {
 
     /// As [`Loop::work`], after a first step.
     pub(crate) fn work_on(&mut self, key: usize, first: Step, desk: &mut Desk) -> Worked {
-        let mut step = first;
+        let (mut step, mut is_first) = (first, true);
         loop {
             let (connection, next) = match step {
                 Step::On(connection, next) => (connection, next),
                 Step::Away(errand) => return Worked::Away(errand),
             };
             match next {
-                Next::Continue => {}
+                Next::Continue if is_first => {}
+                // What is received now may be later than the event.
+                Next::Continue => self.looks += 1,
                 // The peer's end was announced together with its last bytes, and is not again.
                 Next::Wait if self.take_ending(key) => {}
                 Next::Wait => return Worked::Kept(connection),
@@ -54,6 +56,7 @@ impl Loop {
                 }
                 Next::Close => return Worked::Ended(self.close(*connection)),
             }
+            is_first = false;
             step = match connection.phase {
                 Phase::Head => self.receive_head(key, connection, desk),
                 Phase::Upload(_) => self.receive_body(key, connection, desk),
