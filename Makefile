@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.html') Cargo.lock pyproject.toml
 
-.PHONY: help serve check test soak peers clean
+.PHONY: help serve check test soak budget peers clean
 help:
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -21,6 +21,9 @@ test: ## set up what the tests need, and run all of them: 25 minutes at most, fr
 
 soak: ## before a release: hours of stress, sanitizers, fuzzing, release builds; writes tests/soak.md
 	PYTHONS="$(PYTHONS)" $(PYTHON) tests/gate soak
+
+budget: $(VENV)/.installed ## count the instructions that a request costs, and compare with benchmarks/budget/budget.toml
+	$(BIN)/python benchmarks/budget/run.py
 
 peers: $(VENV)/.installed ## install what `adyton compare` compares with (as root: the Debian packages)
 	apt-get install -y --no-install-recommends $$(cat benchmarks/peers/debian-compare.txt)

@@ -1,8 +1,9 @@
 """Counts the instructions that a request costs in user space, and compares them with what they may cost.
 
 `run.py --python PYTHON` compares with budget.toml and fails where a row has grown by more than 2 %; `--write`
-makes what was counted the budget. Instructions under callgrind repeat to within 2 % whatever else the machine
-does, which times do not. The server is one process, asked over one connection that is kept.
+makes what was counted the budget. `--build ci` does so for the build that tests use, which costs 40 % more.
+Instructions under callgrind repeat to within 2 % whatever else the machine does, which times do not. The
+server is one process, asked over one connection that is kept.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ HERE = Path(__file__).parent
 APPS = HERE.parent / "apps"
 BUDGET = HERE / "budget.toml"
 
+BUILDS = ("release", "ci")
 GROWTH_MAX = 0.02
+COUNTS_MAX = 3
 WARM_REQUESTS = 1_600
 REQUESTS = 3_200
 """A multiple of 16, for pipelines."""
@@ -120,20 +123,23 @@ def main() -> int:
     parser.add_argument(
         "--only", action="append", metavar="WORDS", help="rows whose name has these words in it"
     )
+    parser.add_argument("--build", choices=BUILDS, default=BUILDS[0], help="which build PYTHON has")
     parser.add_argument("--write", action="store_true", help="make what was counted the budget")
     arguments = parser.parse_args()
-    budget: dict[str, int] = tomllib.loads(BUDGET.read_text())["instructions"]
+    budgets: dict[str, dict[str, int]] = tomllib.loads(BUDGET.read_text())
+    budget = budgets.setdefault(arguments.build, {})
     counted = {}
     print(f"{'instructions per request':40}  {'budget':>7}  {'now':>7}  change")
     for case in CASES:
         if arguments.only and not any(words in case.name for words in arguments.only):
             continue
-        now = counted[case.name] = count(case, arguments.python)
-        may = budget.get(case.name, now)
+        may = budget.get(case.name, 0)
+        now = counted[case.name] = least(case, arguments.python, may)
         verdict = "  TOO MUCH" if is_grown(now, may) else ""
-        print(f"{case.name:40}  {may:7,}  {now:7,}  {now / may - 1:+6.1%}{verdict}", flush=True)
+        print(f"{case.name:40}  {may:7,}  {now:7,}  {now / (may or now) - 1:+6.1%}{verdict}", flush=True)
     if arguments.write:
-        write({**budget, **counted})
+        budget.update(counted)
+        write(budgets)
         return 0
     grown = [name for name, now in counted.items() if is_grown(now, budget.get(name, 0))]
     if grown:
@@ -146,11 +152,25 @@ def is_grown(now: int, may: int) -> bool:
     return now > may * (1 + GROWTH_MAX)
 
 
-def write(counted: dict[str, int]) -> None:
-    """Make what was counted the budget."""
-    head = BUDGET.read_text().partition("[instructions]")[0]
-    rows = "".join(f'"{case.name}" = {counted[case.name]}\n' for case in CASES if case.name in counted)
-    BUDGET.write_text(f"{head}[instructions]\n{rows}")
+def write(budgets: dict[str, dict[str, int]]) -> None:
+    """Make these the budgets of the builds."""
+    text = BUDGET.read_text().partition(f"\n[{BUILDS[0]}]")[0]
+    for build in BUILDS:
+        counted = budgets.get(build, {})
+        rows = [f'"{case.name}" = {counted[case.name]}\n' for case in CASES if case.name in counted]
+        text += f"\n[{build}]\n{''.join(rows)}"
+    BUDGET.write_text(text)
+
+
+def least(case: Case, python: str, may: int) -> int:
+    """Return the instructions of a case; one that costs too much is counted again.
+
+    Where there are several threads, a busy machine can add to what they do, but it takes nothing away.
+    """
+    counted = [count(case, python)]
+    while is_grown(min(counted), may) and len(counted) < COUNTS_MAX:
+        counted.append(count(case, python))
+    return min(counted)
 
 
 def count(case: Case, python: str) -> int:

@@ -85,7 +85,9 @@ def test() -> Iterator[Step]:
     """Everything that a change has to pass: 25 minutes at most from nothing, on two cores."""
     yield Step("Debian packages", [part("debian")])
     yield from prepare(PYTHONS, "ci", FIRST_REQUIREMENTS)
-    yield Step("all folders, and the hand-over in every order (loom)", [*suites(), loom()])
+    yield Step(
+        "all folders, the budget, and the hand-over in every order (loom)", [*suites(), budget(), loom()]
+    )
     yield Step("fuzzing", [fuzzing(10)])
 
 
@@ -167,6 +169,11 @@ def suite(folder: str, version: str, profile: str = "ci", threads: int = 0, mark
     command = [str(setup.python(version, profile)), "-m", "pytest", "-q", "-W", BROTLI, "-m", marks]
     command += [f"--junitxml={report}", f"tests/{folder}"]
     return Job(name, command, {"ADYTON_TEST_THREADS": str(threads or "")})
+
+
+def budget() -> Job:
+    """Return the count of instructions that a request costs: a number that no load changes."""
+    return Job("budget", [str(setup.python(FIRST, "ci")), "benchmarks/budget/run.py", "--build", "ci"])
 
 
 def loom() -> Job:
