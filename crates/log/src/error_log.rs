@@ -269,7 +269,7 @@ fn put_line(line: Vec<u8>) {
 fn put_counted(send: impl Fn(Option<String>) -> io::Result<()>) {
     let lost = take_lost();
     if lost > 0 {
-        match send(Some(format!("{lost} {}", LOST_WORDS))) {
+        match send(Some(format!("{lost} {LOST_WORDS}"))) {
             Ok(()) => former::regained(lost),
             Err(_) => drop(LOST.fetch_add(lost, Ordering::Relaxed)),
         }
