@@ -14,6 +14,7 @@ use adyton_sys::{process, stdio, stream};
 static OTHERS: OnceLock<(Identity, Vec<PathBuf>)> = OnceLock::new();
 /// What was standard output when the logs were opened, whatever the application does to descriptor 1.
 static STDOUT: OnceLock<Arc<File>> = OnceLock::new();
+
 /// Sets a file once, and lets another one take its place later.
 pub(crate) fn set_file(place: &OnceLock<Arc<File>>, file: File) -> io::Result<()> {
     if let Some(own) = place.get() {

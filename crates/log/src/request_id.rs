@@ -106,6 +106,7 @@ thread_local! {
 }
 
 /// Sets the request that this thread serves.
+#[inline]
 pub(crate) fn set_current(id: Option<RequestId>) {
     CURRENT.set(id);
 }
