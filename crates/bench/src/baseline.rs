@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
+use crate::numbers::float;
 use crate::plan::{self, Plan};
 use crate::random::Random;
-use crate::report::{Report, float};
-use crate::verdict::{count_whole, whole_seconds};
+use crate::report::{Report, count_whole, whole_seconds};
 
 /// An earlier report, as far as it is compared.
 #[derive(Clone, Debug, Deserialize)]

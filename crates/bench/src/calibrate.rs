@@ -9,8 +9,8 @@ use adyton_sys::epoll::{Epoll, Events, Interest};
 use adyton_sys::socket;
 
 use crate::answer::{Answer, Expected};
+use crate::learnt::Learnt;
 use crate::plan::Statuses;
-use crate::probe::Learnt;
 
 /// The token of the listener; connections have their index.
 const LISTENER: u64 = u64::MAX;

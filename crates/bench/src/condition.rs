@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::latency::{COLUMNS, Column, column, told};
-use crate::output::{grouped, ms};
-use crate::report::{Report, float};
+use crate::numbers::{float, grouped, ms};
+use crate::report::Report;
 
 /// Something that may hold of a report.
 #[derive(Clone, Debug)]

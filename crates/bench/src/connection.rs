@@ -7,7 +7,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use adyton_sys::socket;
 
 use crate::answer::{Came, Reader};
-use crate::tally::{Cause, Sent};
+use crate::cause::Cause;
+use crate::counts::Sent;
 use crate::url::Address;
 
 /// Where a connection is in its life.

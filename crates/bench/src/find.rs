@@ -3,11 +3,13 @@
 use serde::Serialize;
 
 use crate::condition::Condition;
+use crate::failure::Failure;
 use crate::latency::Latency;
+use crate::numbers::float;
 use crate::plan::{Arrivals, Load, Plan, Until};
-use crate::report::{Report, float};
-use crate::run::{Failure, Known, Stop};
-use crate::verdict::Reason;
+use crate::reason::Reason;
+use crate::report::Report;
+use crate::run::{Known, Stop};
 
 /// How long the first look takes, which says where to search, in milliseconds.
 const LOOK_MS: u64 = 2_000;

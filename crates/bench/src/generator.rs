@@ -16,13 +16,15 @@ use adyton_sys::{clock, process};
 
 use crate::answer::Came;
 use crate::arrivals::Schedule;
+use crate::cause::Cause;
 use crate::connection::{Connection, Stage};
+use crate::counts::{DOUBLINGS, Sent};
 use crate::draw::Draw;
 use crate::in_flight::InFlight;
+use crate::learnt::Learnt;
 use crate::machine;
 use crate::plan::{Load, Plan, Until};
-use crate::probe::Learnt;
-use crate::tally::{Cause, DOUBLINGS, Sent, Tally};
+use crate::tally::Tally;
 
 /// How often the clock is looked at for what is late.
 const TICK_NS: u64 = 10_000_000;

@@ -1,6 +1,6 @@
 //! How many requests are under way: now, and on average.
 
-use crate::report::float;
+use crate::numbers::float;
 
 /// A count that remembers how long it held each value.
 #[derive(Clone, Copy, Debug)]

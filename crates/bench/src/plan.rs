@@ -318,6 +318,19 @@ impl Plan {
         request.extend_from_slice(body);
         request
     }
+
+    /// What is compared, in words.
+    pub(crate) fn checked(&self) -> &'static str {
+        match self.check {
+            Check::Body | Check::Sample | Check::Length if self.requested().iter().all(Target::is_head) => {
+                "status, and the length that is told"
+            }
+            Check::Body => "status and every byte of the body",
+            Check::Sample => "status and length, and every byte of some bodies",
+            Check::Length => "status and length",
+            Check::Nothing => "status",
+        }
+    }
 }
 
 impl Target {

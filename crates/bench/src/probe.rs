@@ -6,13 +6,14 @@ use adyton_sys::clock;
 use adyton_sys::socket::{self, Until};
 use sha2::{Digest, Sha256};
 
-use crate::answer::{Answer, Expected, HEAD_BYTES_MAX, Judgement, Looks, Reader};
+use crate::answer::{Answer, Expected, HEAD_BYTES_MAX, Judgement, Reader};
 use crate::connection::Connection;
+use crate::counts::Sent;
+use crate::failure::Failure;
+use crate::learnt::Learnt;
 use crate::plan::{Body, Check, Plan, Statuses, Target};
-use crate::run::Failure;
-use crate::tally::{FirstWrong, Sent};
+use crate::reason::Reason;
 use crate::url::Url;
-use crate::verdict::Reason;
 
 /// Three answers must be alike: one from a cache that fills would else pass for the right one.
 const ASKED: usize = 3;
@@ -22,42 +23,6 @@ const BODY_BYTES_MAX: usize = 256 << 20;
 
 /// Answers that differ are more often wrong than meant so.
 const LOOK_FIRST: &str = "look at some (--debug); if that is right,";
-
-/// What is known of a request before the measurement.
-#[derive(Debug)]
-pub(crate) struct Learnt {
-    pub(crate) target: Target,
-    /// The length of one request.
-    pub(crate) request_bytes: usize,
-    /// The same request as often as a connection may have under way, and once more.
-    pub(crate) requests: Vec<u8>,
-    pub(crate) expected: Expected,
-    /// The whole answer as the server has sent it, for the calibration.
-    pub(crate) raw: Vec<u8>,
-    /// What it is.
-    pub(crate) answer: Answer,
-    /// What its head tells that who measures should know.
-    pub(crate) warnings: Vec<Reason>,
-}
-
-impl Learnt {
-    /// A wrong answer to this request.
-    pub(crate) fn wrong(&self, looks: &Looks) -> FirstWrong {
-        self.first_wrong(&looks.head, looks.body.clone())
-    }
-
-    /// What came in the place of an answer.
-    pub(crate) fn malformed(&self, bytes: &[u8], why: &str) -> FirstWrong {
-        self.first_wrong(bytes, format!("malformed: {why}"))
-    }
-
-    fn first_wrong(&self, head: &[u8], why: String) -> FirstWrong {
-        let lines = head[..head.len().min(HEAD_BYTES_MAX)].split(|byte| *byte == b'\n');
-        let text = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line).escape_ascii().to_string());
-        let head = text.collect::<Vec<_>>().join("\n").trim_end().to_owned();
-        FirstWrong { request: format!("{} {}", self.target.method, self.target.url), why, head }
-    }
-}
 
 /// What the heads of answers tell: that they are coded, though nobody has asked for it, or that a cache has answered.
 fn told_by(heads: &[Vec<u8>], plan: &Plan) -> Vec<Reason> {

@@ -8,16 +8,21 @@ use std::time::Duration;
 use adyton_sys::{clock, process};
 
 use crate::calibrate::{Answers, NullResponder, mean};
+use crate::counter::Counter;
+use crate::counts::{DOUBLINGS, Doublings};
+use crate::failure::Failure;
 use crate::generator::{Counted, Generator, Shared};
-use crate::hits::Counter;
+use crate::learnt::Learnt;
 use crate::listen_queue::Queues;
 use crate::machine::Ticks;
-use crate::plan::{Check, Load, Plan, Slow, Target, Until};
-use crate::probe::{Learnt, learn};
-use crate::report::{MachineSide, Observed, Report};
+use crate::plan::{Load, Plan, Slow, Until};
+use crate::probe::learn;
+use crate::report::{MachineSide, Report};
 use crate::server_side::{Server, Used, own_cpu_us};
-use crate::slow::{self, SlowSide};
-use crate::tally::{DOUBLINGS, Doublings, Tally};
+use crate::slow;
+use crate::slow_side::SlowSide;
+use crate::summary::Observed;
+use crate::tally::Tally;
 use crate::url::Address;
 use crate::verdict;
 
@@ -27,15 +32,6 @@ const CALIBRATION_WARM_UP_MS: u64 = 100;
 
 /// A measurement that goes by the number of requests ends here at the latest, in milliseconds: a day.
 const LONGEST_MS: u64 = 86_400_000;
-
-/// Why there is no report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The plan contradicts itself: a sentence.
-    Plan(String),
-    /// The server does not answer as it should before anything is measured, or the kernel refuses: a sentence.
-    Refused(String),
-}
 
 /// How far a run is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -297,21 +293,6 @@ fn watch(
     let before = before.unwrap_or_else(|| Moment::now(server));
     Observed { interrupted: shared.stop.load(Ordering::Relaxed), ..after.since(&before, server) }
 }
-impl Plan {
-    /// What is compared, in words.
-    pub(crate) fn checked(&self) -> &'static str {
-        match self.check {
-            Check::Body | Check::Sample | Check::Length if self.requested().iter().all(Target::is_head) => {
-                "status, and the length that is told"
-            }
-            Check::Body => "status and every byte of the body",
-            Check::Sample => "status and length, and every byte of some bodies",
-            Check::Length => "status and length",
-            Check::Nothing => "status",
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]

@@ -12,13 +12,13 @@ use std::thread;
 use std::time::Duration;
 
 use adyton_sys::{clock, socket};
-use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Judgement, Reader};
 use crate::draw::Draw;
-use crate::latency::{Latency, Times};
+use crate::latency::Times;
+use crate::learnt::Learnt;
 use crate::plan::Plan;
-use crate::probe::Learnt;
+use crate::slow_side::{SlowCounts, SlowSide};
 use crate::url::Address;
 
 /// Between two looks at the clients.
@@ -32,42 +32,6 @@ const PIECE_BYTES_MAX: u64 = 64 << 10;
 
 /// How long a client that was cut off stays away.
 const PAUSE_NS: u64 = 100_000_000;
-
-/// Slow clients of one kind, and what became of their requests.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SlowSide {
-    /// `readers`, `senders` or `uploads`.
-    pub kind: &'static str,
-    /// How many there are.
-    pub clients: u32,
-    /// How fast each reads or sends.
-    pub bytes_per_second: u64,
-    /// Their requests, those of the warm-up included.
-    pub counts: SlowCounts,
-    /// From connecting to the last byte of a right answer.
-    pub right_times: Latency,
-    /// From connecting to where the server ended it.
-    pub cut_off_times: Latency,
-    /// The age of the oldest that was under way at the end, in milliseconds.
-    pub oldest_ms: u64,
-}
-
-/// Requests of slow clients by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SlowCounts {
-    /// All; the sum of the others.
-    pub begun: u64,
-    /// Right answers.
-    pub right: u64,
-    /// Answers that are not right, or break a rule of HTTP.
-    pub wrong: u64,
-    /// Requests whose connection the server ended before the answer was whole, or which it refused before it had them.
-    pub cut_off: u64,
-    /// Connections that were not made.
-    pub not_connected: u64,
-    /// Requests without an outcome when the load ended.
-    pub under_way: u64,
-}
 
 /// What is slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,148 +1,16 @@
 //! What became of every request: each that was sent ends in exactly one count.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::io;
-
-use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Came, Judgement};
+use crate::cause::Cause;
+use crate::counts::{
+    Counts, DOUBLINGS, Doublings, FirstWrong, OfConnection, OfTarget, OwnLimits, Second, Sent,
+};
 use crate::latency::Times;
 use crate::lulls::Lulls;
+use crate::numbers::float;
 use crate::plan::{Load, Plan, Until};
-use crate::report::float;
-
-/// Requests by what became of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Requests that were under way at any time of the measurement: those that were sent within it, or that could not
-    /// be because nobody took the connection, and those that were under way when it began. With a number of requests
-    /// only these count.
-    pub sent: u64,
-    /// Answers that are right in all that is checked.
-    pub right: u64,
-    /// Answers with a status that is not right.
-    pub wrong_status: u64,
-    /// Answers with a right status and another body, or to HEAD another length.
-    pub wrong_body: u64,
-    /// Requests whose connection could not be made, was cut, or carried nonsense.
-    pub connection_error: u64,
-    /// Requests that were given up.
-    pub timeout: u64,
-    /// Requests without an outcome when the measurement ended.
-    pub in_flight: u64,
-}
-
-impl Counts {
-    /// All outcomes, those under way included; equals `sent`, or there is a mistake in this program.
-    pub fn outcomes(&self) -> u64 {
-        self.settled() + self.in_flight
-    }
-
-    /// All outcomes but those under way.
-    pub(crate) fn settled(&self) -> u64 {
-        self.right + self.wrong()
-    }
-
-    /// Everything that went wrong.
-    pub fn wrong(&self) -> u64 {
-        self.wrong_status + self.wrong_body + self.connection_error + self.timeout
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.sent += other.sent;
-        self.right += other.right;
-        self.wrong_status += other.wrong_status;
-        self.wrong_body += other.wrong_body;
-        self.connection_error += other.connection_error;
-        self.timeout += other.timeout;
-        self.in_flight += other.in_flight;
-    }
-}
-
-/// Why a request has no answer, or one whose body is not right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Cause {
-    /// Connecting or sending failed, as the kernel says.
-    Kernel(io::ErrorKind),
-    /// The connection ended before anything of the answer came.
-    EndedBefore,
-    /// So did one that was kept alive, over which answers had come, the last of which did not say so.
-    EndedKept,
-    /// The connection ended within the answer.
-    CutShort,
-    /// The body is not as long as the right one.
-    WrongLength,
-    /// The body is as long as the right one, and another.
-    WrongBytes,
-    /// The answer breaks a rule of HTTP.
-    Malformed(&'static str),
-    /// Bytes came that nobody had asked for.
-    Unasked,
-    /// A unix socket whose listen queue is full.
-    QueueFull,
-    /// No answer within the time that the user allows; this much of it had come.
-    TimedOut(Came),
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kernel(io::ErrorKind::ConnectionRefused) => f.write_str("connection refused"),
-            Self::Kernel(io::ErrorKind::ConnectionReset) => f.write_str("connection reset"),
-            Self::Kernel(io::ErrorKind::BrokenPipe) => f.write_str("connection closed while sending"),
-            Self::Kernel(io::ErrorKind::NotFound) => f.write_str("there is no such socket"),
-            Self::Kernel(kind) => write!(f, "{kind}"),
-            Self::EndedBefore => f.write_str("connection closed without an answer"),
-            Self::CutShort => f.write_str("answer cut short"),
-            Self::WrongLength => f.write_str("wrong length"),
-            Self::WrongBytes => f.write_str("wrong bytes"),
-            Self::Malformed(reason) => write!(f, "malformed answer: {}", reason.trim_end_matches('.')),
-            Self::Unasked => f.write_str("more came than was asked for"),
-            Self::QueueFull => f.write_str("the listen queue is full"),
-            Self::EndedKept => f.write_str("kept connection closed without notice"),
-            Self::TimedOut(came) => f.write_str(match came {
-                Came::NoConnection => "timed out: no connection was made",
-                Came::Unsent => "timed out: the server did not take the whole request",
-                Came::Nothing => "timed out: nothing came",
-                Came::Interim => "timed out: interim answers only",
-                Came::PartOfHead => "timed out: a part of the head only",
-                Came::Head => "timed out: the head only, nothing of the body",
-                Came::PartOfBody => "timed out: a part of the body only",
-            }),
-        }
-    }
-}
-
-/// What this program itself ran out of; the server is not to blame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnLimits {
-    /// Connections that were not made for want of a descriptor.
-    pub descriptors: u64,
-    /// Connections that were not made for want of a local port.
-    pub ports: u64,
-}
-
-/// One second of the measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Second {
-    /// Right answers.
-    pub right: u64,
-    /// Everything else that had an outcome.
-    pub wrong: u64,
-    /// The slowest right answer, from when it was due with an open loop, else from sending, in microseconds.
-    pub max_us: u64,
-    /// All times of right answers together, counted likewise.
-    pub sum_us: u64,
-    /// The squares of these times together, in µs².
-    #[serde(skip)]
-    pub(crate) squares: f64,
-    /// What half of these times, and 99 of 100, do not exceed, within an eighth; none of too few, or behind the first hour.
-    #[serde(default)]
-    pub p50_us: Option<f64>,
-    #[serde(default)]
-    pub p99_us: Option<f64>,
-}
 
 /// Times of one second: eight places for each doubling.
 #[derive(Clone, Debug)]
@@ -187,62 +55,6 @@ impl Places {
         Some(float(units * PLACE_NS) / 1e3)
     }
 }
-
-/// The first answer that was wrong, to be looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FirstWrong {
-    /// What was asked for: the method and the URL.
-    pub request: String,
-    /// What is wrong with it.
-    pub why: String,
-    /// Its head, or what came in its place, with escapes for what is no text; only the beginning, if it is long.
-    pub head: String,
-}
-
-/// A request that is under way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
-    /// When it was due.
-    pub(crate) due_ns: u64,
-    /// When it was begun.
-    pub(crate) begun_ns: u64,
-    /// Which of the plan's requests it is.
-    pub(crate) target: u32,
-    /// It was begun within the measurement.
-    pub(crate) counted: bool,
-}
-
-/// What became of one of several requests.
-#[derive(Debug)]
-pub(crate) struct OfTarget {
-    pub(crate) sent: u64,
-    pub(crate) right: u64,
-    pub(crate) wrong: u64,
-    /// From when it was due with an open loop, else from when it was sent.
-    pub(crate) times: Times,
-}
-
-impl OfTarget {
-    fn new() -> Self {
-        Self { sent: 0, right: 0, wrong: 0, times: Times::coarse() }
-    }
-}
-
-/// What one connection got.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct OfConnection {
-    /// Right answers.
-    pub(crate) right: u64,
-    /// All their times from when they were begun.
-    pub(crate) sum_ns: u64,
-}
-
-/// A histogram for a live view: the first place counts what takes up to a microsecond, and each other what takes up to
-/// twice as long as the one before.
-pub type Doublings = [u64; DOUBLINGS];
-
-/// The last one is for everything above 2²³ µs, which is eight seconds.
-pub(crate) const DOUBLINGS: usize = 24;
 
 const SECOND_NS: u64 = 1_000_000_000;
 

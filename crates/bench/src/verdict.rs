@@ -5,20 +5,11 @@
 
 use std::f64::consts::PI;
 
-use serde::{Deserialize, Serialize};
-
+use crate::counts::Second;
 use crate::listen_queue::Whose;
-use crate::report::{MachineSide, Report, float};
-use crate::tally::Second;
-
-/// Why the figures must not be used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reason {
-    /// Which gate it is, in a word.
-    pub gate: &'static str,
-    /// What was seen, and what it means.
-    pub why: String,
-}
+use crate::numbers::{float, ms};
+use crate::reason::Reason;
+use crate::report::{MachineSide, Report, STEADY_SECONDS_MIN, can_drift, whole_seconds};
 
 /// Little's law: the requests under way must be rate times time, or some are not in the figures. What is under way at
 /// either end of the measurement is only partly in it, which matters where requests take long; that part is known.
@@ -43,9 +34,6 @@ const STALL_SHARE: f64 = 0.5;
 
 /// What random numbers are taken to do by themselves, in standard deviations: beyond it they are one time in 16,000.
 const CHANCE: f64 = 4.0;
-
-/// Seconds below which no drift can be told; a stall is named however short the measurement is.
-const STEADY_SECONDS_MIN: usize = 5;
 
 /// A server gets slower when the times of the last third of the seconds are so many times those of the first, and
 /// longer by more than what a machine does by itself; open loops only, for in a closed one the rate says it.
@@ -86,8 +74,18 @@ const GATES: [Gate; 11] = [
     ("late", late),
 ];
 
+impl Report {
+    /// Settles whether the figures may be used. Where a gate of `accepted` fails, they are disturbed.
+    pub(crate) fn judge(&mut self, accepted: &[&str]) {
+        let is_accepted = |reason: &Reason| accepted.contains(&reason.gate);
+        (self.disturbed, self.invalid) = reasons(self).into_iter().partition(is_accepted);
+        let warnings = warnings(self);
+        self.warnings.extend(warnings);
+    }
+}
+
 /// All gates that fail.
-pub(crate) fn reasons(report: &Report) -> Vec<Reason> {
+fn reasons(report: &Report) -> Vec<Reason> {
     GATES.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
 }
 
@@ -98,7 +96,7 @@ const WARNINGS: [Gate; 4] = [("fairness", unfair), ("drift", drifts), ("interim"
 const DRIFTS_TIMES: f64 = 1.1;
 
 /// All warnings that there are reasons for.
-pub(crate) fn warnings(report: &Report) -> Vec<Reason> {
+fn warnings(report: &Report) -> Vec<Reason> {
     WARNINGS.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
 }
 
@@ -106,7 +104,6 @@ pub(crate) fn warnings(report: &Report) -> Vec<Reason> {
 fn unfair(report: &Report) -> Option<String> {
     let fair = &report.fairness;
     let is_told = report.is_valid() && report.asked.keep_alive && fair.slow_connections > 0;
-    let ms = |us: f64| crate::output::ms(us);
     is_told.then(|| {
         format!(
             "{} of {} connections waited far longer on average than p99 of all answers, which is {} ms: they got {:.1} % of \
@@ -138,8 +135,8 @@ fn drifts(report: &Report) -> Option<String> {
             "answers took {:.0} % longer in the last third than in the first ({} and {} ms), and in between something \
              between: the server may get slower and slower",
             100.0 * (last / first - 1.0),
-            crate::output::ms(last),
-            crate::output::ms(first)
+            ms(last),
+            ms(first)
         )
     })
 }
@@ -387,21 +384,6 @@ fn typical(seconds: &[Second]) -> Option<Mean> {
     means.get(means.len().saturating_sub(1) / 2).copied()
 }
 
-/// The whole seconds of the measurement: the last one need not be.
-pub(crate) fn whole_seconds(report: &Report) -> &[Second] {
-    &report.series[..count_whole(report.series.len(), report.seconds)]
-}
-
-/// How many of so many seconds are whole in a measurement of that length.
-pub(crate) fn count_whole(count: usize, seconds: f64) -> usize {
-    (1..=count).take_while(|second| float(*second as u64) <= seconds).count()
-}
-
-/// Whether the measurement was long enough to tell a drift.
-pub(crate) fn can_drift(report: &Report) -> bool {
-    whole_seconds(report).len() >= STEADY_SECONDS_MIN
-}
-
 /// The first, the middle and the last third.
 fn thirds<T>(all: &[T]) -> [&[T]; 3] {
     let third = all.len().div_ceil(3);
@@ -455,20 +437,6 @@ fn overdue(report: &Report) -> Option<String> {
     })
 }
 
-/// What this machine did not tell, so that the gates which go by it cannot have closed.
-pub(crate) fn unknown(report: &Report) -> Option<String> {
-    let machine = &report.machine;
-    let parts = [
-        (machine.steal_percent.is_none(), "what the hypervisor gave to others"),
-        (machine.foreign_cpus.is_none(), "what other programs took"),
-        (machine.listen_overflows.is_none(), "whether a listen queue was full"),
-    ];
-    let unknown: Vec<&str> =
-        parts.into_iter().filter_map(|(is_unknown, what)| is_unknown.then_some(what)).collect();
-    (!unknown.is_empty())
-        .then(|| format!("{}: nothing is said of it, so it may have been any", unknown.join("; ")))
-}
-
 fn median(numbers: &[f64]) -> f64 {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -480,11 +448,11 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::counts::{Counts, OwnLimits};
     use crate::hits::Hits;
     use crate::latency::{Latency, Times};
     use crate::report::{Asked, Fairness, GeneratorSide, Overdue};
-    use crate::slow::{SlowCounts, SlowSide};
-    use crate::tally::{Counts, OwnLimits};
+    use crate::slow_side::{SlowCounts, SlowSide};
 
     /// What a report is changed into, and the gates that then fail.
     type Case = (&'static str, fn(&mut Report), &'static [&'static str]);

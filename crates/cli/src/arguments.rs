@@ -5,11 +5,12 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::bench::{self, Bench};
+use crate::failure::Failure;
 use crate::help::{self, Ink};
 use crate::nearest::nearest;
 use crate::orders::{ORDERS, Order};
 use crate::reference::{bench_reference, reference};
-use crate::resolve::{Failure, Given, Source, resolve, unknown};
+use crate::resolve::{Given, Source, resolve, unknown};
 use crate::row::{Kind, Row};
 use crate::rows::ROWS;
 use crate::settings::Settings;

@@ -11,6 +11,7 @@ mod arguments;
 pub mod bench;
 mod bind;
 mod elsewhere;
+mod failure;
 mod help;
 mod nearest;
 mod orders;
@@ -24,8 +25,9 @@ mod units;
 
 pub use arguments::{Client, Command, VERSION, parse};
 pub use bind::Bind;
+pub use failure::Failure;
 pub use reference::{bench_reference, reference};
-pub use resolve::{Failure, absent_folders, from_keywords};
+pub use resolve::{absent_folders, from_keywords};
 pub use row::{Kind, Row};
 pub use rows::ROWS;
 pub use settings::{

@@ -1,26 +1,17 @@
 //! One `Settings` out of what was given: argument before variable before default.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::bind::{Bind, EVERY_ADDRESS};
 use crate::elsewhere::{self, Here};
+use crate::failure::Failure;
 use crate::nearest::nearest;
 use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
 use crate::settings::{Processes, Settings, StaticMount};
 use crate::target::{Target, barred, did_you_mean};
-
-/// Why the server does not start.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// One sentence for the user, without a full stop and without the program's name in front.
-    pub message: String,
-    /// What the process exits with: 2, as getopt programs do for a wrong command line.
-    pub status: u8,
-}
 
 /// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
 ///
@@ -383,18 +374,3 @@ impl Given<'_> {
         Given { source, values: vec![Vec::new(); ROWS.len()] }
     }
 }
-
-impl Failure {
-    /// A wrong command line or environment.
-    pub(crate) fn usage(message: String) -> Failure {
-        Failure { message, status: 2 }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Failure {}

@@ -93,13 +93,6 @@ impl<S> Clone for Kind<S> {
 
 impl<S> Copy for Kind<S> {}
 
-impl Row {
-    /// The row with this name, written with hyphens.
-    pub fn find(name: &str) -> Option<&'static Row> {
-        crate::ROWS.iter().find(|row| row.name == name)
-    }
-}
-
 impl<S> Row<S> {
     /// What a row leaves out.
     pub(crate) const EMPTY: Self = Self {

@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::failure::Failure;
 use crate::nearest::nearest;
-use crate::resolve::Failure;
 
 /// What is served. Paths are as typed: relative ones are relative to `--chdir`.
 #[derive(Clone, Debug, PartialEq, Eq)]

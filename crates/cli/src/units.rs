@@ -28,6 +28,14 @@ pub(crate) fn digits(text: &str) -> Option<&str> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then_some(text)
 }
 
+/// Reads the rights of files, as chmod(1) takes them.
+pub(crate) fn octal(text: &str, example: &str) -> Result<u32, String> {
+    match digits(text).map(|text| u32::from_str_radix(text, 8)) {
+        Some(Ok(bits)) if bits <= 0o777 => Ok(bits),
+        _ => Err(format!("write three octal digits, as in {example}")),
+    }
+}
+
 impl Unit {
     /// Reads a number; nothing when it is malformed, too large, or not whole in the smallest unit.
     pub fn parse(self, text: &str) -> Option<u64> {

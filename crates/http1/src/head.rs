@@ -6,8 +6,9 @@
 
 use crate::field::{BARE_CR, Field};
 use crate::framing::{Framing, Options, content_length, only_chunked};
+use crate::method::Method;
 use crate::refusal::Stop;
-use crate::request_line::{BARE_LF, Method, RequestLine, Version};
+use crate::request_line::{BARE_LF, RequestLine, Version};
 use crate::{Asked, Known, Limits, Refusal, Span, authority};
 
 /// One request head, as offsets into the input of [`Head::parse`].

@@ -1,7 +1,7 @@
 //! The four forms of a request-target, RFC 9112 section 3.2.
 
 use crate::authority::{self, Authority};
-use crate::request_line::Method;
+use crate::method::Method;
 use crate::{Refusal, Span};
 
 /// A request-target and its parts.

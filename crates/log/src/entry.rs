@@ -1,11 +1,29 @@
 //! One entry of the error log, as text or as a JSON object.
 
-use crate::Level;
 use crate::escape;
+use crate::level::Level;
 use crate::messages::{self, Message};
-use crate::output::Stream;
-use crate::request::RequestId;
+use crate::request_id::RequestId;
+use crate::settings::is_json;
 use crate::stamp::Stamp;
+
+/// A stream of the application's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// `sys.stdout`.
+    Output,
+    /// `sys.stderr` and `wsgi.errors`.
+    Error,
+}
+
+impl Stream {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Output => "stdout",
+            Self::Error => "stderr",
+        }
+    }
+}
 
 /// Whose words an entry has.
 pub(crate) enum Source<'s> {
@@ -44,6 +62,13 @@ pub(crate) struct Entry<'e> {
 }
 
 impl Entry<'_> {
+    /// In the form that was set, with its end.
+    pub(crate) fn line(&self, text: &str) -> Vec<u8> {
+        let mut line = if is_json() { self.json(text) } else { self.text(text) };
+        line.push(b'\n');
+        line
+    }
+
     /// The one that says first what was lost.
     pub(crate) fn of_loss(unix_ms: u64) -> Self {
         static SOURCE: Source<'static> = Source::Server(&messages::ENTRIES_LOST);
@@ -145,7 +170,7 @@ fn put_plain(out: &mut Vec<u8>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::RequestIds;
+    use crate::request_id::RequestIds;
 
     /// What is there is written, in its place; what is not leaves no gap.
     #[test]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use adyton_sys::{clock, stream};
 
 use crate::entry::{Entry, Source};
-use crate::{is_json, messages};
+use crate::messages;
 
 /// How often it is told at most: a full disk may have room for an entry now and then.
 const TELL_EVERY_MS: u64 = 60_000;
@@ -57,9 +57,7 @@ pub(crate) fn regained(entries_lost: u64) {
 fn tell(text: &str) {
     let source = Source::Server(&messages::ERROR_LOG_LOST);
     let entry = Entry { source: &source, worker: None, request: None, unix_ms: clock::unix_ms() };
-    let mut line = if is_json() { entry.json(text) } else { entry.text(text) };
-    line.push(b'\n');
-    write(&line);
+    write(&entry.line(text));
 }
 
 /// Writes something as it is. There is nobody else to tell, and a reader that stands still is not waited for.

@@ -23,7 +23,7 @@ use adyton_sys::clock;
 
 use crate::entry::{Entry, LOST_WORDS};
 use crate::sink::{Sink, Target};
-use crate::{former, messages};
+use crate::{error_log, former, messages};
 
 /// How long a log that does not take what is queued is waited for when its server or process ends.
 pub const END_PATIENCE: Duration = Duration::from_secs(1);
@@ -95,7 +95,7 @@ impl Chunk {
 
     fn of_loss(lost: u64) -> Self {
         let text = format!("{lost} {LOST_WORDS}");
-        let bytes = crate::line_of(&Entry::of_loss(clock::unix_ms()), &text);
+        let bytes = Entry::of_loss(clock::unix_ms()).line(&text);
         Self::new(bytes, Kind::Loss(lost))
     }
 
@@ -467,7 +467,7 @@ impl Shared {
 
     /// Has the entry that says what was lost go before the next one.
     fn regain(&self, state: &mut State) -> Option<io::Error> {
-        state.lost += crate::take_lost();
+        state.lost += error_log::take_lost();
         if state.lost == 0 || state.bytes + LOSS_BYTES > self.bytes_max {
             return None;
         }
@@ -498,7 +498,7 @@ impl Shared {
             Which::Errors => former::lost(&why, may_wait),
             Which::Access(access) => {
                 if is_due(&mut lock(&access.told).failure_ms) {
-                    crate::write(
+                    error_log::write(
                         &messages::ACCESS_LOG_LOST,
                         format_args!("the access log cannot be written, and lines are lost: {why}"),
                     );
@@ -516,7 +516,7 @@ impl Shared {
         }
         let lost = std::mem::take(&mut state.lost);
         drop(state);
-        crate::write(
+        error_log::write(
             &messages::ACCESS_LINES_LOST,
             format_args!("{lost} lines of the access log were lost: the log did not take them"),
         );
@@ -664,13 +664,13 @@ impl Shared {
 
     fn open_again(&self, former: Option<Sink>) -> Option<Sink> {
         match &self.which {
-            Which::Errors => crate::open_again().map(Sink::of_entries).or(former),
+            Which::Errors => error_log::open_again().map(Sink::of_entries).or(former),
             // The next one is opened in any case.
             Which::Access(Access { is_passing: true, .. }) => None,
             Which::Access(access) => match Sink::open(&access.target) {
                 Ok(sink) => Some(sink),
                 Err(error) => {
-                    crate::write(
+                    error_log::write(
                         &messages::LOG_NOT_REOPENED,
                         format_args!("the access log cannot be opened again: {error}"),
                     );

@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::Level;
-use crate::Level::{Debug, Error, Info, Warning};
+use crate::level::Level::{self, Debug, Error, Info, Warning};
 
 /// A kind of message.
 #[derive(Debug)]

@@ -2,26 +2,8 @@
 
 use std::cell::RefCell;
 
-use crate::entry::Source;
-use crate::put;
-
-/// A stream of the application's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    /// `sys.stdout`.
-    Output,
-    /// `sys.stderr` and `wsgi.errors`.
-    Error,
-}
-
-impl Stream {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Output => "stdout",
-            Self::Error => "stderr",
-        }
-    }
-}
+use crate::entry::{Source, Stream};
+use crate::error_log::put;
 
 /// A line that does not end becomes an entry at this length.
 const LINE_BYTES_MAX: usize = 64 << 10;

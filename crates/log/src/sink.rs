@@ -4,18 +4,17 @@ use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use adyton_sys::socket::{self, Until};
 use adyton_sys::stream::{self, WHOLE_BYTES_MAX};
-use adyton_sys::user::Identity;
-use adyton_sys::{clock, process, stdio};
+use adyton_sys::{clock, process};
 
-use crate::Level;
+use crate::files;
+use crate::level::Level;
 use crate::stamp::Stamp;
 
 /// Where a log goes.
@@ -49,45 +48,6 @@ impl fmt::Display for Target {
             Self::Syslog(Address::Remote(address)) => write!(f, "syslog:{address}"),
         }
     }
-}
-
-/// Opens a log file to append to. One that is new only its owner may write and only its group may read: addresses of
-/// clients are personal data. A pipe is opened although nobody reads it: what is written waits in it for a reader.
-///
-/// # Errors
-///
-/// As open(2).
-pub(crate) fn open_file(path: &Path, flags: i32) -> io::Result<File> {
-    let open = |reads: bool| {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true).read(reads).mode(FILE_MODE);
-        options.custom_flags(flags | process::NO_WAIT).open(path)
-    };
-    let file = match open(false) {
-        // Who has both ends of a pipe need not wait for the other (fifo(7)), nor open it again for the next reader.
-        Ok(file) if stream::is_fifo(&file) => open(true).unwrap_or(file),
-        Err(error) if error.raw_os_error() == Some(stream::NO_READER) => open(true)?,
-        opened => opened?,
-    };
-    let file = File::from(stdio::above(file.into())?);
-    stdio::let_wait(&file)?;
-    Ok(file)
-}
-
-/// Opens it as root on behalf of another user, whose it becomes. In a folder of that user, a symbolic link could lead root
-/// anywhere, so none is followed.
-///
-/// # Errors
-///
-/// As open(2) and fchown(2).
-pub(crate) fn open_file_for(path: &Path, identity: &Identity) -> io::Result<File> {
-    if path.starts_with("/dev") {
-        // Devices are nobody's to give away, and `/dev/stderr` is a link.
-        return open_file(path, 0);
-    }
-    let file = open_file(path, process::NO_FOLLOW)?;
-    identity.own(&file)?;
-    Ok(file)
 }
 
 /// Where a log is written, on the thread that may wait for it.
@@ -129,8 +89,8 @@ impl Sink {
     /// Those of open(2), and of dup(2) for standard output.
     pub(crate) fn open(target: &Target) -> io::Result<Self> {
         let way = match target {
-            Target::Standard => Way::to(crate::stdout()?),
-            Target::File(path) => Way::to(crate::open_file(path)?.into()),
+            Target::Standard => Way::to(files::stdout()?),
+            Target::File(path) => Way::to(files::open_file(path)?.into()),
             Target::Syslog(address) => Way::Syslog(Syslog::open(address)),
         };
         Ok(Self::new(way, true))
@@ -332,9 +292,6 @@ impl Syslog {
         Ok(line.len())
     }
 }
-
-/// For the owner and a group that reads logs.
-const FILE_MODE: u32 = 0o640;
 
 /// How long what a reader has no room for waits until it is tried again, if nothing says before that there is room.
 const RETRY_MS: u64 = 20;

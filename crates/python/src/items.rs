@@ -11,10 +11,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList};
 
 use crate::failure;
+use crate::file_wrapper::FileWrapper;
 use crate::forked;
 use crate::payload::{self, Borrowed};
 use crate::text::{exact_bytes, type_name};
-use crate::wsgi::FileWrapper;
 
 /// What stands between a body and its reply: who writes the head, and who may write meanwhile.
 pub(crate) trait Door {

@@ -1,6 +1,7 @@
 //! The Python module `adyton._core`: the only crate that knows Python.
 
 mod failure;
+mod file_wrapper;
 mod forked;
 mod handler;
 mod held_stacks;
@@ -28,16 +29,19 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 
 use crate::serving::Failure;
+use crate::text::one_line;
 
 /// The server, the classes that it hands to applications, and its command line.
 #[pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
+    use super::file_wrapper::FileWrapper;
+    #[pymodule_export]
     use super::handler::Request;
     #[pymodule_export]
     use super::logging::{begin_capture, end_lines, put_out, relay, request_id};
     #[pymodule_export]
-    use super::wsgi::{ErrorBytes, Errors, FileWrapper, Input};
+    use super::wsgi::{ErrorBytes, Errors, Input};
     #[pymodule_export]
     use super::{counters, end_with_parent, granted, main, place, serve};
 }
@@ -221,13 +225,6 @@ fn examine(py: Python<'_>, object: Py<PyAny>, interface: Interface) -> PyResult<
     let name = object.getattr(py, "__name__").and_then(|name| name.extract::<String>(py));
     let name = name.unwrap_or_else(|_| text::type_name(object.bind(py)));
     serving::examine(py, object, &name, interface)
-}
-
-/// A message on one line, whatever was typed: a value may hold control characters.
-fn one_line(message: &str) -> String {
-    let escape =
-        |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
-    message.chars().map(escape).collect()
 }
 
 fn environment() -> Vec<(String, String)> {

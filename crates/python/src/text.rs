@@ -62,3 +62,10 @@ pub(crate) fn exact_bytes<'a, 'py>(object: &'a Bound<'py, PyAny>) -> Option<&'a 
 pub(crate) fn type_name(object: &Bound<'_, PyAny>) -> String {
     object.get_type().name().map_or_else(|_| "an object".into(), |name| name.to_string())
 }
+
+/// A message on one line, whatever was typed: a value may hold control characters.
+pub(crate) fn one_line(message: &str) -> String {
+    let escape =
+        |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
+    message.chars().map(escape).collect()
+}

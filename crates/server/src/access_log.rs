@@ -9,37 +9,20 @@ mod client;
 mod format;
 mod json;
 mod line;
+mod record;
+mod step;
 
-use std::net::SocketAddr;
 use std::{fmt, io};
 
-use adyton_http1::Head;
-use adyton_log::request::RequestId;
 use adyton_log::sink::Target;
 use adyton_log::stamp::Stamp;
 use adyton_log::{Counter, END_PATIENCE, Journal};
 use adyton_sys::clock;
 
 use crate::estate::{LINES_BYTES_MAX, Page, Pages};
-use format::Format;
+pub use record::Record;
 
-/// One answer, as the log sees it.
-pub struct Record<'r> {
-    /// The client; `None` on unix sockets.
-    pub peer: Option<SocketAddr>,
-    /// The request's head; `None` when it could not be parsed.
-    pub head: Option<&'r Head>,
-    /// What the head's positions point into. Without a head: what came in its place, perhaps nothing.
-    pub bytes: &'r [u8],
-    /// The status sent.
-    pub status: u16,
-    /// Body bytes sent.
-    pub body_bytes: u64,
-    /// From the head's arrival to the answer's last byte, in microseconds.
-    pub duration_us: u64,
-    /// What the request is called in all logs.
-    pub id: &'r RequestId,
-}
+use format::Format;
 
 /// An open access log. It must not live through a fork: both processes would write what it holds.
 pub struct AccessLog {

@@ -12,12 +12,14 @@
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::fs::{Mode, OFlags, RawDir};
 
+use crate::marks::{LISTENERS, MARKED_MAX, OWN};
+pub use crate::marks::{disown, own, own_listener};
 use crate::signal_handlers;
 
 /// Whether forks of this process make children that are none of the server's.
@@ -28,18 +30,6 @@ static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Counts the forks that have led to this process.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
-
-/// Descriptors below this number can be marked. Those that live as long as the server are opened early.
-const MARKED_MAX: usize = 4096;
-
-/// A bit for each descriptor.
-type Marks = [AtomicU64; MARKED_MAX / 64];
-
-/// Those that are the server's.
-static OWN: Marks = [const { AtomicU64::new(0) }; MARKED_MAX / 64];
-
-/// Those at which it listens, or has listened: they are looked at before they are believed.
-static LISTENERS: Marks = [const { AtomicU64::new(0) }; MARKED_MAX / 64];
 
 /// Addresses that are told apart; connections of further ones stay open in children.
 const ADDRESSES_MAX: usize = 32;
@@ -96,38 +86,9 @@ impl Drop for Watch {
     fn drop(&mut self) {
         IS_WATCHED.store(false, Ordering::SeqCst);
         // Their numbers may soon be those of somebody else's descriptors.
-        OWN.iter().chain(&LISTENERS).for_each(|bits| bits.store(0, Ordering::SeqCst));
+        OWN.clear();
+        LISTENERS.clear();
     }
-}
-
-/// Marks a descriptor as the server's, until it is [`disown`]ed.
-pub fn own(descriptor: impl AsFd) {
-    mark(&OWN, descriptor);
-}
-
-/// Marks a socket that listens for the server. It need not be disowned.
-pub fn own_listener(socket: impl AsFd) {
-    mark(&LISTENERS, socket);
-}
-
-fn mark(marks: &Marks, descriptor: impl AsFd) {
-    let (cell, bit) = place_of(descriptor.as_fd().as_raw_fd());
-    if let Some(cell) = marks.get(cell) {
-        cell.fetch_or(bit, Ordering::SeqCst);
-    }
-}
-
-/// Takes the mark back, before the descriptor is closed or given away.
-pub fn disown(descriptor: impl AsFd) {
-    let (cell, bit) = place_of(descriptor.as_fd().as_raw_fd());
-    if let Some(cell) = OWN.get(cell) {
-        cell.fetch_and(!bit, Ordering::SeqCst);
-    }
-}
-
-fn place_of(number: RawFd) -> (usize, u64) {
-    let number = usize::try_from(number).unwrap_or(usize::MAX);
-    (number / 64, 1 << (number % 64))
 }
 
 /// Runs in every child of fork(2), on its only thread, before fork returns there.
@@ -146,23 +107,12 @@ extern "C" fn in_child() {
             close(number);
         }
     });
-    for_each_marked(&OWN, close);
+    OWN.for_each(close);
 }
 
 fn close(number: RawFd) {
     // SAFETY: the descriptor is this child's copy of one of the server's, none of whose code runs here any more.
     unsafe { libc::close(number) };
-}
-
-fn for_each_marked(marks: &Marks, mut act: impl FnMut(RawFd)) {
-    for (cell, bits) in marks.iter().enumerate() {
-        let mut left = bits.load(Ordering::SeqCst);
-        while left != 0 {
-            let number = cell * 64 + left.trailing_zeros() as usize;
-            act(RawFd::try_from(number).unwrap_or(-1));
-            left &= left - 1;
-        }
-    }
 }
 
 /// Calls `act` with every descriptor that is open, as the kernel lists them; without `/proc` with all that could be.
@@ -253,7 +203,7 @@ struct Addresses {
 impl Addresses {
     fn of_listeners() -> Self {
         let mut all = Self { list: [const { MaybeUninit::uninit() }; ADDRESSES_MAX], count: 0 };
-        for_each_marked(&LISTENERS, |number| {
+        LISTENERS.for_each(|number| {
             if let Some(address) = Address::of(number).filter(|_| is_listener(number))
                 && !all.known().any(|known| known.accepts(&address))
                 && let Some(free) = all.list.get_mut(all.count)

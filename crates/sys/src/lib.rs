@@ -8,6 +8,7 @@ pub mod clock;
 pub mod epoll;
 pub mod forks;
 pub mod fs;
+mod marks;
 pub mod pass;
 pub mod process;
 pub mod signal_handlers;

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use rustix::event::EventfdFlags;
 
-use crate::forks;
+use crate::marks;
 
 /// A wake-up, to be registered with an epoll instance.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Wake {
     pub fn new() -> io::Result<Self> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
         let fd = rustix::event::eventfd(0, flags)?;
-        forks::own(&fd);
+        marks::own(&fd);
         Ok(Self { fd })
     }
 
@@ -47,7 +47,7 @@ impl Wake {
 
 impl Drop for Wake {
     fn drop(&mut self) {
-        forks::disown(&self.fd);
+        marks::disown(&self.fd);
     }
 }
 

@@ -1,11 +1,12 @@
 //! A report beside an earlier one, and a search for a rate, for people.
 
 use super::lines::{aligned, entry, grid};
-use super::{UNTOLD, grouped, ms};
+use super::texts::UNTOLD;
 use crate::baseline::{Comparison, Unit};
 use crate::find::Step;
 use crate::latency::{column, told as told_of};
-use crate::verdict::Reason;
+use crate::numbers::{grouped, ms};
+use crate::reason::Reason;
 
 /// Of the percentiles there is one of each run, which says nothing of how far they differ by themselves.
 pub(crate) const ONE_RUN: &str = "the other ratios are of one run each, and may be noise";

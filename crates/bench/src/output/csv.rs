@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::latency::{COLUMNS, Column, Latency, told};
+use crate::numbers::float;
 use crate::plan::Slow;
-use crate::report::{Report, ServerSide, UrlSide, float};
-use crate::slow::SlowSide;
-use crate::verdict::Reason;
+use crate::reason::Reason;
+use crate::report::{Report, ServerSide, UrlSide};
+use crate::slow_side::SlowSide;
 
 /// A column's name, which ends in its unit where it has one, and the run's cell in it.
 type Cell = (String, String);

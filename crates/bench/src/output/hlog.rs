@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::IntervalLogWriterBuilder;
 
-use super::{interrupted, marks, title};
+use super::texts::{interrupted, marks, title};
 use crate::report::Report;
 
 /// What the maxima in the log are divided by: times are in nanoseconds, and shown in milliseconds.

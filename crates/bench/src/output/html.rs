@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::comparison::{ONE_RUN, comparison_rows, told};
 use super::markdown::Judged;
 use super::plot::{curve, histogram, series, times_of_seconds};
-use super::{
+use super::texts::{
     URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marks, megabytes, rate, sides,
     times, title, urls,
 };

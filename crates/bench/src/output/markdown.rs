@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::comparison::{ONE_RUN, comparison_rows, told};
-use super::{
+use super::texts::{
     URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marks, megabytes, rate as rate_of,
     sides, times, title, urls,
 };

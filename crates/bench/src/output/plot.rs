@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{grouped_whole, ms};
-use crate::report::{Report, float};
-use crate::tally::Second;
-use crate::verdict::whole_seconds;
+use crate::counts::Second;
+use crate::numbers::{float, grouped_whole, ms};
+use crate::report::{Report, whole_seconds};
 
 /// Width and height of what is within the axes of a plot, in its own units: those of a narrow window, about.
 const SIZE: (f64, f64) = (340.0, 150.0);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::lines::{entry, grid, width};
-use super::{
+use super::texts::{
     URL_COLUMNS, asked, cell, errors, first_wrong, identity, interrupted, marked_rate, marks, megabytes,
     sides, times, title, urls,
 };

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
+use super::curl_form;
+use super::options::{Bench, Data};
 use super::rows::{Field, add_part, field, file};
-use super::{Bench, Data, curl_form};
 
 /// What an option does.
 #[derive(Clone, Copy)]

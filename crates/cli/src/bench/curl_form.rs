@@ -3,8 +3,8 @@
 //!
 //! A text or the name of a file ends at a semicolon, unless it stands in double quotes, as those that Postman writes do.
 
+use super::options::{Data, Part};
 use super::rows::file;
-use super::{Data, Part};
 
 const TYPE: &str = "type=";
 const FILENAME: &str = "filename=";

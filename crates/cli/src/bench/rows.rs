@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Bench, Check, Data, Part};
+use super::options::{Bench, Check, Data, Part};
 use crate::row::{Kind, Row};
 use crate::units::{Unit, digits};
 

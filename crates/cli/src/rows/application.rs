@@ -1,9 +1,9 @@
 //! Which application is served, and what surrounds it.
 
-use super::{Kind, ROW, Row};
+use crate::row::{Kind, Row};
 use crate::settings::Interface;
 
-const GROUP: Row = Row { group: "Application", ..ROW };
+const GROUP: Row = Row { group: "Application", ..Row::EMPTY };
 
 pub(super) const ROWS: &[Row] = &[
     Row {

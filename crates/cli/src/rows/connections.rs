@@ -1,9 +1,9 @@
 //! How many connections there may be, and how long each is used.
 
-use super::{Kind, ROW, Row};
+use crate::row::{Kind, Row};
 use crate::units::Unit;
 
-const GROUP: Row = Row { group: "Connections", ..ROW };
+const GROUP: Row = Row { group: "Connections", ..Row::EMPTY };
 
 pub(super) const ROWS: &[Row] = &[
     Row {

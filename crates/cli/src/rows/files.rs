@@ -1,10 +1,10 @@
 //! Static files: what is served from disk, and how.
 
-use super::{Kind, ROW, Row};
+use crate::row::{Kind, Row};
 use crate::settings::Settings;
 use crate::units::Unit;
 
-const GROUP: Row = Row { group: "Static files", ..ROW };
+const GROUP: Row = Row { group: "Static files", ..Row::EMPTY };
 
 pub(super) const ROWS: &[Row] = &[
     Row {

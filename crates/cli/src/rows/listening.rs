@@ -1,10 +1,10 @@
 //! Where the server listens.
 
-use super::{Kind, ROW, Row, octal};
 use crate::bind::{parse_host, parse_port};
-use crate::units::Unit;
+use crate::row::{Kind, Row};
+use crate::units::{Unit, octal};
 
-const GROUP: Row = Row { group: "Listening", ..ROW };
+const GROUP: Row = Row { group: "Listening", ..Row::EMPTY };
 
 pub(super) const ROWS: &[Row] = &[
     Row {

@@ -3,12 +3,12 @@
 use adyton_log::Level;
 use adyton_log::sink::{Address, Target};
 
-use super::{Kind, ROW, Row};
 use crate::bind::parse_port;
+use crate::row::{Kind, Row};
 use crate::settings::{AccessLogFormat, CaptureOutput, LogFormat};
 use crate::units::Unit;
 
-const GROUP: Row = Row { group: "Logging", ..ROW };
+const GROUP: Row = Row { group: "Logging", ..Row::EMPTY };
 
 pub(super) const ROWS: &[Row] = &[
     Row {

@@ -1,11 +1,11 @@
 //! Limits of requests, and what is done to them and to answers.
 
 use super::files::field_value;
-use super::{Kind, ROW, Row};
+use crate::row::{Kind, Row};
 use crate::settings::{Settings, UnderscoreHeaders};
 use crate::units::Unit;
 
-const GROUP: Row = Row { group: "Requests and answers", ..ROW };
+const GROUP: Row = Row { group: "Requests and answers", ..Row::EMPTY };
 
 pub(super) const ROWS: &[Row] = &[
     Row {

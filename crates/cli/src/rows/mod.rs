@@ -10,11 +10,17 @@ mod processes;
 mod threads;
 mod timeouts;
 
-use crate::row::{Kind, Row};
-use crate::units::digits;
+use crate::row::Row;
 
 /// Every setting, in the order of the help; rows of one group stand together.
 pub static ROWS: &[Row] = &joined::<COUNT>();
+
+impl Row {
+    /// The row with this name, written with hyphens.
+    pub fn find(name: &str) -> Option<&'static Row> {
+        ROWS.iter().find(|row| row.name == name)
+    }
+}
 
 const GROUPS: &[&[Row]] = &[
     listening::ROWS,
@@ -37,20 +43,9 @@ const COUNT: usize = {
     count
 };
 
-/// What a row leaves out.
-const ROW: Row = Row::EMPTY;
-
-/// Reads the rights of files, as chmod(1) takes them.
-fn octal(text: &str, example: &str) -> Result<u32, String> {
-    match digits(text).map(|text| u32::from_str_radix(text, 8)) {
-        Some(Ok(bits)) if bits <= 0o777 => Ok(bits),
-        _ => Err(format!("write three octal digits, as in {example}")),
-    }
-}
-
 /// Joins the groups while compiling; loops, because iterators are not `const`.
 const fn joined<const N: usize>() -> [Row; N] {
-    let mut rows = [ROW; N];
+    let mut rows = [Row::EMPTY; N];
     let (mut count, mut group) = (0, 0);
     while group < GROUPS.len() {
         let mut row = 0;

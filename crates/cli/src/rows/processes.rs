@@ -1,10 +1,10 @@
 //! The supervisor and its workers.
 
-use super::{Kind, ROW, Row, octal};
+use crate::row::{Kind, Row};
 use crate::settings::{Control, Pace, Processes, Settings};
-use crate::units::{Unit, digits};
+use crate::units::{Unit, digits, octal};
 
-const GROUP: Row = Row { group: "Processes", ..ROW };
+const GROUP: Row = Row { group: "Processes", ..Row::EMPTY };
 
 /// A week: longer is for ever.
 const LIFE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;

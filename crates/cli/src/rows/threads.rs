@@ -1,10 +1,10 @@
 //! Threads inside the application, and what happens when there are too few.
 
-use super::{Kind, ROW, Row};
+use crate::row::{Kind, Row};
 use crate::settings::HandOver;
 use crate::units::Unit;
 
-const GROUP: Row = Row { group: "Threads and overload", ..ROW };
+const GROUP: Row = Row { group: "Threads and overload", ..Row::EMPTY };
 
 pub(super) const ROWS: &[Row] = &[
     Row {

@@ -1,10 +1,10 @@
 //! How long the server waits for what.
 
-use super::{Kind, ROW, Row};
+use crate::row::{Kind, Row};
 use crate::settings::Settings;
 use crate::units::Unit;
 
-const GROUP: Row = Row { group: "Timeouts", ..ROW };
+const GROUP: Row = Row { group: "Timeouts", ..Row::EMPTY };
 
 /// Longer waits are mistakes in the unit.
 const WAIT_MS_MAX: u64 = 24 * 60 * 60 * 1_000;

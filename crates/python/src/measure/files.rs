@@ -8,7 +8,7 @@ use adyton_bench::{Baseline, Judged, Plan, Report};
 use adyton_cli::bench::Bench;
 use adyton_log::stamp::Stamp;
 
-use super::{BAD, Wrong, json};
+use super::outcome::{BAD, Wrong, json};
 
 /// Where reports are kept, in the working directory.
 const KEPT: &str = ".adyton-bench";

@@ -3,6 +3,7 @@
 mod command_line;
 mod files;
 mod live;
+mod outcome;
 mod plan;
 
 use std::fmt::Write as _;
@@ -16,13 +17,8 @@ use adyton_sys::terminal::Size;
 use adyton_sys::wake::Wake;
 
 use self::live::Live;
-
-/// The figures are good, and nothing that was to fail has.
-const GOOD: u8 = 0;
-/// The run is invalid, a condition holds, or the server does not answer.
-const BAD: u8 = 1;
-/// The command line is wrong.
-const USAGE: u8 = 2;
+use self::outcome::{BAD, GOOD, USAGE, Wrong, json};
+use crate::text::one_line;
 
 /// The width of a report where there is no terminal, which is that of most.
 const COLUMNS: usize = 80;
@@ -32,14 +28,11 @@ pub(crate) fn bench(bench: &Bench) -> u8 {
     match try_bench(bench) {
         Ok(status) => status,
         Err((message, status)) => {
-            eprintln!("adyton bench: {}", crate::one_line(&message));
+            eprintln!("adyton bench: {}", one_line(&message));
             status
         }
     }
 }
-
-/// What went wrong, and the exit status.
-type Wrong = (String, u8);
 
 fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
     let usage = |message: String| (message, USAGE);
@@ -161,11 +154,6 @@ fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -
     Ok(interruption(signals).filter(|_| found.interrupted).unwrap_or(status))
 }
 
-/// JSON, or in its place why there is none.
-fn json(written: serde_json::Result<String>) -> String {
-    written.map_or_else(|error| format!("{{\"error\": \"{error}\"}}\n"), |json| json + "\n")
-}
-
 /// Prints to standard output. A reader that has gone away, as `| head`, has seen enough.
 fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
@@ -194,7 +182,7 @@ fn shown(mark: &str, bytes: &[u8]) -> String {
     let mut out = String::new();
     for line in String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN_BYTES_MAX)]).lines() {
         // What a server sends must not steer the terminal.
-        let _ = writeln!(out, "{mark}{}", crate::one_line(line));
+        let _ = writeln!(out, "{mark}{}", one_line(line));
     }
     if bytes.len() > SHOWN_BYTES_MAX {
         let _ = writeln!(out, "{mark}... {} more bytes", bytes.len() - SHOWN_BYTES_MAX);

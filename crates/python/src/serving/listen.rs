@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use adyton_cli::{Bind, Settings};
 use adyton_sys::socket::{self, Access};
 
-use super::Failure;
+use super::failure::Failure;
 use crate::wsgi::Listener;
 
 /// An open listener.

@@ -6,7 +6,7 @@ use adyton_sys::temp;
 use pyo3::intern;
 use pyo3::prelude::*;
 
-use super::Failure;
+use super::failure::Failure;
 use crate::forked;
 
 /// How an application is called.

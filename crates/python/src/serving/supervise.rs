@@ -18,8 +18,11 @@ use adyton_sys::{process, user};
 use pyo3::prelude::*;
 
 use super::banner::{self, Crowd};
+use super::failure::Failure;
 use super::listen::{self, Listening, OwnFiles, Sharing};
-use super::{Failure, check_settings, config, identity, loops};
+use super::settings::{
+    check_log, check_settings, config, identity, log_place, log_queue_bytes_max, loops, open_log,
+};
 
 /// Connections that wait at the sockets for programs and monitors.
 const ADMIN_BACKLOG: u32 = 64;
@@ -74,8 +77,8 @@ pub(crate) fn supervise(
         touch: settings.touch_reload.clone(),
         develops: settings.reload,
         note,
-        access_log: settings.access_log.as_ref().map(|target| super::log_place(settings, target)),
-        log_queue_bytes_max: super::log_queue_bytes_max(settings),
+        access_log: settings.access_log.as_ref().map(|target| log_place(settings, target)),
+        log_queue_bytes_max: log_queue_bytes_max(settings),
         drain_delay_ms: settings.drain_delay_ms,
     };
     let plan = Detached(plan);
@@ -115,7 +118,7 @@ fn say_not_started(settings: &Settings) {
         // What the worker has said may have been lost, which this process only knows when it says something.
         log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
     }
-    let place = super::log_place(settings, &settings.error_log);
+    let place = log_place(settings, &settings.error_log);
     adyton_log::tell_onlooker(&format!("adyton: nothing is served; the error log {place} says why\n"));
 }
 
@@ -133,11 +136,11 @@ fn loops_of_each(py: Python<'_>, settings: &Settings) -> PyResult<usize> {
 /// Opens the logs; makes their files for the user that the workers become.
 fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) -> Result<(), Failure> {
     if is_first {
-        super::check_log(settings)?;
+        check_log(settings)?;
     }
     if let Some(identity) = identity {
         let all = settings.access_log.iter().chain([&settings.error_log]);
-        let files = all.filter_map(|target| match super::log_place(settings, target) {
+        let files = all.filter_map(|target| match log_place(settings, target) {
             Target::File(path) => std::path::absolute(path).ok(),
             _ => None,
         });
@@ -145,7 +148,7 @@ fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) ->
             |error| Failure::system(format!("workers of another user cannot have the logs: {error}"));
         log::make_for(identity, files.collect()).map_err(refused)?;
     }
-    super::open_log(settings)
+    open_log(settings)
 }
 
 /// The sockets of a supervisor, opened or taken over.

@@ -4,7 +4,6 @@ mod environ;
 mod errors;
 mod exchange;
 mod fields;
-mod file_wrapper;
 mod input;
 
 use adyton_cli::Settings;
@@ -18,11 +17,11 @@ use pyo3::{ffi, intern};
 
 pub(crate) use self::environ::Listener;
 pub(crate) use self::errors::{ErrorBytes, Errors};
-pub(crate) use self::file_wrapper::FileWrapper;
 pub(crate) use self::input::Input;
 
 use self::environ::Environs;
 use self::exchange::{Exchange, Lent};
+use crate::file_wrapper::FileWrapper;
 use crate::forked;
 use crate::hosted::Callable;
 use crate::items::{Door, Items, write_list};

@@ -3,7 +3,9 @@
 use adyton_http1::Known;
 use adyton_log::stamp::Stamp;
 
-use super::{Record, json, line};
+use super::record::Record;
+use super::step::Step;
+use super::{json, line};
 
 /// How a line is made.
 #[derive(Debug)]
@@ -12,43 +14,6 @@ pub(super) enum Format {
     Steps(Vec<Step>),
     /// As one JSON object.
     Json,
-}
-
-/// What comes next in a line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// What is the same in every line.
-    Text(Vec<u8>),
-    /// `%h`, `%a`
-    Client,
-    /// `%t`
-    Time,
-    /// `%r`
-    RequestLine,
-    /// `%m`
-    Method,
-    /// `%U`
-    Path,
-    /// `%q`
-    Query,
-    /// `%H`
-    Protocol,
-    /// `%s`
-    Status,
-    /// `%B`
-    Bytes,
-    /// `%b`
-    BytesOrDash,
-    /// `%D`
-    Microseconds,
-    /// `%T`
-    Seconds,
-    /// `%L`
-    Id,
-    /// `%{Name}i` of a name that is known.
-    Field(Known),
-    /// `%{Name}i` of any other name.
-    OtherField(String),
 }
 
 impl Format {

@@ -4,8 +4,9 @@ use adyton_http1::{Head, Known};
 use adyton_log::escape;
 use adyton_log::stamp::Stamp;
 
+use super::client;
 use super::line::{write_id, write_number};
-use super::{Record, client};
+use super::record::Record;
 
 /// Appends the line for `record`.
 pub(super) fn write(out: &mut Vec<u8>, record: &Record<'_>, stamp: &Stamp) {

@@ -7,8 +7,9 @@ use adyton_log::escape;
 use adyton_log::request::RequestId;
 use adyton_log::stamp::Stamp;
 
-use super::format::Step;
-use super::{Record, client};
+use super::client;
+use super::record::Record;
+use super::step::Step;
 
 /// Appends the line that `steps` make of `record`.
 pub(super) fn write(out: &mut Vec<u8>, steps: &[Step], record: &Record<'_>, stamp: &Stamp) {

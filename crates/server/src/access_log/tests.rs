@@ -7,8 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-use adyton_http1::{Limits, Parsed};
-use adyton_log::request::RequestIds;
+use adyton_http1::{Head, Limits, Parsed};
+use adyton_log::request::{RequestId, RequestIds};
 
 use super::*;
 

@@ -1,0 +1,66 @@
+//! What is asked for, and what comes of it: the types that all answers have in common.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use adyton_http1::{Asked, Head, Identity};
+
+/// One request for a file.
+#[derive(Clone, Copy)]
+pub struct Ask<'r> {
+    /// The parsed head.
+    pub head: &'r Head,
+    /// What the spans of `head` point into.
+    pub bytes: &'r [u8],
+    /// The raw beginning of the path that matched the mount: `/static`, or nothing for the root.
+    pub prefix: &'r [u8],
+    /// What the answer has to respect: version, HEAD, keep-alive.
+    pub asked: Asked,
+    /// The answer's `Date` and `Server`.
+    pub identity: Identity<'r>,
+    /// The same for requests that arrived together, which share one stat, and for no others.
+    pub fresh: u64,
+}
+
+/// How a request was answered. A head is in `out`, ready to be sent, in all cases but the last.
+#[derive(Debug)]
+pub enum Answer {
+    /// Head and body are in `out`.
+    Whole {
+        /// Status code.
+        status: u16,
+        /// Length of the body sent; 0 for HEAD.
+        body_bytes: u64,
+        /// Whether the connection may be used again.
+        keep_alive: bool,
+    },
+    /// After `out` come the parts, in order.
+    Parts {
+        /// Status code.
+        status: u16,
+        /// Length of the body sent, `out` and parts together.
+        body_bytes: u64,
+        /// Whether the connection may be used again.
+        keep_alive: bool,
+        /// At least one part.
+        parts: Vec<Part>,
+    },
+    /// There is no such file, and the application is to be asked. Nothing was written.
+    FallThrough,
+}
+
+/// A piece of a body.
+#[derive(Debug)]
+pub enum Part {
+    /// Bytes in memory.
+    Bytes(Vec<u8>),
+    /// A range of an open file. When the file has become shorter meanwhile, the connection must be cut.
+    File {
+        /// The file; its position is not used.
+        file: Arc<OwnedFd>,
+        /// First byte to send.
+        offset: u64,
+        /// How many bytes to send.
+        bytes: u64,
+    },
+}

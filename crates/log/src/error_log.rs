@@ -1,0 +1,324 @@
+//! The error log: where it goes, what is written to it, now or by a thread of its own, and what is lost.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::{fmt, io};
+
+use adyton_sys::stdio::Standard;
+use adyton_sys::{clock, forks, process, stdio};
+
+use crate::entry::{Entry, LOST_WORDS, Source};
+use crate::journal::{Counter, END_PATIENCE, Journal, Leaves};
+use crate::level::Level;
+use crate::messages::{self, Message};
+use crate::request_id::{self, RequestId};
+use crate::settings::{self, wants};
+use crate::sink::{Sink, Syslog, Target};
+use crate::{files, former};
+
+static FILE: OnceLock<PathBuf> = OnceLock::new();
+static SYSLOG: OnceLock<Mutex<Syslog>> = OnceLock::new();
+/// The error log, whatever the application does to descriptor 2. It keeps its number when it is opened again.
+static OWN: OnceLock<Arc<File>> = OnceLock::new();
+static JOURNALS: OnceLock<Box<Link>> = OnceLock::new();
+static LOST: AtomicU64 = AtomicU64::new(0);
+static IS_CUT: AtomicBool = AtomicBool::new(false);
+
+/// The error log's queue in one process of those that were forked from each other.
+struct Link {
+    generation: u64,
+    journal: Journal,
+    next: OnceLock<Box<Link>>,
+}
+
+/// Has entries go to `target` from now on. A file becomes this process's standard error, too, so that what the C library, a
+/// fault or a child process says there arrives. Call it before anything of an application runs: what that does to its
+/// standard streams later changes nothing here.
+///
+/// # Errors
+///
+/// It is a file that cannot be opened.
+pub fn open(target: &Target) -> io::Result<()> {
+    stdio::occupy()?;
+    files::keep_stdout()?;
+    match target {
+        Target::Standard => files::set_file(&OWN, File::from(stdio::copy_of(Standard::Error)?))?,
+        Target::File(path) => {
+            let path = std::path::absolute(path)?;
+            let file = files::open_file(&path)?;
+            former::keep(&file);
+            process::become_stderr(&file)?;
+            files::set_file(&OWN, file)?;
+            // A process has one for its whole life.
+            let _ = FILE.set(path);
+        }
+        Target::Syslog(address) => {
+            // As above.
+            let _ = SYSLOG.set(Mutex::new(Syslog::open(address)));
+        }
+    }
+    Ok(())
+}
+
+/// Has a thread of its own write the error log from now on, unless it is syslog, which never keeps anybody waiting: at most
+/// `bytes_max` wait for it. Call it in the process that serves, because a thread does not live through a fork, when the
+/// application was imported, which may fork.
+///
+/// # Errors
+///
+/// The process may not have another thread.
+pub fn begin_queue(bytes_max: usize) -> io::Result<()> {
+    let Some(own) = OWN.get().filter(|_| SYSLOG.get().is_none()) else { return Ok(()) };
+    if let Some(journal) = journal() {
+        return journal.begin();
+    }
+    let journal = Journal::errors(Sink::of_entries(Arc::clone(own)), bytes_max)?;
+    let mut place = &JOURNALS;
+    while let Some(link) = place.get() {
+        place = &link.next;
+    }
+    // Nobody else begins one at the same time.
+    let _ = place.set(Box::new(Link { generation: forks::generation(), journal, next: OnceLock::new() }));
+    process::at_exit(settle);
+    Ok(())
+}
+
+/// Ends that thread, when what is queued is written: who forks from now on has no threads of the server's.
+pub fn end_queue() {
+    if let Some(journal) = journal() {
+        journal.end();
+    }
+}
+
+/// The error log's queue in this process. In a child it is another one, or none: the threads of its parent are not there, and
+/// whatever was locked stays so.
+fn journal() -> Option<&'static Journal> {
+    let generation = forks::generation();
+    let mut place = &JOURNALS;
+    while let Some(link) = place.get() {
+        if link.generation == generation {
+            return Some(&link.journal);
+        }
+        place = &link.next;
+    }
+    None
+}
+
+/// Waits for a moment until all entries are written: for whoever is about to end the process.
+pub fn settle() {
+    if let Some(journal) = journal() {
+        journal.settle(END_PATIENCE);
+    }
+}
+
+/// Counts entries that are lost there, too, and notes those that are not written yet where they outlive this process.
+pub fn leave_in(counter: Counter, leaves: Box<dyn Leaves>) {
+    if let Some(journal) = journal() {
+        journal.count_in(counter);
+        journal.leave_in(leaves);
+    }
+}
+
+/// How many entries this process has lost since it has a thread for them.
+pub fn entries_lost() -> u64 {
+    journal().map_or(0, Journal::lost)
+}
+
+/// Writes entries as another process has left them.
+pub fn put_left(entries: Vec<u8>) {
+    put_line(entries);
+}
+
+/// Opens the file again, under the same name: somebody has renamed it. The log's thread does, if there is one.
+pub fn reopen() {
+    match journal() {
+        Some(journal) => journal.reopen(),
+        None => drop(open_again()),
+    }
+}
+
+/// The same, never on the calling thread if there can be another; `then` is called when it is done.
+pub fn reopen_then(then: Box<dyn FnOnce() + Send>) {
+    if let Some(journal) = journal() {
+        return journal.reopen_then(then);
+    }
+    let then = Arc::new(Mutex::new(Some(then)));
+    let open = move || {
+        open_again();
+        let then = then.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(then) = then {
+            then();
+        }
+    };
+    if std::thread::Builder::new().name("adyton-reopen".into()).spawn(open.clone()).is_err() {
+        open();
+    }
+}
+
+/// Opens it, and has it take the place of the one before, of standard error as well, unless something else is there by now.
+/// What failed is told in the old one.
+pub(crate) fn open_again() -> Option<Arc<File>> {
+    for (path, made) in files::open_for_others() {
+        told(path, made);
+    }
+    let own = OWN.get()?;
+    if let Some(path) = FILE.get() {
+        let open = || {
+            let file = files::open_file(path)?;
+            stdio::replace_if_still(Standard::Error, &**own, &file)?;
+            stdio::replace(&**own, file)
+        };
+        told(path, open());
+    }
+    Some(Arc::clone(own))
+}
+
+fn told(path: &Path, done: io::Result<()>) {
+    if let Err(error) = done {
+        let path = path.display();
+        write(&messages::LOG_NOT_REOPENED, format_args!("the log {path} cannot be opened again: {error}"));
+    }
+}
+
+/// Writes a message of the server's. It may have several lines (a traceback); they stay together.
+pub fn write(message: &Message, text: fmt::Arguments<'_>) {
+    if wants(message.level) {
+        put(&Source::Server(message), &text.to_string());
+    }
+}
+
+/// Writes a message about a request that this thread does not serve, if it is known which.
+pub fn write_about(request: Option<&RequestId>, message: &Message, text: fmt::Arguments<'_>) {
+    if wants(message.level) {
+        put_about(request, &Source::Server(message), &text.to_string());
+    }
+}
+
+/// Writes what the application's `logging` says; `name` is the logger's.
+pub fn relay(level: Level, name: &str, text: &str) {
+    if wants(level) {
+        put(&Source::Logger(level, name), text.trim_end_matches('\n'));
+    }
+}
+
+/// Says something to whoever looks on, as it is, and to programs that read entries.
+pub fn announce(message: &Message, text: &str) {
+    let collected = SYSLOG.get().is_some();
+    if settings::is_json() || collected {
+        put(&Source::Server(message), text.trim_end());
+    }
+    if !settings::is_json() || collected {
+        put_line(text.as_bytes().to_vec());
+    }
+}
+
+/// Says why nothing is served: to whoever has started this as it is, and where entries go as one.
+pub fn complain(message: &Message, text: &str) {
+    let collected = SYSLOG.get().is_some();
+    if settings::is_json() || collected || FILE.get().is_some() {
+        put(&Source::Server(message), text.strip_prefix("adyton: ").unwrap_or(text).trim_end());
+    }
+    if collected || !settings::is_json() && FILE.get().is_none() {
+        put_line(text.as_bytes().to_vec());
+    }
+    tell_onlooker(text);
+}
+
+/// Says something to whoever has started this, if that is not seen where entries go.
+pub fn tell_onlooker(text: &str) {
+    former::write(text.as_bytes());
+}
+
+/// Writes one entry.
+pub(crate) fn put(source: &Source<'_>, text: &str) {
+    request_id::with_current(|request| put_about(request, source, text));
+}
+
+fn put_about(request: Option<&RequestId>, source: &Source<'_>, text: &str) {
+    let entry = Entry { source, worker: settings::worker(), request, unix_ms: clock::unix_ms() };
+    match SYSLOG.get() {
+        None => put_line(entry.line(text)),
+        Some(syslog) => put_counted(|lost| match lost {
+            Some(lost) => collect(syslog, &Entry::of_loss(entry.unix_ms), &lost),
+            None => collect(syslog, &entry, text),
+        }),
+    }
+}
+
+/// Says something as it is, such as what an application writes to `wsgi.errors` that nobody collects.
+pub fn put_plain(text: &str) {
+    put_line(text.as_bytes().to_vec());
+}
+
+/// Writes an entry, now or soon.
+fn put_line(line: Vec<u8>) {
+    let rest = match journal() {
+        Some(journal) => journal.put_entry(line),
+        None => Some(line),
+    };
+    let Some(line) = rest else { return };
+    put_counted(|lost| match lost {
+        Some(lost) => write_at_once(Entry::of_loss(clock::unix_ms()).line(&lost)),
+        None => write_at_once(line.clone()),
+    });
+}
+
+/// Writes what was lost, and then what is to be written.
+fn put_counted(send: impl Fn(Option<String>) -> io::Result<()>) {
+    let lost = take_lost();
+    if lost > 0 {
+        match send(Some(format!("{lost} {LOST_WORDS}"))) {
+            Ok(()) => former::regained(lost),
+            Err(_) => drop(LOST.fetch_add(lost, Ordering::Relaxed)),
+        }
+    }
+    if let Err(error) = send(None) {
+        // A log that cannot be written must not stop the server: what was lost is told when it can be written again.
+        LOST.fetch_add(1, Ordering::Relaxed);
+        former::lost(&error, true);
+    }
+}
+
+/// What was lost without a queue, and not told.
+pub(crate) fn take_lost() -> u64 {
+    if LOST.load(Ordering::Relaxed) == 0 { 0 } else { LOST.swap(0, Ordering::Relaxed) }
+}
+
+/// Writes without a queue: when nothing is served yet, or in a child that the application has forked, which is a plain
+/// program: what it says goes to its standard error.
+fn write_at_once(mut line: Vec<u8>) -> io::Result<()> {
+    if IS_CUT.load(Ordering::Relaxed) {
+        // What comes now is not the rest of an entry that a full disk has cut.
+        line.insert(0, b'\n');
+    }
+    let written = match OWN.get() {
+        Some(own) if !forks::is_child() => process::write_at_once(&**own, &line),
+        _ => process::write_stderr(&line),
+    };
+    IS_CUT.store(written.is_err(), Ordering::Relaxed);
+    written
+}
+
+/// Sends an entry to syslog, which has a time of its own.
+fn collect(syslog: &Mutex<Syslog>, entry: &Entry<'_>, text: &str) -> io::Result<()> {
+    let line = if settings::is_json() { entry.json(text) } else { entry.text_without_time(text) };
+    let code = entry.source.code();
+    try_lock(syslog)?.send(entry.source.level(), code.as_deref(), &line)
+}
+
+/// The connection to syslog. In a child that was forked while another thread had it, it never comes free.
+fn try_lock(syslog: &Mutex<Syslog>) -> io::Result<MutexGuard<'_, Syslog>> {
+    for _ in 0..TRIES_MAX {
+        match syslog.try_lock() {
+            Ok(guard) => return Ok(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
+        }
+    }
+    Err(io::ErrorKind::WouldBlock.into())
+}
+
+/// How often syslog is tried.
+const TRIES_MAX: u32 = 1_000;

@@ -1,0 +1,33 @@
+//! How much a message matters: four levels, by name and in order.
+
+/// How much a message matters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Level {
+    /// What helps to find a fault: each refused request, each connection that ended early.
+    Debug,
+    /// What the server does of its own accord.
+    #[default]
+    Info,
+    /// Something that is probably not meant so.
+    Warning,
+    /// A request, or more, was not served as it should be.
+    Error,
+}
+
+impl Level {
+    /// The level with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Debug, Self::Info, Self::Warning, Self::Error].into_iter().find(|level| level.name() == name)
+    }
+
+    /// `debug`, `info`, `warning` or `error`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Why a server does not start.
+
+use pyo3::prelude::*;
+
+/// Why a server did not start, and with which exit status.
+pub(crate) enum Failure {
+    /// A sentence for standard error.
+    Said(String, u8),
+    /// The application could not be loaded; its traceback is printed already.
+    Application,
+}
+
+impl Failure {
+    /// What the operating system refused.
+    pub(super) fn system(what: impl std::fmt::Display) -> Self {
+        Self::Said(what.to_string(), 1)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(error: PyErr) -> Self {
+        Self::Said(format!("the interpreter failed: {error}"), 1)
+    }
+}

@@ -1,0 +1,40 @@
+//! Of what a line consists.
+
+use adyton_http1::Known;
+
+/// What comes next in a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// What is the same in every line.
+    Text(Vec<u8>),
+    /// `%h`, `%a`
+    Client,
+    /// `%t`
+    Time,
+    /// `%r`
+    RequestLine,
+    /// `%m`
+    Method,
+    /// `%U`
+    Path,
+    /// `%q`
+    Query,
+    /// `%H`
+    Protocol,
+    /// `%s`
+    Status,
+    /// `%B`
+    Bytes,
+    /// `%b`
+    BytesOrDash,
+    /// `%D`
+    Microseconds,
+    /// `%T`
+    Seconds,
+    /// `%L`
+    Id,
+    /// `%{Name}i` of a name that is known.
+    Field(Known),
+    /// `%{Name}i` of any other name.
+    OtherField(String),
+}

@@ -1,0 +1,71 @@
+//! Which descriptors are the server's: those that a child of the application's is to close.
+//!
+//! All of this is atomic, because a handler of `pthread_atfork(3)` reads it.
+
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Descriptors below this number can be marked. Those that live as long as the server are opened early.
+pub(crate) const MARKED_MAX: usize = 4096;
+
+/// A bit for each descriptor.
+pub(crate) struct Marks([AtomicU64; MARKED_MAX / 64]);
+
+/// Those that are the server's.
+pub(crate) static OWN: Marks = Marks::none();
+
+/// Those at which it listens, or has listened: they are looked at before they are believed.
+pub(crate) static LISTENERS: Marks = Marks::none();
+
+/// Marks a descriptor as the server's, until it is [`disown`]ed.
+pub fn own(descriptor: impl AsFd) {
+    OWN.set(descriptor);
+}
+
+/// Marks a socket that listens for the server. It need not be disowned.
+pub fn own_listener(socket: impl AsFd) {
+    LISTENERS.set(socket);
+}
+
+/// Takes the mark back, before the descriptor is closed or given away.
+pub fn disown(descriptor: impl AsFd) {
+    let (cell, bit) = place_of(descriptor.as_fd().as_raw_fd());
+    if let Some(cell) = OWN.0.get(cell) {
+        cell.fetch_and(!bit, Ordering::SeqCst);
+    }
+}
+
+impl Marks {
+    const fn none() -> Self {
+        Self([const { AtomicU64::new(0) }; MARKED_MAX / 64])
+    }
+
+    fn set(&self, descriptor: impl AsFd) {
+        let (cell, bit) = place_of(descriptor.as_fd().as_raw_fd());
+        if let Some(cell) = self.0.get(cell) {
+            cell.fetch_or(bit, Ordering::SeqCst);
+        }
+    }
+
+    /// Takes all marks back.
+    pub(crate) fn clear(&self) {
+        self.0.iter().for_each(|bits| bits.store(0, Ordering::SeqCst));
+    }
+
+    /// Calls `act` with the number of each that is marked. Async-signal-safe, if `act` is.
+    pub(crate) fn for_each(&self, mut act: impl FnMut(RawFd)) {
+        for (cell, bits) in self.0.iter().enumerate() {
+            let mut left = bits.load(Ordering::SeqCst);
+            while left != 0 {
+                let number = cell * 64 + left.trailing_zeros() as usize;
+                act(RawFd::try_from(number).unwrap_or(-1));
+                left &= left - 1;
+            }
+        }
+    }
+}
+
+fn place_of(number: RawFd) -> (usize, u64) {
+    let number = usize::try_from(number).unwrap_or(usize::MAX);
+    (number / 64, 1 << (number % 64))
+}
