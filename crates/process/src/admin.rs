@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use adyton_http1::{BadResponse, BodySize, Limits, Method, reason_phrase};
 use adyton_server::tally::Tally;
-use adyton_server::{App, Call, Config, Ending, HandOver, IfStill, Outcome, Parts, Quota, Server};
+use adyton_server::{App, Call, Config, Ending, HandOver, Hosted, NoHost, Outcome, Parts, Quota, Server};
 use adyton_sys::wake::Wake;
 use adyton_sys::{process, socket};
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ impl AdminServers {
         let wake = Arc::new(Wake::new()?);
         let own = Arc::clone(&wake);
         let parts = Parts { listeners: vec![listener], addresses: 1, share: None, mounts: Vec::new(), wake };
-        let app: Arc<dyn App> = Arc::new(admin);
+        let app = Hosted { host: Arc::new(NoHost), app: Arc::new(admin) };
         let ends = Arc::clone(&self.ends);
         let stop = Box::new(move || ends.get().copied());
         let server = Arc::new(Server::new(config(), vec![parts], None, stop, Some(app), Tally::new()?)?);
@@ -268,10 +268,6 @@ impl Admin {
 }
 
 impl App for Admin {
-    fn attach(&self) {}
-
-    fn detach(&self) {}
-
     fn call(&self, call: &mut Call<'_>) -> Outcome {
         let page = self.page(call);
         let size = BodySize::Known(page.body.len() as u64);
@@ -291,14 +287,4 @@ impl App for Admin {
         call.reply.write(&page.body);
         Outcome::Done
     }
-
-    fn spawn(&self) -> bool {
-        false
-    }
-
-    fn interrupt(&self, _: u64, _: IfStill<'_>) -> Option<String> {
-        None
-    }
-
-    fn absolve(&self, _: u64) {}
 }

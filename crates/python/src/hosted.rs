@@ -1,6 +1,8 @@
 //! What the loop needs of every kind of Python application: threads that come to the interpreter, and errors as answers.
 
-use adyton_server::{App, Call, IfStill, Outcome, Stream};
+use std::sync::Arc;
+
+use adyton_server::{App, Call, Host, Hosted, IfStill, Outcome, Stream};
 use pyo3::prelude::*;
 
 use crate::failure;
@@ -20,10 +22,10 @@ pub(crate) trait Callable: Send + Sync + 'static {
     fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome>;
 }
 
-/// An application of some kind.
-pub(crate) struct Hosted<C>(pub(crate) C);
+/// The interpreter, and the threads that come to it.
+struct Interpreter;
 
-impl<C: Callable> App for Hosted<C> {
+impl Host for Interpreter {
     fn attach(&self) {
         interpreter::attach();
     }
@@ -51,11 +53,21 @@ impl<C: Callable> App for Hosted<C> {
     fn absolve(&self, thread: u64) {
         threads::absolve(thread);
     }
+}
 
+/// An application of some kind.
+struct Application<C>(C);
+
+impl<C: Callable> App for Application<C> {
     fn call(&self, call: &mut Call<'_>) -> Outcome {
         // SAFETY: the loop calls between `attach` and `detach`.
         let py = unsafe { Python::assume_attached() };
         payload::give_back(py);
         forked::stay(py, self.0.run(py, call)).unwrap_or_else(|error| failure::outcome(py, &error, call))
     }
+}
+
+/// An application, in the interpreter of this process.
+pub(crate) fn host(callable: impl Callable) -> Hosted {
+    Hosted { host: Arc::new(Interpreter), app: Arc::new(Application(callable)) }
 }

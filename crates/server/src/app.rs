@@ -1,22 +1,21 @@
 //! What the server asks of an application; it knows nothing else about it.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use adyton_http1::{Framing, Head};
 
 use crate::body::Body;
 use crate::reply::Reply;
 
-/// An application, called on any thread that runs [`crate::Server::work`].
-pub trait App: Send + Sync + 'static {
+/// What the applications of a process run in: an interpreter, and its threads. There is one, however many applications
+/// there are.
+pub trait Host: Send + Sync + 'static {
     /// Takes what calls need (the interpreter), for this thread. Once before a batch of calls.
     fn attach(&self);
 
     /// Gives it back. Always before the thread waits for the kernel.
     fn detach(&self);
-
-    /// Answers one request, or says how it will be answered. Only between `attach` and `detach`.
-    fn call(&self, call: &mut Call<'_>) -> Outcome;
 
     /// What is left of answers that were sent, to be dropped like any stream; `None` while it is too little to go for.
     fn remains(&self) -> Option<Box<dyn Stream>> {
@@ -37,8 +36,42 @@ pub trait App: Send + Sync + 'static {
         None
     }
 
-    /// Takes back what [`App::interrupt`] has done to this thread: the call has ended by itself. Called while attached.
+    /// Takes back what [`Host::interrupt`] has done to this thread: the call has ended by itself. Called while attached.
     fn absolve(&self, thread: u64);
+}
+
+/// The host of an application that needs none, and whose calls are quick.
+pub struct NoHost;
+
+impl Host for NoHost {
+    fn attach(&self) {}
+
+    fn detach(&self) {}
+
+    fn spawn(&self) -> bool {
+        false
+    }
+
+    fn interrupt(&self, _: u64, _: IfStill<'_>) -> Option<String> {
+        None
+    }
+
+    fn absolve(&self, _: u64) {}
+}
+
+/// An application, called on any thread that runs [`crate::Server::work`].
+pub trait App: Send + Sync + 'static {
+    /// Answers one request, or says how it will be answered. Only between [`Host::attach`] and [`Host::detach`].
+    fn call(&self, call: &mut Call<'_>) -> Outcome;
+}
+
+/// An application, and what it runs in.
+#[derive(Clone)]
+pub struct Hosted {
+    /// What it runs in.
+    pub host: Arc<dyn Host>,
+    /// The application.
+    pub app: Arc<dyn App>,
 }
 
 /// Runs what it is given, or not.

@@ -10,7 +10,7 @@ use adyton_log::{self as log, messages, request};
 use adyton_sys::tid::Tid;
 use adyton_sys::{clock, process};
 
-use crate::app::{Call, Outcome, Pull, Stream};
+use crate::app::{Call, Hosted, Outcome, Pull, Stream};
 use crate::body::Body;
 use crate::config::HandOver;
 use crate::desk::Desk;
@@ -269,7 +269,9 @@ impl Driver {
 
     /// Calls the application; returns what it still has to give.
     fn ask(&mut self, exchange: &mut Exchange, date: &[u8; 29]) -> Option<Box<dyn Stream>> {
-        let Some(app) = &self.shared.app else { unreachable!("no errand without an application") };
+        let Some(Hosted { app, .. }) = &self.shared.app else {
+            unreachable!("no errand without an application")
+        };
         let Desk { buffer, head, .. } = &mut self.desk;
         let outbox = exchange.outbox();
         let (listener, peer) = (usize::from(outbox.listener), outbox.peer);
@@ -401,10 +403,10 @@ impl Driver {
     fn end_task(&mut self) {
         let task = lock(&self.hand.post.own.task).take();
         if task.is_some_and(|task| task.is_interrupted())
-            && let Some(app) = &self.shared.app
+            && let Some(hosted) = &self.shared.app
         {
             self.hand.take_interpreter();
-            app.absolve(self.hand.post.own.thread);
+            hosted.host.absolve(self.hand.post.own.thread);
         }
     }
 

@@ -391,7 +391,7 @@ impl Loop {
             self.again_left -= 1;
             return Some(self.again.pop_front().and_then(|key| self.turn_again(key, desk)));
         }
-        let remains = self.shared.app.as_ref().and_then(|app| app.remains())?;
+        let remains = self.shared.app.as_ref().and_then(|hosted| hosted.host.remains())?;
         Some(self.send(NO_KEY, Errand::Discard(remains)))
     }
 

@@ -48,7 +48,7 @@ mod waiter;
 mod watch;
 
 pub use access_log::{AccessLog, AccessLogError, Record};
-pub use app::{App, Call, IfStill, Outcome, Pull, Stream};
+pub use app::{App, Call, Host, Hosted, IfStill, NoHost, Outcome, Pull, Stream};
 pub use body::{Body, Live};
 pub use common::{Asked, Ending};
 pub use config::{Config, HandOver};

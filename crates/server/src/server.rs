@@ -12,7 +12,7 @@ use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
 use crate::access_log::AccessLog;
-use crate::app::App;
+use crate::app::Hosted;
 use crate::common::{Asked, Common};
 use crate::config::{Config, HandOver};
 use crate::driver::Driver;
@@ -68,7 +68,7 @@ impl Server {
         parts: Vec<Parts>,
         access_log: Option<AccessLog>,
         stop: Asked,
-        app: Option<Arc<dyn App>>,
+        app: Option<Hosted>,
         mut tally: Tally,
     ) -> io::Result<Self> {
         let loops = parts.len();

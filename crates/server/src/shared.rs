@@ -10,7 +10,7 @@ use adyton_sys::clock;
 use adyton_sys::tid::Tid;
 
 use crate::access_log::AccessLog;
-use crate::app::App;
+use crate::app::Hosted;
 use crate::body::Reading;
 use crate::common::Common;
 use crate::errand::Job;
@@ -49,7 +49,8 @@ pub(crate) struct Own {
 /// What all threads of a server see.
 pub(crate) struct Shared {
     pub(crate) common: Common,
-    pub(crate) app: Option<Arc<dyn App>>,
+    /// The application; `None` where files are all there is.
+    pub(crate) app: Option<Hosted>,
     pub(crate) crew: Crew<Http>,
     pub(crate) inboxes: Vec<Inbox>,
     /// Bodies that the application reads from their connections.

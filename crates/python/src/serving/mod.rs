@@ -20,7 +20,7 @@ use adyton_log::messages;
 use adyton_process::{Line, Orders as _, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
-use adyton_server::{AccessLog, App, Ending, Parts, Server};
+use adyton_server::{AccessLog, Ending, Hosted, Parts, Server};
 use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::wake::Wake;
 use adyton_sys::{child, forks, process, stdio, user};
@@ -39,7 +39,7 @@ use self::work::{Ordered, Reach};
 use crate::forked;
 use crate::handler::Handler;
 use crate::held_stacks;
-use crate::hosted::Hosted;
+use crate::hosted::host;
 use crate::threads;
 use crate::wsgi::{Listener, Wsgi};
 
@@ -369,10 +369,10 @@ fn hosted(
     names: &[Listener],
     settings: &Settings,
     many: (bool, bool),
-) -> PyResult<Arc<dyn App>> {
+) -> PyResult<Hosted> {
     Ok(match found.kind {
-        Kind::Handler => Arc::new(Hosted(Handler::new(py, found.object)?)),
-        Kind::Wsgi => Arc::new(Hosted(Wsgi::new(py, found.object, names, settings, many)?)),
+        Kind::Handler => host(Handler::new(py, found.object)?),
+        Kind::Wsgi => host(Wsgi::new(py, found.object, names, settings, many)?),
     })
 }
 

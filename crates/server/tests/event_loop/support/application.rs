@@ -1,10 +1,10 @@
-//! An application made of a closure, which notes when the loop breaks its promises to an [`App`].
+//! An application made of a closure, which notes when the loop breaks its promises to a [`Host`] and its [`App`].
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
 
 use adyton_http1::{BadResponse, BodySize};
-use adyton_server::{App, Call, IfStill, Outcome, Pull, Reply, Stream};
+use adyton_server::{App, Call, Host, IfStill, Outcome, Pull, Reply, Stream};
 
 thread_local! {
     /// Starts another thread of this thread's server; none when there can be no other.
@@ -36,23 +36,16 @@ pub(crate) fn assert_no_faults() {
     assert_eq!(Vec::<String>::new(), *FAULTS.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// An application that answers with `answer`.
-pub(crate) struct Closure<F> {
-    pub(crate) answer: F,
-}
+/// What notes whether a thread is attached.
+pub(crate) struct Witness;
 
-impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F> {
+impl Host for Witness {
     fn attach(&self) {
         note_unless(!ATTACHED.replace(true), "attached twice");
     }
 
     fn detach(&self) {
         note_unless(ATTACHED.replace(false), "detached twice, or on another thread");
-    }
-
-    fn call(&self, call: &mut Call<'_>) -> Outcome {
-        note_unless(ATTACHED.get(), "called while detached");
-        (self.answer)(call)
     }
 
     fn spawn(&self) -> bool {
@@ -68,6 +61,18 @@ impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F>
 
     fn absolve(&self, _thread: u64) {
         note_unless(ATTACHED.get(), "absolved while detached");
+    }
+}
+
+/// An application that answers with `answer`.
+pub(crate) struct Closure<F> {
+    pub(crate) answer: F,
+}
+
+impl<F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static> App for Closure<F> {
+    fn call(&self, call: &mut Call<'_>) -> Outcome {
+        note_unless(ATTACHED.get(), "called while detached");
+        (self.answer)(call)
     }
 }
 

@@ -7,7 +7,7 @@ mod server;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use application::{Closure, SPAWN, begin, piece, stream, text};
+pub(crate) use application::{Closure, SPAWN, Witness, begin, piece, stream, text};
 pub(crate) use client::{Client, End, get};
 pub(crate) use gate::Gate;
 pub(crate) use server::{Server, config};

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use adyton_http1::Limits;
 use adyton_log::Level;
 use adyton_server::tally::Tally;
-use adyton_server::{App, Call, Config, Counters, Ending, HandOver, Outcome, Parts, Quota};
+use adyton_server::{Call, Config, Counters, Ending, HandOver, Hosted, Outcome, Parts, Quota};
 use adyton_sys::socket;
 use adyton_sys::wake::Wake;
 
 use super::application::{SPAWN, assert_no_faults, attached};
 use super::client::Client;
-use super::{Closure, PATIENCE};
+use super::{Closure, PATIENCE, Witness};
 
 /// Connections that wait in the kernel: more than a test makes.
 const BACKLOG: u32 = 1024;
@@ -117,7 +117,7 @@ impl Server {
         let asked = Arc::clone(&stop);
         let (one, asked) =
             (config.threads == 1, Box::new(move || asked.load(Ordering::SeqCst).then_some(Ending::PROMPT)));
-        let app: Arc<dyn App> = Arc::new(Closure { answer });
+        let app = Hosted { host: Arc::new(Witness), app: Arc::new(Closure { answer }) };
         let tally = Tally::new().unwrap();
         let server = adyton_server::Server::new(config, parts, None, asked, Some(app), tally).unwrap();
         let server = Arc::new(server);
