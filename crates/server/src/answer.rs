@@ -8,13 +8,13 @@ use adyton_log::request::RequestId;
 use adyton_sys::clock;
 
 use crate::access_log::Record;
-use crate::app::Stream;
 use crate::connection::{Connection, Phase, Respond, after_live};
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event_loop::{Loop, Mount};
 use crate::exchange::{After, Answer, Exchange, Request};
 use crate::lock::lock;
+use crate::outcome::{Left, Stream};
 use crate::reply::Reply;
 use crate::step::{Answering, Next, Step};
 use crate::tally::{Cell, Histogram};
@@ -116,17 +116,23 @@ impl Loop {
     pub(crate) fn answered(
         &mut self,
         exchange: Box<Exchange>,
-        stream: Option<Box<dyn Stream>>,
+        left: Left,
         desk: &mut Desk,
     ) -> Option<Errand> {
         let key = exchange.key;
         // The application may have changed a file.
         self.looks += 1;
         self.guarded(key, desk, |this, desk| {
-            let connection = this.take_away(key);
-            let step = match stream {
-                None => this.conclude_call(connection, exchange, desk),
-                Some(stream) => this.begin_stream(connection, exchange, stream, desk),
+            let step = match left {
+                Left::Nothing => {
+                    let connection = this.take_away(key);
+                    this.conclude_call(connection, exchange, desk)
+                }
+                Left::Stream(stream) => {
+                    let connection = this.take_away(key);
+                    this.begin_stream(connection, exchange, stream, desk)
+                }
+                Left::Later(claim) => Step::Away(this.keep_ticket(exchange, claim, desk)),
             };
             this.work_on(key, step, desk)
         })

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use adyton_http1::{Framing, Head};
 
 use crate::body::Body;
+use crate::inbox::Inbox;
+use crate::later::{Claim, Home, Ticket, ticket};
+use crate::outcome::{Outcome, Stream};
 use crate::reply::Reply;
 
 /// What the applications of a process run in: an interpreter, and its threads. There is one, however many applications
@@ -91,44 +94,21 @@ pub struct Call<'c> {
     pub peer: Option<SocketAddr>,
     /// The answer.
     pub reply: Reply<'c>,
+    /// The connection's key in its loop, and where that hears of what comes later.
+    pub(crate) key: usize,
+    pub(crate) inbox: &'c Arc<Inbox>,
 }
 
 impl Call<'_> {
+    /// For an answer that is not there yet: the ticket goes to whoever will have it, and the claim into
+    /// [`Outcome::Later`]. What has not been taken of the body until then is gone.
+    pub fn later(&self) -> (Ticket, Claim) {
+        ticket(self.key, Arc::clone(self.inbox) as Arc<dyn Home>)
+    }
+
     /// How long a body is that came in chunks and is whole by now: the application is to find it as if it had come with
     /// a length, for many look at nothing else. To be asked before the body is taken.
     pub fn unchunked_bytes(&self) -> Option<u64> {
         if self.head.framing() == Framing::Chunked { self.body.known_bytes() } else { None }
     }
-}
-
-/// What a call came to.
-pub enum Outcome {
-    /// The whole answer is written.
-    Done,
-    /// The answer has begun; the rest is pulled when the client has taken what there is.
-    Stream(Box<dyn Stream>),
-    /// It failed, and said why in the log. An answer that has not begun becomes a 500; one that has
-    /// is cut, so that what the client has does not look complete.
-    Failed,
-    /// It was interrupted because it took too long. An answer that has not begun becomes a 504.
-    TimedOut,
-}
-
-/// The rest of an answer.
-///
-/// It is dropped between `attach` and `detach`.
-pub trait Stream: Send {
-    /// Writes the next pieces.
-    fn pull(&mut self, reply: &mut Reply<'_>) -> Pull;
-}
-
-/// What a pull came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pull {
-    /// There may be more.
-    More,
-    /// The answer is whole.
-    End,
-    /// The answer cannot be completed, and the log says why.
-    Failed,
 }

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Mutex;
 
-use crate::app::Stream;
 use crate::body::{Live, Upload, unless_read};
 use crate::exchange::{After, Exchange};
 use crate::held::Held;
 use crate::outbox::Outbox;
+use crate::outcome::Stream;
 use crate::output::{Flushed, Output};
 use crate::reader::Reader;
 

@@ -134,6 +134,9 @@ impl Loop {
     /// The client of a connection that is away has ended its side: if it has gone, and its request is in the queue, both
     /// are forgotten.
     pub(crate) fn look_for_departed(&mut self, key: usize) -> bool {
+        if self.is_waiting(key) {
+            return self.look_for_waiting(key);
+        }
         let (home, now_ms) = (self.home, clock::monotonic_ms());
         let is_gone = |job: &Job| {
             let Errand::Ask(exchange) = &job.errand else { return false };
@@ -189,6 +192,9 @@ impl Loop {
 
     /// The request of a connection that is away may have passed one of its limits.
     pub(crate) fn overdue(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
+        if self.is_waiting(key) {
+            return self.overdue_waiting(key, desk);
+        }
         if self.shared.config.call_timeout_ms().is_none() {
             // Nothing is overdue, but its client may have gone.
             self.look_for_departed(key);

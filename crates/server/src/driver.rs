@@ -10,7 +10,7 @@ use adyton_log::{self as log, messages, request};
 use adyton_sys::tid::Tid;
 use adyton_sys::{clock, process};
 
-use crate::app::{Call, Hosted, Outcome, Pull, Stream};
+use crate::app::{Call, Hosted};
 use crate::body::Body;
 use crate::config::HandOver;
 use crate::desk::Desk;
@@ -21,7 +21,9 @@ use crate::event_loop::{Advance, Loop};
 use crate::exchange::{Exchange, Request, parse_again};
 use crate::hand::{Employment, Hand};
 use crate::inbox::Return;
+use crate::later::Made;
 use crate::lock::lock;
+use crate::outcome::{Left, Outcome, Pull, Stream};
 use crate::output::Flushed;
 use crate::reply::Reply;
 use crate::shared::{Http, Own, Shared};
@@ -184,9 +186,9 @@ impl Driver {
         }
         match errand {
             Errand::Ask(mut exchange) => {
-                let stream = self.ask(&mut exchange, &date);
+                let left = self.ask(&mut exchange, &date);
                 let Some(mut driven) = self.hand.driven.take() else {
-                    self.come_late(exchange, stream, None);
+                    self.come_late(exchange, left, None);
                     return None;
                 };
                 if driven.away > 0 {
@@ -197,16 +199,25 @@ impl Driver {
                     let took_us = clock::monotonic_us() - started_us;
                     driven.endpoints.took(exchange.endpoint, took_us.saturating_sub(self.hand.waited_us));
                 }
-                let next = driven.answered(exchange, stream, &mut self.desk);
+                let next = driven.answered(exchange, left, &mut self.desk);
                 Some((driven, next))
             }
             Errand::Pull(mut exchange, stream) => {
                 let stream = self.pull(&mut exchange, stream, &date);
                 let Some(mut driven) = self.hand.driven.take() else {
-                    self.give_back(exchange, stream, None);
+                    self.give_back(exchange, stream.map_or(Left::Nothing, Left::Stream), None);
                     return None;
                 };
                 let next = driven.pulled(exchange, stream, &mut self.desk);
+                Some((driven, next))
+            }
+            Errand::Redeem(mut exchange, made) => {
+                let left = self.redeem(&mut exchange, made, &date);
+                let Some(mut driven) = self.hand.driven.take() else {
+                    self.come_late(exchange, left, None);
+                    return None;
+                };
+                let next = driven.answered(exchange, left, &mut self.desk);
                 Some((driven, next))
             }
             Errand::Discard(stream) => {
@@ -223,7 +234,9 @@ impl Driver {
         self.hand.waited_us = 0;
         let begun_us = clock::monotonic_us();
         let (key, what) = match &errand {
-            Errand::Ask(exchange) => (exchange.key, What::of(exchange.request.head_bytes(&self.desk.buffer))),
+            Errand::Ask(exchange) | Errand::Redeem(exchange, _) => {
+                (exchange.key, What::of(exchange.request.head_bytes(&self.desk.buffer)))
+            }
             Errand::Pull(exchange, _) => (exchange.key, What::REST),
             Errand::Discard(_) => (NO_KEY, What::REST),
         };
@@ -237,17 +250,23 @@ impl Driver {
                 let looks = waited_ms >= LOOK_AT_CLIENT_MS;
                 if looks && exchange.outbox().is_abandoned(waited_ms >= LOOK_FOR_CLIENT_MS) {
                     self.shared.note_departed();
-                    self.put_into_inbox(Return { exchange, stream: None, is_departed: true, learned: None });
+                    let left = Left::Nothing;
+                    self.put_into_inbox(Return { exchange, left, is_departed: true, learned: None });
                     return;
                 }
                 exchange.outbox().output.lend(&mut self.desk.spare);
-                let stream = self.ask(&mut exchange, &date);
+                let left = self.ask(&mut exchange, &date);
                 let took_us = (clock::monotonic_us() - begun_us).saturating_sub(self.hand.waited_us);
-                self.come_late(exchange, stream, Some(took_us));
+                self.come_late(exchange, left, Some(took_us));
             }
             Errand::Pull(mut exchange, stream) => {
                 let stream = self.pull(&mut exchange, stream, &date);
-                self.give_back(exchange, stream, None);
+                self.give_back(exchange, stream.map_or(Left::Nothing, Left::Stream), None);
+            }
+            Errand::Redeem(mut exchange, made) => {
+                exchange.outbox().output.lend(&mut self.desk.spare);
+                let left = self.redeem(&mut exchange, made, &date);
+                self.come_late(exchange, left, None);
             }
             Errand::Discard(stream) => self.discard(stream),
         }
@@ -267,15 +286,15 @@ impl Driver {
         }
     }
 
-    /// Calls the application; returns what it still has to give.
-    fn ask(&mut self, exchange: &mut Exchange, date: &[u8; 29]) -> Option<Box<dyn Stream>> {
+    /// Calls the application.
+    fn ask(&mut self, exchange: &mut Exchange, date: &[u8; 29]) -> Left {
         let Some(Hosted { app, .. }) = &self.shared.app else {
             unreachable!("no errand without an application")
         };
         let Desk { buffer, head, .. } = &mut self.desk;
         let outbox = exchange.outbox();
         let (listener, peer) = (usize::from(outbox.listener), outbox.peer);
-        let Exchange { request: asked, answer, .. } = exchange;
+        let Exchange { key, request: asked, answer, .. } = exchange;
         request::enter(&answer.id);
         if let Some(seat) = &self.seat {
             seat.enter(asked.head_bytes(buffer), &answer.id);
@@ -294,7 +313,8 @@ impl Driver {
         };
         reply.before_wait();
         reply.attach();
-        let mut call = Call { head, bytes, body, listener, peer, reply };
+        let (key, inbox) = (*key, &self.shared.inboxes[self.home]);
+        let mut call = Call { head, bytes, body, listener, peer, reply, key, inbox };
         let outcome = catch_unwind(AssertUnwindSafe(|| app.call(&mut call))).unwrap_or_else(|_| {
             // The panic's own message is in the log already.
             let target = String::from_utf8_lossy(head.target().of(bytes)).escape_default().to_string();
@@ -304,9 +324,30 @@ impl Driver {
             );
             Outcome::Failed
         });
-        let stream = conclude(outcome, &mut call.reply);
+        let left = conclude(outcome, &mut call.reply);
         leave(self.seat.as_ref());
-        stream
+        left
+    }
+
+    /// Has an answer given that comes later than its call.
+    fn redeem(&mut self, exchange: &mut Exchange, made: Made, date: &[u8; 29]) -> Left {
+        let Exchange { request, answer, .. } = exchange;
+        let Desk { buffer, head, .. } = &mut self.desk;
+        let bytes = request.head_bytes(buffer);
+        // What follows the answer looks at the desk's head.
+        parse_again(head, bytes, &self.shared.config.head);
+        request::enter(&answer.id);
+        if let Some(seat) = &self.seat {
+            seat.enter(bytes, &answer.id);
+        }
+        let mut reply = Reply::new(answer, &self.shared, date);
+        reply.lay_in(&mut self.hand);
+        reply.before_wait();
+        reply.attach();
+        let outcome = catch_unwind(AssertUnwindSafe(|| made(&mut reply))).unwrap_or(Outcome::Failed);
+        let left = conclude(outcome, &mut reply);
+        leave(self.seat.as_ref());
+        left
     }
 
     /// Asks the application for the next pieces of an answer; returns what it still has to give.
@@ -359,12 +400,13 @@ impl Driver {
     }
 
     /// Brings an answer home to a loop that has gone on: sends what the client takes, and leaves the rest to the loop.
-    fn come_late(
-        &mut self,
-        mut exchange: Box<Exchange>,
-        stream: Option<Box<dyn Stream>>,
-        took_us: Option<u64>,
-    ) {
+    fn come_late(&mut self, mut exchange: Box<Exchange>, left: Left, took_us: Option<u64>) {
+        if matches!(left, Left::Later(_)) {
+            if let Some(rest) = exchange.leave_desk(&self.desk.buffer) {
+                exchange.rest = rest.to_vec();
+            }
+            return self.give_back(exchange, left, None);
+        }
         let Exchange { request, answer, head, rest, endpoint, .. } = &mut *exchange;
         let bytes = request.head_bytes(&self.desk.buffer);
         answer.row = self.shared.tally.row_of(self.desk.head.path().of(bytes), answer.status);
@@ -376,15 +418,10 @@ impl Driver {
         }
         let learned = took_us.map(|took_us| (*endpoint, took_us));
         exchange.forget_request();
-        self.give_back(exchange, stream, learned);
+        self.give_back(exchange, left, learned);
     }
 
-    fn give_back(
-        &mut self,
-        mut exchange: Box<Exchange>,
-        stream: Option<Box<dyn Stream>>,
-        learned: Option<(Endpoint, u64)>,
-    ) {
+    fn give_back(&mut self, mut exchange: Box<Exchange>, left: Left, learned: Option<(Endpoint, u64)>) {
         self.crew().note_done(&self.hand.post);
         if !self.hand.takes_along {
             self.hand.detach();
@@ -396,7 +433,7 @@ impl Driver {
         {
             outbox.output.give_back(&mut self.desk.spare);
         }
-        self.put_into_inbox(Return { exchange, stream, is_departed: false, learned });
+        self.put_into_inbox(Return { exchange, left, is_departed: false, learned });
     }
 
     /// What the thread was in is over: if its time was, too, whatever is left of the interruption ends with it.
@@ -425,21 +462,27 @@ impl Driver {
     }
 }
 
-/// Ends an answer as the outcome of its call demands; returns what the application still has to give.
-fn conclude(outcome: Outcome, reply: &mut Reply<'_>) -> Option<Box<dyn Stream>> {
-    match outcome {
-        Outcome::Stream(stream) => {
-            reply.outbox();
-            return Some(stream);
+/// Ends an answer as the outcome of its call demands; returns what is left of it.
+fn conclude(outcome: Outcome, reply: &mut Reply<'_>) -> Left {
+    let left = match outcome {
+        Outcome::Stream(stream) => Left::Stream(stream),
+        Outcome::Later(claim) if !reply.has_begun() => Left::Later(claim),
+        Outcome::Done => Left::Nothing,
+        Outcome::TimedOut if !reply.has_begun() => {
+            reply.fail(504, "The application took too long.");
+            Left::Nothing
         }
-        Outcome::Done => {}
-        Outcome::Failed => reply.abort(),
-        Outcome::TimedOut if reply.has_begun() => reply.abort(),
-        Outcome::TimedOut => reply.fail(504, "The application took too long."),
+        // What has begun cannot be answered later.
+        Outcome::Failed | Outcome::TimedOut | Outcome::Later(_) => {
+            reply.abort();
+            Left::Nothing
+        }
+    };
+    if matches!(left, Left::Nothing) {
+        reply.end();
     }
-    reply.end();
     reply.outbox();
-    None
+    left
 }
 
 /// The thread of this seat has come back from a request.

@@ -5,8 +5,9 @@
 
 use adyton_log::request::RequestId;
 
-use crate::app::Stream;
 use crate::exchange::Exchange;
+use crate::later::Made;
+use crate::outcome::Stream;
 
 /// A request that has waited so long is worth a look at whether its client still listens: one that has ended its own side
 /// is taken for gone.
@@ -18,6 +19,8 @@ pub(crate) enum Errand {
     Ask(Box<Exchange>),
     /// Go on with an answer.
     Pull(Box<Exchange>, Box<dyn Stream>),
+    /// Give an answer that comes later than its call.
+    Redeem(Box<Exchange>, Made),
     /// Drop what is left of an answer whose client has gone, or of those that were sent.
     Discard(Box<dyn Stream>),
 }
@@ -26,7 +29,9 @@ impl Errand {
     /// What the logs call the request that it is about.
     pub(crate) fn request_id(&self) -> Option<&RequestId> {
         match self {
-            Self::Ask(exchange) | Self::Pull(exchange, _) => Some(&exchange.answer.id),
+            Self::Ask(exchange) | Self::Pull(exchange, _) | Self::Redeem(exchange, _) => {
+                Some(&exchange.answer.id)
+            }
             Self::Discard(_) => None,
         }
     }

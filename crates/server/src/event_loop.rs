@@ -6,7 +6,7 @@
 //! thread can go on wherever this one is. The loop never calls the application: it says what is to be
 //! asked ([`Errand`]), and is told what came of it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -33,8 +33,10 @@ use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
 use crate::exchange::Exchange;
 use crate::inbox::Return;
+use crate::later::Waiting;
 use crate::lock::lock;
 use crate::outbox::Outbox;
+use crate::outcome::Left;
 use crate::share::{Share, Surplus};
 use crate::shared::{Http, Shared};
 use crate::step::Worked;
@@ -228,6 +230,10 @@ pub(crate) struct Loop {
     returned: VecDeque<Return>,
     /// Connections that are with other threads, or wait for one.
     pub(crate) away: usize,
+    /// Connections whose requests are answered later.
+    pub(crate) waiting: HashMap<usize, Waiting>,
+    /// Connections whose tickets are redeemed.
+    redeemed: Vec<usize>,
     /// Requests that have waited too long in the queue.
     expired: VecDeque<Job>,
     due: Vec<(usize, u64)>,
@@ -304,6 +310,8 @@ impl Loop {
             to_accept: VecDeque::new(),
             returned: VecDeque::new(),
             away: 0,
+            waiting: HashMap::new(),
+            redeemed: Vec::new(),
             expired: VecDeque::new(),
             due: Vec::new(),
             again_left: 0,
@@ -362,8 +370,13 @@ impl Loop {
             return Some(self.take_back(back, desk));
         }
         if self.shared.inboxes[self.home].filled.load(Ordering::Relaxed) {
-            self.returned.extend(self.shared.inboxes[self.home].take());
+            let inbox = &self.shared.inboxes[self.home];
+            self.returned.extend(inbox.take());
+            self.redeemed.extend(inbox.take_redeemed());
             return Some(None);
+        }
+        if let Some(key) = self.redeemed.pop() {
+            return Some(self.redeem(key));
         }
         if let Some(ready) = self.events.at(self.next_event) {
             self.next_event += 1;
@@ -669,7 +682,7 @@ impl Loop {
 
     /// A connection comes back from another thread.
     fn take_back(&mut self, back: Return, desk: &mut Desk) -> Option<Errand> {
-        let Return { exchange, stream, is_departed, learned } = back;
+        let Return { exchange, left, is_departed, learned } = back;
         let key = exchange.key;
         self.looks += 1;
         self.turn_since_us = self.seen_us;
@@ -681,6 +694,17 @@ impl Loop {
             self.shared.inboxes[self.home].missed.fetch_sub(1, Ordering::Relaxed);
         }
         self.away -= 1;
+        let stream = match left {
+            Left::Nothing => None,
+            Left::Stream(stream) => Some(stream),
+            Left::Later(claim) => {
+                let errand = self.keep_ticket(exchange, claim, desk);
+                if missed && self.is_waiting(key) {
+                    self.expect_departed(key);
+                }
+                return errand;
+            }
+        };
         self.guarded(key, desk, |this, desk| {
             let mut connection = this.take_away(key);
             if is_departed {
@@ -707,6 +731,11 @@ impl Loop {
         if let Some(slot) = self.connections.get_mut(key) {
             slot.connection = Some(connection);
         }
+    }
+
+    /// A connection whose exchange is with the application.
+    pub(crate) fn kept(&mut self, key: usize) -> Option<&mut Connection> {
+        self.connections.get_mut(key)?.connection.as_deref_mut()
     }
 
     /// The connection of an exchange that comes back. A fault of ours if it is not there: see [`Loop::guarded`].
@@ -785,6 +814,9 @@ impl Loop {
         }
         if slot.missed {
             self.shared.inboxes[self.home].missed.fetch_sub(1, Ordering::Relaxed);
+        }
+        if !self.waiting.is_empty() {
+            self.waiting.remove(&key);
         }
         self.addresses.leave(key);
         self.timers.clear(key);

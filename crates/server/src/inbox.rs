@@ -5,16 +5,17 @@ use std::sync::{Arc, Mutex};
 
 use adyton_sys::wake::Wake;
 
-use crate::app::Stream;
 use crate::endpoints::Endpoint;
 use crate::exchange::Exchange;
+use crate::later::Home;
 use crate::lock::lock;
+use crate::outcome::Left;
 
 /// An exchange on its way back to its loop.
 pub(crate) struct Return {
     pub(crate) exchange: Box<Exchange>,
-    /// What the application still has to give.
-    pub(crate) stream: Option<Box<dyn Stream>>,
+    /// What is left of the answer.
+    pub(crate) left: Left,
     /// Whether nothing was asked, because the client has gone.
     pub(crate) is_departed: bool,
     /// The endpoint whose call was measured, and how long that took.
@@ -24,13 +25,15 @@ pub(crate) struct Return {
 impl Return {
     /// Whether nothing is left to do for the connection but to wait for the next request.
     fn is_idle(&self) -> bool {
-        self.stream.is_none() && !self.is_departed && self.exchange.is_answered()
+        matches!(self.left, Left::Nothing) && !self.is_departed && self.exchange.is_answered()
     }
 }
 
 /// Where a loop finds what other threads give back.
 pub(crate) struct Inbox {
     returns: Mutex<Vec<Return>>,
+    /// Connections whose tickets are redeemed.
+    redeemed: Mutex<Vec<usize>>,
     pub(crate) filled: AtomicBool,
     /// Whether the loop waits for the kernel.
     pub(crate) asleep: AtomicBool,
@@ -48,6 +51,7 @@ impl Inbox {
         let flag = || AtomicBool::new(false);
         Self {
             returns: Mutex::new(Vec::new()),
+            redeemed: Mutex::new(Vec::new()),
             filled: flag(),
             asleep: flag(),
             missed: AtomicUsize::new(0),
@@ -74,5 +78,20 @@ impl Inbox {
     pub(crate) fn take(&self) -> Vec<Return> {
         self.filled.store(false, Ordering::SeqCst);
         std::mem::take(&mut *lock(&self.returns))
+    }
+
+    /// Connections whose tickets were redeemed since this was asked last. To be asked after [`Inbox::take`].
+    pub(crate) fn take_redeemed(&self) -> Vec<usize> {
+        std::mem::take(&mut *lock(&self.redeemed))
+    }
+}
+
+impl Home for Inbox {
+    fn redeemed(&self, key: usize) {
+        lock(&self.redeemed).push(key);
+        self.filled.store(true, Ordering::SeqCst);
+        if self.asleep.swap(false, Ordering::SeqCst) {
+            self.wake.wake();
+        }
     }
 }

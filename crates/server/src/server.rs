@@ -89,7 +89,7 @@ impl Server {
             },
             app,
             crew,
-            inboxes: parts.iter().map(|parts| Inbox::new(Arc::clone(&parts.wake))).collect(),
+            inboxes: parts.iter().map(|parts| Arc::new(Inbox::new(Arc::clone(&parts.wake)))).collect(),
             readings: Arc::default(),
             interrupters: AtomicUsize::new(0),
             got_interpreter: AtomicU64::new(0),

@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     /// The application; `None` where files are all there is.
     pub(crate) app: Option<Hosted>,
     pub(crate) crew: Crew<Http>,
-    pub(crate) inboxes: Vec<Inbox>,
+    pub(crate) inboxes: Vec<Arc<Inbox>>,
     /// Bodies that the application reads from their connections.
     pub(crate) readings: Arc<AtomicUsize>,
     /// Threads that interrupt a call.

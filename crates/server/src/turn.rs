@@ -4,13 +4,13 @@ use adyton_http1::{Head, Parsed};
 use adyton_log::{self as log, messages};
 use adyton_sys::socket;
 
-use crate::app::Stream;
 use crate::connection::{Connection, Linger, Phase, Respond, after_live};
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
 use crate::exchange::{After, Exchange};
 use crate::held::Held;
+use crate::outcome::Stream;
 use crate::output::Flushed;
 use crate::reader::Reader;
 use crate::refusals::{TOO_SLOW, start_of};

@@ -17,4 +17,5 @@ mod several_loops;
 mod stop;
 mod streams;
 mod support;
+mod tickets;
 mod timeouts;

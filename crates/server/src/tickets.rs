@@ -1,0 +1,105 @@
+//! Requests that are answered later: their exchanges wait with the loop until the ticket is redeemed.
+
+use crate::desk::Desk;
+use crate::errand::{Errand, LOOK_FOR_CLIENT_MS};
+use crate::event_loop::Loop;
+use crate::exchange::Exchange;
+use crate::later::{Claim, Waiting};
+use crate::output::Flushed;
+use crate::refusals::TIMED_OUT;
+use crate::tally::Cell;
+use adyton_sys::clock;
+
+impl Loop {
+    /// Keeps an exchange until its ticket is redeemed; that may be so already.
+    pub(crate) fn keep_ticket(
+        &mut self,
+        mut exchange: Box<Exchange>,
+        claim: Claim,
+        desk: &mut Desk,
+    ) -> Option<Errand> {
+        let key = exchange.key;
+        let mut rest = std::mem::take(&mut exchange.rest);
+        if let Some(behind) = exchange.leave_desk(&desk.buffer) {
+            rest = behind.to_vec();
+        }
+        if let (false, Some(connection)) = (rest.is_empty(), self.kept(key)) {
+            connection.carry = rest;
+            connection.unparsed = true;
+        }
+        let outbox = exchange.outbox();
+        // The answers to earlier requests do not wait for this one. An error shows again when more is sent.
+        if matches!(outbox.flush(), Ok(Flushed::All)) {
+            outbox.output.give_back(&mut desk.spare);
+        }
+        // To hear of a client that goes away. If it cannot be, it is looked at when the answer comes.
+        let _ = self.watch(key, outbox);
+        let now_ms = clock::monotonic_ms();
+        let due_ms = self.shared.config.call_timeout_ms().map(|timeout_ms| now_ms + timeout_ms);
+        self.expect(key, now_ms);
+        if self.has_ended(key) {
+            self.expect_departed(key);
+        }
+        self.waiting.insert(key, Waiting { exchange, claim, since_ms: now_ms, due_ms });
+        self.redeem(key)
+    }
+
+    /// The ticket of a connection's request may be redeemed by now.
+    pub(crate) fn redeem(&mut self, key: usize) -> Option<Errand> {
+        let made = self.waiting.get(&key)?.claim.take()?;
+        let Waiting { exchange, .. } = self.waiting.remove(&key)?;
+        self.away -= 1;
+        self.send(key, Errand::Redeem(exchange, made))
+    }
+
+    /// Whether a connection's request waits for its ticket.
+    pub(crate) fn is_waiting(&self, key: usize) -> bool {
+        self.waiting.contains_key(&key)
+    }
+
+    /// Forgets a request that waits for its ticket, and its connection, if the client has gone.
+    pub(crate) fn look_for_waiting(&mut self, key: usize) -> bool {
+        let now_ms = clock::monotonic_ms();
+        let has_gone = |waiting: &Waiting| {
+            let far = now_ms.saturating_sub(waiting.since_ms) >= LOOK_FOR_CLIENT_MS;
+            // An answer that is there fails when it is sent.
+            !waiting.claim.is_redeemed() && waiting.exchange.is_abandoned(far)
+        };
+        let departed = self.waiting.get(&key).is_some_and(has_gone);
+        if departed {
+            self.away -= 1;
+            self.forget(key);
+            self.shared.tally.count(Cell::Departed);
+        }
+        departed
+    }
+
+    /// A deadline of a request has come that waits for its ticket.
+    pub(crate) fn overdue_waiting(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
+        if let Some(errand) = self.redeem(key) {
+            return Some(errand);
+        }
+        if self.has_ended(key) && self.look_for_waiting(key) {
+            return None;
+        }
+        let due_ms = self.waiting.get(&key)?.due_ms;
+        match due_ms {
+            None => self.timers.clear(key),
+            Some(due_ms) if self.now_ms < due_ms => self.timers.set(key, due_ms),
+            Some(_) => {
+                let Waiting { mut exchange, .. } = self.waiting.remove(&key)?;
+                self.away -= 1;
+                self.shared.tally.count(Cell::TimedOut);
+                return self.guarded(key, desk, |this, desk| {
+                    let mut connection = this.take_away(key);
+                    connection.outbox = exchange.answer.outbox.take();
+                    let id = exchange.answer.id.clone();
+                    let start = exchange.request.head_bytes(&[]).to_vec();
+                    let step = this.refuse_as(id, key, connection, desk, TIMED_OUT, &start);
+                    this.work_on(key, step, desk)
+                });
+            }
+        }
+        None
+    }
+}
