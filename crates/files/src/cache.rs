@@ -5,8 +5,10 @@
 //! crawler that reads everything once does not drive out what is read often.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::form::Entry;
+use crate::room::CacheRoom;
 
 /// What the cache has done since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,21 +27,15 @@ pub struct Counts {
     pub open_files: usize,
 }
 
-/// Most that all entries together may take.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
-    pub(crate) bytes: u64,
-    pub(crate) open_files: usize,
-}
-
 /// Invariant: `slots[by_path[p]]` holds the entry of path `p`; `bytes` and `open_files` are the sums
-/// over all entries and never above `room`.
+/// over all entries. The bytes are taken from `room`, and the files are no more than `open_files_max`.
 pub(crate) struct Cache {
     by_path: HashMap<Box<[u8]>, usize>,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
     hand: usize,
-    room: Room,
+    room: Arc<CacheRoom>,
+    open_files_max: usize,
     bytes: u64,
     open_files: usize,
     evictions: u64,
@@ -52,13 +48,16 @@ struct Slot {
 }
 
 impl Cache {
-    pub(crate) fn new(room: Room) -> Cache {
+    /// An empty one, which shares `room` with others.
+    pub(crate) fn new(room: Arc<CacheRoom>, open_files_max: usize) -> Cache {
+        room.enter();
         Cache {
             by_path: HashMap::new(),
             slots: Vec::new(),
             free: Vec::new(),
             hand: 0,
             room,
+            open_files_max,
             bytes: 0,
             open_files: 0,
             evictions: 0,
@@ -77,11 +76,14 @@ impl Cache {
     /// Keeps an entry under a path that is not in the cache; gives it back when there is no room for it.
     pub(crate) fn insert(&mut self, path: &[u8], entry: Entry) -> Option<Entry> {
         let (bytes, open_files) = (entry.bytes(), entry.open_files());
-        if bytes > self.room.bytes || open_files > self.room.open_files {
+        if bytes > self.room.bytes_max() || open_files > self.open_files_max {
             return Some(entry);
         }
-        while self.bytes + bytes > self.room.bytes || self.open_files + open_files > self.room.open_files {
+        while self.open_files + open_files > self.open_files_max {
             self.evict();
+        }
+        if !self.room.take(bytes) && !self.take_from_own(bytes) {
+            return Some(entry);
         }
         let slot = Slot { path: path.into(), entry, was_used: false };
         let at = self.free.pop().unwrap_or_else(|| {
@@ -93,6 +95,38 @@ impl Cache {
         self.bytes += bytes;
         self.open_files += open_files;
         None
+    }
+
+    /// Gives up entries until there is room for so many bytes; `false` when there is none left, and still too little.
+    fn take_from_own(&mut self, bytes: u64) -> bool {
+        if self.bytes < self.room.part_bytes() {
+            self.room.want(bytes);
+        }
+        while self.bytes > 0 {
+            self.evict();
+            if self.room.take(bytes) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Gives room to caches that have less and want more, if this one has more than an equal part. To be called from
+    /// time to time.
+    pub(crate) fn give_way(&mut self) {
+        let part_bytes = self.room.part_bytes();
+        if self.bytes <= part_bytes {
+            return;
+        }
+        let wanted = self.room.take_wanted();
+        if wanted == 0 {
+            return;
+        }
+        // In pieces that are worth the while: who wants something wants more.
+        let least = self.bytes.saturating_sub(wanted.max(part_bytes / 8)).max(part_bytes);
+        while self.bytes > least {
+            self.evict();
+        }
     }
 
     pub(crate) fn remove(&mut self, path: &[u8]) {
@@ -111,8 +145,9 @@ impl Cache {
     }
 
     pub(crate) fn clear(&mut self) {
-        let (room, evictions) = (self.room, self.evictions);
-        *self = Cache { evictions, ..Cache::new(room) };
+        let evictions = self.evictions;
+        *self = Cache::new(Arc::clone(&self.room), self.open_files_max);
+        self.evictions = evictions;
     }
 
     pub(crate) fn add_to(&self, counts: Counts) -> Counts {
@@ -146,7 +181,14 @@ impl Cache {
             self.by_path.remove(&slot.path);
             self.free.push(at);
             self.bytes -= slot.entry.bytes();
+            self.room.give_back(slot.entry.bytes());
             self.open_files -= slot.entry.open_files();
         }
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        self.room.leave(self.bytes);
     }
 }

@@ -2,10 +2,12 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use adyton_http1::{Asked, ResponseHead, Version};
 
 use crate::path::{FilePath, is_published};
+use crate::room::CacheRoom;
 
 /// Files kept open of a folder, unless others are asked for.
 pub const OPEN_FILES_MAX: usize = 256;
@@ -37,8 +39,8 @@ pub struct Options {
     pub precompressed: bool,
     /// Whether symbolic links are followed. Each must be relative and stay beneath the root.
     pub follow_symlinks: bool,
-    /// Memory for cached files and their heads, bytes; 0 turns the cache off.
-    pub cache_bytes_max: u64,
+    /// Memory for cached files and their heads, which folders may share.
+    pub cache_room: Arc<CacheRoom>,
     /// Longest file that is kept in memory, bytes. Longer ones are kept open, and the kernel sends them
     /// without a copy, for a second system call: from some 7 KB on that takes less time.
     pub cache_file_bytes_max: u64,
@@ -59,7 +61,7 @@ impl Options {
             fall_through: false,
             precompressed: true,
             follow_symlinks: false,
-            cache_bytes_max: 32 << 20,
+            cache_room: CacheRoom::new(32 << 20),
             cache_file_bytes_max: 8 << 10,
             open_files_max: OPEN_FILES_MAX,
         }

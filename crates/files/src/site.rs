@@ -2,12 +2,12 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use adyton_http1::{Asked, Method, Version};
 use adyton_sys::fs::{Fault, Links, Root, Whereabouts};
 
-use crate::cache::{Cache, Counts, Room};
+use crate::cache::{Cache, Counts};
 use crate::conditions::is_conditional;
 use crate::form::{Entry, Loader, Opened};
 use crate::negotiate::Coding;
@@ -67,14 +67,13 @@ impl Site {
     /// When the folder cannot be opened, although there is something at its path; `InvalidInput`, with a sentence, when an option makes no sense.
     pub fn open(options: Options) -> io::Result<Site> {
         let pages = options.check()?;
-        let room = Room { bytes: options.cache_bytes_max, open_files: options.open_files_max };
         let links = if options.follow_symlinks { Links::Follow } else { Links::Refuse };
         Ok(Site {
             root: Root::open(&options.root)?,
             links,
             not_found_page: pages.not_found,
             spa_fallback: pages.spa_fallback,
-            cache: Cache::new(room),
+            cache: Cache::new(Arc::clone(&options.cache_room), options.open_files_max),
             guest: None,
             index_path: Vec::new(),
             server: Vec::new(),
@@ -101,6 +100,11 @@ impl Site {
         self.guest = None;
         debug_assert!(!matches!(answer, Answer::FallThrough) || out.len() == start);
         answer
+    }
+
+    /// Gives room to the caches of other folders that want some. To be called from time to time.
+    pub fn give_way(&mut self) {
+        self.cache.give_way();
     }
 
     /// What the cache has done so far.

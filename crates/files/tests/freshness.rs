@@ -7,6 +7,9 @@ mod support;
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::symlink;
+use std::sync::Arc;
+
+use adyton_files::CacheRoom;
 
 use support::{Folder, Random};
 
@@ -282,7 +285,7 @@ fn the_cache_keeps_within_its_bytes() {
     for n in 0..200 {
         folder.write(&format!("{n}.txt"), n.to_string().repeat(1000));
     }
-    let mut client = folder.client_with(|options| options.cache_bytes_max = 100_000);
+    let mut client = folder.client_with(|options| options.cache_room = CacheRoom::new(100_000));
     client.warm("/0.txt");
     client.warm("/199.txt");
     let mut random = Random(5);
@@ -306,6 +309,43 @@ fn the_cache_keeps_within_its_bytes() {
     }
 }
 
+/// Folders share what there is: one alone has it all, and gives an equal part to another that wants it.
+#[test]
+fn folders_share_the_memory() {
+    let folder = Folder::with(&[]);
+    for n in 0..200 {
+        folder.write(&format!("{n}.txt"), n.to_string().repeat(1000));
+    }
+    let room = CacheRoom::new(100_000);
+    let mut one = folder.client_with(|options| options.cache_room = Arc::clone(&room));
+    one.warm("/0.txt");
+    one.warm("/199.txt");
+    for n in 0..200 {
+        one.get(&format!("/{n}.txt"));
+    }
+    let bytes = one.site.counts().bytes;
+    assert!((90_000..=100_000).contains(&bytes), "{bytes}");
+
+    let mut other = folder.client_with(|options| options.cache_room = Arc::clone(&room));
+    for _ in 0..20 {
+        for n in 0..200 {
+            assert_eq!(200, other.get(&format!("/{n}.txt")).status);
+            assert!(one.site.counts().bytes + other.site.counts().bytes <= 100_000);
+        }
+        one.site.give_way();
+        other.site.give_way();
+    }
+
+    let (ones, others) = (one.site.counts().bytes, other.site.counts().bytes);
+    assert!(ones.abs_diff(50_000) < 5_000 && others.abs_diff(50_000) < 5_000, "{ones} {others}");
+
+    drop(one);
+    for n in 0..200 {
+        other.get(&format!("/{n}.txt"));
+    }
+    assert!(other.site.counts().bytes > 90_000, "a folder that is served no more leaves its part");
+}
+
 #[test]
 fn the_cache_keeps_few_files_open() {
     let folder = Folder::with(&[]);
@@ -326,7 +366,7 @@ fn the_cache_keeps_few_files_open() {
 #[test]
 fn without_a_cache_everything_still_works() {
     let folder = Folder::with(&[("a.txt", "a"), ("b.bin", &"b".repeat(70_000))]);
-    let mut client = folder.client_with(|options| options.cache_bytes_max = 0);
+    let mut client = folder.client_with(|options| options.cache_room = CacheRoom::new(0));
     for _ in 0..50 {
         assert_eq!((200, "a"), client.get("/a.txt").brief());
         assert_eq!(70_000, client.get("/b.bin").body.len());

@@ -520,6 +520,7 @@ impl Loop {
             };
             *kind += 1;
         }
+        self.mounts.iter_mut().for_each(|mount| mount.site.give_way());
         let files = self.mounts.iter().map(|mount| mount.site.counts());
         let files = files.fold(Counts::default(), |sum, one| Counts {
             hits: sum.hits + one.hits,

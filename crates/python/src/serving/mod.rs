@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use adyton_cli::{CaptureOutput, Processes, Settings};
+use adyton_files::CacheRoom;
 use adyton_log as log;
 use adyton_log::messages;
 use adyton_process::{Line, Orders as _, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
@@ -32,7 +33,8 @@ use self::listen::{Listening, OwnFiles};
 pub(crate) use self::load::{Application, Kind, examine};
 use self::reopen::Reopener;
 use self::settings::{
-    access_log, check_log, check_settings, config, identity, log_queue_bytes_max, loops, mounts, open_log,
+    access_log, check_log, check_settings, config, folders, identity, log_queue_bytes_max, loops, mounts,
+    open_log,
 };
 pub(crate) use self::supervise::supervise;
 use self::work::{Ordered, Reach};
@@ -261,7 +263,7 @@ fn serve_opened(
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
     }
-    if application.is_none() && mounts(settings)?.is_empty() {
+    if application.is_none() && folders(settings).is_empty() {
         let hint = "name an application, or a folder with --static PREFIX=DIR";
         return Err(Failure::Said(format!("there is nothing to serve: {hint}"), 2));
     }
@@ -308,13 +310,15 @@ fn serve_at(
     let (mut others, share) = beside.unzip();
     let share = share.map(Arc::new);
     let mut parts = Vec::new();
+    let cache_room = CacheRoom::new(settings.static_cache_bytes_max);
     for (home, listening) in listening.into_iter().enumerate() {
         let mut listeners: Vec<OwnedFd> = listening.into_iter().map(|listening| listening.socket).collect();
         let addresses = listeners.len();
         listeners.extend(others.take().into_iter().flatten());
         let own = Arc::new(Wake::new().map_err(Failure::system)?);
         let wake = if home == 0 { Arc::clone(&wake) } else { own };
-        parts.push(Parts { listeners, addresses, share: share.clone(), mounts: mounts(settings)?, wake });
+        let mounts = mounts(settings, &cache_room)?;
+        parts.push(Parts { listeners, addresses, share: share.clone(), mounts, wake });
     }
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };

@@ -1,9 +1,10 @@
 //! What the settings become: the loops' configuration, folders, logs, the user; and what is wrong with them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use adyton_cli::{AccessLogFormat, HandOver as When, LogFormat, Settings, Target, UnderscoreHeaders};
-use adyton_files::{Options, Site};
+use adyton_files::{CacheRoom, Options, Site};
 use adyton_http1::Limits;
 use adyton_log::sink::Target as LogTarget;
 use adyton_log::{self as log, messages};
@@ -25,7 +26,7 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
         check_target("access", &log_place(settings, target))?;
     }
     identity(settings)?;
-    mounts(settings)?;
+    mounts(settings, &CacheRoom::new(0))?;
     for sentence in adyton_cli::absent_folders(settings) {
         log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
     }
@@ -92,12 +93,18 @@ pub(super) fn log_queue_bytes_max(settings: &Settings) -> usize {
     usize::try_from(settings.log_queue_bytes_max).unwrap_or(usize::MAX)
 }
 
-pub(super) fn mounts(settings: &Settings) -> Result<Vec<Mount>, Failure> {
+/// The folders that are served, with the beginnings of their paths.
+pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
     let mut folders: Vec<(String, PathBuf)> =
         settings.statics.iter().map(|mount| (mount.prefix.clone(), mount.dir.clone())).collect();
     if let Some(Target::Folder(folder)) = &settings.located {
         folders.push((String::new(), folder.clone()));
     }
+    folders
+}
+
+/// Opens the folders for one loop; all loops share the room for their contents.
+pub(super) fn mounts(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result<Vec<Mount>, Failure> {
     let open = |(prefix, folder): (String, PathBuf)| {
         // Wherever this process is already.
         let folder = settings.chdir.as_ref().map_or(folder.clone(), |base| base.join(&folder));
@@ -109,7 +116,7 @@ pub(super) fn mounts(settings: &Settings) -> Result<Vec<Mount>, Failure> {
             fall_through: settings.static_fall_through,
             precompressed: settings.static_precompressed,
             follow_symlinks: settings.static_symlinks,
-            cache_bytes_max: settings.static_cache_bytes_max,
+            cache_room: Arc::clone(cache_room),
             cache_file_bytes_max: settings.static_cache_file_bytes_max,
             ..Options::new(&folder)
         };
@@ -121,7 +128,7 @@ pub(super) fn mounts(settings: &Settings) -> Result<Vec<Mount>, Failure> {
             }
         }
     };
-    folders.into_iter().map(open).collect()
+    folders(settings).into_iter().map(open).collect()
 }
 
 pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
