@@ -39,7 +39,15 @@ impl Begun {
     }
 
     /// Nothing more will come.
+    #[inline]
     fn end(&mut self) {
+        // Mostly there is nothing, and each request asks.
+        if self.0.iter().any(|begun| !begun.is_empty()) {
+            self.put_lines();
+        }
+    }
+
+    fn put_lines(&mut self) {
         for stream in [Stream::Output, Stream::Error] {
             let begun = std::mem::take(&mut self.0[stream as usize]);
             if !begun.is_empty() {

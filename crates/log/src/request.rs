@@ -2,17 +2,17 @@
 
 use crate::output;
 pub use crate::request_id::{GIVEN_BYTES_MAX, RequestId, RequestIds};
-use crate::request_id::{set_current, with_current};
+use crate::request_id::{clear_current, set_current, with_current};
 
 /// This thread serves that request from now on.
 pub fn enter(id: &RequestId) {
-    set_current(Some(id.clone()));
+    set_current(id);
 }
 
 /// This thread serves no request any more.
 pub fn leave() {
     output::end_lines();
-    set_current(None);
+    clear_current();
 }
 
 /// The id of the request that this thread serves.

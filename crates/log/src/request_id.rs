@@ -110,8 +110,14 @@ thread_local! {
 
 /// Sets the request that this thread serves.
 #[inline]
-pub(crate) fn set_current(id: Option<RequestId>) {
-    CURRENT.with_borrow_mut(|current| *current = id);
+pub(crate) fn set_current(id: &RequestId) {
+    CURRENT.with_borrow_mut(|current| *current = Some(id.clone()));
+}
+
+/// This thread serves none.
+#[inline]
+pub(crate) fn clear_current() {
+    CURRENT.with_borrow_mut(|current| *current = None);
 }
 
 /// Runs something with the id of the request that this thread serves.

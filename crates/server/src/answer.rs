@@ -102,14 +102,12 @@ impl Loop {
     /// Begins the answer to a request that has its name.
     pub(crate) fn begin_answer(&self, answer: &mut Answer, asked: Asked, id: RequestId) {
         let field = &self.shared.config.request_id_field;
-        let lines = if field.is_empty() {
-            Box::default()
-        } else {
+        if !field.is_empty() {
             let mut line = field.clone();
             line.extend_from_slice(format!(": {id}\r\n").as_bytes());
-            line.into()
-        };
-        answer.begin(asked, id, lines);
+            answer.lines = line.into();
+        }
+        answer.begin(asked, id);
     }
 
     /// The application has answered, and this loop's driver with it.

@@ -175,7 +175,9 @@ impl Seat {
         let (given, rest) = (id.given().unwrap_or_default(), &cells[3..]);
         cells[1].store(id.number(), Ordering::Relaxed);
         cells[2].store(given.len() as u64, Ordering::Relaxed);
-        store(rest, given.as_bytes());
+        if !given.is_empty() {
+            store(rest, given.as_bytes());
+        }
         store(&rest[GIVEN_CELLS..], head);
         cells[0].store(INSIDE + head.len() as u64, Ordering::Release);
     }

@@ -166,8 +166,8 @@ impl Answer {
     }
 
     /// Begins the answer to a request that has its name.
-    pub(crate) fn begin(&mut self, asked: Asked, id: RequestId, lines: Box<[u8]>) {
-        (self.asked, self.id, self.lines) = (asked, id, lines);
+    pub(crate) fn begin(&mut self, asked: Asked, id: RequestId) {
+        (self.asked, self.id) = (asked, id);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
     }
