@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::cause::{Cause, Known, NOT_LOADED, Reason, SIGKILL, cause};
 use crate::message::FromWorker;
-use crate::prototype::PROTOTYPE_PAUSE_MS;
+use crate::nursery::PROTOTYPE_PAUSE_MS;
 use crate::slot::{Slot, Staff, backoff_ms};
 use crate::supervisor::{Stop, Supervisor};
 

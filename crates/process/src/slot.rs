@@ -1,16 +1,14 @@
 //! A slot: its sockets, and the workers that serve on them, one after the other.
 
-use std::os::fd::AsFd;
-
 use adyton_log::{self as log, messages};
 use adyton_server::Ending;
 use adyton_server::tally::{Cell, Tally};
 use adyton_sys::child::{self, Kick};
-use adyton_sys::socket;
 
 use crate::cause::Reason;
+use crate::limits::Limits;
 use crate::message::{Channel, ToWorker};
-use crate::plan::{Limits, Sockets};
+use crate::ports::Sockets;
 use crate::pulse::Pulse;
 use crate::usage;
 
@@ -201,13 +199,6 @@ impl Slot {
     /// Whether new connections come to it.
     pub(crate) fn is_wanted(&self) -> bool {
         self.retires_ms.is_none() && !self.is_recalled
-    }
-
-    /// Whether somebody waits at a socket that is its alone to be accepted.
-    pub(crate) fn is_waited_at(sockets: &Sockets) -> bool {
-        let own = sockets.iter().flatten().filter(|socket| socket::is_shared(socket));
-        let own: Vec<_> = own.map(AsFd::as_fd).collect();
-        !own.is_empty() && socket::wait_readable(&own, 0).is_ok_and(|readable| readable.contains(&true))
     }
 
     /// The worker that serves and was not told to stop doing so.

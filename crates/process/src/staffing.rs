@@ -10,7 +10,7 @@ use adyton_sys::socket;
 
 use crate::cause::Reason;
 use crate::demand::Seen;
-use crate::plan::Sockets;
+use crate::ports::{Sockets, is_waited_at};
 use crate::slot::{Slot, Staff, State, UNHURRIED};
 use crate::supervisor::Supervisor;
 use crate::usage;
@@ -113,7 +113,7 @@ impl Supervisor {
     /// Brings slots back that were given up, when somebody waits at their sockets all the same: no worker may listen there
     /// any more, so that nobody would ever be accepted.
     pub(crate) fn recall(&mut self) {
-        let waited_at = self.spare.iter().position(Slot::is_waited_at);
+        let waited_at = self.spare.iter().position(is_waited_at);
         // The sockets of a group keep their order.
         for sockets in waited_at.map(|first| self.spare.split_off(first)).into_iter().flatten().rev() {
             let slot = Slot::new(self.slots.len() + 1, sockets);
@@ -124,7 +124,7 @@ impl Supervisor {
     /// Ends the slots that are given up, once nothing comes to them any more.
     pub(crate) fn retire(&mut self, now_ms: u64) {
         for slot in self.slots.iter_mut().filter(|slot| slot.is_recalled && slot.serving().is_some()) {
-            if !Slot::is_waited_at(&slot.sockets) {
+            if !is_waited_at(&slot.sockets) {
                 (slot.is_recalled, slot.retires_ms) = (false, Some(now_ms + RETIRING_MS));
             }
         }

@@ -22,15 +22,17 @@ use crate::demand::Demand;
 use crate::jitter::Jitter;
 use crate::message::{Channel, FromWorker, Source, ToWorker};
 use crate::notify::Manager;
-use crate::plan::{Pace, Plan, Sockets};
-use crate::prototype::{Dismissed, Prototype};
+use crate::nursery::{Dismissed, Prototype};
+use crate::place::Place;
+use crate::plan::{Pace, Plan};
+use crate::ports::Sockets;
 use crate::pulse::Pulse;
-use crate::question::{Answer, Ask, Desk, Question, Round};
+use crate::question::{Answer, Ask, Desk, Question};
+use crate::rounds::Round;
 use crate::slot::{STUCK, Slot, Staff, State, UNHURRIED};
 use crate::succession::Succession;
 use crate::usage::{self, OomKills};
 use crate::watch::Watch;
-use crate::worker::Place;
 
 /// How often it looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use adyton_sys::terminal::Size;
 use serde_json::Value;
 
-use crate::client::ask;
+use crate::control::ask;
 use crate::screen::{Section, picture, printable, width};
 use crate::table::{Column, aligned, each, heading, mib, workers};
 

@@ -1,0 +1,189 @@
+//! How the program that is on the disk now takes the place of this one (SIGUSR2).
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use adyton_log::{self as log, Level, messages};
+use adyton_sys::child::{self, Exit, Kick};
+use adyton_sys::clock;
+
+use crate::admin::AdminServers;
+use crate::cause::Cause;
+use crate::note::{Note, NotedSlot, NotedWorker, TRIAL};
+use crate::succession::Succession;
+use crate::supervisor::Supervisor;
+
+/// How long the trial may take: an interpreter has to start, and to read settings.
+const TRIAL_MS: u64 = 30_000;
+
+impl Supervisor {
+    /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
+    fn succeed(&self) -> io::Error {
+        let note = match self.written() {
+            Ok(note) => note,
+            Err(error) => return error,
+        };
+        let number = note.as_raw_fd().to_string();
+        let mut kept: Vec<BorrowedFd<'_>> = vec![note.as_fd()];
+        for slot in &self.slots {
+            kept.extend(slot.sockets.iter().flatten().map(AsFd::as_fd));
+            for worker in &slot.workers {
+                kept.extend([worker.channel.as_fd(), worker.tally.board().as_fd()]);
+            }
+        }
+        kept.push(self.shares.as_fd());
+        kept.extend(self.spare.iter().flatten().flatten().map(AsFd::as_fd));
+        kept.extend([&self.control, &self.admin].into_iter().flatten().map(AsFd::as_fd));
+        if let Some(lines) = &self.lines_left {
+            lines.settle(log::END_PATIENCE);
+        }
+        log::settle();
+        self.plan.program.replace_this(&self.plan.arguments_of("succeed", number), &kept)
+    }
+
+    fn written(&self) -> io::Result<OwnedFd> {
+        let numbers = |all: &Vec<OwnedFd>| all.iter().map(AsRawFd::as_raw_fd).collect();
+        let slots = self.slots.iter().map(|slot| NotedSlot {
+            sockets: slot.sockets.iter().map(numbers).collect(),
+            workers: slot.workers.iter().map(NotedWorker::of).collect(),
+            // One that is back for a moment goes as if it had been given up now.
+            retires_ms: slot.retires_ms.or(slot.is_recalled.then(clock::monotonic_ms)),
+        });
+        let mut past = self.past.clone();
+        self.add_own_losses(&mut past);
+        let note = Note {
+            slots: slots.collect(),
+            bounds: Some(self.plan.bounds),
+            generation: self.generation,
+            proven: self.proven,
+            starts: self.starts,
+            since_ms: self.since_ms,
+            serves: self.serves.clone(),
+            past: past.cells().to_vec(),
+            prefixes: self
+                .past
+                .prefixes()
+                .iter()
+                .map(|(name, asked)| (name.clone(), [asked.requests, asked.errors, asked.duration_us]))
+                .collect(),
+            deaths: self.deaths.iter().map(|(cause, count)| (cause.word().to_owned(), *count)).collect(),
+            log_level: self.log_level.map(|level| level.name().to_owned()),
+            shares: self.shares.as_fd().as_raw_fd(),
+            spare: self.spare.iter().map(|slot| slot.iter().map(numbers).collect()).collect(),
+            control: self.control.as_ref().map(AsRawFd::as_raw_fd),
+            admin: self.admin.as_ref().map(AsRawFd::as_raw_fd),
+        };
+        child::note(&serde_json::to_vec(&note)?)
+    }
+
+    /// Goes on where another program has left off.
+    pub(crate) fn go_on(&mut self, note: &Note) -> io::Result<()> {
+        self.past = note.take_workers(&mut self.slots)?;
+        (self.shares, self.spare) = (note.take_shares()?, note.take_spare()?);
+        (self.generation, self.proven, self.announced) = (note.generation, note.proven, note.generation);
+        (self.starts, self.since_ms, self.serves) = (note.starts, note.since_ms, note.serves.clone());
+        let known =
+            note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
+        self.deaths = known.collect();
+        if let Some(level) = note.log_level.as_deref().and_then(Level::named) {
+            log::set_level(level);
+            self.log_level = Some(level);
+        }
+        log::write(
+            &messages::PROGRAM_REPLACED,
+            format_args!("the supervisor is version {} now", env!("CARGO_PKG_VERSION")),
+        );
+        Ok(())
+    }
+
+    /// Has the program that is on the disk now take the place of this one, if it can be started: not while workers
+    /// are between two states.
+    pub(crate) fn make_way(&mut self, now_ms: u64) {
+        match self.succession {
+            Succession::Wanted if self.is_calm(now_ms) => self.try_out(now_ms),
+            Succession::Tried { pid, due_ms: Some(due_ms) } if due_ms <= now_ms => {
+                child::kick(pid, Kick::Kill);
+                self.succession = Succession::Tried { pid, due_ms: None };
+            }
+            // What has begun while it was tried out is done first.
+            Succession::Proven if self.is_calm(now_ms) => {
+                // The next supervisor would not know them.
+                self.dismiss_prototypes(|_| true, now_ms);
+                if self.dismissed.is_empty() {
+                    self.admin_servers.give_up();
+                    self.succession = Succession::Closing;
+                }
+            }
+            // What has begun meanwhile is done first.
+            Succession::Closing if self.stop.is_none() && !self.is_calm(now_ms) => {
+                self.succession = Succession::Proven;
+                self.answer_again();
+            }
+            Succession::Closing if self.stop.is_none() && self.admin_servers.have_ended() => {
+                let error = self.succeed();
+                self.stay(&error);
+                self.answer_again();
+            }
+            _ => {}
+        }
+    }
+
+    /// Opens anew what was given up for a program that has not taken this one's place.
+    fn answer_again(&mut self) {
+        match AdminServers::open(&self.desk, self.control.as_ref(), self.admin.as_ref(), &self.plan.access) {
+            Ok(servers) => std::mem::replace(&mut self.admin_servers, servers).clear(),
+            Err(error) => log::write(
+                &messages::PROGRAM_NOT_REPLACED,
+                format_args!("nobody can ask this server any more, nor give it orders: {error}"),
+            ),
+        }
+    }
+
+    /// Whether what is to be there is there, and nothing has begun that a note does not tell of.
+    fn is_calm(&self, now_ms: u64) -> bool {
+        self.stop.is_none()
+            && self.proven > 0
+            && (self.announced == self.generation || self.stalled == self.generation)
+            && self.prototypes.iter().all(|prototype| prototype.is_ready)
+            && self.workers().all(|worker| worker.serving_ms.is_some())
+            && !self.slots.iter().any(|slot| slot.wants_worker(self.generation, now_ms))
+    }
+
+    fn try_out(&mut self, now_ms: u64) {
+        match self.plan.program.spawn(&self.plan.arguments_of("succeed", TRIAL.to_owned()), &[]) {
+            Ok(pid) => self.succession = Succession::Tried { pid, due_ms: Some(now_ms + TRIAL_MS) },
+            Err(error) => {
+                self.succession = Succession::Unasked;
+                log::write(
+                    &messages::PROGRAM_NOT_STARTED,
+                    format_args!("the program cannot be started: {error}"),
+                );
+            }
+        }
+    }
+
+    /// The trial is over.
+    pub(crate) fn note_trial(&mut self, exit: Exit) {
+        match (self.succession, exit) {
+            (Succession::Tried { due_ms: None, .. }, _) => {
+                self.stay(&format_args!("it is not ready after {} s", TRIAL_MS / 1000));
+            }
+            (_, Exit::Status(0)) => self.succession = Succession::Proven,
+            (_, Exit::Status(status)) => {
+                self.stay(&format_args!("it ends with status {status}; the reason stands above"));
+            }
+            (_, Exit::Signal(number)) => {
+                self.stay(&format_args!("it ends by {}", child::signal_name(number)));
+            }
+        }
+    }
+
+    fn stay(&mut self, why: &dyn fmt::Display) {
+        self.succession = Succession::Unasked;
+        log::write(
+            &messages::PROGRAM_NOT_REPLACED,
+            format_args!("the program cannot take this one's place, which goes on: {why}"),
+        );
+    }
+}
