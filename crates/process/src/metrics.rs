@@ -2,12 +2,7 @@
 
 use std::fmt::Write as _;
 
-use adyton_server::prefixes::Asked;
 use adyton_server::tally::{BOUNDS_US, Cell, Histogram, Sample};
-
-use crate::cause::Cause;
-use crate::supervisor::Supervisor;
-use crate::usage;
 
 /// Counters and gauges that are one cell each: name, type, help, and cells with their label.
 type Family = (&'static str, &'static str, &'static str, &'static [(&'static str, Cell)]);
@@ -144,86 +139,12 @@ const HISTOGRAMS: &[(&str, &str, Histogram)] = &[
     ),
 ];
 
-impl Supervisor {
-    /// All metrics.
-    pub(crate) fn metrics(&self, now_ms: u64) -> String {
-        let total = self.total();
-        let mut out = of_sample(&total);
-        let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
-            head(&mut out, name, kind, help);
-            for (labels, number) in rows {
-                row(&mut out, name, labels, number);
-            }
-        };
-        let serving = self.serving() as u64;
-        family("adyton_workers", "gauge", "Workers that serve.", &[(String::new(), serving)]);
-        let silent = self.workers().filter(|worker| worker.pulse.is_silent).count() as u64;
-        family(
-            "adyton_workers_silent",
-            "gauge",
-            "Workers that give no sign of life.",
-            &[(String::new(), silent)],
-        );
-        family(
-            "adyton_workers_wanted",
-            "gauge",
-            "Workers that should.",
-            &[(String::new(), self.wanted() as u64)],
-        );
-        family(
-            "adyton_worker_starts_total",
-            "counter",
-            "Workers that were started.",
-            &[(String::new(), self.starts)],
-        );
-        let deaths: Vec<(String, u64)> = Cause::ALL
-            .into_iter()
-            .map(|cause| {
-                (format!("cause=\"{}\"", cause.word()), self.deaths.get(&cause).copied().unwrap_or(0))
-            })
-            .collect();
-        family("adyton_worker_deaths_total", "counter", "Workers that have ended, by cause.", &deaths);
-        family(
-            "adyton_generation",
-            "gauge",
-            "Reloads, and one.",
-            &[(String::new(), u64::from(self.generation))],
-        );
-        let uptime_s = now_ms.saturating_sub(self.since_ms) / 1000;
-        family("adyton_uptime_seconds", "gauge", "Since the supervisor began.", &[(String::new(), uptime_s)]);
-        let rss: Vec<(String, u64)> = self
-            .slots
-            .iter()
-            .filter_map(|slot| slot.serving().map(|worker| (slot.number, worker.pid)))
-            .map(|(number, pid)| (format!("worker=\"{number}\""), usage::rss_bytes(pid)))
-            .collect();
-        family("adyton_worker_resident_bytes", "gauge", "Resident memory of each worker.", &rss);
-        let by_prefix = |number: fn(&Asked) -> u64| -> Vec<(String, u64)> {
-            let of =
-                |(name, asked): (&String, &Asked)| (format!("prefix=\"{}\"", escaped(name)), number(asked));
-            total.prefixes().iter().map(of).collect()
-        };
-        let requests = by_prefix(|asked| asked.requests);
-        family("adyton_prefix_requests_total", "counter", "Answers by first path segment.", &requests);
-        let errors = by_prefix(|asked| asked.errors);
-        family("adyton_prefix_errors_total", "counter", "Answers with 5xx by first path segment.", &errors);
-        let milliseconds = by_prefix(|asked| asked.duration_us / 1000);
-        family(
-            "adyton_prefix_duration_milliseconds_total",
-            "counter",
-            "Time of answers by first path segment.",
-            &milliseconds,
-        );
-        out
-    }
-}
-
 /// A label's value (Prometheus text format 0.0.4).
-fn escaped(value: &str) -> String {
+pub(crate) fn escaped(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
-fn of_sample(sample: &Sample) -> String {
+pub(crate) fn of_sample(sample: &Sample) -> String {
     let mut out = String::new();
     for (name, kind, help, cells) in FAMILIES {
         head(&mut out, name, kind, help);
@@ -252,11 +173,11 @@ fn seconds(us: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn head(out: &mut String, name: &str, kind: &str, help: &str) {
+pub(crate) fn head(out: &mut String, name: &str, kind: &str, help: &str) {
     let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
 }
 
-fn row(out: &mut String, name: &str, labels: &str, number: &impl std::fmt::Display) {
+pub(crate) fn row(out: &mut String, name: &str, labels: &str, number: &impl std::fmt::Display) {
     let _ = match labels {
         "" => writeln!(out, "{name} {number}"),
         labels => writeln!(out, "{name}{{{labels}}} {number}"),

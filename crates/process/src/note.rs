@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::cause::Reason;
 use crate::demand::Bounds;
+use crate::links::Link;
 use crate::message::Channel;
-use crate::ports::Sockets;
-use crate::pulse::Pulse;
-use crate::slot::{Slot, Staff, State};
+use crate::ports::{self, Sockets};
+use crate::staff::Record;
 
 /// Stands where the number of a note would: the program shall only look whether it could go on here, with what the user
 /// typed.
@@ -69,21 +69,14 @@ pub(crate) struct NotedSlot {
 /// A worker that serves, or drains; others are not there when a note is written.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct NotedWorker {
-    pid: u32,
-    generation: u32,
-    drains: bool,
-    seat: usize,
+    #[serde(flatten)]
+    record: Record,
     channel: RawFd,
     board: RawFd,
-    started_ms: u64,
-    serving_ms: Option<u64>,
-    due_ms: Option<u64>,
-    replace: Option<Reason>,
-    told: Option<Reason>,
-    hurried: bool,
-    requests_max: u64,
-    lifetime_max_ms: u64,
 }
+
+/// When a slot goes, and its workers.
+pub(crate) type TakenSlot = (Option<u64>, Vec<Record>);
 
 impl Note {
     /// Reads the note that lies in the descriptor with this number.
@@ -104,7 +97,7 @@ impl Note {
     /// One is not there.
     pub fn take_sockets(&self) -> io::Result<Taken> {
         Ok(Taken {
-            slots: self.slots.iter().map(|slot| take(&slot.sockets)).collect::<io::Result<_>>()?,
+            slots: self.slots.iter().map(|slot| ports::inherit(&slot.sockets)).collect::<io::Result<_>>()?,
             control: self.control.map(child::inherit).transpose()?,
             admin: self.admin.map(child::inherit).transpose()?,
         })
@@ -123,74 +116,48 @@ impl Note {
 
     /// Takes over what slots had that there are no more.
     pub(crate) fn take_spare(&self) -> io::Result<Vec<Sockets>> {
-        self.spare.iter().map(|slot| take(slot)).collect()
+        self.spare.iter().map(|slot| ports::inherit(slot)).collect()
     }
 
-    /// Takes the workers over, into the slots that have their sockets already.
-    pub(crate) fn take_workers(&self, slots: &mut [Slot]) -> io::Result<Sample> {
-        let is_readable = self.past.len() == Sample::default().cells().len();
-        for (slot, noted) in slots.iter_mut().zip(&self.slots) {
-            slot.retires_ms = noted.retires_ms;
-            for worker in &noted.workers {
-                slot.workers.push(worker.take(is_readable)?);
-            }
-        }
+    /// What workers had counted that were gone.
+    pub(crate) fn past(&self) -> Sample {
         let asked = |&[requests, errors, duration_us]: &[u64; 3]| Asked { requests, errors, duration_us };
         let prefixes = self.prefixes.iter().map(|(name, counts)| (name.clone(), asked(counts))).collect();
-        Ok(Sample::of(&self.past, prefixes))
+        Sample::of(&self.past, prefixes)
     }
-}
 
-fn take(slot: &[Vec<RawFd>]) -> io::Result<Sockets> {
-    slot.iter().map(|all| child::inherit_all(all)).collect()
+    /// Takes the workers over: when each slot goes, with its workers; and what there is of each of these, in the same order.
+    pub(crate) fn take_workers(&self) -> io::Result<(Vec<TakenSlot>, Vec<Link>)> {
+        let is_readable = self.past.len() == Sample::default().cells().len();
+        let (mut slots, mut links) = (Vec::new(), Vec::new());
+        for slot in &self.slots {
+            let mut records = Vec::new();
+            for worker in &slot.workers {
+                let (record, link) = worker.take(is_readable)?;
+                records.push(record);
+                links.push(link);
+            }
+            slots.push((slot.retires_ms, records));
+        }
+        Ok((slots, links))
+    }
 }
 
 impl NotedWorker {
-    pub(crate) fn of(worker: &Staff) -> Self {
-        Self {
-            pid: worker.pid,
-            generation: worker.generation,
-            drains: worker.state != State::Serving,
-            seat: worker.seat,
-            channel: worker.channel.as_fd().as_raw_fd(),
-            board: worker.tally.board().as_fd().as_raw_fd(),
-            started_ms: worker.started_ms,
-            serving_ms: worker.serving_ms,
-            due_ms: worker.due_ms,
-            replace: worker.replace.clone(),
-            told: worker.told.clone(),
-            hurried: worker.hurried,
-            requests_max: worker.requests_max,
-            lifetime_max_ms: worker.lifetime_max_ms,
-        }
+    pub(crate) fn new(record: Record, link: &Link) -> Self {
+        let (channel, board) = (link.channel().as_fd().as_raw_fd(), link.tally().board().as_fd().as_raw_fd());
+        Self { record, channel, board }
     }
 
     /// Takes a worker over. What one counts on a board of another version cannot be read: it is replaced.
-    fn take(&self, is_readable: bool) -> io::Result<Staff> {
+    fn take(&self, is_readable: bool) -> io::Result<(Record, Link)> {
         let tally = Tally::open(child::inherit(self.board)?).ok().filter(|_| is_readable);
-        let is_readable = tally.is_some();
-        let other_version = || Reason::other("the supervisor is of another version");
-        Ok(Staff {
-            pid: self.pid,
-            midwife: None,
-            generation: self.generation,
-            state: if self.drains { State::Draining } else { State::Serving },
-            seat: self.seat,
-            channel: Channel::new(child::inherit(self.channel)?),
-            tally: tally.map_or_else(Tally::new, Ok)?,
-            started_ms: self.started_ms,
-            serving_ms: self.serving_ms,
-            due_ms: self.due_ms,
-            replace: if is_readable { self.replace.clone() } else { Some(other_version()) },
-            told: self.told.clone(),
-            hurried: self.hurried,
-            doomed: None,
-            requests_max: self.requests_max,
-            lifetime_max_ms: self.lifetime_max_ms,
-            rss_bytes: 0,
-            cpu_ms: 0,
-            pulse: Pulse::default(),
-        })
+        let mut record = self.record.clone();
+        if tally.is_none() {
+            record.replace = Some(Reason::other("the supervisor is of another version"));
+        }
+        let channel = Channel::new(child::inherit(self.channel)?);
+        Ok((record, Link::new(channel, tally.map_or_else(Tally::new, Ok)?)))
     }
 }
 
@@ -203,18 +170,16 @@ mod tests {
     use adyton_sys::board::Board;
     use adyton_sys::socket;
 
-    use super::NotedWorker;
+    use super::{NotedWorker, Record};
     use crate::cause::Reason;
 
     fn noted(board: &Board) -> io::Result<(NotedWorker, OwnedFd)> {
         let (ours, theirs) = socket::pair()?;
-        let worker = NotedWorker {
+        let record = Record {
             pid: 7,
             generation: 1,
             drains: false,
             seat: 0,
-            channel: ours.into_raw_fd(),
-            board: board.as_fd().try_clone_to_owned()?.into_raw_fd(),
             started_ms: 1,
             serving_ms: Some(2),
             due_ms: None,
@@ -223,6 +188,11 @@ mod tests {
             hurried: false,
             requests_max: 0,
             lifetime_max_ms: 0,
+        };
+        let worker = NotedWorker {
+            record,
+            channel: ours.into_raw_fd(),
+            board: board.as_fd().try_clone_to_owned()?.into_raw_fd(),
         };
         Ok((worker, theirs))
     }
@@ -233,8 +203,8 @@ mod tests {
         let (same, _line) = noted(Tally::new()?.board())?;
         let (other, _line) = noted(&Board::new(3)?)?;
 
-        assert_eq!(None, same.take(true)?.replace);
-        assert_eq!(Some(Reason::other("the supervisor is of another version")), other.take(false)?.replace);
+        assert_eq!(None, same.take(true)?.0.replace);
+        assert_eq!(Some(Reason::other("the supervisor is of another version")), other.take(false)?.0.replace);
         Ok(())
     }
 
@@ -242,17 +212,17 @@ mod tests {
     #[test]
     fn reasons() -> io::Result<()> {
         let (mut worker, _line) = noted(Tally::new()?.board())?;
-        worker.replace = Some(Reason::Limit { limit: "it has answered 9 requests".to_owned() });
-        worker.told = worker.replace.clone();
+        worker.record.replace = Some(Reason::Limit { limit: "it has answered 9 requests".to_owned() });
+        worker.record.told = worker.record.replace.clone();
         let mut written = serde_json::to_value(&worker)?;
 
-        assert_eq!(worker.told, serde_json::from_value::<NotedWorker>(written.clone())?.told);
+        assert_eq!(worker.record.told, serde_json::from_value::<NotedWorker>(written.clone())?.record.told);
 
         written["told"] = "a new version serves".into();
 
         assert_eq!(
             Some(Reason::other("a new version serves")),
-            serde_json::from_value::<NotedWorker>(written)?.told
+            serde_json::from_value::<NotedWorker>(written)?.record.told
         );
         Ok(())
     }

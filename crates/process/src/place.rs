@@ -5,7 +5,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use adyton_log::Level;
 use serde::{Deserialize, Serialize};
 
-use crate::ports::Sockets;
+use crate::ports;
 
 /// What a worker is given: its place among the others, and descriptors by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,11 +32,10 @@ impl Place {
     pub(crate) fn new(
         (number, of, generation, seat): (usize, usize, u32, usize),
         [channel, board, shares]: [BorrowedFd<'_>; 3],
-        sockets: &Sockets,
+        sockets: &[Vec<OwnedFd>],
         others: &[BorrowedFd<'_>],
         log_level: Option<Level>,
     ) -> Self {
-        let numbers = |all: &Vec<OwnedFd>| all.iter().map(AsRawFd::as_raw_fd).collect();
         Self {
             number,
             of,
@@ -45,7 +44,7 @@ impl Place {
             channel: channel.as_raw_fd(),
             board: board.as_raw_fd(),
             shares: shares.as_raw_fd(),
-            sockets: sockets.iter().map(numbers).collect(),
+            sockets: ports::numbers(sockets),
             others: others.iter().map(AsRawFd::as_raw_fd).collect(),
             log_level: log_level.map(|level| level.name().to_owned()),
         }

@@ -8,11 +8,13 @@ use adyton_log::{self as log, Level, messages};
 use adyton_sys::child::{self, Exit, Kick};
 use adyton_sys::clock;
 
+use super::Supervisor;
+use crate::action::Id;
 use crate::admin::AdminServers;
 use crate::cause::Cause;
 use crate::note::{Note, NotedSlot, NotedWorker, TRIAL};
+use crate::staff::{Record, Staff};
 use crate::succession::Succession;
-use crate::supervisor::Supervisor;
 
 /// How long the trial may take: an interpreter has to start, and to read settings.
 const TRIAL_MS: u64 = 30_000;
@@ -26,66 +28,71 @@ impl Supervisor {
         };
         let number = note.as_raw_fd().to_string();
         let mut kept: Vec<BorrowedFd<'_>> = vec![note.as_fd()];
-        for slot in &self.slots {
-            kept.extend(slot.sockets.iter().flatten().map(AsFd::as_fd));
-            for worker in &slot.workers {
-                kept.extend([worker.channel.as_fd(), worker.tally.board().as_fd()]);
-            }
-        }
+        kept.extend(self.ports.descriptors());
+        kept.extend(self.links.descriptors());
         kept.push(self.shares.as_fd());
-        kept.extend(self.spare.iter().flatten().flatten().map(AsFd::as_fd));
         kept.extend([&self.control, &self.admin].into_iter().flatten().map(AsFd::as_fd));
-        if let Some(lines) = &self.lines_left {
-            lines.settle(log::END_PATIENCE);
-        }
+        self.past.settle();
         log::settle();
         self.plan.program.replace_this(&self.plan.arguments_of("succeed", number), &kept)
     }
 
     fn written(&self) -> io::Result<OwnedFd> {
-        let numbers = |all: &Vec<OwnedFd>| all.iter().map(AsRawFd::as_raw_fd).collect();
-        let slots = self.slots.iter().map(|slot| NotedSlot {
-            sockets: slot.sockets.iter().map(numbers).collect(),
-            workers: slot.workers.iter().map(NotedWorker::of).collect(),
-            // One that is back for a moment goes as if it had been given up now.
-            retires_ms: slot.retires_ms.or(slot.is_recalled.then(clock::monotonic_ms)),
+        let [sockets, spare] = self.ports.numbers();
+        let records = self.fleet.records(clock::monotonic_ms());
+        let slots = sockets.into_iter().zip(records).map(|(sockets, (retires_ms, workers))| NotedSlot {
+            sockets,
+            workers: workers.into_iter().filter_map(|(id, record)| self.noted(id, record)).collect(),
+            retires_ms,
         });
-        let mut past = self.past.clone();
-        self.add_own_losses(&mut past);
+        let past = self.past.total();
         let note = Note {
             slots: slots.collect(),
             bounds: Some(self.plan.bounds),
             generation: self.generation,
             proven: self.proven,
-            starts: self.starts,
+            starts: self.fleet.starts(),
             since_ms: self.since_ms,
             serves: self.serves.clone(),
             past: past.cells().to_vec(),
-            prefixes: self
-                .past
+            prefixes: past
                 .prefixes()
                 .iter()
                 .map(|(name, asked)| (name.clone(), [asked.requests, asked.errors, asked.duration_us]))
                 .collect(),
-            deaths: self.deaths.iter().map(|(cause, count)| (cause.word().to_owned(), *count)).collect(),
+            deaths: self
+                .past
+                .deaths()
+                .iter()
+                .map(|(cause, count)| (cause.word().to_owned(), *count))
+                .collect(),
             log_level: self.log_level.map(|level| level.name().to_owned()),
             shares: self.shares.as_fd().as_raw_fd(),
-            spare: self.spare.iter().map(|slot| slot.iter().map(numbers).collect()).collect(),
+            spare,
             control: self.control.as_ref().map(AsRawFd::as_raw_fd),
             admin: self.admin.as_ref().map(AsRawFd::as_raw_fd),
         };
         child::note(&serde_json::to_vec(&note)?)
     }
 
+    fn noted(&self, id: Id, record: Record) -> Option<NotedWorker> {
+        self.links.get(id).map(|link| NotedWorker::new(record, link))
+    }
+
     /// Goes on where another program has left off.
-    pub(crate) fn go_on(&mut self, note: &Note) -> io::Result<()> {
-        self.past = note.take_workers(&mut self.slots)?;
-        (self.shares, self.spare) = (note.take_shares()?, note.take_spare()?);
+    pub(super) fn go_on(&mut self, note: &Note) -> io::Result<()> {
+        let (slots, boards) = note.take_workers()?;
+        let ids = self.fleet.take(note.starts, slots);
+        for (id, link) in ids.into_iter().zip(boards) {
+            self.links.insert(id, link);
+        }
+        self.shares = note.take_shares()?;
+        self.ports.take_spare(note.take_spare()?);
         (self.generation, self.proven, self.announced) = (note.generation, note.proven, note.generation);
-        (self.starts, self.since_ms, self.serves) = (note.starts, note.since_ms, note.serves.clone());
+        (self.since_ms, self.serves) = (note.since_ms, note.serves.clone());
         let known =
             note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
-        self.deaths = known.collect();
+        self.past.take(note.past(), known.collect());
         if let Some(level) = note.log_level.as_deref().and_then(Level::named) {
             log::set_level(level);
             self.log_level = Some(level);
@@ -99,7 +106,7 @@ impl Supervisor {
 
     /// Has the program that is on the disk now take the place of this one, if it can be started: not while workers
     /// are between two states.
-    pub(crate) fn make_way(&mut self, now_ms: u64) {
+    pub(super) fn make_way(&mut self, now_ms: u64) {
         match self.succession {
             Succession::Wanted if self.is_calm(now_ms) => self.try_out(now_ms),
             Succession::Tried { pid, due_ms: Some(due_ms) } if due_ms <= now_ms => {
@@ -116,11 +123,11 @@ impl Supervisor {
                 }
             }
             // What has begun meanwhile is done first.
-            Succession::Closing if self.stop.is_none() && !self.is_calm(now_ms) => {
+            Succession::Closing if !self.stopping.has_begun() && !self.is_calm(now_ms) => {
                 self.succession = Succession::Proven;
                 self.answer_again();
             }
-            Succession::Closing if self.stop.is_none() && self.admin_servers.have_ended() => {
+            Succession::Closing if !self.stopping.has_begun() && self.admin_servers.have_ended() => {
                 let error = self.succeed();
                 self.stay(&error);
                 self.answer_again();
@@ -142,12 +149,12 @@ impl Supervisor {
 
     /// Whether what is to be there is there, and nothing has begun that a note does not tell of.
     fn is_calm(&self, now_ms: u64) -> bool {
-        self.stop.is_none()
+        !self.stopping.has_begun()
             && self.proven > 0
             && (self.announced == self.generation || self.stalled == self.generation)
             && self.prototypes.iter().all(|prototype| prototype.is_ready)
-            && self.workers().all(|worker| worker.serving_ms.is_some())
-            && !self.slots.iter().any(|slot| slot.wants_worker(self.generation, now_ms))
+            && self.fleet.workers().all(Staff::has_served)
+            && !self.fleet.wants_worker(self.generation, now_ms)
     }
 
     fn try_out(&mut self, now_ms: u64) {
@@ -164,7 +171,7 @@ impl Supervisor {
     }
 
     /// The trial is over.
-    pub(crate) fn note_trial(&mut self, exit: Exit) {
+    pub(super) fn note_trial(&mut self, exit: Exit) {
         match (self.succession, exit) {
             (Succession::Tried { due_ms: None, .. }, _) => {
                 self.stay(&format_args!("it is not ready after {} s", TRIAL_MS / 1000));

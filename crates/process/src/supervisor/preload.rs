@@ -7,13 +7,13 @@ use adyton_log::{self as log, messages};
 use adyton_sys::child::{self, Kick};
 use adyton_sys::pass;
 
+use super::Supervisor;
 use crate::nursery::{Dismissed, PROTOTYPE_PAUSE_MS, Prototype};
-use crate::slot::LAST_WORDS_MS;
-use crate::supervisor::Supervisor;
+use crate::staff::LAST_WORDS_MS;
 
 impl Supervisor {
     /// Has prototypes open their log again: else the file that was renamed stays open until the next reload.
-    pub(crate) fn reopen_in_prototypes(&self) {
+    pub(super) fn reopen_in_prototypes(&self) {
         for prototype in self.prototypes.iter().filter(|prototype| prototype.is_ready) {
             // One that is gone is noticed by its end.
             let _ = prototype.reopen();
@@ -21,7 +21,7 @@ impl Supervisor {
     }
 
     /// Starts the process that workers of this generation are forked from; ends those that are no longer needed.
-    pub(crate) fn keep_prototypes(&mut self, now_ms: u64) {
+    pub(super) fn keep_prototypes(&mut self, now_ms: u64) {
         if !self.plan.preload {
             return;
         }
@@ -45,7 +45,7 @@ impl Supervisor {
             }
         }
         let is_there = self.prototypes.iter().any(|prototype| prototype.generation == generation);
-        let is_wanted = self.slots.iter().any(|slot| slot.wants_worker(generation, now_ms));
+        let is_wanted = self.fleet.wants_worker(generation, now_ms);
         if is_there || !is_wanted || now_ms < self.prototype_not_before_ms {
             return;
         }
@@ -60,7 +60,7 @@ impl Supervisor {
 
     /// Lets prototypes go. One that imports has nothing to finish; the others end by themselves, unless threads that the
     /// application has started keep them.
-    pub(crate) fn dismiss_prototypes(&mut self, which: impl Fn(&Prototype) -> bool, now_ms: u64) {
+    pub(super) fn dismiss_prototypes(&mut self, which: impl Fn(&Prototype) -> bool, now_ms: u64) {
         for prototype in self.prototypes.extract_if(.., |prototype| which(prototype)) {
             let grace_ms = if prototype.is_ready { LAST_WORDS_MS } else { 0 };
             self.dismissed.push(Dismissed { pid: prototype.pid, due_ms: Some(now_ms + grace_ms) });
@@ -83,7 +83,7 @@ impl Supervisor {
     }
 
     /// The prototype of this generation, once it can fork.
-    pub(crate) fn prototype(&self) -> Option<&Prototype> {
+    pub(super) fn prototype(&self) -> Option<&Prototype> {
         self.prototypes.iter().find(|prototype| prototype.is_ready && prototype.generation == self.generation)
     }
 }

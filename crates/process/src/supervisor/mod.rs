@@ -1,0 +1,447 @@
+//! The supervisor: hears what has happened, looks at what is due, and acts.
+//!
+//! What is decided is decided elsewhere, without I/O: which workers there should be (`fleet.rs`), how the server ends
+//! (`stopping.rs`). The supervisor tells these what it has heard and carries out what they return. The files beside this one
+//! are parts of it.
+
+mod answering;
+mod burial;
+mod handover;
+mod hearing;
+mod measuring;
+mod metrics;
+mod preload;
+mod starting;
+mod status;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use adyton_log::{self as log, Level, messages};
+use adyton_server::share;
+use adyton_server::tally::{Cell, Sample};
+use adyton_sys::board::Board;
+use adyton_sys::child::{self, Kick};
+use adyton_sys::signal_queue::{Signal, Signals};
+use adyton_sys::{clock, socket};
+use serde_json::json;
+
+use crate::action::{Action, Whom};
+use crate::admin::AdminServers;
+use crate::demand::Demand;
+use crate::fleet::Fleet;
+use crate::links::{Link, Links};
+use crate::message::{Source, ToWorker};
+use crate::notify::Manager;
+use crate::nursery::{Dismissed, Prototype};
+use crate::past::Past;
+use crate::plan::Plan;
+use crate::ports::Ports;
+use crate::question::{Answer, Ask, Desk, Question};
+use crate::rounds::Rounds;
+use crate::slot::Slot;
+use crate::staff::Staff;
+use crate::stopping::{Said, Stopping};
+use crate::strangers::Strangers;
+use crate::succession::Succession;
+use crate::usage::{self, OomKills};
+use crate::watch::Watch;
+
+/// How often it looks at its workers while nothing happens.
+const TICK_MS: u64 = 1_000;
+
+/// In development somebody waits for it.
+const DEVELOPING_TICK_MS: u64 = 300;
+
+/// And while one of them is between two states.
+const QUICK_TICK_MS: u64 = 50;
+
+/// And while all that a reload waits for is that old workers stop to take connections, or another program that the last
+/// questions are answered.
+const CLOSING_TICK_MS: u64 = 2;
+
+/// How a supervisor has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was told to stop, and has.
+    Stopped,
+    /// The first worker did not start; it has said why. The status for the process.
+    NotStarted(u8),
+}
+
+/// Runs a plan to its end.
+///
+/// # Errors
+///
+/// The operating system refuses what a supervisor cannot do without.
+pub fn run(plan: Plan) -> io::Result<End> {
+    let mut supervisor = Supervisor::new(plan)?;
+    supervisor.run()?;
+    Ok(supervisor.stopping.failed().map_or(End::Stopped, End::NotStarted))
+}
+
+/// A supervisor at work.
+struct Supervisor {
+    plan: Plan,
+    fleet: Fleet,
+    stopping: Stopping,
+    /// How the workers are spoken with, and what they count.
+    links: Links,
+    ports: Ports,
+    past: Past,
+    /// Children that have ended before they could say who they are.
+    strangers: Strangers,
+    generation: u32,
+    /// The last generation of which a worker has served.
+    proven: u32,
+    /// The last generation that served in all workers.
+    announced: u32,
+    /// Workers of this generation that did not start, one after the other.
+    not_started: u32,
+    /// The last generation that serves in some workers and does not start in others.
+    stalled: u32,
+    since_ms: u64,
+    serves: String,
+    signals: Signals,
+    manager: Manager,
+    /// From where on is logged, if somebody has changed that.
+    log_level: Option<Level>,
+    desk: Arc<Desk>,
+    admin_servers: AdminServers,
+    /// Where workers count their connections, for each other to see.
+    shares: Board,
+    control: Option<OwnedFd>,
+    admin: Option<OwnedFd>,
+    /// Whether another program is to take the place of this one.
+    succession: Succession,
+    /// The processes that workers are forked from: of this generation, and of the one before while it is needed.
+    prototypes: Vec<Prototype>,
+    /// Those that are about to end.
+    dismissed: Vec<Dismissed>,
+    /// Prototypes that could not import the application, one after the other.
+    prototype_failures: u32,
+    prototype_not_before_ms: u64,
+    /// Who waits for the end of a reload, with when it began.
+    reloads: Vec<(Sender<Answer>, u64)>,
+    rounds: Rounds,
+    watch: Watch,
+    demand: Demand,
+    oom_kills: OomKills,
+    looked_ms: u64,
+}
+
+impl Supervisor {
+    fn new(mut plan: Plan) -> io::Result<Self> {
+        let signals = Signals::block()?;
+        // A log that hangs keeps no worker waiting for its supervisor.
+        log::begin_queue(plan.log_queue_bytes_max)?;
+        let desk = Desk::new()?;
+        if plan.preload {
+            child::adopt_orphans()?;
+        }
+        let (control, admin) = (plan.control.take(), plan.admin.take());
+        let admin_servers = AdminServers::open(&desk, control.as_ref(), admin.as_ref(), &plan.access)?;
+        let (note, sockets) = (plan.note.take(), std::mem::take(&mut plan.sockets));
+        let open = std::mem::replace(&mut plan.open, Box::new(|| Ok(Vec::new())));
+        let mut supervisor = Self {
+            fleet: Fleet::new(plan.limits.clone(), plan.pace, plan.processes, clock::monotonic_us()),
+            stopping: Stopping::new(plan.drain_delay_ms),
+            links: Links::default(),
+            ports: Ports::new(sockets, open, plan.shares),
+            past: Past::new(plan.access_log.take(), plan.log_queue_bytes_max),
+            strangers: Strangers::default(),
+            generation: 1,
+            proven: 0,
+            announced: 1,
+            not_started: 0,
+            stalled: 0,
+            since_ms: clock::monotonic_ms(),
+            serves: String::new(),
+            signals,
+            manager: Manager::find(),
+            log_level: None,
+            desk,
+            admin_servers,
+            shares: Board::new(share::CELLS)?,
+            control,
+            admin,
+            succession: Succession::default(),
+            prototypes: Vec::new(),
+            dismissed: Vec::new(),
+            prototype_failures: 0,
+            prototype_not_before_ms: 0,
+            reloads: Vec::new(),
+            rounds: Rounds::default(),
+            watch: Watch::default(),
+            demand: Demand::default(),
+            oom_kills: OomKills::new(),
+            looked_ms: 0,
+            plan,
+        };
+        for _ in 0..supervisor.plan.processes {
+            supervisor.add_slot()?;
+        }
+        if let Some(touch) = &supervisor.plan.touch {
+            supervisor.watch.add(touch);
+        }
+        if let Some(note) = note {
+            supervisor.go_on(&note)?;
+        }
+        Ok(supervisor)
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        while !self.is_done() {
+            let now_ms = clock::monotonic_ms();
+            self.hear(now_ms);
+            self.look(now_ms);
+            self.act(now_ms);
+            let (serving, used) = self.fleet.seats();
+            share::set_serving(&self.shares, serving, used);
+            self.manager.beat(now_ms);
+            self.wait()?;
+        }
+        for (reply, _) in self.reloads.drain(..) {
+            // Whoever asked may have gone.
+            let _ = reply.send((409, json!("the server was stopped")));
+        }
+        self.desk.close();
+        self.admin_servers.close();
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        let helpers = self.prototypes.len() + self.dismissed.len();
+        self.stopping.has_begun()
+            && self.fleet.workers().next().is_none()
+            && helpers == 0
+            && self.succession.trial().is_none()
+    }
+
+    /// What all workers have done, those that are gone included.
+    fn total(&self) -> Sample {
+        let mut sum = self.past.total();
+        self.links.add_to(&mut sum);
+        sum
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let between = self.stopping.has_begun()
+            || !self.rounds.is_empty()
+            || !self.dismissed.is_empty()
+            || self.fleet.is_between();
+        let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.desk.wake.as_fd()];
+        all.extend(self.links.open());
+        let importing = self.prototypes.iter().filter(|prototype| !prototype.is_ready);
+        all.extend(importing.map(AsFd::as_fd));
+        let tick_ms = match between {
+            _ if self.generation > self.announced && self.fleet.is_renewed(self.generation) => {
+                CLOSING_TICK_MS
+            }
+            _ if self.succession == Succession::Closing => CLOSING_TICK_MS,
+            true => QUICK_TICK_MS,
+            false => self.tick_ms(),
+        };
+        socket::wait_readable(&all, tick_ms.min(self.manager.patience_ms())).map(|_| ())
+    }
+
+    /// Takes note of what has happened.
+    fn hear(&mut self, now_ms: u64) {
+        while let Some(signal) = self.signals.next() {
+            self.obey(signal, now_ms);
+        }
+        for id in self.fleet.ids() {
+            let said = self.links.get_mut(id).map(Link::receive).unwrap_or_default();
+            for message in said {
+                self.note(id, message, now_ms);
+            }
+        }
+        let blamed: Vec<Source> = self.prototypes.iter_mut().flat_map(Prototype::listen).collect();
+        self.watch_sources(&blamed);
+        while let Some((pid, exit)) = child::reap() {
+            self.bury(pid, exit, now_ms);
+        }
+        self.bury_nameless(now_ms);
+        for Question { ask, reply } in self.desk.take() {
+            self.answer(ask, reply, now_ms);
+        }
+    }
+
+    fn obey(&mut self, signal: Signal, now_ms: u64) {
+        match signal {
+            Signal::Terminate | Signal::Interrupt => {
+                let said = self.stopping.interrupt(now_ms);
+                self.say_stopping(said);
+            }
+            Signal::Quit => self.leave(true, now_ms),
+            Signal::HangUp => self.reload(now_ms),
+            Signal::User1 => {
+                // Files in a folder that workers may not write are made for them before they hear of it.
+                let desk = Arc::clone(&self.desk);
+                log::reopen_then(Box::new(move || desk.tell(Ask::Reopened)));
+            }
+            Signal::More => self.scale(1, now_ms),
+            Signal::Fewer => self.scale(-1, now_ms),
+            // One that is tried out already is the one that is meant.
+            Signal::User2 if self.succession.has_begun() => {}
+            Signal::User2 => self.succession = Succession::Wanted,
+            Signal::Child | Signal::Other => {}
+        }
+    }
+
+    /// Begins to stop, or stops faster.
+    fn leave(&mut self, fast: bool, now_ms: u64) {
+        let said = self.stopping.ask(fast, now_ms);
+        self.say_stopping(said);
+    }
+
+    fn say_stopping(&self, said: Option<Said>) {
+        if let Some(said) = said {
+            log::write(&messages::STOPPING, format_args!("stopping {}", said.words()));
+            self.manager.stopping();
+        }
+    }
+
+    fn reload(&mut self, now_ms: u64) {
+        if self.stopping.has_begun() {
+            return;
+        }
+        self.generation += 1;
+        self.not_started = 0;
+        self.manager.reloading();
+        log::write(&messages::RELOADING, format_args!("reloading: generation {}", self.generation));
+        (self.prototype_failures, self.prototype_not_before_ms) = (0, now_ms);
+        self.decide(now_ms, |fleet, out| fleet.reload(now_ms, out));
+    }
+
+    /// Looks at what is due.
+    fn look(&mut self, now_ms: u64) {
+        let is_fresh = now_ms >= self.looked_ms + self.tick_ms();
+        if is_fresh {
+            let elapsed_ms = now_ms.saturating_sub(std::mem::replace(&mut self.looked_ms, now_ms));
+            self.look_at_files(now_ms);
+            self.look_at_demand(elapsed_ms, now_ms);
+            self.look_at_pulses(elapsed_ms, now_ms);
+            self.fleet.recall(self.ports.recall());
+            self.oom_kills.forget(now_ms);
+        }
+        self.decide(now_ms, |fleet, out| fleet.look(now_ms, out));
+        if is_fresh {
+            self.look_at_limits(now_ms);
+        }
+        self.rounds.end(now_ms);
+    }
+
+    /// How often it looks while nothing happens.
+    fn tick_ms(&self) -> u64 {
+        if self.plan.develops { DEVELOPING_TICK_MS } else { TICK_MS }
+    }
+
+    /// Reloads when a file has changed that is watched.
+    fn look_at_files(&mut self, now_ms: u64) {
+        if self.plan.develops {
+            // What was imported since the last look is watched from the next one on.
+            for worker in self.fleet.slots().iter().filter_map(Slot::serving) {
+                // One that is gone is noticed by its end.
+                let _ = self.links.send(worker.id(), &ToWorker::Sources);
+            }
+        }
+        if let Some(file) = self.watch.look() {
+            log::write(&messages::FILE_CHANGED, format_args!("{} has changed", file.display()));
+            self.reload(now_ms);
+        }
+    }
+
+    /// Does what follows from how things stand.
+    fn act(&mut self, now_ms: u64) {
+        if let Some(is_fast) = self.stopping.due(now_ms) {
+            self.send_home(is_fast, now_ms);
+            return;
+        }
+        self.retire(now_ms);
+        self.make_way(now_ms);
+        self.keep_prototypes(now_ms);
+        self.start_workers(now_ms);
+        self.end_reloads(now_ms);
+    }
+
+    fn end_reloads(&mut self, now_ms: u64) {
+        let generation = self.generation;
+        if generation > self.announced && self.fleet.is_renewed(generation) && !self.is_old_met(generation) {
+            self.announced = generation;
+            let workers = self.fleet.wanted();
+            self.manager.ready(&format!("serves {}, generation {generation}", self.serves));
+            log::write(
+                &messages::RELOADED,
+                format_args!("generation {generation} serves in all {workers} workers"),
+            );
+            for (reply, since_ms) in self.reloads.drain(..) {
+                let took_ms = now_ms - since_ms;
+                // Whoever asked may have gone.
+                let _ = reply
+                    .send((200, json!({"generation": generation, "workers": workers, "took_ms": took_ms})));
+            }
+        }
+    }
+
+    /// Whether an old worker takes connections: it does until it has done what it was told. Who connects after the end of a
+    /// reload meets the new version.
+    fn is_old_met(&self, generation: u32) -> bool {
+        let mut old = self.fleet.workers().filter(|worker| worker.generation() != generation);
+        old.any(|worker| {
+            self.links.get(worker.id()).is_some_and(|link| link.tally().get(Cell::Listening) > 0)
+        })
+    }
+
+    /// Tells all workers to end.
+    fn send_home(&mut self, is_fast: bool, now_ms: u64) {
+        self.dismiss_prototypes(|_| true, now_ms);
+        if let Some(trial) = self.succession.trial() {
+            child::kick(trial, Kick::Kill);
+        }
+        self.ports.close();
+        self.decide(now_ms, |fleet, out| fleet.send_home(is_fast, now_ms, out));
+    }
+
+    /// Has the fleet decide something, and does what that says.
+    fn decide<T>(&mut self, now_ms: u64, decide: impl FnOnce(&mut Fleet, &mut Vec<Action>) -> T) -> T {
+        let mut actions = Vec::new();
+        let answer = decide(&mut self.fleet, &mut actions);
+        self.carry_out(actions, now_ms);
+        answer
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>, now_ms: u64) {
+        for action in actions {
+            match action {
+                Action::Log(message, text) => log::write(message, format_args!("{text}")),
+                Action::Drain(id, ending) => {
+                    if self.links.send(id, &ToWorker::drain(ending)).is_err()
+                        && let Some(whom) = self.fleet.worker(id).and_then(Staff::whom)
+                    {
+                        signal(whom, Kick::Terminate);
+                    }
+                }
+                Action::Hurry(id, ending) => {
+                    // It may have ended already.
+                    let _ = self.links.send(id, &ToWorker::drain(ending));
+                }
+                Action::Signal(whom, kick) => signal(whom, kick),
+                Action::DoomPrototype(generation) => {
+                    let of = |prototype: &&mut Prototype| prototype.generation == generation;
+                    self.prototypes.iter_mut().filter(of).for_each(|prototype| prototype.doom(now_ms));
+                }
+            }
+        }
+    }
+}
+
+fn signal(whom: Whom, kick: Kick) {
+    match whom {
+        Whom::Child(pid) => child::kick(pid, kick),
+        Whom::Midwife { pid, birth } if usage::birth(pid) == Some(birth) => child::kick(pid, kick),
+        Whom::Midwife { .. } => {}
+    }
+}
