@@ -36,6 +36,8 @@ pub(crate) enum Action {
     Signal(Whom, Kick),
     /// The prototype of this generation has not followed an order.
     DoomPrototype(u32),
+    /// The line to the prototype that is this process is closed: it ends by itself.
+    Release(u32),
 }
 
 #[cfg(test)]
@@ -52,6 +54,7 @@ impl std::fmt::Display for Action {
             Self::Hurry(id, ending) => write!(out, "hurry #{}, {}", id.0, of(ending)),
             Self::Signal(Whom::Child(pid), kick) => write!(out, "{kick:?} {pid}"),
             Self::Signal(Whom::Midwife { pid, .. }, kick) => write!(out, "{kick:?} midwife {pid}"),
+            Self::Release(pid) => write!(out, "release {pid}"),
             Self::DoomPrototype(generation) => write!(out, "doom prototype of generation {generation}"),
         }
     }

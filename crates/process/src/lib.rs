@@ -41,6 +41,7 @@ mod place;
 mod plan;
 mod ports;
 mod prototype;
+mod prototype_line;
 mod pulse;
 mod question;
 mod rounds;

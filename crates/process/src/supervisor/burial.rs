@@ -7,11 +7,10 @@ use serde_json::json;
 
 use super::Supervisor;
 use crate::action::Id;
-use crate::backoff::backoff_ms;
-use crate::cause::{Cause, Known, NOT_LOADED, Reason, SIGKILL, cause};
+use crate::cause::{Cause, NOT_LOADED, SIGKILL};
 use crate::fleet::Death;
 use crate::message::FromWorker;
-use crate::nursery::PROTOTYPE_PAUSE_MS;
+use crate::nursery::Loss;
 use crate::staff::Staff;
 
 /// How many of the requests that a worker has died in are named.
@@ -67,39 +66,29 @@ impl Supervisor {
 
     /// A child has ended that is no worker, or was not known as one yet.
     fn bury_other(&mut self, pid: u32, exit: Exit, now_ms: u64) {
-        if let Some(at) = self.dismissed.iter().position(|dismissed| dismissed.pid == pid) {
-            self.dismissed.swap_remove(at);
+        if self.nursery.bury_dismissed(pid) {
             return;
         }
-        if let Some(at) = self.prototypes.iter().position(|prototype| prototype.pid == pid) {
-            let mut prototype = self.prototypes.remove(at);
-            self.watch_sources(&prototype.listen());
-            if prototype.is_ready {
-                (self.prototype_failures, self.prototype_not_before_ms) = (0, now_ms);
-            } else {
-                self.prototype_failures += 1;
-                self.prototype_not_before_ms =
-                    now_ms + backoff_ms(PROTOTYPE_PAUSE_MS, self.prototype_failures);
-            }
-            let unneeded = Reason::other("it is no longer needed");
-            let known = Known {
-                served: prototype.is_ready,
-                told: (prototype.generation != self.generation).then_some(&unneeded),
-                hurried: true,
-                doomed: prototype.is_doomed.then_some("was not ready in time, or has not forked in time"),
-                memory_was_short: self.oom_kills.explain(exit),
-                rss_bytes: 0,
-            };
-            let (cause, words) = cause(Some(exit), &known);
-            if cause != Cause::Told && !self.stopping.has_begun() {
-                log::write(&messages::PROTOTYPE_DIED, format_args!("the prototype (process {pid}) {words}"));
-            }
-            if !prototype.is_ready {
-                self.note_not_started(prototype.generation, Some(exit), now_ms);
-            }
-            return;
+        if self.nursery.has(pid) {
+            return self.bury_prototype(pid, exit, now_ms);
         }
         self.strangers.note(pid, exit, now_ms);
+    }
+
+    fn bury_prototype(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        self.listen_to_prototype(pid);
+        self.prototype_lines.remove(&pid);
+        let memory_was_short = self.oom_kills.explain(exit);
+        let loss = self.nursery.bury(pid, exit, memory_was_short, self.generation, now_ms);
+        let Some(Loss { generation, was_ready, words }) = loss else { return };
+        if let Some(words) = words
+            && !self.stopping.has_begun()
+        {
+            log::write(&messages::PROTOTYPE_DIED, format_args!("the prototype (process {pid}) {words}"));
+        }
+        if !was_ready {
+            self.note_not_started(generation, Some(exit), now_ms);
+        }
     }
 
     /// Forked workers that have ended before, or after, they said who they are.
@@ -132,7 +121,7 @@ impl Supervisor {
                 format_args!("the application does not start; waiting until one of its files changes"),
             );
             // What has been imported is of no use: the next version has a prototype of its own.
-            self.dismiss_prototypes(|_| true, now_ms);
+            self.dismiss_prototypes(now_ms);
             self.fleet.hold_until(u64::MAX);
         } else if self.proven == 0 {
             let status = match exit {

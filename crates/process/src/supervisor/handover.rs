@@ -116,8 +116,8 @@ impl Supervisor {
             // What has begun while it was tried out is done first.
             Succession::Proven if self.is_calm(now_ms) => {
                 // The next supervisor would not know them.
-                self.dismiss_prototypes(|_| true, now_ms);
-                if self.dismissed.is_empty() {
+                self.dismiss_prototypes(now_ms);
+                if self.nursery.is_empty() {
                     self.admin_servers.give_up();
                     self.succession = Succession::Closing;
                 }
@@ -152,7 +152,7 @@ impl Supervisor {
         !self.stopping.has_begun()
             && self.proven > 0
             && (self.announced == self.generation || self.stalled == self.generation)
-            && self.prototypes.iter().all(|prototype| prototype.is_ready)
+            && self.nursery.are_ready()
             && self.fleet.workers().all(Staff::has_served)
             && !self.fleet.wants_worker(self.generation, now_ms)
     }

@@ -32,10 +32,7 @@ impl Supervisor {
     /// A prototype has begun to fork a worker, by way of a process of its own.
     fn note_forking(&mut self, id: Id, pid: u32) {
         let birth = usage::birth(pid);
-        let parent = usage::parent(pid);
-        let is_of_prototype = self.prototypes.iter().any(|prototype| Some(prototype.pid) == parent)
-            || self.dismissed.iter().any(|dismissed| Some(dismissed.pid) == parent);
-        if is_of_prototype {
+        if usage::parent(pid).is_some_and(|parent| self.nursery.knows(parent)) {
             self.fleet.note_forking(id, birth.map(|birth| Whom::Midwife { pid, birth }));
         }
     }
@@ -45,8 +42,7 @@ impl Supervisor {
     fn note_hello(&mut self, id: Id, pid: u32, now_ms: u64) {
         let is_taken = self.succession.trial() == Some(pid)
             || self.fleet.workers().any(|worker| worker.pid() == pid)
-            || self.prototypes.iter().any(|prototype| prototype.pid == pid)
-            || self.dismissed.iter().any(|dismissed| dismissed.pid == pid);
+            || self.nursery.knows(pid);
         let is_known = self.fleet.worker(id).is_none_or(|worker| worker.pid() != 0);
         // One that has ended already is buried at once, and not sent anything.
         let has_ended = self.links.has_ended(id) && self.strangers.has(pid);

@@ -1,7 +1,7 @@
 //! The supervisor: hears what has happened, looks at what is due, and acts.
 //!
-//! What is decided is decided elsewhere, without I/O: which workers there should be (`fleet.rs`), how the server ends
-//! (`stopping.rs`). The supervisor tells these what it has heard and carries out what they return. The files beside this one
+//! What is decided is decided elsewhere, without I/O: which workers there should be (`fleet.rs`), which prototypes
+//! (`nursery.rs`), how the server ends (`stopping.rs`). The supervisor tells these what it has heard and carries out what they return. The files beside this one
 //! are parts of it.
 
 mod answering;
@@ -14,6 +14,7 @@ mod preload;
 mod starting;
 mod status;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -33,12 +34,13 @@ use crate::admin::AdminServers;
 use crate::demand::Demand;
 use crate::fleet::Fleet;
 use crate::links::{Link, Links};
-use crate::message::{Source, ToWorker};
+use crate::message::ToWorker;
 use crate::notify::Manager;
-use crate::nursery::{Dismissed, Prototype};
+use crate::nursery::Nursery;
 use crate::past::Past;
 use crate::plan::Plan;
 use crate::ports::Ports;
+use crate::prototype_line::PrototypeLine;
 use crate::question::{Answer, Ask, Desk, Question};
 use crate::rounds::Rounds;
 use crate::slot::Slot;
@@ -86,9 +88,12 @@ pub fn run(plan: Plan) -> io::Result<End> {
 struct Supervisor {
     plan: Plan,
     fleet: Fleet,
+    nursery: Nursery,
     stopping: Stopping,
     /// How the workers are spoken with, and what they count.
     links: Links,
+    /// The lines to the prototypes, by their processes.
+    prototype_lines: BTreeMap<u32, PrototypeLine>,
     ports: Ports,
     past: Past,
     /// Children that have ended before they could say who they are.
@@ -116,13 +121,6 @@ struct Supervisor {
     admin: Option<OwnedFd>,
     /// Whether another program is to take the place of this one.
     succession: Succession,
-    /// The processes that workers are forked from: of this generation, and of the one before while it is needed.
-    prototypes: Vec<Prototype>,
-    /// Those that are about to end.
-    dismissed: Vec<Dismissed>,
-    /// Prototypes that could not import the application, one after the other.
-    prototype_failures: u32,
-    prototype_not_before_ms: u64,
     /// Who waits for the end of a reload, with when it began.
     reloads: Vec<(Sender<Answer>, u64)>,
     rounds: Rounds,
@@ -147,8 +145,10 @@ impl Supervisor {
         let open = std::mem::replace(&mut plan.open, Box::new(|| Ok(Vec::new())));
         let mut supervisor = Self {
             fleet: Fleet::new(plan.limits.clone(), plan.pace, plan.processes, clock::monotonic_us()),
+            nursery: Nursery::new(plan.preload, plan.limits.clone()),
             stopping: Stopping::new(plan.drain_delay_ms),
             links: Links::default(),
+            prototype_lines: BTreeMap::new(),
             ports: Ports::new(sockets, open, plan.shares),
             past: Past::new(plan.access_log.take(), plan.log_queue_bytes_max),
             strangers: Strangers::default(),
@@ -168,10 +168,6 @@ impl Supervisor {
             control,
             admin,
             succession: Succession::default(),
-            prototypes: Vec::new(),
-            dismissed: Vec::new(),
-            prototype_failures: 0,
-            prototype_not_before_ms: 0,
             reloads: Vec::new(),
             rounds: Rounds::default(),
             watch: Watch::default(),
@@ -213,10 +209,9 @@ impl Supervisor {
     }
 
     fn is_done(&self) -> bool {
-        let helpers = self.prototypes.len() + self.dismissed.len();
         self.stopping.has_begun()
             && self.fleet.workers().next().is_none()
-            && helpers == 0
+            && self.nursery.is_empty()
             && self.succession.trial().is_none()
     }
 
@@ -230,11 +225,11 @@ impl Supervisor {
     fn wait(&self) -> io::Result<()> {
         let between = self.stopping.has_begun()
             || !self.rounds.is_empty()
-            || !self.dismissed.is_empty()
+            || self.nursery.has_dismissed()
             || self.fleet.is_between();
         let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.desk.wake.as_fd()];
         all.extend(self.links.open());
-        let importing = self.prototypes.iter().filter(|prototype| !prototype.is_ready);
+        let importing = self.nursery.pids(false).filter_map(|pid| self.prototype_lines.get(&pid));
         all.extend(importing.map(AsFd::as_fd));
         let tick_ms = match between {
             _ if self.generation > self.announced && self.fleet.is_renewed(self.generation) => {
@@ -258,8 +253,7 @@ impl Supervisor {
                 self.note(id, message, now_ms);
             }
         }
-        let blamed: Vec<Source> = self.prototypes.iter_mut().flat_map(Prototype::listen).collect();
-        self.watch_sources(&blamed);
+        self.listen_to_prototypes();
         while let Some((pid, exit)) = child::reap() {
             self.bury(pid, exit, now_ms);
         }
@@ -312,7 +306,7 @@ impl Supervisor {
         self.not_started = 0;
         self.manager.reloading();
         log::write(&messages::RELOADING, format_args!("reloading: generation {}", self.generation));
-        (self.prototype_failures, self.prototype_not_before_ms) = (0, now_ms);
+        self.nursery.reload(now_ms);
         self.decide(now_ms, |fleet, out| fleet.reload(now_ms, out));
     }
 
@@ -397,7 +391,7 @@ impl Supervisor {
 
     /// Tells all workers to end.
     fn send_home(&mut self, is_fast: bool, now_ms: u64) {
-        self.dismiss_prototypes(|_| true, now_ms);
+        self.dismiss_prototypes(now_ms);
         if let Some(trial) = self.succession.trial() {
             child::kick(trial, Kick::Kill);
         }
@@ -429,9 +423,9 @@ impl Supervisor {
                     let _ = self.links.send(id, &ToWorker::drain(ending));
                 }
                 Action::Signal(whom, kick) => signal(whom, kick),
-                Action::DoomPrototype(generation) => {
-                    let of = |prototype: &&mut Prototype| prototype.generation == generation;
-                    self.prototypes.iter_mut().filter(of).for_each(|prototype| prototype.doom(now_ms));
+                Action::DoomPrototype(generation) => self.nursery.doom(generation, now_ms),
+                Action::Release(pid) => {
+                    self.prototype_lines.remove(&pid);
                 }
             }
         }

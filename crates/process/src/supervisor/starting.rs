@@ -22,7 +22,7 @@ impl Supervisor {
             let wanted = Wanted {
                 generation: self.generation,
                 is_proven: self.proven == self.generation,
-                may_fork: !self.plan.preload || self.prototype().is_some(),
+                may_fork: self.nursery.may_fork(self.generation),
             };
             let of = self.fleet.wanted();
             if let Some(birth) = self.fleet.start(at, wanted, now_ms)
@@ -48,7 +48,7 @@ impl Supervisor {
         let mut kept = own.to_vec();
         kept.extend(sockets.iter().flatten().map(OwnedFd::as_fd));
         kept.extend(&others);
-        if let Some(prototype) = self.prototype() {
+        if let Some(prototype) = self.prototype_line() {
             // The worker says itself who it is.
             prototype.fork(&place, &kept)?;
         } else {
