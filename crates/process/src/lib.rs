@@ -44,6 +44,7 @@ mod prototype;
 mod prototype_line;
 mod pulse;
 mod question;
+mod reloads;
 mod rounds;
 mod screen;
 mod slot;

@@ -1,8 +1,13 @@
-//! Whether another program is to take the place of this one (SIGUSR2).
+//! Whether another program is to take the place of this one (SIGUSR2), and what is the next step to that. No I/O.
+
+use adyton_sys::child::{Exit, signal_name};
+
+/// How long the trial may take: an interpreter has to start, and to read settings.
+const TRIAL_MS: u64 = 30_000;
 
 /// How far another program has come on its way into this one's place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Succession {
+enum Stage {
     /// Nobody has asked for it.
     #[default]
     Unasked,
@@ -20,14 +25,248 @@ pub(crate) enum Succession {
     Closing,
 }
 
+/// What the supervisor is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mood {
+    /// What is to be there is there, and nothing has begun that the next program would not be told of.
+    Calm,
+    /// Workers are between two states.
+    Busy,
+    /// The server stops.
+    Stopping,
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The program is started for a trial; see [`Succession::note_tried`] and [`Succession::fail`].
+    TryOut,
+    /// The trial takes too long: its process is killed.
+    Kill(u32),
+    /// Prototypes are let go: the next supervisor would not know them.
+    DismissPrototypes,
+    /// Those who answer questions are closed, once all that was asked is answered.
+    CloseDoors,
+    /// Something has begun meanwhile, and is done first: questions are answered again.
+    OpenDoors,
+    /// The program takes the place of this one; see [`Succession::fail`].
+    Replace,
+}
+
+/// Another program on its way into this one's place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Succession(Stage);
+
 impl Succession {
-    /// The process of the trial.
-    pub(crate) fn trial(self) -> Option<u32> {
-        if let Self::Tried { pid, .. } = self { Some(pid) } else { None }
+    /// Somebody asks for it. One that is tried out already is the one that is meant.
+    pub(crate) fn ask(&mut self) {
+        if !matches!(self.0, Stage::Tried { .. } | Stage::Closing) {
+            self.0 = Stage::Wanted;
+        }
     }
 
-    /// Whether a program is on its way whose trial is not to be repeated.
-    pub(crate) fn has_begun(self) -> bool {
-        matches!(self, Self::Tried { .. } | Self::Closing)
+    /// Whether somebody has asked for it.
+    pub(crate) fn is_asked(self) -> bool {
+        self.0 != Stage::Unasked
+    }
+
+    /// The process of the trial.
+    pub(crate) fn trial(self) -> Option<u32> {
+        if let Stage::Tried { pid, .. } = self.0 { Some(pid) } else { None }
+    }
+
+    /// Whether it waits for the last questions to be answered.
+    pub(crate) fn is_closing(self) -> bool {
+        self.0 == Stage::Closing
+    }
+
+    /// Looks what is next. There may be prototypes left, and those who answer questions may be closed.
+    pub(crate) fn look(
+        &mut self,
+        mood: Mood,
+        has_prototypes: bool,
+        is_closed: bool,
+        now_ms: u64,
+    ) -> Option<Step> {
+        match (self.0, mood) {
+            (Stage::Wanted, Mood::Calm) => Some(Step::TryOut),
+            (Stage::Tried { pid, due_ms: Some(due_ms) }, _) if due_ms <= now_ms => {
+                self.0 = Stage::Tried { pid, due_ms: None };
+                Some(Step::Kill(pid))
+            }
+            // What has begun while it was tried out is done first.
+            (Stage::Proven, Mood::Calm) if has_prototypes => Some(Step::DismissPrototypes),
+            (Stage::Proven, Mood::Calm) => {
+                self.0 = Stage::Closing;
+                Some(Step::CloseDoors)
+            }
+            // What has begun meanwhile is done first.
+            (Stage::Closing, Mood::Busy) => {
+                self.0 = Stage::Proven;
+                Some(Step::OpenDoors)
+            }
+            (Stage::Closing, Mood::Calm) if is_closed => Some(Step::Replace),
+            _ => None,
+        }
+    }
+
+    /// The trial has begun, in this process.
+    pub(crate) fn note_tried(&mut self, pid: u32, now_ms: u64) {
+        self.0 = Stage::Tried { pid, due_ms: Some(now_ms + TRIAL_MS) };
+    }
+
+    /// It does not come to it.
+    pub(crate) fn fail(&mut self) {
+        self.0 = Stage::Unasked;
+    }
+
+    /// The trial is over; says what was wrong, if something was.
+    pub(crate) fn note_trial(&mut self, exit: Exit) -> Option<String> {
+        let why = match (self.0, exit) {
+            (Stage::Tried { due_ms: None, .. }, _) => format!("it is not ready after {} s", TRIAL_MS / 1000),
+            (_, Exit::Status(0)) => {
+                self.0 = Stage::Proven;
+                return None;
+            }
+            (_, Exit::Status(status)) => {
+                format!("it ends with status {status}; the reason stands above")
+            }
+            (_, Exit::Signal(number)) => format!("it ends by {}", signal_name(number)),
+        };
+        self.fail();
+        Some(why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use adyton_sys::child::Exit;
+
+    use super::{Mood, Step, Succession, TRIAL_MS};
+
+    /// What happens on the way.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        /// SIGUSR2.
+        Ask,
+        Look(Mood),
+        /// A look while there are prototypes.
+        LookWithPrototypes,
+        /// A look when the last questions are answered.
+        LookWhenClosed(Mood),
+        LookLate,
+        /// The trial is process 7.
+        Tried,
+        Ends(Exit),
+        /// The program cannot be started, or cannot take this one's place.
+        Fails,
+    }
+
+    use Event::{Ask, Ends, Fails, Look, LookLate, LookWhenClosed, LookWithPrototypes, Tried};
+    use Mood::{Busy, Calm, Stopping};
+    use Step::{CloseDoors, DismissPrototypes, Kill, OpenDoors, Replace, TryOut};
+
+    const WELL: Exit = Exit::Status(0);
+
+    fn plays(table: &[(Event, Option<Step>)]) -> Succession {
+        let mut succession = Succession::default();
+        for (at, (event, expected)) in table.iter().enumerate() {
+            let step = match *event {
+                Look(mood) => succession.look(mood, false, false, 5 + TRIAL_MS - 1),
+                LookWithPrototypes => succession.look(Calm, true, false, 5),
+                LookWhenClosed(mood) => succession.look(mood, false, true, 5),
+                LookLate => succession.look(Calm, false, false, 5 + TRIAL_MS),
+                Ask => {
+                    succession.ask();
+                    None
+                }
+                Tried => {
+                    succession.note_tried(7, 5);
+                    None
+                }
+                Ends(exit) => {
+                    assert_eq!(exit == WELL, succession.note_trial(exit).is_none(), "{at}: {event:?}");
+                    None
+                }
+                Fails => {
+                    succession.fail();
+                    None
+                }
+            };
+            assert_eq!(*expected, step, "{at}: {event:?}");
+        }
+        succession
+    }
+
+    /// From the signal to the new program: tried out, prototypes gone, questions answered, replaced; nothing of it while workers
+    /// are between two states.
+    #[test]
+    fn succeeds() {
+        let closing = plays(&[
+            (Look(Calm), None),
+            (Ask, None),
+            (Ask, None),
+            (Look(Busy), None),
+            (Look(Calm), Some(TryOut)),
+            (Tried, None),
+            (Ask, None),
+            (Look(Calm), None),
+            (Ends(WELL), None),
+            (Look(Busy), None),
+            (LookWithPrototypes, Some(DismissPrototypes)),
+            (LookWithPrototypes, Some(DismissPrototypes)),
+            (Look(Calm), Some(CloseDoors)),
+            (Look(Calm), None),
+            (Ask, None),
+            (LookWhenClosed(Busy), Some(OpenDoors)),
+            (Look(Busy), None),
+            (Look(Calm), Some(CloseDoors)),
+            (LookWhenClosed(Calm), Some(Replace)),
+        ]);
+
+        assert!(closing.is_closing() && closing.is_asked());
+    }
+
+    /// What fails leaves the server as it was; it can be asked for again.
+    #[test]
+    fn fails() {
+        let tried: &[(Event, Option<Step>)] = &[(Ask, None), (Look(Calm), Some(TryOut)), (Tried, None)];
+        for ends in [
+            &[(Ends(Exit::Status(2)), None)][..],
+            &[(Ends(Exit::Signal(11)), None)],
+            &[(LookLate, Some(Kill(7))), (LookLate, None), (Ends(Exit::Signal(9)), None)],
+            &[
+                (Ends(WELL), None),
+                (Look(Calm), Some(CloseDoors)),
+                (LookWhenClosed(Calm), Some(Replace)),
+                (Fails, None),
+            ],
+        ] {
+            let over = plays(&[tried, ends, &[(Look(Calm), None)]].concat());
+
+            assert_eq!(Succession::default(), over);
+
+            plays(&[tried, ends, tried].concat());
+        }
+        let mut late = plays(&[tried, &[(LookLate, Some(Kill(7)))]].concat());
+
+        assert_eq!(Some(7), late.trial());
+        assert_eq!(Some("it is not ready after 30 s"), late.note_trial(WELL).as_deref(), "although it was");
+    }
+
+    /// A stop at any time is what counts: no program takes the place of one that ends.
+    #[test]
+    fn stops() {
+        let table = [
+            (Ask, None),
+            (Look(Calm), Some(TryOut)),
+            (Tried, None),
+            (Ends(WELL), None),
+            (Look(Calm), Some(CloseDoors)),
+        ];
+        for length in 0..=table.len() {
+            let stopped = [(Look(Stopping), None), (LookWhenClosed(Stopping), None)];
+            plays(&[&table[..length], &stopped].concat());
+        }
     }
 }

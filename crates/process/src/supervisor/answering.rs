@@ -25,7 +25,7 @@ impl Supervisor {
             Ask::Reload if self.stopping.has_begun() => (409, json!("the server is stopping")),
             Ask::Reload => {
                 self.reload(now_ms);
-                return self.reloads.push((reply, now_ms));
+                return self.awaiting_reload.push((reply, now_ms));
             }
             Ask::Stop(fast) => {
                 self.leave(fast, now_ms);

@@ -11,13 +11,11 @@ use crate::cause::{Cause, NOT_LOADED, SIGKILL};
 use crate::fleet::Death;
 use crate::message::FromWorker;
 use crate::nursery::Loss;
+use crate::reloads::Verdict;
 use crate::staff::Staff;
 
 /// How many of the requests that a worker has died in are named.
 const NAMED_MAX: usize = 20;
-
-/// Workers that do not start, one after the other, until it is said that a reload does not come to its end.
-const NOT_STARTED_MAX: u32 = 3;
 
 impl Supervisor {
     /// A child has ended.
@@ -38,14 +36,14 @@ impl Supervisor {
         let link = self.links.remove(id).map(|mut link| (link.receive(), link));
         let Some(death) = self.fleet.bury(id, exit, memory_was_short, now_ms) else { return };
         // One that does not start at all says why, and its own words are enough.
-        let is_said = self.proven == 0 && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
+        let is_said = !self.reloads.has_served() && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
         let is_well = matches!(death.cause, Cause::Told | Cause::Limit) && !has_failed(exit) || is_said;
         let message = if is_well { &messages::WORKER_ENDED } else { &messages::WORKER_DIED };
         let inside = match &link {
             Some((_, link)) if !is_well => said_of(&link.tally().inside()),
             _ => String::new(),
         };
-        let next = if self.proven > 0 { &*death.next } else { "" };
+        let next = if self.reloads.has_served() { &*death.next } else { "" };
         let Death { number, process, words, .. } = &death;
         log::write(message, format_args!("worker {number} ({process}) {words}{inside}{next}"));
         share::clear(&self.shares, death.seat);
@@ -79,7 +77,7 @@ impl Supervisor {
         self.listen_to_prototype(pid);
         self.prototype_lines.remove(&pid);
         let memory_was_short = self.oom_kills.explain(exit);
-        let loss = self.nursery.bury(pid, exit, memory_was_short, self.generation, now_ms);
+        let loss = self.nursery.bury(pid, exit, memory_was_short, self.reloads.generation(), now_ms);
         let Some(Loss { generation, was_ready, words }) = loss else { return };
         if let Some(words) = words
             && !self.stopping.has_begun()
@@ -106,52 +104,34 @@ impl Supervisor {
 
     /// A worker has ended before it served.
     pub(super) fn note_not_started(&mut self, generation: u32, exit: Option<Exit>, now_ms: u64) {
-        if self.proven == 0
-            && self.plan.develops
-            && exit == Some(Exit::Status(NOT_LOADED))
-            && self.watch.sees_files()
-        {
-            if generation < self.generation {
-                // A change has come already, and is tried at once.
-                self.fleet.hold_until(now_ms);
-                return;
+        let awaits_changes = self.plan.develops && self.watch.sees_files();
+        match self.reloads.note_not_started(generation, exit, awaits_changes) {
+            Verdict::TryLater => {}
+            Verdict::TryAtOnce => self.fleet.hold_until(now_ms),
+            Verdict::AwaitChange => {
+                log::write(
+                    &messages::WAITS_FOR_CHANGE,
+                    format_args!("the application does not start; waiting until one of its files changes"),
+                );
+                // What has been imported is of no use: the next version has a prototype of its own.
+                self.dismiss_prototypes(now_ms);
+                self.fleet.hold_until(u64::MAX);
             }
-            log::write(
-                &messages::WAITS_FOR_CHANGE,
-                format_args!("the application does not start; waiting until one of its files changes"),
-            );
-            // What has been imported is of no use: the next version has a prototype of its own.
-            self.dismiss_prototypes(now_ms);
-            self.fleet.hold_until(u64::MAX);
-        } else if self.proven == 0 {
-            let status = match exit {
-                Some(Exit::Status(status)) if status == NOT_LOADED || status == 2 => {
-                    u8::try_from(status).unwrap_or(1)
-                }
-                _ => 1,
-            };
-            self.stopping.fail(status, now_ms);
-        } else if generation > self.proven && generation == self.generation {
-            self.generation = self.proven;
-            self.manager.ready("the last reload has failed; the old version serves on");
-            log::write(
-                &messages::VERSION_NOT_STARTED,
-                format_args!("the new version does not start; the old one serves on"),
-            );
-            self.refuse_reloads("the new version does not start; the old one serves on");
-        } else if generation == self.generation && self.announced < generation {
-            self.not_started += 1;
-            if self.not_started == NOT_STARTED_MAX {
-                self.stall();
+            Verdict::Fail(status) => self.stopping.fail(status, now_ms),
+            Verdict::GiveUp => {
+                self.manager.ready("the last reload has failed; the old version serves on");
+                let how = "the new version does not start; the old one serves on";
+                log::write(&messages::VERSION_NOT_STARTED, format_args!("{how}"));
+                self.refuse_reloads(how);
             }
+            Verdict::Stall => self.stall(),
         }
     }
 
     /// A reload does not come to its end: who waits for it is told so. It is tried further, less and less often: what one
     /// worker keeps from the other may come free.
     fn stall(&mut self) {
-        self.stalled = self.generation;
-        let served = self.fleet.served_by(self.generation);
+        let served = self.fleet.served_by(self.reloads.generation());
         let how = format!(
             "the new version serves in {served} of {} workers and does not start in the others, where the old one \
              serves on",
@@ -163,7 +143,7 @@ impl Supervisor {
     }
 
     fn refuse_reloads(&mut self, why: &str) {
-        for (reply, _) in self.reloads.drain(..) {
+        for (reply, _) in self.awaiting_reload.drain(..) {
             // Whoever asked may have gone.
             let _ = reply.send((500, json!(why)));
         }

@@ -13,11 +13,9 @@ use crate::action::Id;
 use crate::admin::AdminServers;
 use crate::cause::Cause;
 use crate::note::{Note, NotedSlot, NotedWorker, TRIAL};
+use crate::reloads::Reloads;
 use crate::staff::{Record, Staff};
-use crate::succession::Succession;
-
-/// How long the trial may take: an interpreter has to start, and to read settings.
-const TRIAL_MS: u64 = 30_000;
+use crate::succession::{Mood, Step};
 
 impl Supervisor {
     /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
@@ -49,8 +47,8 @@ impl Supervisor {
         let note = Note {
             slots: slots.collect(),
             bounds: Some(self.plan.bounds),
-            generation: self.generation,
-            proven: self.proven,
+            generation: self.reloads.generation(),
+            proven: self.reloads.proven(),
             starts: self.fleet.starts(),
             since_ms: self.since_ms,
             serves: self.serves.clone(),
@@ -88,7 +86,7 @@ impl Supervisor {
         }
         self.shares = note.take_shares()?;
         self.ports.take_spare(note.take_spare()?);
-        (self.generation, self.proven, self.announced) = (note.generation, note.proven, note.generation);
+        self.reloads = Reloads::taken(note.generation, note.proven);
         (self.since_ms, self.serves) = (note.since_ms, note.serves.clone());
         let known =
             note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
@@ -107,32 +105,23 @@ impl Supervisor {
     /// Has the program that is on the disk now take the place of this one, if it can be started: not while workers
     /// are between two states.
     pub(super) fn make_way(&mut self, now_ms: u64) {
-        match self.succession {
-            Succession::Wanted if self.is_calm(now_ms) => self.try_out(now_ms),
-            Succession::Tried { pid, due_ms: Some(due_ms) } if due_ms <= now_ms => {
-                child::kick(pid, Kick::Kill);
-                self.succession = Succession::Tried { pid, due_ms: None };
-            }
-            // What has begun while it was tried out is done first.
-            Succession::Proven if self.is_calm(now_ms) => {
-                // The next supervisor would not know them.
-                self.dismiss_prototypes(now_ms);
-                if self.nursery.is_empty() {
-                    self.admin_servers.give_up();
-                    self.succession = Succession::Closing;
-                }
-            }
-            // What has begun meanwhile is done first.
-            Succession::Closing if !self.stopping.has_begun() && !self.is_calm(now_ms) => {
-                self.succession = Succession::Proven;
-                self.answer_again();
-            }
-            Succession::Closing if !self.stopping.has_begun() && self.admin_servers.have_ended() => {
+        if !self.succession.is_asked() {
+            return;
+        }
+        let (mood, has_prototypes) = (self.mood(now_ms), !self.nursery.is_empty());
+        let is_closed = self.admin_servers.have_ended();
+        match self.succession.look(mood, has_prototypes, is_closed, now_ms) {
+            None => {}
+            Some(Step::TryOut) => self.try_out(now_ms),
+            Some(Step::Kill(pid)) => child::kick(pid, Kick::Kill),
+            Some(Step::DismissPrototypes) => self.dismiss_prototypes(now_ms),
+            Some(Step::CloseDoors) => self.admin_servers.give_up(),
+            Some(Step::OpenDoors) => self.answer_again(),
+            Some(Step::Replace) => {
                 let error = self.succeed();
                 self.stay(&error);
                 self.answer_again();
             }
-            _ => {}
         }
     }
 
@@ -148,20 +137,24 @@ impl Supervisor {
     }
 
     /// Whether what is to be there is there, and nothing has begun that a note does not tell of.
-    fn is_calm(&self, now_ms: u64) -> bool {
-        !self.stopping.has_begun()
-            && self.proven > 0
-            && (self.announced == self.generation || self.stalled == self.generation)
+    fn mood(&self, now_ms: u64) -> Mood {
+        let is_calm = self.reloads.has_served()
+            && self.reloads.is_settled()
             && self.nursery.are_ready()
             && self.fleet.workers().all(Staff::has_served)
-            && !self.fleet.wants_worker(self.generation, now_ms)
+            && !self.fleet.wants_worker(self.reloads.generation(), now_ms);
+        match is_calm {
+            _ if self.stopping.has_begun() => Mood::Stopping,
+            true => Mood::Calm,
+            false => Mood::Busy,
+        }
     }
 
     fn try_out(&mut self, now_ms: u64) {
         match self.plan.program.spawn(&self.plan.arguments_of("succeed", TRIAL.to_owned()), &[]) {
-            Ok(pid) => self.succession = Succession::Tried { pid, due_ms: Some(now_ms + TRIAL_MS) },
+            Ok(pid) => self.succession.note_tried(pid, now_ms),
             Err(error) => {
-                self.succession = Succession::Unasked;
+                self.succession.fail();
                 log::write(
                     &messages::PROGRAM_NOT_STARTED,
                     format_args!("the program cannot be started: {error}"),
@@ -172,22 +165,13 @@ impl Supervisor {
 
     /// The trial is over.
     pub(super) fn note_trial(&mut self, exit: Exit) {
-        match (self.succession, exit) {
-            (Succession::Tried { due_ms: None, .. }, _) => {
-                self.stay(&format_args!("it is not ready after {} s", TRIAL_MS / 1000));
-            }
-            (_, Exit::Status(0)) => self.succession = Succession::Proven,
-            (_, Exit::Status(status)) => {
-                self.stay(&format_args!("it ends with status {status}; the reason stands above"));
-            }
-            (_, Exit::Signal(number)) => {
-                self.stay(&format_args!("it ends by {}", child::signal_name(number)));
-            }
+        if let Some(why) = self.succession.note_trial(exit) {
+            self.stay(&why);
         }
     }
 
     fn stay(&mut self, why: &dyn fmt::Display) {
-        self.succession = Succession::Unasked;
+        self.succession.fail();
         log::write(
             &messages::PROGRAM_NOT_REPLACED,
             format_args!("the program cannot take this one's place, which goes on: {why}"),

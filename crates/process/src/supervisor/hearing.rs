@@ -66,12 +66,11 @@ impl Supervisor {
         let Some(generation) = self.decide(now_ms, |fleet, out| fleet.note_ready(id, now_ms, out)) else {
             return;
         };
-        if self.proven == 0 {
+        if self.reloads.note_served(generation) {
             (self.plan.on_ready)(&serves);
             self.manager.ready(&format!("serves {serves}"));
         }
-        (self.serves, self.proven) = (serves, self.proven.max(generation));
-        self.not_started = 0;
+        self.serves = serves;
         debug_assert!(self.stopping.failed().is_none(), "a worker has served");
     }
 }

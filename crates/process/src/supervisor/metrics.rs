@@ -50,7 +50,7 @@ impl Supervisor {
             "adyton_generation",
             "gauge",
             "Reloads, and one.",
-            &[(String::new(), u64::from(self.generation))],
+            &[(String::new(), u64::from(self.reloads.generation()))],
         );
         let uptime_s = now_ms.saturating_sub(self.since_ms) / 1000;
         family("adyton_uptime_seconds", "gauge", "Since the supervisor began.", &[(String::new(), uptime_s)]);

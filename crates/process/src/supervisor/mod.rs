@@ -1,7 +1,8 @@
 //! The supervisor: hears what has happened, looks at what is due, and acts.
 //!
 //! What is decided is decided elsewhere, without I/O: which workers there should be (`fleet.rs`), which prototypes
-//! (`nursery.rs`), how the server ends (`stopping.rs`). The supervisor tells these what it has heard and carries out what they return. The files beside this one
+//! (`nursery.rs`), which version (`reloads.rs`), whether another program (`succession.rs`), how the server ends
+//! (`stopping.rs`). The supervisor tells these what it has heard and carries out what they return. The files beside this one
 //! are parts of it.
 
 mod answering;
@@ -42,6 +43,7 @@ use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::prototype_line::PrototypeLine;
 use crate::question::{Answer, Ask, Desk, Question};
+use crate::reloads::Reloads;
 use crate::rounds::Rounds;
 use crate::slot::Slot;
 use crate::staff::Staff;
@@ -89,6 +91,9 @@ struct Supervisor {
     plan: Plan,
     fleet: Fleet,
     nursery: Nursery,
+    reloads: Reloads,
+    /// Whether another program is to take the place of this one.
+    succession: Succession,
     stopping: Stopping,
     /// How the workers are spoken with, and what they count.
     links: Links,
@@ -98,15 +103,6 @@ struct Supervisor {
     past: Past,
     /// Children that have ended before they could say who they are.
     strangers: Strangers,
-    generation: u32,
-    /// The last generation of which a worker has served.
-    proven: u32,
-    /// The last generation that served in all workers.
-    announced: u32,
-    /// Workers of this generation that did not start, one after the other.
-    not_started: u32,
-    /// The last generation that serves in some workers and does not start in others.
-    stalled: u32,
     since_ms: u64,
     serves: String,
     signals: Signals,
@@ -119,10 +115,8 @@ struct Supervisor {
     shares: Board,
     control: Option<OwnedFd>,
     admin: Option<OwnedFd>,
-    /// Whether another program is to take the place of this one.
-    succession: Succession,
     /// Who waits for the end of a reload, with when it began.
-    reloads: Vec<(Sender<Answer>, u64)>,
+    awaiting_reload: Vec<(Sender<Answer>, u64)>,
     rounds: Rounds,
     watch: Watch,
     demand: Demand,
@@ -146,17 +140,14 @@ impl Supervisor {
         let mut supervisor = Self {
             fleet: Fleet::new(plan.limits.clone(), plan.pace, plan.processes, clock::monotonic_us()),
             nursery: Nursery::new(plan.preload, plan.limits.clone()),
+            reloads: Reloads::new(),
+            succession: Succession::default(),
             stopping: Stopping::new(plan.drain_delay_ms),
             links: Links::default(),
             prototype_lines: BTreeMap::new(),
             ports: Ports::new(sockets, open, plan.shares),
             past: Past::new(plan.access_log.take(), plan.log_queue_bytes_max),
             strangers: Strangers::default(),
-            generation: 1,
-            proven: 0,
-            announced: 1,
-            not_started: 0,
-            stalled: 0,
             since_ms: clock::monotonic_ms(),
             serves: String::new(),
             signals,
@@ -167,8 +158,7 @@ impl Supervisor {
             shares: Board::new(share::CELLS)?,
             control,
             admin,
-            succession: Succession::default(),
-            reloads: Vec::new(),
+            awaiting_reload: Vec::new(),
             rounds: Rounds::default(),
             watch: Watch::default(),
             demand: Demand::default(),
@@ -199,7 +189,7 @@ impl Supervisor {
             self.manager.beat(now_ms);
             self.wait()?;
         }
-        for (reply, _) in self.reloads.drain(..) {
+        for (reply, _) in self.awaiting_reload.drain(..) {
             // Whoever asked may have gone.
             let _ = reply.send((409, json!("the server was stopped")));
         }
@@ -232,10 +222,7 @@ impl Supervisor {
         let importing = self.nursery.pids(false).filter_map(|pid| self.prototype_lines.get(&pid));
         all.extend(importing.map(AsFd::as_fd));
         let tick_ms = match between {
-            _ if self.generation > self.announced && self.fleet.is_renewed(self.generation) => {
-                CLOSING_TICK_MS
-            }
-            _ if self.succession == Succession::Closing => CLOSING_TICK_MS,
+            _ if self.is_old_awaited() || self.succession.is_closing() => CLOSING_TICK_MS,
             true => QUICK_TICK_MS,
             false => self.tick_ms(),
         };
@@ -278,9 +265,7 @@ impl Supervisor {
             }
             Signal::More => self.scale(1, now_ms),
             Signal::Fewer => self.scale(-1, now_ms),
-            // One that is tried out already is the one that is meant.
-            Signal::User2 if self.succession.has_begun() => {}
-            Signal::User2 => self.succession = Succession::Wanted,
+            Signal::User2 => self.succession.ask(),
             Signal::Child | Signal::Other => {}
         }
     }
@@ -302,10 +287,9 @@ impl Supervisor {
         if self.stopping.has_begun() {
             return;
         }
-        self.generation += 1;
-        self.not_started = 0;
+        let generation = self.reloads.begin();
         self.manager.reloading();
-        log::write(&messages::RELOADING, format_args!("reloading: generation {}", self.generation));
+        log::write(&messages::RELOADING, format_args!("reloading: generation {generation}"));
         self.nursery.reload(now_ms);
         self.decide(now_ms, |fleet, out| fleet.reload(now_ms, out));
     }
@@ -362,22 +346,28 @@ impl Supervisor {
     }
 
     fn end_reloads(&mut self, now_ms: u64) {
-        let generation = self.generation;
-        if generation > self.announced && self.fleet.is_renewed(generation) && !self.is_old_met(generation) {
-            self.announced = generation;
-            let workers = self.fleet.wanted();
-            self.manager.ready(&format!("serves {}, generation {generation}", self.serves));
-            log::write(
-                &messages::RELOADED,
-                format_args!("generation {generation} serves in all {workers} workers"),
-            );
-            for (reply, since_ms) in self.reloads.drain(..) {
-                let took_ms = now_ms - since_ms;
-                // Whoever asked may have gone.
-                let _ = reply
-                    .send((200, json!({"generation": generation, "workers": workers, "took_ms": took_ms})));
-            }
+        let generation = self.reloads.generation();
+        let is_everywhere = self.is_old_awaited() && !self.is_old_met(generation);
+        if !self.reloads.end(is_everywhere) {
+            return;
         }
+        let workers = self.fleet.wanted();
+        self.manager.ready(&format!("serves {}, generation {generation}", self.serves));
+        log::write(
+            &messages::RELOADED,
+            format_args!("generation {generation} serves in all {workers} workers"),
+        );
+        for (reply, since_ms) in self.awaiting_reload.drain(..) {
+            let took_ms = now_ms - since_ms;
+            // Whoever asked may have gone.
+            let _ =
+                reply.send((200, json!({"generation": generation, "workers": workers, "took_ms": took_ms})));
+        }
+    }
+
+    /// Whether all that a reload waits for is that old workers stop to take connections.
+    fn is_old_awaited(&self) -> bool {
+        self.reloads.is_open() && self.fleet.is_renewed(self.reloads.generation())
     }
 
     /// Whether an old worker takes connections: it does until it has done what it was told. Who connects after the end of a

@@ -40,9 +40,9 @@ impl Supervisor {
 
     /// Starts the process that workers of this generation are forked from; ends those that are no longer needed.
     pub(super) fn keep_prototypes(&mut self, now_ms: u64) {
-        let generation = self.generation;
+        let generation = self.reloads.generation();
         let mut actions = Vec::new();
-        self.nursery.look([generation, self.proven], now_ms, &mut actions);
+        self.nursery.look([generation, self.reloads.proven()], now_ms, &mut actions);
         self.carry_out(actions, now_ms);
         let is_wanted = self.fleet.wants_worker(generation, now_ms);
         if !self.nursery.wants_one(generation, is_wanted, now_ms) {
@@ -79,6 +79,6 @@ impl Supervisor {
 
     /// The line to the prototype of this generation, once it can fork.
     pub(super) fn prototype_line(&self) -> Option<&PrototypeLine> {
-        self.nursery.ready(self.generation).and_then(|pid| self.prototype_lines.get(&pid))
+        self.nursery.ready(self.reloads.generation()).and_then(|pid| self.prototype_lines.get(&pid))
     }
 }

@@ -20,9 +20,9 @@ impl Supervisor {
     pub(super) fn start_workers(&mut self, now_ms: u64) {
         for at in 0..self.fleet.slots().len() {
             let wanted = Wanted {
-                generation: self.generation,
-                is_proven: self.proven == self.generation,
-                may_fork: self.nursery.may_fork(self.generation),
+                generation: self.reloads.generation(),
+                is_proven: self.reloads.is_proven(),
+                may_fork: self.nursery.may_fork(self.reloads.generation()),
             };
             let of = self.fleet.wanted();
             if let Some(birth) = self.fleet.start(at, wanted, now_ms)
@@ -33,7 +33,7 @@ impl Supervisor {
                     &messages::WORKER_NOT_STARTED,
                     format_args!("worker {} cannot be started: {error}", birth.number),
                 );
-                self.note_not_started(self.generation, None, now_ms);
+                self.note_not_started(self.reloads.generation(), None, now_ms);
             }
         }
     }

@@ -26,7 +26,7 @@ impl Supervisor {
             "state": self.state(),
             "serves": self.serves,
             "uptime_s": seconds(now_ms.saturating_sub(self.since_ms)),
-            "generation": self.generation,
+            "generation": self.reloads.generation(),
             "processes": self.fleet.wanted(),
             "starts": self.fleet.starts(),
             "deaths": deaths,
@@ -40,7 +40,7 @@ impl Supervisor {
         let serving = self.fleet.serving();
         if self.stopping.has_begun() {
             "stopping"
-        } else if self.stalled == self.generation && self.announced != self.generation {
+        } else if self.reloads.has_stalled() {
             "two versions"
         } else if serving == 0 && self.fleet.silent() > 0 {
             "silent"
