@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use adyton_sys::process;
 use serde_json::Value;
 
-use crate::control::ask;
+use crate::control::{ask, status};
 use crate::table::{number_of_workers, table};
 use crate::top::{record, top};
 
@@ -77,27 +77,27 @@ fn give(path: &Path, order: &str, about: Option<&str>, json: bool) -> Result<(),
         _ => ("POST", format!("/{order}")),
     };
     let value = ask(path, method, &target)?;
-    let out = if json { format!("{value}\n") } else { in_words(order, &value) };
+    let out = if json { format!("{value}\n") } else { in_words(path, order, &value)? };
     // Who has seen enough of it, and closes the pipe, is right.
     let _ = io::stdout().write_all(out.as_bytes());
     Ok(())
 }
 
 /// What came of an order, for a person.
-fn in_words(order: &str, value: &Value) -> String {
-    match order {
-        "status" => table(value),
+fn in_words(path: &Path, order: &str, value: &Value) -> Result<String, String> {
+    Ok(match order {
+        "status" => table(&status(path, value.clone())?),
         "dump" => stacks(value),
         "reload" => format!(
             "generation {} serves in {}, after {} ms\n",
             value["generation"],
-            number_of_workers(&value["workers"]),
+            number_of_workers(value["workers"].as_u64().unwrap_or(0)),
             value["took_ms"]
         ),
-        "workers" => format!("{} wanted\n", number_of_workers(&value["processes"])),
+        "workers" => format!("{} wanted\n", number_of_workers(value["processes"].as_u64().unwrap_or(0))),
         "log-level" => format!("logging from {} on\n", value["log_level"].as_str().unwrap_or_default()),
         _ => format!("{}\n", value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
-    }
+    })
 }
 
 fn stacks(value: &Value) -> String {

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::status::Status;
+
 /// How long an order may take: a reload waits until the new workers serve.
 const PATIENCE: Duration = Duration::from_secs(16 * 60);
 
@@ -63,6 +65,11 @@ fn answers(target: &str, value: &Value) -> bool {
         "/log-level" => value["log_level"].is_string(),
         _ => value.is_string(),
     }
+}
+
+/// How things stand, out of the answer to that question.
+pub(crate) fn status(path: &Path, answer: Value) -> Result<Status, String> {
+    serde_json::from_value(answer).map_err(|_| stranger(path))
 }
 
 fn stranger(path: &Path) -> String {

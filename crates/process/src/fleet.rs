@@ -1,5 +1,6 @@
-//! Which workers there should be: slots and the workers in them, when one is started, replaced, told to end, or ended. No
-//! I/O: what has happened comes in, with its time; what is to be done comes out.
+//! Which workers there should be: slots and the workers in them, when one is started, replaced, told to end, or ended.
+//!
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 
 use adyton_log::messages;
 use adyton_server::pulse::Ailment;

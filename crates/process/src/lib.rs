@@ -15,6 +15,9 @@
 //! A slot wants one worker of the present *generation* that serves. Reload makes a new generation; while no worker of
 //! it has served yet, only one is started, so that a version that does not start costs nothing but the attempt: the
 //! generation is given up, and the old one serves on.
+//!
+//! What is decided is decided without I/O: `fleet.rs`, `nursery.rs`, `reloads.rs`, `succession.rs` and `stopping.rs` are told
+//! what has happened, and return what is to be done; `supervisor/` tells them, and does it.
 
 #![forbid(unsafe_code)]
 

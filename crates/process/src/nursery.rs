@@ -1,6 +1,7 @@
 //! Which prototypes there should be (`--preload`): the processes that workers are forked from, of the newest generation, and of
-//! the last one that has served while it is needed. No I/O: what has happened comes in, with its time; what is to be done
-//! comes out.
+//! the last one that has served while it is needed.
+//!
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 
 use adyton_log::messages;
 use adyton_sys::child::{Exit, Kick};

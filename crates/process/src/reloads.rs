@@ -1,4 +1,6 @@
-//! Versions of the application: which one is wanted, which has served, and what follows when one does not start. No I/O.
+//! Versions of the application: which one is wanted, which has served, and what follows when one does not start.
+//!
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 //!
 //! A reload makes a new *generation*. It is *proven* when one worker of it has served, and *announced* when it serves in all
 //! slots. One of which no worker serves is given up; one that serves only in some slots *stalls*, and is tried further.

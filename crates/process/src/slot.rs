@@ -1,4 +1,6 @@
-//! A slot: the workers that serve on its sockets, one after the other. No I/O.
+//! A slot: the workers that serve on its sockets, one after the other.
+//!
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 
 use crate::action::{Action, Id};
 use crate::backoff::backoff_ms;

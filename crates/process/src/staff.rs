@@ -1,4 +1,6 @@
-//! One worker process: how far it has come, and what follows from what is heard of it. No I/O.
+//! One worker process: how far it has come, and what follows from what is heard of it.
+//!
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 
 use adyton_log::messages;
 use adyton_server::Ending;

@@ -1,4 +1,6 @@
-//! The end of the server: who has asked for it, how fast it is to be, and when the workers are told. No I/O.
+//! The end of the server: who has asked for it, how fast it is to be, and when the workers are told.
+//!
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 
 /// Two signals that are nearer to each other than this are one.
 const TWICE_MS: u64 = 100;

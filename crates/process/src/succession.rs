@@ -1,4 +1,6 @@
-//! Whether another program is to take the place of this one (SIGUSR2), and what is the next step to that. No I/O.
+//! Whether another program is to take the place of this one (SIGUSR2), and what is the next step to that.
+//!
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 
 use adyton_sys::child::{Exit, signal_name};
 

@@ -10,7 +10,6 @@ mod burial;
 mod handover;
 mod hearing;
 mod measuring;
-mod metrics;
 mod preload;
 mod starting;
 mod status;
