@@ -15,7 +15,7 @@ pub(crate) enum Whom {
     Child(u32),
     /// A process that is about to fork a worker. It is no child of the supervisor: its number is its own only as long as
     /// the birth is the same.
-    Midwife {
+    Forker {
         /// Its number.
         pid: u32,
         /// When it began.
@@ -53,7 +53,7 @@ impl std::fmt::Display for Action {
             Self::Drain(id, ending) => write!(out, "drain #{}, {}", id.0, of(ending)),
             Self::Hurry(id, ending) => write!(out, "hurry #{}, {}", id.0, of(ending)),
             Self::Signal(Whom::Child(pid), kick) => write!(out, "{kick:?} {pid}"),
-            Self::Signal(Whom::Midwife { pid, .. }, kick) => write!(out, "{kick:?} midwife {pid}"),
+            Self::Signal(Whom::Forker { pid, .. }, kick) => write!(out, "{kick:?} forker {pid}"),
             Self::Release(pid) => write!(out, "release {pid}"),
             Self::DoomPrototype(generation) => write!(out, "doom prototype of generation {generation}"),
         }

@@ -254,9 +254,9 @@ impl Fleet {
     }
 
     /// A prototype has begun to fork a worker, by way of this process.
-    pub(crate) fn note_forking(&mut self, id: Id, midwife: Option<Whom>) {
+    pub(crate) fn note_forking(&mut self, id: Id, forker: Option<Whom>) {
         if let Some(worker) = self.worker_mut(id) {
-            worker.note_forking(midwife);
+            worker.note_forking(forker);
         }
     }
 
@@ -316,39 +316,47 @@ impl Fleet {
         }
     }
 
-    /// Compares a worker with its limits.
-    pub(crate) fn measure(&mut self, id: Id, measured: Measured, now_ms: u64, out: &mut Vec<Action>) {
-        let mut all = self.slots.iter_mut().flat_map(Slot::workers_mut);
-        if let Some(worker) = all.find(|worker| worker.id() == id) {
-            worker.measure(measured, &self.limits, now_ms, out);
+    /// Compares the workers that serve with their limits. `measured` measures one.
+    pub(crate) fn measure(
+        &mut self,
+        measured: impl Fn(&Staff) -> Option<Measured>,
+        now_ms: u64,
+        out: &mut Vec<Action>,
+    ) {
+        for worker in self.slots.iter_mut().flat_map(Slot::workers_mut).filter(|worker| worker.is_measured())
+        {
+            if let Some(measured) = measured(worker) {
+                worker.measure(measured, &self.limits, now_ms, out);
+            }
         }
     }
 
-    /// Takes note of a worker's signs of life, and of what it suffers from, `elapsed_ms` after the last time.
-    pub(crate) fn hear_pulse(
+    /// Takes note of signs of life, `elapsed_ms` after the last time. `heart` says of a worker how many signs there were, and
+    /// what it suffers from.
+    pub(crate) fn hear_pulses(
         &mut self,
-        id: Id,
-        heart: (u64, Ailment),
+        heart: impl Fn(Id) -> Option<(u64, Ailment)>,
         elapsed_ms: u64,
         now_ms: u64,
         out: &mut Vec<Action>,
     ) {
-        let mut all = self.slots.iter_mut().flat_map(Slot::workers_mut);
-        if let Some(worker) = all.find(|worker| worker.id() == id) {
-            worker.hear_pulse(heart, elapsed_ms, &self.limits, now_ms, out);
+        for worker in self.slots.iter_mut().flat_map(Slot::workers_mut) {
+            if let Some(heart) = heart(worker.id()) {
+                worker.hear_pulse(heart, elapsed_ms, &self.limits, now_ms, out);
+            }
         }
     }
 
     /// Tells all workers to end.
-    pub(crate) fn send_home(&mut self, fast: bool, now_ms: u64, out: &mut Vec<Action>) {
+    pub(crate) fn stop(&mut self, fast: bool, now_ms: u64, out: &mut Vec<Action>) {
         let graceful_ms = self.limits.graceful_timeout_ms;
         for worker in self.workers_mut() {
-            worker.send_home(fast, graceful_ms, now_ms, out);
+            worker.stop(fast, graceful_ms, now_ms, out);
         }
     }
 
     /// A worker has ended; how is not known of one that had not said who it is.
-    pub(crate) fn bury(
+    pub(crate) fn note_end(
         &mut self,
         id: Id,
         exit: Option<Exit>,
@@ -440,7 +448,7 @@ mod tests {
         Measured(u64, Measured),
         /// A look, a second after the last one, with so many beats until then.
         Heard(u64, u64),
-        Home(bool),
+        Stop(bool),
         More,
         Fewer,
         /// Slots that are given up end, if this says that nobody waits at their sockets.
@@ -449,8 +457,8 @@ mod tests {
     }
 
     use Event::{
-        Act, ActForking, ActInVain, Ends, Fewer, Forking, Heard, Hello, Home, Leaving, More, Pass, Ready,
-        Recall, Reload, Retire,
+        Act, ActForking, ActInVain, Ends, Fewer, Forking, Heard, Hello, Leaving, More, Pass, Ready, Recall,
+        Reload, Retire, Stop,
     };
 
     const LIMITS: Limits = Limits {
@@ -502,7 +510,7 @@ mod tests {
         }
 
         fn ends(&mut self, id: u64, exit: Exit) {
-            if let Some(death) = self.fleet.bury(Id(id), Some(exit), false, self.now_ms) {
+            if let Some(death) = self.fleet.note_end(Id(id), Some(exit), false, self.now_ms) {
                 self.seen.push(format!(
                     "{}: worker {} {}{}",
                     death.cause.word(),
@@ -525,7 +533,7 @@ mod tests {
                     let generation = fleet.note_ready(Id(id), now_ms, &mut out);
                     self.proven = self.proven.max(generation.unwrap_or(0));
                 }
-                Forking(id) => fleet.note_forking(Id(id), Some(Whom::Midwife { pid: 7, birth: 1 })),
+                Forking(id) => fleet.note_forking(Id(id), Some(Whom::Forker { pid: 7, birth: 1 })),
                 Hello(id) => fleet.note_hello(Id(id), 100 + u32::try_from(id).unwrap_or(0), &mut out),
                 Leaving(id) => fleet.note_leaving(Id(id), true, now_ms, &mut out),
                 Ends(id, exit) => self.ends(id, exit),
@@ -533,12 +541,15 @@ mod tests {
                     self.generation += 1;
                     fleet.reload(now_ms, &mut out);
                 }
-                Event::Measured(id, measured) => fleet.measure(Id(id), measured, now_ms, &mut out),
+                Event::Measured(id, measured) => {
+                    fleet.measure(|worker| (worker.id() == Id(id)).then_some(measured), now_ms, &mut out)
+                }
                 Heard(id, beats) => {
                     self.now_ms += 1_000;
-                    fleet.hear_pulse(Id(id), (beats, Ailment::Loop), 1_000, self.now_ms, &mut out);
+                    let heart = |of| (of == Id(id)).then_some((beats, Ailment::Loop));
+                    fleet.hear_pulses(heart, 1_000, self.now_ms, &mut out);
                 }
-                Home(is_fast) => fleet.send_home(is_fast, now_ms, &mut out),
+                Stop(is_fast) => fleet.stop(is_fast, now_ms, &mut out),
                 More if fleet.keep_one() => {}
                 More => fleet.add(),
                 Fewer => self.seen.extend((!fleet.give_up_one(now_ms)).then(|| "no".to_owned())),
@@ -733,7 +744,7 @@ mod tests {
         let late = "log: worker 1 (not forked yet) was not ready after 60 s; this is where it is:";
         let table: &[(&[Event], &[&str], &[&str])] = &[
             (&[], &["doom prototype of generation 1", late], &["Kill 101"]),
-            (&[Forking(1)], &[late, "Abort midwife 7", "Continue midwife 7"], &["Kill 101"]),
+            (&[Forking(1)], &[late, "Abort forker 7", "Continue forker 7"], &["Kill 101"]),
             (
                 &[Forking(1), Hello(1)],
                 &[
@@ -768,10 +779,10 @@ mod tests {
                     "drain #2, unhurried",
                 ],
             ),
-            (Home(false), &["drain #1, prompt", "hurry #2, prompt", "Kill 103"]),
-            (Home(false), &["Kill 103"]),
+            (Stop(false), &["drain #1, prompt", "hurry #2, prompt", "Kill 103"]),
+            (Stop(false), &["Kill 103"]),
             (Leaving(1), &[]),
-            (Home(true), &["Kill 101", "Kill 102", "Kill 103"]),
+            (Stop(true), &["Kill 101", "Kill 102", "Kill 103"]),
             (Ends(1, DONE), &["told: worker 1 has ended: the server stops"]),
             (Ends(2, Exit::Signal(9)), &["told: worker 2 was ended: a signal told it to"]),
             (Ends(3, Exit::Signal(9)), &["told: worker 3 was ended: the server stops"]),
@@ -783,14 +794,14 @@ mod tests {
     fn all_orders() {
         let stuck = Measured { is_stuck: true, ..Measured::default() };
         let events =
-            [Leaving(1), Event::Measured(1, stuck), Reload, Act, Ready(2), Home(false), Pass(22_000)];
+            [Leaving(1), Event::Measured(1, stuck), Reload, Act, Ready(2), Stop(false), Pass(22_000)];
         for order in permutations(events.len()) {
             let mut game = Game::new(Pace::All, 1, &LIMITS);
             game.after(&[Act, Ready(1)]);
             for at in &order {
                 game.happens(events[*at]);
             }
-            game.happens(Home(false));
+            game.happens(Stop(false));
             let of = |what: &str| game.seen.iter().filter(|line| line.starts_with(what)).count();
 
             assert_eq!(1, of("drain #1"), "{order:?}: {:?}", game.seen);

@@ -188,13 +188,13 @@ impl Nursery {
     }
 
     /// A process has ended; says whether it was one that nobody needed any more.
-    pub(crate) fn bury_dismissed(&mut self, pid: u32) -> bool {
+    pub(crate) fn note_dismissed_end(&mut self, pid: u32) -> bool {
         let at = self.dismissed.iter().position(|dismissed| dismissed.pid == pid);
         at.map(|at| self.dismissed.swap_remove(at)).is_some()
     }
 
     /// A prototype has ended, while `newest` is the newest generation.
-    pub(crate) fn bury(
+    pub(crate) fn note_end(
         &mut self,
         pid: u32,
         exit: Exit,
@@ -278,9 +278,9 @@ mod tests {
                 Doom(generation) => nursery.doom(generation, now_ms),
                 Reload => nursery.reload(now_ms),
                 DismissAll => nursery.dismiss_all(now_ms, &mut out),
-                Ends(pid, ..) if nursery.bury_dismissed(pid) => seen.push("it was dismissed".to_owned()),
+                Ends(pid, ..) if nursery.note_dismissed_end(pid) => seen.push("it was dismissed".to_owned()),
                 Ends(pid, exit, newest) => {
-                    let loss = nursery.bury(pid, exit, false, newest, now_ms);
+                    let loss = nursery.note_end(pid, exit, false, newest, now_ms);
                     seen.push(
                         loss.map_or_else(String::new, |loss| loss.words.unwrap_or("unneeded".to_owned())),
                     );

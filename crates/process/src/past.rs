@@ -40,7 +40,7 @@ impl Past {
     }
 
     /// A worker is gone, whose board this was.
-    pub(crate) fn bury(&mut self, cause: Cause, tally: &Tally) {
+    pub(crate) fn add(&mut self, cause: Cause, tally: &Tally) {
         let lines = tally.lines_left();
         *self.deaths.entry(cause).or_default() += 1;
         self.counted.add_past(&tally.sample());

@@ -1,11 +1,13 @@
 //! What a worker is given: its place among the others.
 
+use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use adyton_log::Level;
+use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
-use crate::ports;
+use crate::ports::{self, Sockets};
 
 /// What a worker is given: its place among the others, and descriptors by their numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,15 +18,24 @@ pub struct Place {
     pub of: usize,
     /// Its version of the application: reload makes a new one.
     pub generation: u32,
-    pub(crate) seat: usize,
-    pub(crate) channel: RawFd,
-    pub(crate) board: RawFd,
-    pub(crate) shares: RawFd,
-    pub(crate) sockets: Vec<Vec<RawFd>>,
+    seat: usize,
+    channel: RawFd,
+    board: RawFd,
+    shares: RawFd,
+    sockets: Vec<Vec<RawFd>>,
     /// The sockets of the others, at which it listens while it has fewer connections than they.
-    pub(crate) others: Vec<RawFd>,
+    others: Vec<RawFd>,
     /// From where on is logged, if somebody has changed that.
     log_level: Option<String>,
+}
+
+/// What a worker was given with its place.
+pub(crate) struct Given {
+    pub(crate) channel: OwnedFd,
+    pub(crate) board: OwnedFd,
+    pub(crate) shares: OwnedFd,
+    pub(crate) sockets: Sockets,
+    pub(crate) others: Vec<OwnedFd>,
 }
 
 impl Place {
@@ -53,6 +64,33 @@ impl Place {
     /// From where on is logged, if somebody has changed that while the server ran.
     pub fn log_level(&self) -> Option<Level> {
         self.log_level.as_deref().and_then(Level::named)
+    }
+
+    /// Where its connections are counted.
+    pub(crate) fn seat(&self) -> usize {
+        self.seat
+    }
+
+    /// Takes over the descriptors that have these numbers.
+    pub(crate) fn inherit(&self) -> io::Result<Given> {
+        Ok(Given {
+            channel: child::inherit(self.channel)?,
+            board: child::inherit(self.board)?,
+            shares: child::inherit(self.shares)?,
+            sockets: ports::inherit(&self.sockets)?,
+            others: child::inherit_all(&self.others)?,
+        })
+    }
+
+    /// Takes descriptors that came with it, in this order: channel, board and shares, its sockets, those of others.
+    pub(crate) fn receive(&self, descriptors: Vec<OwnedFd>) -> io::Result<Given> {
+        let mut descriptors = descriptors.into_iter();
+        let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
+        let (channel, board, shares) = (next()?, next()?, next()?);
+        let sockets = self.sockets.iter().map(|all| all.iter().map(|_| next()).collect());
+        let sockets = sockets.collect::<io::Result<Sockets>>()?;
+        let others = self.others.iter().map(|_| next()).collect::<io::Result<_>>()?;
+        Ok(Given { channel, board, shares, sockets, others })
     }
 
     /// As an argument of the program.

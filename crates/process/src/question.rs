@@ -1,5 +1,6 @@
 //! What the supervisor is asked from outside, and where questions wait for it.
 
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -47,7 +48,7 @@ pub(crate) struct Question {
 pub(crate) struct Desk {
     /// `None`: nobody answers any more.
     questions: Mutex<Option<Vec<Question>>>,
-    pub(crate) wake: Wake,
+    wake: Wake,
 }
 
 impl Desk {
@@ -94,6 +95,13 @@ impl Desk {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Vec<Question>>> {
         self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl AsFd for Desk {
+    /// Readable when somebody asks.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
     }
 }
 

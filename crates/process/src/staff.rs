@@ -89,7 +89,7 @@ pub(crate) struct Staff {
     /// 0 while it is being forked.
     pid: u32,
     /// The process that is about to fork it, while it is there.
-    midwife: Option<Whom>,
+    forker: Option<Whom>,
     generation: u32,
     state: State,
     seat: usize,
@@ -121,7 +121,7 @@ impl Staff {
             id: birth.id,
             number: birth.number,
             pid: 0,
-            midwife: None,
+            forker: None,
             generation: birth.generation,
             state: State::Starting,
             seat: birth.seat,
@@ -145,7 +145,7 @@ impl Staff {
             id,
             number,
             pid: record.pid,
-            midwife: None,
+            forker: None,
             generation: record.generation,
             state: if record.drains { State::Draining } else { State::Serving },
             seat: record.seat,
@@ -245,7 +245,7 @@ impl Staff {
 
     /// Who gets its signals: itself, or who is about to fork it.
     pub(crate) fn whom(&self) -> Option<Whom> {
-        if self.pid == 0 { self.midwife } else { Some(Whom::Child(self.pid)) }
+        if self.pid == 0 { self.forker } else { Some(Whom::Child(self.pid)) }
     }
 
     fn signal(&self, kick: Kick, out: &mut Vec<Action>) {
@@ -258,9 +258,9 @@ impl Staff {
     }
 
     /// A prototype has begun to fork it, by way of this process.
-    pub(crate) fn note_forking(&mut self, midwife: Option<Whom>) {
+    pub(crate) fn note_forking(&mut self, forker: Option<Whom>) {
         if self.pid == 0 {
-            self.midwife = midwife;
+            self.forker = forker;
         }
     }
 
@@ -317,7 +317,7 @@ impl Staff {
     }
 
     /// The server stops.
-    pub(crate) fn send_home(&mut self, fast: bool, graceful_ms: u64, now_ms: u64, out: &mut Vec<Action>) {
+    pub(crate) fn stop(&mut self, fast: bool, graceful_ms: u64, now_ms: u64, out: &mut Vec<Action>) {
         let why = Reason::other("the server stops");
         if fast || self.state == State::Starting {
             self.abandon(why, out);

@@ -29,11 +29,11 @@ enum Stage {
 
 /// What the supervisor is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum Condition {
     /// What is to be there is there, and nothing has begun that the next program would not be told of.
-    Calm,
+    Settled,
     /// Workers are between two states.
-    Busy,
+    Changing,
     /// The server stops.
     Stopping,
 }
@@ -48,9 +48,9 @@ pub(crate) enum Step {
     /// Prototypes are let go: the next supervisor would not know them.
     DismissPrototypes,
     /// Those who answer questions are closed, once all that was asked is answered.
-    CloseDoors,
+    CloseAdmin,
     /// Something has begun meanwhile, and is done first: questions are answered again.
-    OpenDoors,
+    OpenAdmin,
     /// The program takes the place of this one; see [`Succession::fail`].
     Replace,
 }
@@ -85,29 +85,29 @@ impl Succession {
     /// Looks what is next. There may be prototypes left, and those who answer questions may be closed.
     pub(crate) fn look(
         &mut self,
-        mood: Mood,
+        condition: Condition,
         has_prototypes: bool,
         is_closed: bool,
         now_ms: u64,
     ) -> Option<Step> {
-        match (self.0, mood) {
-            (Stage::Wanted, Mood::Calm) => Some(Step::TryOut),
+        match (self.0, condition) {
+            (Stage::Wanted, Condition::Settled) => Some(Step::TryOut),
             (Stage::Tried { pid, due_ms: Some(due_ms) }, _) if due_ms <= now_ms => {
                 self.0 = Stage::Tried { pid, due_ms: None };
                 Some(Step::Kill(pid))
             }
             // What has begun while it was tried out is done first.
-            (Stage::Proven, Mood::Calm) if has_prototypes => Some(Step::DismissPrototypes),
-            (Stage::Proven, Mood::Calm) => {
+            (Stage::Proven, Condition::Settled) if has_prototypes => Some(Step::DismissPrototypes),
+            (Stage::Proven, Condition::Settled) => {
                 self.0 = Stage::Closing;
-                Some(Step::CloseDoors)
+                Some(Step::CloseAdmin)
             }
             // What has begun meanwhile is done first.
-            (Stage::Closing, Mood::Busy) => {
+            (Stage::Closing, Condition::Changing) => {
                 self.0 = Stage::Proven;
-                Some(Step::OpenDoors)
+                Some(Step::OpenAdmin)
             }
-            (Stage::Closing, Mood::Calm) if is_closed => Some(Step::Replace),
+            (Stage::Closing, Condition::Settled) if is_closed => Some(Step::Replace),
             _ => None,
         }
     }
@@ -144,18 +144,18 @@ impl Succession {
 mod tests {
     use adyton_sys::child::Exit;
 
-    use super::{Mood, Step, Succession, TRIAL_MS};
+    use super::{Condition, Step, Succession, TRIAL_MS};
 
     /// What happens on the way.
     #[derive(Clone, Copy, Debug)]
     enum Event {
         /// SIGUSR2.
         Ask,
-        Look(Mood),
+        Look(Condition),
         /// A look while there are prototypes.
         LookWithPrototypes,
         /// A look when the last questions are answered.
-        LookWhenClosed(Mood),
+        LookWhenClosed(Condition),
         LookLate,
         /// The trial is process 7.
         Tried,
@@ -164,9 +164,9 @@ mod tests {
         Fails,
     }
 
+    use Condition::{Changing, Settled, Stopping};
     use Event::{Ask, Ends, Fails, Look, LookLate, LookWhenClosed, LookWithPrototypes, Tried};
-    use Mood::{Busy, Calm, Stopping};
-    use Step::{CloseDoors, DismissPrototypes, Kill, OpenDoors, Replace, TryOut};
+    use Step::{CloseAdmin, DismissPrototypes, Kill, OpenAdmin, Replace, TryOut};
 
     const WELL: Exit = Exit::Status(0);
 
@@ -174,10 +174,10 @@ mod tests {
         let mut succession = Succession::default();
         for (at, (event, expected)) in table.iter().enumerate() {
             let step = match *event {
-                Look(mood) => succession.look(mood, false, false, 5 + TRIAL_MS - 1),
-                LookWithPrototypes => succession.look(Calm, true, false, 5),
-                LookWhenClosed(mood) => succession.look(mood, false, true, 5),
-                LookLate => succession.look(Calm, false, false, 5 + TRIAL_MS),
+                Look(condition) => succession.look(condition, false, false, 5 + TRIAL_MS - 1),
+                LookWithPrototypes => succession.look(Settled, true, false, 5),
+                LookWhenClosed(condition) => succession.look(condition, false, true, 5),
+                LookLate => succession.look(Settled, false, false, 5 + TRIAL_MS),
                 Ask => {
                     succession.ask();
                     None
@@ -205,25 +205,25 @@ mod tests {
     #[test]
     fn succeeds() {
         let closing = plays(&[
-            (Look(Calm), None),
+            (Look(Settled), None),
             (Ask, None),
             (Ask, None),
-            (Look(Busy), None),
-            (Look(Calm), Some(TryOut)),
+            (Look(Changing), None),
+            (Look(Settled), Some(TryOut)),
             (Tried, None),
             (Ask, None),
-            (Look(Calm), None),
+            (Look(Settled), None),
             (Ends(WELL), None),
-            (Look(Busy), None),
+            (Look(Changing), None),
             (LookWithPrototypes, Some(DismissPrototypes)),
             (LookWithPrototypes, Some(DismissPrototypes)),
-            (Look(Calm), Some(CloseDoors)),
-            (Look(Calm), None),
+            (Look(Settled), Some(CloseAdmin)),
+            (Look(Settled), None),
             (Ask, None),
-            (LookWhenClosed(Busy), Some(OpenDoors)),
-            (Look(Busy), None),
-            (Look(Calm), Some(CloseDoors)),
-            (LookWhenClosed(Calm), Some(Replace)),
+            (LookWhenClosed(Changing), Some(OpenAdmin)),
+            (Look(Changing), None),
+            (Look(Settled), Some(CloseAdmin)),
+            (LookWhenClosed(Settled), Some(Replace)),
         ]);
 
         assert!(closing.is_closing() && closing.is_asked());
@@ -232,19 +232,19 @@ mod tests {
     /// What fails leaves the server as it was; it can be asked for again.
     #[test]
     fn fails() {
-        let tried: &[(Event, Option<Step>)] = &[(Ask, None), (Look(Calm), Some(TryOut)), (Tried, None)];
+        let tried: &[(Event, Option<Step>)] = &[(Ask, None), (Look(Settled), Some(TryOut)), (Tried, None)];
         for ends in [
             &[(Ends(Exit::Status(2)), None)][..],
             &[(Ends(Exit::Signal(11)), None)],
             &[(LookLate, Some(Kill(7))), (LookLate, None), (Ends(Exit::Signal(9)), None)],
             &[
                 (Ends(WELL), None),
-                (Look(Calm), Some(CloseDoors)),
-                (LookWhenClosed(Calm), Some(Replace)),
+                (Look(Settled), Some(CloseAdmin)),
+                (LookWhenClosed(Settled), Some(Replace)),
                 (Fails, None),
             ],
         ] {
-            let over = plays(&[tried, ends, &[(Look(Calm), None)]].concat());
+            let over = plays(&[tried, ends, &[(Look(Settled), None)]].concat());
 
             assert_eq!(Succession::default(), over);
 
@@ -261,10 +261,10 @@ mod tests {
     fn stops() {
         let table = [
             (Ask, None),
-            (Look(Calm), Some(TryOut)),
+            (Look(Settled), Some(TryOut)),
             (Tried, None),
             (Ends(WELL), None),
-            (Look(Calm), Some(CloseDoors)),
+            (Look(Settled), Some(CloseAdmin)),
         ];
         for length in 0..=table.len() {
             let stopped = [(Look(Stopping), None), (LookWhenClosed(Stopping), None)];

@@ -10,10 +10,10 @@ use adyton_server::Ending;
 use adyton_server::share::{self, Share};
 use adyton_server::tally::Tally;
 use adyton_sys::board::Board;
-use adyton_sys::{child, clock, forks, socket};
+use adyton_sys::{clock, forks, socket};
 
 use crate::message::{Channel, FromWorker, Source, ToWorker};
-use crate::place::Place;
+use crate::place::{Given, Place};
 use crate::ports::Sockets;
 
 /// A worker, as it finds itself.
@@ -66,28 +66,24 @@ impl Worker {
     ///
     /// A descriptor is not there.
     pub fn new(place: Place) -> io::Result<Self> {
-        let sockets =
-            place.sockets.iter().map(|all| child::inherit_all(all)).collect::<io::Result<Sockets>>()?;
-        let others = child::inherit_all(&place.others)?;
-        let tally = Tally::open(child::inherit(place.board)?)?;
-        let share = Share::new(Board::open(child::inherit(place.shares)?, share::CELLS)?, place.seat);
-        let channel = Channel::new(child::inherit(place.channel)?);
-        Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
+        let given = place.inherit()?;
+        Self::of(place, given)
     }
 
-    /// Takes what a prototype was given for it: channel, board and shares, and the sockets in the order of its place.
+    /// Takes what a prototype was given for it.
     ///
     /// # Errors
     ///
-    /// There are too few.
+    /// Something is missing.
     pub(crate) fn received(place: Place, descriptors: Vec<OwnedFd>) -> io::Result<Self> {
-        let mut descriptors = descriptors.into_iter();
-        let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
-        let (channel, tally) = (Channel::new(next()?), Tally::open(next()?)?);
-        let share = Share::new(Board::open(next()?, share::CELLS)?, place.seat);
-        let sockets = place.sockets.iter().map(|all| all.iter().map(|_| next()).collect());
-        let sockets = sockets.collect::<io::Result<Sockets>>()?;
-        let others = place.others.iter().map(|_| next()).collect::<io::Result<_>>()?;
+        let given = place.receive(descriptors)?;
+        Self::of(place, given)
+    }
+
+    fn of(place: Place, given: Given) -> io::Result<Self> {
+        let Given { channel, board, shares, sockets, others } = given;
+        let (channel, tally) = (Channel::new(channel), Tally::open(board)?);
+        let share = Share::new(Board::open(shares, share::CELLS)?, place.seat());
         Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
     }
 

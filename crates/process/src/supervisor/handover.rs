@@ -10,12 +10,11 @@ use adyton_sys::clock;
 
 use super::Supervisor;
 use crate::action::Id;
-use crate::admin::AdminServers;
 use crate::cause::Cause;
 use crate::note::{Note, NotedSlot, NotedWorker, TRIAL};
 use crate::reloads::Reloads;
 use crate::staff::{Record, Staff};
-use crate::succession::{Mood, Step};
+use crate::succession::{Condition, Step};
 
 impl Supervisor {
     /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
@@ -29,7 +28,7 @@ impl Supervisor {
         kept.extend(self.ports.descriptors());
         kept.extend(self.links.descriptors());
         kept.push(self.shares.as_fd());
-        kept.extend([&self.control, &self.admin].into_iter().flatten().map(AsFd::as_fd));
+        kept.extend(self.admin_servers.sockets().into_iter().flatten());
         self.past.settle();
         log::settle();
         self.plan.program.replace_this(&self.plan.arguments_of("succeed", number), &kept)
@@ -44,6 +43,7 @@ impl Supervisor {
             retires_ms,
         });
         let past = self.past.total();
+        let [control, admin] = self.admin_servers.sockets().map(|socket| Some(socket?.as_raw_fd()));
         let note = Note {
             slots: slots.collect(),
             bounds: Some(self.plan.bounds),
@@ -67,8 +67,8 @@ impl Supervisor {
             log_level: self.log_level.map(|level| level.name().to_owned()),
             shares: self.shares.as_fd().as_raw_fd(),
             spare,
-            control: self.control.as_ref().map(AsRawFd::as_raw_fd),
-            admin: self.admin.as_ref().map(AsRawFd::as_raw_fd),
+            control,
+            admin,
         };
         child::note(&serde_json::to_vec(&note)?)
     }
@@ -108,15 +108,15 @@ impl Supervisor {
         if !self.succession.is_asked() {
             return;
         }
-        let (mood, has_prototypes) = (self.mood(now_ms), !self.nursery.is_empty());
+        let (condition, has_prototypes) = (self.condition(now_ms), !self.nursery.is_empty());
         let is_closed = self.admin_servers.have_ended();
-        match self.succession.look(mood, has_prototypes, is_closed, now_ms) {
+        match self.succession.look(condition, has_prototypes, is_closed, now_ms) {
             None => {}
             Some(Step::TryOut) => self.try_out(now_ms),
             Some(Step::Kill(pid)) => child::kick(pid, Kick::Kill),
             Some(Step::DismissPrototypes) => self.dismiss_prototypes(now_ms),
-            Some(Step::CloseDoors) => self.admin_servers.give_up(),
-            Some(Step::OpenDoors) => self.answer_again(),
+            Some(Step::CloseAdmin) => self.admin_servers.give_up(),
+            Some(Step::OpenAdmin) => self.answer_again(),
             Some(Step::Replace) => {
                 let error = self.succeed();
                 self.stay(&error);
@@ -127,26 +127,25 @@ impl Supervisor {
 
     /// Opens anew what was given up for a program that has not taken this one's place.
     fn answer_again(&mut self) {
-        match AdminServers::open(&self.desk, self.control.as_ref(), self.admin.as_ref(), &self.plan.access) {
-            Ok(servers) => std::mem::replace(&mut self.admin_servers, servers).clear(),
-            Err(error) => log::write(
+        if let Err(error) = self.admin_servers.open_again(&self.desk) {
+            log::write(
                 &messages::PROGRAM_NOT_REPLACED,
                 format_args!("nobody can ask this server any more, nor give it orders: {error}"),
-            ),
+            );
         }
     }
 
     /// Whether what is to be there is there, and nothing has begun that a note does not tell of.
-    fn mood(&self, now_ms: u64) -> Mood {
-        let is_calm = self.reloads.has_served()
+    fn condition(&self, now_ms: u64) -> Condition {
+        let is_settled = self.reloads.has_served()
             && self.reloads.is_settled()
             && self.nursery.are_ready()
             && self.fleet.workers().all(Staff::has_served)
             && !self.fleet.wants_worker(self.reloads.generation(), now_ms);
-        match is_calm {
-            _ if self.stopping.has_begun() => Mood::Stopping,
-            true => Mood::Calm,
-            false => Mood::Busy,
+        match is_settled {
+            _ if self.stopping.has_begun() => Condition::Stopping,
+            true => Condition::Settled,
+            false => Condition::Changing,
         }
     }
 

@@ -33,7 +33,7 @@ impl Supervisor {
     fn note_forking(&mut self, id: Id, pid: u32) {
         let birth = usage::birth(pid);
         if usage::parent(pid).is_some_and(|parent| self.nursery.knows(parent)) {
-            self.fleet.note_forking(id, birth.map(|birth| Whom::Midwife { pid, birth }));
+            self.fleet.note_forking(id, birth.map(|birth| Whom::Forker { pid, birth }));
         }
     }
 

@@ -4,10 +4,9 @@ use adyton_server::pulse::Ailment;
 use adyton_server::tally::Cell;
 
 use super::Supervisor;
-use crate::action::Id;
 use crate::demand::Seen;
 use crate::slot::Slot;
-use crate::staff::{Measured, State};
+use crate::staff::{Measured, Staff, State};
 use crate::usage;
 
 impl Supervisor {
@@ -40,32 +39,31 @@ impl Supervisor {
         }
         // Who was stopped itself, with all its workers, has heard nobody, and blames nobody.
         let heard_ms = elapsed_ms.min(2 * self.tick_ms());
-        for id in self.fleet.ids() {
-            let Some(link) = self.links.get(id) else { continue };
-            let heart = (link.tally().get(Cell::Beats), Ailment::of(link.tally().get(Cell::Ailment)));
-            self.decide(now_ms, |fleet, out| fleet.hear_pulse(id, heart, heard_ms, now_ms, out));
-        }
+        let links = &self.links;
+        let heart = |id| {
+            let tally = links.get(id)?.tally();
+            Some((tally.get(Cell::Beats), Ailment::of(tally.get(Cell::Ailment))))
+        };
+        let mut actions = Vec::new();
+        self.fleet.hear_pulses(heart, heard_ms, now_ms, &mut actions);
+        self.carry_out(actions, now_ms);
     }
 
     /// Compares the workers that serve with their limits.
     pub(super) fn look_at_limits(&mut self, now_ms: u64) {
-        let serving = self.fleet.workers().filter(|worker| worker.is_measured());
-        let measured: Vec<(Id, Measured)> = serving
-            .filter_map(|worker| Some((worker.id(), self.measured(worker.id(), worker.pid())?)))
-            .collect();
-        for (id, measured) in measured {
-            self.decide(now_ms, |fleet, out| fleet.measure(id, measured, now_ms, out));
-        }
-    }
-
-    fn measured(&self, id: Id, pid: u32) -> Option<Measured> {
-        let tally = self.links.get(id)?.tally();
-        Some(Measured {
-            requests: tally.sample().answers(),
-            is_stuck: tally.get(Cell::Stuck) > 0,
-            rss_bytes: usage::rss_bytes(pid),
-            // It is read only if it matters.
-            cpu_ms: if self.plan.limits.cpu_max_ms > 0 { usage::cpu_ms(pid) } else { 0 },
-        })
+        let links = &self.links;
+        let cpu_matters = self.plan.limits.cpu_max_ms > 0;
+        let measured = |worker: &Staff| {
+            let (tally, pid) = (links.get(worker.id())?.tally(), worker.pid());
+            Some(Measured {
+                requests: tally.sample().answers(),
+                is_stuck: tally.get(Cell::Stuck) > 0,
+                rss_bytes: usage::rss_bytes(pid),
+                cpu_ms: if cpu_matters { usage::cpu_ms(pid) } else { 0 },
+            })
+        };
+        let mut actions = Vec::new();
+        self.fleet.measure(measured, now_ms, &mut actions);
+        self.carry_out(actions, now_ms);
     }
 }

@@ -6,7 +6,7 @@
 //! are parts of it.
 
 mod answering;
-mod burial;
+mod ended;
 mod handover;
 mod hearing;
 mod measuring;
@@ -16,7 +16,7 @@ mod status;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -112,8 +112,6 @@ struct Supervisor {
     admin_servers: AdminServers,
     /// Where workers count their connections, for each other to see.
     shares: Board,
-    control: Option<OwnedFd>,
-    admin: Option<OwnedFd>,
     /// Who waits for the end of a reload, with when it began.
     awaiting_reload: Vec<(Sender<Answer>, u64)>,
     rounds: Rounds,
@@ -133,7 +131,7 @@ impl Supervisor {
             child::adopt_orphans()?;
         }
         let (control, admin) = (plan.control.take(), plan.admin.take());
-        let admin_servers = AdminServers::open(&desk, control.as_ref(), admin.as_ref(), &plan.access)?;
+        let admin_servers = AdminServers::open(&desk, control, admin, std::mem::take(&mut plan.access))?;
         let (note, sockets) = (plan.note.take(), std::mem::take(&mut plan.sockets));
         let open = std::mem::replace(&mut plan.open, Box::new(|| Ok(Vec::new())));
         let mut supervisor = Self {
@@ -155,8 +153,6 @@ impl Supervisor {
             desk,
             admin_servers,
             shares: Board::new(share::CELLS)?,
-            control,
-            admin,
             awaiting_reload: Vec::new(),
             rounds: Rounds::default(),
             watch: Watch::default(),
@@ -216,7 +212,7 @@ impl Supervisor {
             || !self.rounds.is_empty()
             || self.nursery.has_dismissed()
             || self.fleet.is_between();
-        let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.desk.wake.as_fd()];
+        let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.desk.as_fd()];
         all.extend(self.links.open());
         let importing = self.nursery.pids(false).filter_map(|pid| self.prototype_lines.get(&pid));
         all.extend(importing.map(AsFd::as_fd));
@@ -241,9 +237,9 @@ impl Supervisor {
         }
         self.listen_to_prototypes();
         while let Some((pid, exit)) = child::reap() {
-            self.bury(pid, exit, now_ms);
+            self.note_end(pid, exit, now_ms);
         }
-        self.bury_nameless(now_ms);
+        self.note_unnamed_ends(now_ms);
         for Question { ask, reply } in self.desk.take() {
             self.answer(ask, reply, now_ms);
         }
@@ -334,7 +330,7 @@ impl Supervisor {
     /// Does what follows from how things stand.
     fn act(&mut self, now_ms: u64) {
         if let Some(is_fast) = self.stopping.due(now_ms) {
-            self.send_home(is_fast, now_ms);
+            self.stop_workers(is_fast, now_ms);
             return;
         }
         self.retire(now_ms);
@@ -379,13 +375,13 @@ impl Supervisor {
     }
 
     /// Tells all workers to end.
-    fn send_home(&mut self, is_fast: bool, now_ms: u64) {
+    fn stop_workers(&mut self, is_fast: bool, now_ms: u64) {
         self.dismiss_prototypes(now_ms);
         if let Some(trial) = self.succession.trial() {
             child::kick(trial, Kick::Kill);
         }
         self.ports.close();
-        self.decide(now_ms, |fleet, out| fleet.send_home(is_fast, now_ms, out));
+        self.decide(now_ms, |fleet, out| fleet.stop(is_fast, now_ms, out));
     }
 
     /// Has the fleet decide something, and does what that says.
@@ -424,7 +420,7 @@ impl Supervisor {
 fn signal(whom: Whom, kick: Kick) {
     match whom {
         Whom::Child(pid) => child::kick(pid, kick),
-        Whom::Midwife { pid, birth } if usage::birth(pid) == Some(birth) => child::kick(pid, kick),
-        Whom::Midwife { .. } => {}
+        Whom::Forker { pid, birth } if usage::birth(pid) == Some(birth) => child::kick(pid, kick),
+        Whom::Forker { .. } => {}
     }
 }

@@ -24,9 +24,8 @@ impl Supervisor {
                 is_proven: self.reloads.is_proven(),
                 may_fork: self.nursery.may_fork(self.reloads.generation()),
             };
-            let of = self.fleet.wanted();
             if let Some(birth) = self.fleet.start(at, wanted, now_ms)
-                && let Err(error) = self.start(at, of, &birth)
+                && let Err(error) = self.start(at, &birth)
             {
                 self.fleet.note_not_spawned(birth.id, now_ms);
                 log::write(
@@ -38,10 +37,10 @@ impl Supervisor {
         }
     }
 
-    fn start(&mut self, at: usize, of: usize, birth: &Birth) -> io::Result<()> {
+    fn start(&mut self, at: usize, birth: &Birth) -> io::Result<()> {
         let (ours, theirs) = socket::pair()?;
         let tally = Tally::new()?;
-        let position = (birth.number, of, birth.generation, birth.seat);
+        let position = (birth.number, self.fleet.wanted(), birth.generation, birth.seat);
         let own = [theirs.as_fd(), tally.board().as_fd(), self.shares.as_fd()];
         let (sockets, others) = (self.ports.of(at), self.ports.beside(at));
         let place = Place::new(position, own, sockets, &others, self.log_level);

@@ -19,22 +19,22 @@ const NAMED_MAX: usize = 20;
 
 impl Supervisor {
     /// A child has ended.
-    pub(super) fn bury(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+    pub(super) fn note_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         if self.succession.trial() == Some(pid) {
             return self.note_trial(exit);
         }
         let found = self.fleet.workers().find(|worker| worker.pid() == pid).map(Staff::id);
         match found {
-            Some(id) => self.bury_worker(id, Some(exit), now_ms),
-            None => self.bury_other(pid, exit, now_ms),
+            Some(id) => self.note_worker_end(id, Some(exit), now_ms),
+            None => self.note_other_end(pid, exit, now_ms),
         }
     }
 
     /// A worker has ended; how is not known of one that had not said who it is.
-    fn bury_worker(&mut self, id: Id, exit: Option<Exit>, now_ms: u64) {
+    fn note_worker_end(&mut self, id: Id, exit: Option<Exit>, now_ms: u64) {
         let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
         let link = self.links.remove(id).map(|mut link| (link.receive(), link));
-        let Some(death) = self.fleet.bury(id, exit, memory_was_short, now_ms) else { return };
+        let Some(death) = self.fleet.note_end(id, exit, memory_was_short, now_ms) else { return };
         // One that does not start at all says why, and its own words are enough.
         let is_said = !self.reloads.has_served() && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
         let is_well = matches!(death.cause, Cause::Told | Cause::Limit) && !has_failed(exit) || is_said;
@@ -54,7 +54,7 @@ impl Supervisor {
                     self.watch_sources(&files);
                 }
             }
-            self.past.bury(death.cause, link.tally());
+            self.past.add(death.cause, link.tally());
         }
         self.rounds.forget(death.pid);
         if death.is_unasked && !death.has_served {
@@ -63,21 +63,21 @@ impl Supervisor {
     }
 
     /// A child has ended that is no worker, or was not known as one yet.
-    fn bury_other(&mut self, pid: u32, exit: Exit, now_ms: u64) {
-        if self.nursery.bury_dismissed(pid) {
+    fn note_other_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        if self.nursery.note_dismissed_end(pid) {
             return;
         }
         if self.nursery.has(pid) {
-            return self.bury_prototype(pid, exit, now_ms);
+            return self.note_prototype_end(pid, exit, now_ms);
         }
         self.strangers.note(pid, exit, now_ms);
     }
 
-    fn bury_prototype(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+    fn note_prototype_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         self.listen_to_prototype(pid);
         self.prototype_lines.remove(&pid);
         let memory_was_short = self.oom_kills.explain(exit);
-        let loss = self.nursery.bury(pid, exit, memory_was_short, self.reloads.generation(), now_ms);
+        let loss = self.nursery.note_end(pid, exit, memory_was_short, self.reloads.generation(), now_ms);
         let Some(Loss { generation, was_ready, words }) = loss else { return };
         if let Some(words) = words
             && !self.stopping.has_begun()
@@ -90,7 +90,7 @@ impl Supervisor {
     }
 
     /// Forked workers that have ended before, or after, they said who they are.
-    pub(super) fn bury_nameless(&mut self, now_ms: u64) {
+    pub(super) fn note_unnamed_ends(&mut self, now_ms: u64) {
         self.strangers.forget(now_ms);
         let named = self.fleet.workers().map(|worker| (worker.id(), worker.pid()));
         let ended: Vec<(Id, u32)> = named
@@ -98,7 +98,7 @@ impl Supervisor {
             .collect();
         for (id, pid) in ended {
             let exit = self.strangers.take(pid);
-            self.bury_worker(id, exit, now_ms);
+            self.note_worker_end(id, exit, now_ms);
         }
     }
 
