@@ -542,7 +542,7 @@ mod tests {
                     fleet.reload(now_ms, &mut out);
                 }
                 Event::Measured(id, measured) => {
-                    fleet.measure(|worker| (worker.id() == Id(id)).then_some(measured), now_ms, &mut out)
+                    fleet.measure(|worker| (worker.id() == Id(id)).then_some(measured), now_ms, &mut out);
                 }
                 Heard(id, beats) => {
                     self.now_ms += 1_000;
