@@ -5,7 +5,7 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -42,8 +42,10 @@ const POLICY: &[u8] =
     b"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
 /// Those who serve the two sockets.
-#[derive(Default)]
 pub(crate) struct AdminServers {
+    control: Option<OwnedFd>,
+    admin: Option<OwnedFd>,
+    access: Access,
     servers: Vec<(Arc<Server>, Arc<Wake>)>,
     ends: Arc<OnceLock<Ending>>,
 }
@@ -52,25 +54,47 @@ impl AdminServers {
     /// Serves both sockets, each by itself: who fills one with connections leaves the other free.
     pub(crate) fn open(
         desk: &Arc<Desk>,
-        control: Option<&OwnedFd>,
-        admin: Option<&OwnedFd>,
-        access: &Access,
+        control: Option<OwnedFd>,
+        admin: Option<OwnedFd>,
+        access: Access,
     ) -> io::Result<Self> {
-        let mut admin_servers = Self::default();
-        for (listener, takes_orders) in [(control, true), (admin, false)] {
-            if let Some(listener) = listener {
-                let address = socket::local_address(listener)?;
-                let admin = Admin {
-                    desk: Arc::clone(desk),
-                    takes_orders,
-                    reloads: AtomicUsize::new(0),
-                    address: address.map(|address| address.ip()),
-                    access: access.clone(),
-                };
-                admin_servers.serve(listener.try_clone()?, admin)?;
-            }
-        }
+        let mut admin_servers = Self { control, admin, access, servers: Vec::new(), ends: Arc::default() };
+        admin_servers.begin(desk)?;
         Ok(admin_servers)
+    }
+
+    fn begin(&mut self, desk: &Arc<Desk>) -> io::Result<()> {
+        self.ends = Arc::default();
+        let listeners = [(&self.control, true), (&self.admin, false)];
+        let mut all = Vec::new();
+        for (listener, takes_orders) in listeners {
+            let Some(listener) = listener else { continue };
+            let address = socket::local_address(listener)?;
+            let admin = Admin {
+                desk: Arc::clone(desk),
+                takes_orders,
+                reloads: AtomicUsize::new(0),
+                address: address.map(|address| address.ip()),
+                access: self.access.clone(),
+            };
+            all.push((listener.try_clone()?, admin));
+        }
+        all.into_iter().try_for_each(|(listener, admin)| self.serve(listener, admin))
+    }
+
+    /// Serves anew what was given up.
+    pub(crate) fn open_again(&mut self, desk: &Arc<Desk>) -> io::Result<()> {
+        let over = std::mem::take(&mut self.servers);
+        let begun = self.begin(desk);
+        for (server, _) in &over {
+            server.clear();
+        }
+        begun
+    }
+
+    /// The sockets of both: the control socket, and that of the admin listener.
+    pub(crate) fn sockets(&self) -> [Option<BorrowedFd<'_>>; 2] {
+        [&self.control, &self.admin].map(|socket| socket.as_ref().map(AsFd::as_fd))
     }
 
     fn serve(&mut self, listener: OwnedFd, admin: Admin) -> io::Result<()> {
@@ -98,11 +122,6 @@ impl AdminServers {
     /// Whether nobody waits for an answer any more, since they were given up.
     pub(crate) fn have_ended(&self) -> bool {
         self.servers.iter().all(|(server, _)| server.has_ended())
-    }
-
-    /// Drops what is left of those that have ended.
-    pub(crate) fn clear(self) {
-        self.servers.iter().for_each(|(server, _)| server.clear());
     }
 
     fn end(&self, ending: Ending) {

@@ -1,6 +1,7 @@
 //! Limits that differ a little from worker to worker: those that were started together shall not end together.
 
 /// Random numbers that are good enough for that: a xorshift generator (Marsaglia 2003).
+#[derive(Debug)]
 pub(crate) struct Jitter(u64);
 
 impl Jitter {

@@ -15,28 +15,46 @@
 //! A slot wants one worker of the present *generation* that serves. Reload makes a new generation; while no worker of
 //! it has served yet, only one is started, so that a version that does not start costs nothing but the attempt: the
 //! generation is given up, and the old one serves on.
+//!
+//! What is decided is decided without I/O: `fleet.rs`, `nursery.rs`, `reloads.rs`, `succession.rs` and `stopping.rs` are told
+//! what has happened, and return what is to be done; `supervisor/` tells them, and does it.
 
 #![forbid(unsafe_code)]
 
 mod access;
+mod action;
 mod admin;
-mod burial;
+mod backoff;
 mod cause;
 mod client;
+mod control;
 mod demand;
+mod fleet;
 pub mod grant;
 mod jitter;
+mod limits;
+mod links;
 mod message;
 mod metrics;
+mod note;
 mod notify;
+mod nursery;
+mod past;
+mod place;
 mod plan;
+mod ports;
 mod prototype;
+mod prototype_line;
 mod pulse;
 mod question;
+mod reloads;
+mod rounds;
 mod screen;
 mod slot;
-mod staffing;
+mod staff;
 mod status;
+mod stopping;
+mod strangers;
 mod succession;
 mod supervisor;
 mod table;
@@ -48,9 +66,12 @@ mod worker;
 pub use access::Access;
 pub use client::{control_folder, order};
 pub use demand::Bounds;
+pub use limits::Limits;
 pub use message::{Channel, FromWorker, Source, ToWorker};
-pub use plan::{Limits, Pace, Plan, Sockets};
+pub use note::{Note, TRIAL, Taken};
+pub use place::Place;
+pub use plan::{Pace, Plan};
+pub use ports::Sockets;
 pub use prototype::Orders as PrototypeOrders;
-pub use succession::{Note, TRIAL, Taken};
 pub use supervisor::{End, run};
-pub use worker::{Leaver, Line, Orders, Parts, Place, Worker};
+pub use worker::{Leaver, Line, Orders, Parts, Worker};

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
+use adyton_server::Ending;
 use adyton_sys::{forks, socket};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -76,6 +77,13 @@ pub struct Channel {
     /// What has come of a line that is not whole.
     begun: Vec<u8>,
     ended: bool,
+}
+
+impl ToWorker {
+    /// Tells a worker to end in this way.
+    pub(crate) fn drain(Ending { is_patient, takes_queue }: Ending) -> Self {
+        Self::Drain { is_patient, takes_queue }
+    }
 }
 
 impl Channel {

@@ -1,13 +1,13 @@
 //! The metrics in Prometheus' text format, version 0.0.4.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use adyton_server::prefixes::Asked;
 use adyton_server::tally::{BOUNDS_US, Cell, Histogram, Sample};
 
 use crate::cause::Cause;
-use crate::supervisor::Supervisor;
-use crate::usage;
+use crate::status::Status;
 
 /// Counters and gauges that are one cell each: name, type, help, and cells with their label.
 type Family = (&'static str, &'static str, &'static str, &'static [(&'static str, Cell)]);
@@ -144,78 +144,73 @@ const HISTOGRAMS: &[(&str, &str, Histogram)] = &[
     ),
 ];
 
-impl Supervisor {
-    /// All metrics.
-    pub(crate) fn metrics(&self, now_ms: u64) -> String {
-        let total = self.total();
-        let mut out = of_sample(&total);
-        let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
-            head(&mut out, name, kind, help);
-            for (labels, number) in rows {
-                row(&mut out, name, labels, number);
-            }
-        };
-        let serving = self.serving() as u64;
-        family("adyton_workers", "gauge", "Workers that serve.", &[(String::new(), serving)]);
-        let silent = self.workers().filter(|worker| worker.pulse.is_silent).count() as u64;
-        family(
-            "adyton_workers_silent",
-            "gauge",
-            "Workers that give no sign of life.",
-            &[(String::new(), silent)],
-        );
-        family(
-            "adyton_workers_wanted",
-            "gauge",
-            "Workers that should.",
-            &[(String::new(), self.wanted() as u64)],
-        );
-        family(
-            "adyton_worker_starts_total",
-            "counter",
-            "Workers that were started.",
-            &[(String::new(), self.starts)],
-        );
-        let deaths: Vec<(String, u64)> = Cause::ALL
-            .into_iter()
-            .map(|cause| {
-                (format!("cause=\"{}\"", cause.word()), self.deaths.get(&cause).copied().unwrap_or(0))
-            })
-            .collect();
-        family("adyton_worker_deaths_total", "counter", "Workers that have ended, by cause.", &deaths);
-        family(
-            "adyton_generation",
-            "gauge",
-            "Reloads, and one.",
-            &[(String::new(), u64::from(self.generation))],
-        );
-        let uptime_s = now_ms.saturating_sub(self.since_ms) / 1000;
-        family("adyton_uptime_seconds", "gauge", "Since the supervisor began.", &[(String::new(), uptime_s)]);
-        let rss: Vec<(String, u64)> = self
-            .slots
-            .iter()
-            .filter_map(|slot| slot.serving().map(|worker| (slot.number, worker.pid)))
-            .map(|(number, pid)| (format!("worker=\"{number}\""), usage::rss_bytes(pid)))
-            .collect();
-        family("adyton_worker_resident_bytes", "gauge", "Resident memory of each worker.", &rss);
-        let by_prefix = |number: fn(&Asked) -> u64| -> Vec<(String, u64)> {
-            let of =
-                |(name, asked): (&String, &Asked)| (format!("prefix=\"{}\"", escaped(name)), number(asked));
-            total.prefixes().iter().map(of).collect()
-        };
-        let requests = by_prefix(|asked| asked.requests);
-        family("adyton_prefix_requests_total", "counter", "Answers by first path segment.", &requests);
-        let errors = by_prefix(|asked| asked.errors);
-        family("adyton_prefix_errors_total", "counter", "Answers with 5xx by first path segment.", &errors);
-        let milliseconds = by_prefix(|asked| asked.duration_us / 1000);
-        family(
-            "adyton_prefix_duration_milliseconds_total",
-            "counter",
-            "Time of answers by first path segment.",
-            &milliseconds,
-        );
-        out
-    }
+/// The states of workers that serve.
+const SERVING: [&str; 2] = ["serving", "silent"];
+
+/// All metrics: of how things stand, and of what has been counted in all.
+pub(crate) fn text(status: &Status, total: &Sample) -> String {
+    let mut out = of_sample(total);
+    let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
+        head(&mut out, name, kind, help);
+        for (labels, number) in rows {
+            row(&mut out, name, labels, number);
+        }
+    };
+    family("adyton_workers", "gauge", "Workers that serve.", &[(String::new(), status.serving as u64)]);
+    family(
+        "adyton_workers_silent",
+        "gauge",
+        "Workers that give no sign of life.",
+        &[(String::new(), status.silent as u64)],
+    );
+    family(
+        "adyton_workers_wanted",
+        "gauge",
+        "Workers that should.",
+        &[(String::new(), status.processes as u64)],
+    );
+    family(
+        "adyton_worker_starts_total",
+        "counter",
+        "Workers that were started.",
+        &[(String::new(), status.starts)],
+    );
+    let deaths: Vec<(String, u64)> = Cause::ALL
+        .into_iter()
+        .map(|cause| {
+            (format!("cause=\"{}\"", cause.word()), status.deaths.get(cause.word()).copied().unwrap_or(0))
+        })
+        .collect();
+    family("adyton_worker_deaths_total", "counter", "Workers that have ended, by cause.", &deaths);
+    family(
+        "adyton_generation",
+        "gauge",
+        "Reloads, and one.",
+        &[(String::new(), u64::from(status.generation))],
+    );
+    let uptime_s = Duration::try_from_secs_f64(status.uptime_s).unwrap_or_default().as_secs();
+    family("adyton_uptime_seconds", "gauge", "Since the supervisor began.", &[(String::new(), uptime_s)]);
+    let serving = status.workers.iter().filter(|worker| SERVING.contains(&&*worker.state));
+    let rss: Vec<(String, u64)> = serving
+        .map(|worker| (format!("worker=\"{}\"", worker.worker), worker.rss_bytes.unwrap_or(0)))
+        .collect();
+    family("adyton_worker_resident_bytes", "gauge", "Resident memory of each worker.", &rss);
+    let by_prefix = |number: fn(&Asked) -> u64| -> Vec<(String, u64)> {
+        let of = |(name, asked): (&String, &Asked)| (format!("prefix=\"{}\"", escaped(name)), number(asked));
+        total.prefixes().iter().map(of).collect()
+    };
+    let requests = by_prefix(|asked| asked.requests);
+    family("adyton_prefix_requests_total", "counter", "Answers by first path segment.", &requests);
+    let errors = by_prefix(|asked| asked.errors);
+    family("adyton_prefix_errors_total", "counter", "Answers with 5xx by first path segment.", &errors);
+    let milliseconds = by_prefix(|asked| asked.duration_us / 1000);
+    family(
+        "adyton_prefix_duration_milliseconds_total",
+        "counter",
+        "Time of answers by first path segment.",
+        &milliseconds,
+    );
+    out
 }
 
 /// A label's value (Prometheus text format 0.0.4).
@@ -267,7 +262,8 @@ fn row(out: &mut String, name: &str, labels: &str, number: &impl std::fmt::Displ
 mod tests {
     use adyton_server::tally::Sample;
 
-    use super::{escaped, of_sample, seconds};
+    use super::{escaped, of_sample, seconds, text};
+    use crate::status::{Status, WorkerStatus};
 
     /// Classes are cumulative, and the last one has all.
     #[test]
@@ -278,6 +274,44 @@ mod tests {
         assert!(text.contains("adyton_request_duration_seconds_bucket{le=\"+Inf\"} 0\n"));
         assert!(text.contains("# TYPE adyton_request_duration_seconds histogram\n"));
         assert!(text.contains("adyton_requests_total{class=\"5xx\"} 0\n"));
+    }
+
+    /// What is told of workers: all causes of death, and the memory of those that serve.
+    #[test]
+    fn workers() {
+        let worker = |worker, state: &str, rss_bytes| WorkerStatus {
+            worker,
+            state: state.to_owned(),
+            rss_bytes: Some(rss_bytes),
+            ..WorkerStatus::default()
+        };
+        let status = Status {
+            serving: 2,
+            silent: 1,
+            processes: 3,
+            generation: 4,
+            uptime_s: 2.999,
+            deaths: [("crashed".to_owned(), 5)].into(),
+            workers: vec![worker(1, "draining", 7), worker(1, "serving", 8), worker(2, "silent", 9)],
+            ..Status::default()
+        };
+
+        let out = text(&status, &Sample::default());
+
+        for line in [
+            "adyton_workers 2",
+            "adyton_workers_silent 1",
+            "adyton_workers_wanted 3",
+            "adyton_worker_deaths_total{cause=\"crashed\"} 5",
+            "adyton_worker_deaths_total{cause=\"told\"} 0",
+            "adyton_generation 4",
+            "adyton_uptime_seconds 2",
+            "adyton_worker_resident_bytes{worker=\"1\"} 8",
+            "adyton_worker_resident_bytes{worker=\"2\"} 9",
+        ] {
+            assert_eq!(1, out.lines().filter(|found| *found == line).count(), "{line}: {out}");
+        }
+        assert_eq!(2, out.matches("adyton_worker_resident_bytes{").count());
     }
 
     /// Quotes, backslashes and ends of lines are escaped, each once.

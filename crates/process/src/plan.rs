@@ -10,10 +10,9 @@ use adyton_sys::child::Program;
 
 use crate::access::Access;
 use crate::demand::Bounds;
-use crate::succession::Note;
-
-/// The listening sockets of one worker: for each of its loops those of every address.
-pub type Sockets = Vec<Vec<OwnedFd>>;
+use crate::limits::Limits;
+use crate::note::Note;
+use crate::ports::Sockets;
 
 /// What a supervisor is to do.
 pub struct Plan {
@@ -68,35 +67,9 @@ pub enum Pace {
     All,
 }
 
-/// When a worker is replaced; 0 is never.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// Requests that it may serve, before the jitter.
-    pub requests_max: u64,
-    /// How long it may serve, before the jitter.
-    pub lifetime_max_ms: u64,
-    /// Memory that it may have resident.
-    pub rss_max_bytes: u64,
-    /// CPU time that it may use.
-    pub cpu_max_ms: u64,
-    /// How long it may give no sign of life.
-    pub heartbeat_timeout_ms: u64,
-    /// How long it may take to be ready.
-    pub startup_timeout_ms: u64,
-    /// How long its running requests may take when it is told to drain.
-    pub graceful_timeout_ms: u64,
-}
-
 impl Plan {
     /// The arguments of a program that this supervisor starts: what it is to be, what it is told, what the user typed.
     pub(crate) fn arguments_of(&self, command: &str, told: String) -> Vec<OsString> {
         [command.into(), told.into()].into_iter().chain(self.arguments.iter().cloned()).collect()
-    }
-}
-
-impl Limits {
-    /// When a process that is started now has to be ready; `None`: whenever it is.
-    pub(crate) fn startup_due_ms(&self, now_ms: u64) -> Option<u64> {
-        (self.startup_timeout_ms > 0).then_some(now_ms + self.startup_timeout_ms)
     }
 }

@@ -1,135 +1,184 @@
-//! How things stand, as JSON: for `adyton status`, `adyton top` and the page of the admin listener.
+//! How things stand: one structure that the supervisor fills, from which come the JSON at `/status`, the metrics, and what
+//! `adyton status` and `adyton top` show.
+//!
+//! Who reads it may be of another version than who has written it: what is not there is empty, or 0.
+
+use std::collections::BTreeMap;
 
 use adyton_server::prefixes::Asked;
 use adyton_server::tally::{Cell, Histogram, Sample};
-use adyton_sys::process;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
-use crate::slot::{Slot, Staff, State};
-use crate::supervisor::Supervisor;
-use crate::usage;
+/// A server.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Status {
+    pub(crate) version: String,
+    pub(crate) process: u32,
+    pub(crate) state: String,
+    pub(crate) serves: String,
+    pub(crate) uptime_s: f64,
+    pub(crate) generation: u32,
+    /// Workers that are wanted.
+    pub(crate) processes: usize,
+    /// Workers that serve, for the metrics alone.
+    #[serde(skip)]
+    pub(crate) serving: usize,
+    /// Workers that give no sign of life, for the metrics alone.
+    #[serde(skip)]
+    pub(crate) silent: usize,
+    /// Workers that were started.
+    pub(crate) starts: u64,
+    /// Workers that have ended, by the words of the causes.
+    pub(crate) deaths: BTreeMap<String, u64>,
+    /// What all workers have counted, those that are gone included.
+    pub(crate) total: Counts,
+    /// Requests by the first segment of their path, the most frequent first.
+    pub(crate) prefixes: Vec<PrefixStatus>,
+    pub(crate) workers: Vec<WorkerStatus>,
+}
 
-impl Supervisor {
-    /// How things stand; `whole` has the proportional memory, too, which takes milliseconds for each worker.
-    pub(crate) fn status(&self, whole: bool, now_ms: u64) -> Value {
-        let sum = self.total();
-        let workers: Vec<Value> = self
-            .slots
-            .iter()
-            .flat_map(|slot| slot.workers.iter().map(move |worker| of_worker(slot, worker, whole, now_ms)))
-            .collect();
-        let deaths: serde_json::Map<String, Value> =
-            self.deaths.iter().map(|(cause, count)| (cause.word().to_owned(), json!(count))).collect();
-        json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "process": process::id(),
-            "state": self.state(),
-            "serves": self.serves,
-            "uptime_s": seconds(now_ms.saturating_sub(self.since_ms)),
-            "generation": self.generation,
-            "processes": self.wanted(),
-            "starts": self.starts,
-            "deaths": deaths,
-            "total": of_sample(&sum),
-            "prefixes": prefixes(&sum),
-            "workers": workers,
-        })
-    }
+/// A worker.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct WorkerStatus {
+    /// The number of its slot.
+    pub(crate) worker: usize,
+    pub(crate) pid: u32,
+    pub(crate) generation: u32,
+    pub(crate) state: String,
+    /// For how long there was no sign of life.
+    pub(crate) silent_s: f64,
+    pub(crate) age_s: f64,
+    pub(crate) rss_bytes: Option<u64>,
+    pub(crate) cpu_ms: u64,
+    /// Memory of which shared pages count in part, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pss_bytes: Option<Memory>,
+    #[serde(flatten)]
+    pub(crate) counts: Counts,
+}
 
-    fn state(&self) -> &'static str {
-        let serving = self.serving();
-        if self.stop.is_some() {
-            "stopping"
-        } else if self.stalled == self.generation && self.announced != self.generation {
-            "two versions"
-        } else if serving == 0 && self.workers().any(|worker| worker.pulse.is_silent) {
-            "silent"
-        } else if serving == 0 {
-            "starting"
-        } else if self.slots.iter().any(|slot| slot.workers.len() > 1) {
-            "reloading"
-        } else if serving < self.wanted() {
-            "short of workers"
-        } else {
-            "serving"
-        }
+/// What a worker, or all, have counted, and how they stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Counts {
+    pub(crate) requests: u64,
+    pub(crate) errors: u64,
+    pub(crate) inline: u64,
+    pub(crate) handed_over: u64,
+    pub(crate) queued: u64,
+    pub(crate) turned_away: u64,
+    pub(crate) timed_out: u64,
+    pub(crate) stuck: u64,
+    pub(crate) connections: u64,
+    pub(crate) idle: u64,
+    pub(crate) in_flight: u64,
+    pub(crate) threads: u64,
+    pub(crate) threads_busy: u64,
+    pub(crate) queue_length: u64,
+    pub(crate) queue_waits: u64,
+    pub(crate) queue_wait_us: u64,
+    pub(crate) interpreter_waits: u64,
+    pub(crate) interpreter_wait_us: u64,
+    pub(crate) log_lines_lost: u64,
+    pub(crate) log_entries_lost: u64,
+    pub(crate) body_bytes: u64,
+}
+
+/// Requests whose paths begin alike.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct PrefixStatus {
+    pub(crate) prefix: String,
+    pub(crate) requests: u64,
+    pub(crate) errors: u64,
+    pub(crate) duration_us: u64,
+}
+
+/// Memory of a process, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Memory {
+    Known(u64),
+    /// The process is gone, or the kernel does not say. As JSON that is `null`.
+    Unknown,
+}
+
+impl Memory {
+    pub(crate) fn bytes(self) -> Option<u64> {
+        if let Self::Known(bytes) = self { Some(bytes) } else { None }
     }
 }
 
-fn seconds(ms: u64) -> f64 {
+impl Counts {
+    /// What stands on a board, or on several.
+    pub(crate) fn of(sample: &Sample) -> Self {
+        let handed_over = sample.get(Cell::HandedOver);
+        let waits = |histogram| {
+            let (counts, sum_us) = sample.histogram(histogram);
+            (counts.iter().sum::<u64>(), sum_us)
+        };
+        let (queue_waits, queue_wait_us) = waits(Histogram::QueueWait);
+        let (interpreter_waits, interpreter_wait_us) = waits(Histogram::InterpreterWait);
+        Self {
+            requests: sample.answers(),
+            errors: sample.get(Cell::Answers5),
+            inline: sample.get(Cell::Begun).saturating_sub(handed_over),
+            handed_over,
+            queued: sample.get(Cell::Queued),
+            turned_away: sample.get(Cell::TurnedAway),
+            timed_out: sample.get(Cell::TimedOut),
+            stuck: sample.get(Cell::Stuck),
+            connections: connections(sample),
+            idle: sample.get(Cell::Idle),
+            in_flight: sample.get(Cell::Asking),
+            threads: sample.get(Cell::Threads),
+            threads_busy: sample.get(Cell::ThreadsBusy),
+            queue_length: sample.get(Cell::QueueLength),
+            queue_waits,
+            queue_wait_us,
+            interpreter_waits,
+            interpreter_wait_us,
+            log_lines_lost: sample.get(Cell::LinesLost),
+            log_entries_lost: sample.get(Cell::EntriesLost),
+            body_bytes: sample.get(Cell::BodyBytes),
+        }
+    }
+
+    /// How things stand, with what was counted since an earlier look in place of what was counted in all.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let mut since = self.clone();
+        for (now, before) in [
+            (&mut since.requests, before.requests),
+            (&mut since.errors, before.errors),
+            (&mut since.inline, before.inline),
+            (&mut since.handed_over, before.handed_over),
+            (&mut since.queued, before.queued),
+            (&mut since.queue_waits, before.queue_waits),
+            (&mut since.queue_wait_us, before.queue_wait_us),
+            (&mut since.interpreter_waits, before.interpreter_waits),
+            (&mut since.interpreter_wait_us, before.interpreter_wait_us),
+        ] {
+            *now = now.saturating_sub(before);
+        }
+        since
+    }
+}
+
+/// Milliseconds as seconds.
+pub(crate) fn seconds(ms: u64) -> f64 {
     // Milliseconds of a process's life are far below what the type holds exactly.
     std::time::Duration::from_millis(ms).as_secs_f64()
 }
 
-pub(crate) fn state_word(state: State) -> &'static str {
-    match state {
-        State::Starting => "starting",
-        State::Serving => "serving",
-        State::Draining => "draining",
-        State::Doomed => "being ended",
-    }
-}
-
-fn of_worker(slot: &Slot, worker: &Staff, whole: bool, now_ms: u64) -> Value {
-    let mut value = of_sample(&worker.tally.sample());
-    value["worker"] = json!(slot.number);
-    value["pid"] = json!(worker.pid);
-    value["generation"] = json!(worker.generation);
-    value["state"] = json!(if worker.pulse.is_silent && worker.state == State::Serving {
-        "silent"
-    } else {
-        state_word(worker.state)
-    });
-    value["silent_s"] = json!(seconds(worker.pulse.silent_ms));
-    value["age_s"] = json!(seconds(now_ms.saturating_sub(worker.started_ms)));
-    value["rss_bytes"] = json!(usage::rss_bytes(worker.pid));
-    value["cpu_ms"] = json!(usage::cpu_ms(worker.pid));
-    if whole {
-        value["pss_bytes"] = json!(usage::pss_bytes(worker.pid));
-    }
-    value
-}
-
-fn of_sample(sample: &Sample) -> Value {
-    let handed_over = sample.get(Cell::HandedOver);
-    let waits = |histogram| {
-        let (counts, sum_us) = sample.histogram(histogram);
-        (counts.iter().sum::<u64>(), sum_us)
-    };
-    let (queue_waits, queue_wait_us) = waits(Histogram::QueueWait);
-    let (interpreter_waits, interpreter_wait_us) = waits(Histogram::InterpreterWait);
-    json!({
-        "requests": sample.answers(),
-        "errors": sample.get(Cell::Answers5),
-        "inline": sample.get(Cell::Begun).saturating_sub(handed_over),
-        "handed_over": handed_over,
-        "queued": sample.get(Cell::Queued),
-        "turned_away": sample.get(Cell::TurnedAway),
-        "timed_out": sample.get(Cell::TimedOut),
-        "stuck": sample.get(Cell::Stuck),
-        "connections": connections(sample),
-        "idle": sample.get(Cell::Idle),
-        "in_flight": sample.get(Cell::Asking),
-        "threads": sample.get(Cell::Threads),
-        "threads_busy": sample.get(Cell::ThreadsBusy),
-        "queue_length": sample.get(Cell::QueueLength),
-        "queue_waits": queue_waits,
-        "queue_wait_us": queue_wait_us,
-        "interpreter_waits": interpreter_waits,
-        "interpreter_wait_us": interpreter_wait_us,
-        "log_lines_lost": sample.get(Cell::LinesLost),
-        "log_entries_lost": sample.get(Cell::EntriesLost),
-        "body_bytes": sample.get(Cell::BodyBytes),
-    })
-}
-
 /// Requests by the first segment of their path, the most frequent first.
-fn prefixes(sample: &Sample) -> Vec<Value> {
+pub(crate) fn prefixes(sample: &Sample) -> Vec<PrefixStatus> {
     let mut all: Vec<_> = sample.prefixes().iter().collect();
     all.sort_by_key(|(_, asked)| std::cmp::Reverse(asked.requests));
     let shown = |(name, asked): (&String, &Asked)| {
         let Asked { requests, errors, duration_us } = *asked;
-        json!({"prefix": name, "requests": requests, "errors": errors, "duration_us": duration_us})
+        PrefixStatus { prefix: name.clone(), requests, errors, duration_us }
     };
     all.into_iter().map(shown).collect()
 }
@@ -139,4 +188,47 @@ fn connections(sample: &Sample) -> u64 {
         .into_iter()
         .map(|cell| sample.get(cell))
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Counts, Memory, Status, WorkerStatus};
+
+    /// What is written is read again, but for what is for the metrics alone; memory that was not asked for is not there.
+    #[test]
+    fn both_ways() -> serde_json::Result<()> {
+        let counts = Counts { requests: 7, queue_length: 2, ..Counts::default() };
+        let worker = WorkerStatus { worker: 1, pid: 9, counts: counts.clone(), ..WorkerStatus::default() };
+        let status = Status { process: 5, total: counts, workers: vec![worker.clone()], ..Status::default() };
+
+        let written = serde_json::to_value(Status { serving: 1, silent: 1, ..status.clone() })?;
+
+        assert_eq!(json!(7), written["workers"][0]["requests"]);
+        assert_eq!(None, written["workers"][0].get("pss_bytes"));
+        assert_eq!(None, written.get("serving"));
+        assert_eq!(status, serde_json::from_value(written)?);
+
+        for (pss_bytes, expected) in [(Memory::Unknown, json!(null)), (Memory::Known(3), json!(3))] {
+            let written =
+                serde_json::to_value(WorkerStatus { pss_bytes: Some(pss_bytes), ..worker.clone() })?;
+
+            assert_eq!(expected, written["pss_bytes"]);
+        }
+        Ok(())
+    }
+
+    /// A server of another version may say less, and more.
+    #[test]
+    fn other_versions() -> serde_json::Result<()> {
+        let status: Status =
+            serde_json::from_value(json!({"state": "serving", "news": [1], "workers": [{"pid": 3}]}))?;
+
+        assert_eq!(
+            ("serving", 3, 0),
+            (&*status.state, status.workers[0].pid, status.workers[0].counts.requests)
+        );
+        Ok(())
+    }
 }

@@ -1,40 +1,15 @@
-//! What a supervisor leaves to the program that takes its place (SIGUSR2): all it knows, and descriptors by their numbers.
+//! Whether another program is to take the place of this one (SIGUSR2), and what is the next step to that.
 //!
-//! They stay open, and the workers are the children of the same process before and after.
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 
-use std::collections::BTreeMap;
-use std::fmt;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-
-use adyton_log::{self as log, Level, messages};
-use adyton_server::prefixes::Asked;
-use adyton_server::share;
-use adyton_server::tally::{Sample, Tally};
-use adyton_sys::board::Board;
-use adyton_sys::child::{self, Exit, Kick};
-use adyton_sys::clock;
-use serde::{Deserialize, Serialize};
-
-use crate::admin::AdminServers;
-use crate::cause::{Cause, Reason};
-use crate::demand::Bounds;
-use crate::message::Channel;
-use crate::plan::Sockets;
-use crate::pulse::Pulse;
-use crate::slot::{Slot, Staff, State};
-use crate::supervisor::Supervisor;
-
-/// Stands where the number of a note would: the program shall only look whether it could go on here, with what the user
-/// typed.
-pub const TRIAL: &str = "trial";
+use adyton_sys::child::{Exit, signal_name};
 
 /// How long the trial may take: an interpreter has to start, and to read settings.
 const TRIAL_MS: u64 = 30_000;
 
 /// How far another program has come on its way into this one's place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Succession {
+enum Stage {
     /// Nobody has asked for it.
     #[default]
     Unasked,
@@ -52,419 +27,248 @@ pub(crate) enum Succession {
     Closing,
 }
 
+/// What the supervisor is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// What is to be there is there, and nothing has begun that the next program would not be told of.
+    Settled,
+    /// Workers are between two states.
+    Changing,
+    /// The server stops.
+    Stopping,
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The program is started for a trial; see [`Succession::note_tried`] and [`Succession::fail`].
+    TryOut,
+    /// The trial takes too long: its process is killed.
+    Kill(u32),
+    /// Prototypes are let go: the next supervisor would not know them.
+    DismissPrototypes,
+    /// Those who answer questions are closed, once all that was asked is answered.
+    CloseAdmin,
+    /// Something has begun meanwhile, and is done first: questions are answered again.
+    OpenAdmin,
+    /// The program takes the place of this one; see [`Succession::fail`].
+    Replace,
+}
+
+/// Another program on its way into this one's place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Succession(Stage);
+
 impl Succession {
+    /// Somebody asks for it. One that is tried out already is the one that is meant.
+    pub(crate) fn ask(&mut self) {
+        if !matches!(self.0, Stage::Tried { .. } | Stage::Closing) {
+            self.0 = Stage::Wanted;
+        }
+    }
+
+    /// Whether somebody has asked for it.
+    pub(crate) fn is_asked(self) -> bool {
+        self.0 != Stage::Unasked
+    }
+
     /// The process of the trial.
     pub(crate) fn trial(self) -> Option<u32> {
-        if let Self::Tried { pid, .. } = self { Some(pid) } else { None }
+        if let Stage::Tried { pid, .. } = self.0 { Some(pid) } else { None }
     }
 
-    /// Whether a program is on its way whose trial is not to be repeated.
-    pub(crate) fn has_begun(self) -> bool {
-        matches!(self, Self::Tried { .. } | Self::Closing)
-    }
-}
-
-/// Everything that a supervisor knows.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct Note {
-    slots: Vec<NotedSlot>,
-    /// Between which numbers the workers change by themselves, however many they are now.
-    bounds: Option<Bounds>,
-    pub(crate) generation: u32,
-    pub(crate) proven: u32,
-    pub(crate) starts: u64,
-    pub(crate) since_ms: u64,
-    pub(crate) serves: String,
-    past: Vec<u64>,
-    /// Requests, errors and microseconds of each prefix.
-    #[serde(default)]
-    prefixes: BTreeMap<String, [u64; 3]>,
-    pub(crate) deaths: BTreeMap<String, u64>,
-    /// From where on is logged, if somebody has changed that.
-    log_level: Option<String>,
-    control: Option<RawFd>,
-    admin: Option<RawFd>,
-    shares: RawFd,
-    /// Sockets of slots that there are no more.
-    spare: Vec<Vec<Vec<RawFd>>>,
-}
-
-/// The sockets of an earlier life.
-pub struct Taken {
-    /// Those of each slot.
-    pub slots: Vec<Sockets>,
-    /// Where programs give orders.
-    pub control: Option<OwnedFd>,
-    /// Where monitors ask.
-    pub admin: Option<OwnedFd>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct NotedSlot {
-    sockets: Vec<Vec<RawFd>>,
-    workers: Vec<NotedWorker>,
-    retires_ms: Option<u64>,
-}
-
-/// A worker that serves, or drains; others are not there when a note is written.
-#[derive(Debug, Serialize, Deserialize)]
-struct NotedWorker {
-    pid: u32,
-    generation: u32,
-    drains: bool,
-    seat: usize,
-    channel: RawFd,
-    board: RawFd,
-    started_ms: u64,
-    serving_ms: Option<u64>,
-    due_ms: Option<u64>,
-    replace: Option<Reason>,
-    told: Option<Reason>,
-    hurried: bool,
-    requests_max: u64,
-    lifetime_max_ms: u64,
-}
-
-impl Note {
-    /// Reads the note that lies in the descriptor with this number.
-    ///
-    /// # Errors
-    ///
-    /// There is none.
-    pub fn read(number: &str) -> io::Result<Self> {
-        let number = number.parse().map_err(io::Error::other)?;
-        let text = io::read_to_string(std::fs::File::from(child::inherit(number)?))?;
-        Ok(serde_json::from_str(&text)?)
+    /// Whether it waits for the last questions to be answered.
+    pub(crate) fn is_closing(self) -> bool {
+        self.0 == Stage::Closing
     }
 
-    /// Takes the sockets over.
-    ///
-    /// # Errors
-    ///
-    /// One is not there.
-    pub fn take_sockets(&self) -> io::Result<Taken> {
-        Ok(Taken {
-            slots: self.slots.iter().map(|slot| take(&slot.sockets)).collect::<io::Result<_>>()?,
-            control: self.control.map(child::inherit).transpose()?,
-            admin: self.admin.map(child::inherit).transpose()?,
-        })
-    }
-
-    /// The bounds of the number of workers, which that number may have left since they were set; a program that is older
-    /// than they are says nothing of them.
-    pub fn bounds(&self) -> Option<Bounds> {
-        self.bounds
-    }
-
-    /// Takes over where workers count their connections.
-    fn take_shares(&self) -> io::Result<Board> {
-        Board::open(child::inherit(self.shares)?, share::CELLS)
-    }
-
-    /// Takes over what slots had that there are no more.
-    fn take_spare(&self) -> io::Result<Vec<Sockets>> {
-        self.spare.iter().map(|slot| take(slot)).collect()
-    }
-
-    /// Takes the workers over, into the slots that have their sockets already.
-    fn take_workers(&self, slots: &mut [Slot]) -> io::Result<Sample> {
-        let is_readable = self.past.len() == Sample::default().cells().len();
-        for (slot, noted) in slots.iter_mut().zip(&self.slots) {
-            slot.retires_ms = noted.retires_ms;
-            for worker in &noted.workers {
-                slot.workers.push(worker.take(is_readable)?);
-            }
-        }
-        let asked = |&[requests, errors, duration_us]: &[u64; 3]| Asked { requests, errors, duration_us };
-        let prefixes = self.prefixes.iter().map(|(name, counts)| (name.clone(), asked(counts))).collect();
-        Ok(Sample::of(&self.past, prefixes))
-    }
-}
-
-fn take(slot: &[Vec<RawFd>]) -> io::Result<Sockets> {
-    slot.iter().map(|all| child::inherit_all(all)).collect()
-}
-
-impl NotedWorker {
-    fn of(worker: &Staff) -> Self {
-        Self {
-            pid: worker.pid,
-            generation: worker.generation,
-            drains: worker.state != State::Serving,
-            seat: worker.seat,
-            channel: worker.channel.as_fd().as_raw_fd(),
-            board: worker.tally.board().as_fd().as_raw_fd(),
-            started_ms: worker.started_ms,
-            serving_ms: worker.serving_ms,
-            due_ms: worker.due_ms,
-            replace: worker.replace.clone(),
-            told: worker.told.clone(),
-            hurried: worker.hurried,
-            requests_max: worker.requests_max,
-            lifetime_max_ms: worker.lifetime_max_ms,
-        }
-    }
-
-    /// Takes a worker over. What one counts on a board of another version cannot be read: it is replaced.
-    fn take(&self, is_readable: bool) -> io::Result<Staff> {
-        let tally = Tally::open(child::inherit(self.board)?).ok().filter(|_| is_readable);
-        let is_readable = tally.is_some();
-        let other_version = || Reason::other("the supervisor is of another version");
-        Ok(Staff {
-            pid: self.pid,
-            midwife: None,
-            generation: self.generation,
-            state: if self.drains { State::Draining } else { State::Serving },
-            seat: self.seat,
-            channel: Channel::new(child::inherit(self.channel)?),
-            tally: tally.map_or_else(Tally::new, Ok)?,
-            started_ms: self.started_ms,
-            serving_ms: self.serving_ms,
-            due_ms: self.due_ms,
-            replace: if is_readable { self.replace.clone() } else { Some(other_version()) },
-            told: self.told.clone(),
-            hurried: self.hurried,
-            doomed: None,
-            requests_max: self.requests_max,
-            lifetime_max_ms: self.lifetime_max_ms,
-            rss_bytes: 0,
-            cpu_ms: 0,
-            pulse: Pulse::default(),
-        })
-    }
-}
-
-impl Supervisor {
-    /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
-    fn succeed(&self) -> io::Error {
-        let note = match self.written() {
-            Ok(note) => note,
-            Err(error) => return error,
-        };
-        let number = note.as_raw_fd().to_string();
-        let mut kept: Vec<BorrowedFd<'_>> = vec![note.as_fd()];
-        for slot in &self.slots {
-            kept.extend(slot.sockets.iter().flatten().map(AsFd::as_fd));
-            for worker in &slot.workers {
-                kept.extend([worker.channel.as_fd(), worker.tally.board().as_fd()]);
-            }
-        }
-        kept.push(self.shares.as_fd());
-        kept.extend(self.spare.iter().flatten().flatten().map(AsFd::as_fd));
-        kept.extend([&self.control, &self.admin].into_iter().flatten().map(AsFd::as_fd));
-        if let Some(lines) = &self.lines_left {
-            lines.settle(log::END_PATIENCE);
-        }
-        log::settle();
-        self.plan.program.replace_this(&self.plan.arguments_of("succeed", number), &kept)
-    }
-
-    fn written(&self) -> io::Result<OwnedFd> {
-        let numbers = |all: &Vec<OwnedFd>| all.iter().map(AsRawFd::as_raw_fd).collect();
-        let slots = self.slots.iter().map(|slot| NotedSlot {
-            sockets: slot.sockets.iter().map(numbers).collect(),
-            workers: slot.workers.iter().map(NotedWorker::of).collect(),
-            // One that is back for a moment goes as if it had been given up now.
-            retires_ms: slot.retires_ms.or(slot.is_recalled.then(clock::monotonic_ms)),
-        });
-        let mut past = self.past.clone();
-        self.add_own_losses(&mut past);
-        let note = Note {
-            slots: slots.collect(),
-            bounds: Some(self.plan.bounds),
-            generation: self.generation,
-            proven: self.proven,
-            starts: self.starts,
-            since_ms: self.since_ms,
-            serves: self.serves.clone(),
-            past: past.cells().to_vec(),
-            prefixes: self
-                .past
-                .prefixes()
-                .iter()
-                .map(|(name, asked)| (name.clone(), [asked.requests, asked.errors, asked.duration_us]))
-                .collect(),
-            deaths: self.deaths.iter().map(|(cause, count)| (cause.word().to_owned(), *count)).collect(),
-            log_level: self.log_level.map(|level| level.name().to_owned()),
-            shares: self.shares.as_fd().as_raw_fd(),
-            spare: self.spare.iter().map(|slot| slot.iter().map(numbers).collect()).collect(),
-            control: self.control.as_ref().map(AsRawFd::as_raw_fd),
-            admin: self.admin.as_ref().map(AsRawFd::as_raw_fd),
-        };
-        child::note(&serde_json::to_vec(&note)?)
-    }
-
-    /// Goes on where another program has left off.
-    pub(crate) fn go_on(&mut self, note: &Note) -> io::Result<()> {
-        self.past = note.take_workers(&mut self.slots)?;
-        (self.shares, self.spare) = (note.take_shares()?, note.take_spare()?);
-        (self.generation, self.proven, self.announced) = (note.generation, note.proven, note.generation);
-        (self.starts, self.since_ms, self.serves) = (note.starts, note.since_ms, note.serves.clone());
-        let known =
-            note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
-        self.deaths = known.collect();
-        if let Some(level) = note.log_level.as_deref().and_then(Level::named) {
-            log::set_level(level);
-            self.log_level = Some(level);
-        }
-        log::write(
-            &messages::PROGRAM_REPLACED,
-            format_args!("the supervisor is version {} now", env!("CARGO_PKG_VERSION")),
-        );
-        Ok(())
-    }
-
-    /// Has the program that is on the disk now take the place of this one, if it can be started: not while workers
-    /// are between two states.
-    pub(crate) fn make_way(&mut self, now_ms: u64) {
-        match self.succession {
-            Succession::Wanted if self.is_calm(now_ms) => self.try_out(now_ms),
-            Succession::Tried { pid, due_ms: Some(due_ms) } if due_ms <= now_ms => {
-                child::kick(pid, Kick::Kill);
-                self.succession = Succession::Tried { pid, due_ms: None };
+    /// Looks what is next. There may be prototypes left, and those who answer questions may be closed.
+    pub(crate) fn look(
+        &mut self,
+        condition: Condition,
+        has_prototypes: bool,
+        is_closed: bool,
+        now_ms: u64,
+    ) -> Option<Step> {
+        match (self.0, condition) {
+            (Stage::Wanted, Condition::Settled) => Some(Step::TryOut),
+            (Stage::Tried { pid, due_ms: Some(due_ms) }, _) if due_ms <= now_ms => {
+                self.0 = Stage::Tried { pid, due_ms: None };
+                Some(Step::Kill(pid))
             }
             // What has begun while it was tried out is done first.
-            Succession::Proven if self.is_calm(now_ms) => {
-                // The next supervisor would not know them.
-                self.dismiss_prototypes(|_| true, now_ms);
-                if self.dismissed.is_empty() {
-                    self.admin_servers.give_up();
-                    self.succession = Succession::Closing;
-                }
+            (Stage::Proven, Condition::Settled) if has_prototypes => Some(Step::DismissPrototypes),
+            (Stage::Proven, Condition::Settled) => {
+                self.0 = Stage::Closing;
+                Some(Step::CloseAdmin)
             }
             // What has begun meanwhile is done first.
-            Succession::Closing if self.stop.is_none() && !self.is_calm(now_ms) => {
-                self.succession = Succession::Proven;
-                self.answer_again();
+            (Stage::Closing, Condition::Changing) => {
+                self.0 = Stage::Proven;
+                Some(Step::OpenAdmin)
             }
-            Succession::Closing if self.stop.is_none() && self.admin_servers.have_ended() => {
-                let error = self.succeed();
-                self.stay(&error);
-                self.answer_again();
-            }
-            _ => {}
+            (Stage::Closing, Condition::Settled) if is_closed => Some(Step::Replace),
+            _ => None,
         }
     }
 
-    /// Opens anew what was given up for a program that has not taken this one's place.
-    fn answer_again(&mut self) {
-        match AdminServers::open(&self.desk, self.control.as_ref(), self.admin.as_ref(), &self.plan.access) {
-            Ok(servers) => std::mem::replace(&mut self.admin_servers, servers).clear(),
-            Err(error) => log::write(
-                &messages::PROGRAM_NOT_REPLACED,
-                format_args!("nobody can ask this server any more, nor give it orders: {error}"),
-            ),
-        }
+    /// The trial has begun, in this process.
+    pub(crate) fn note_tried(&mut self, pid: u32, now_ms: u64) {
+        self.0 = Stage::Tried { pid, due_ms: Some(now_ms + TRIAL_MS) };
     }
 
-    /// Whether what is to be there is there, and nothing has begun that a note does not tell of.
-    fn is_calm(&self, now_ms: u64) -> bool {
-        self.stop.is_none()
-            && self.proven > 0
-            && (self.announced == self.generation || self.stalled == self.generation)
-            && self.prototypes.iter().all(|prototype| prototype.is_ready)
-            && self.workers().all(|worker| worker.serving_ms.is_some())
-            && !self.slots.iter().any(|slot| slot.wants_worker(self.generation, now_ms))
+    /// It does not come to it.
+    pub(crate) fn fail(&mut self) {
+        self.0 = Stage::Unasked;
     }
 
-    fn try_out(&mut self, now_ms: u64) {
-        match self.plan.program.spawn(&self.plan.arguments_of("succeed", TRIAL.to_owned()), &[]) {
-            Ok(pid) => self.succession = Succession::Tried { pid, due_ms: Some(now_ms + TRIAL_MS) },
-            Err(error) => {
-                self.succession = Succession::Unasked;
-                log::write(
-                    &messages::PROGRAM_NOT_STARTED,
-                    format_args!("the program cannot be started: {error}"),
-                );
+    /// The trial is over; says what was wrong, if something was.
+    pub(crate) fn note_trial(&mut self, exit: Exit) -> Option<String> {
+        let why = match (self.0, exit) {
+            (Stage::Tried { due_ms: None, .. }, _) => format!("it is not ready after {} s", TRIAL_MS / 1000),
+            (_, Exit::Status(0)) => {
+                self.0 = Stage::Proven;
+                return None;
             }
-        }
-    }
-
-    /// The trial is over.
-    pub(crate) fn note_trial(&mut self, exit: Exit) {
-        match (self.succession, exit) {
-            (Succession::Tried { due_ms: None, .. }, _) => {
-                self.stay(&format_args!("it is not ready after {} s", TRIAL_MS / 1000));
-            }
-            (_, Exit::Status(0)) => self.succession = Succession::Proven,
             (_, Exit::Status(status)) => {
-                self.stay(&format_args!("it ends with status {status}; the reason stands above"));
+                format!("it ends with status {status}; the reason stands above")
             }
-            (_, Exit::Signal(number)) => {
-                self.stay(&format_args!("it ends by {}", child::signal_name(number)));
-            }
-        }
-    }
-
-    fn stay(&mut self, why: &dyn fmt::Display) {
-        self.succession = Succession::Unasked;
-        log::write(
-            &messages::PROGRAM_NOT_REPLACED,
-            format_args!("the program cannot take this one's place, which goes on: {why}"),
-        );
+            (_, Exit::Signal(number)) => format!("it ends by {}", signal_name(number)),
+        };
+        self.fail();
+        Some(why)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
+    use adyton_sys::child::Exit;
 
-    use adyton_server::tally::Tally;
-    use adyton_sys::board::Board;
-    use adyton_sys::socket;
+    use super::{Condition, Step, Succession, TRIAL_MS};
 
-    use super::NotedWorker;
-    use crate::cause::Reason;
-
-    fn noted(board: &Board) -> io::Result<(NotedWorker, OwnedFd)> {
-        let (ours, theirs) = socket::pair()?;
-        let worker = NotedWorker {
-            pid: 7,
-            generation: 1,
-            drains: false,
-            seat: 0,
-            channel: ours.into_raw_fd(),
-            board: board.as_fd().try_clone_to_owned()?.into_raw_fd(),
-            started_ms: 1,
-            serving_ms: Some(2),
-            due_ms: None,
-            replace: None,
-            told: None,
-            hurried: false,
-            requests_max: 0,
-            lifetime_max_ms: 0,
-        };
-        Ok((worker, theirs))
+    /// What happens on the way.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        /// SIGUSR2.
+        Ask,
+        Look(Condition),
+        /// A look while there are prototypes.
+        LookWithPrototypes,
+        /// A look when the last questions are answered.
+        LookWhenClosed(Condition),
+        LookLate,
+        /// The trial is process 7.
+        Tried,
+        Ends(Exit),
+        /// The program cannot be started, or cannot take this one's place.
+        Fails,
     }
 
-    /// A worker of this version goes on; one whose board nobody can read is replaced, and nothing fails.
-    #[test]
-    fn boards() -> io::Result<()> {
-        let (same, _line) = noted(Tally::new()?.board())?;
-        let (other, _line) = noted(&Board::new(3)?)?;
+    use Condition::{Changing, Settled, Stopping};
+    use Event::{Ask, Ends, Fails, Look, LookLate, LookWhenClosed, LookWithPrototypes, Tried};
+    use Step::{CloseAdmin, DismissPrototypes, Kill, OpenAdmin, Replace, TryOut};
 
-        assert_eq!(None, same.take(true)?.replace);
-        assert_eq!(Some(Reason::other("the supervisor is of another version")), other.take(false)?.replace);
-        Ok(())
+    const WELL: Exit = Exit::Status(0);
+
+    fn plays(table: &[(Event, Option<Step>)]) -> Succession {
+        let mut succession = Succession::default();
+        for (at, (event, expected)) in table.iter().enumerate() {
+            let step = match *event {
+                Look(condition) => succession.look(condition, false, false, 5 + TRIAL_MS - 1),
+                LookWithPrototypes => succession.look(Settled, true, false, 5),
+                LookWhenClosed(condition) => succession.look(condition, false, true, 5),
+                LookLate => succession.look(Settled, false, false, 5 + TRIAL_MS),
+                Ask => {
+                    succession.ask();
+                    None
+                }
+                Tried => {
+                    succession.note_tried(7, 5);
+                    None
+                }
+                Ends(exit) => {
+                    assert_eq!(exit == WELL, succession.note_trial(exit).is_none(), "{at}: {event:?}");
+                    None
+                }
+                Fails => {
+                    succession.fail();
+                    None
+                }
+            };
+            assert_eq!(*expected, step, "{at}: {event:?}");
+        }
+        succession
     }
 
-    /// Why a worker is to end is known afterwards, too; earlier programs have written the words alone.
+    /// From the signal to the new program: tried out, prototypes gone, questions answered, replaced; nothing of it while workers
+    /// are between two states.
     #[test]
-    fn reasons() -> io::Result<()> {
-        let (mut worker, _line) = noted(Tally::new()?.board())?;
-        worker.replace = Some(Reason::Limit { limit: "it has answered 9 requests".to_owned() });
-        worker.told = worker.replace.clone();
-        let mut written = serde_json::to_value(&worker)?;
+    fn succeeds() {
+        let closing = plays(&[
+            (Look(Settled), None),
+            (Ask, None),
+            (Ask, None),
+            (Look(Changing), None),
+            (Look(Settled), Some(TryOut)),
+            (Tried, None),
+            (Ask, None),
+            (Look(Settled), None),
+            (Ends(WELL), None),
+            (Look(Changing), None),
+            (LookWithPrototypes, Some(DismissPrototypes)),
+            (LookWithPrototypes, Some(DismissPrototypes)),
+            (Look(Settled), Some(CloseAdmin)),
+            (Look(Settled), None),
+            (Ask, None),
+            (LookWhenClosed(Changing), Some(OpenAdmin)),
+            (Look(Changing), None),
+            (Look(Settled), Some(CloseAdmin)),
+            (LookWhenClosed(Settled), Some(Replace)),
+        ]);
 
-        assert_eq!(worker.told, serde_json::from_value::<NotedWorker>(written.clone())?.told);
+        assert!(closing.is_closing() && closing.is_asked());
+    }
 
-        written["told"] = "a new version serves".into();
+    /// What fails leaves the server as it was; it can be asked for again.
+    #[test]
+    fn fails() {
+        let tried: &[(Event, Option<Step>)] = &[(Ask, None), (Look(Settled), Some(TryOut)), (Tried, None)];
+        for ends in [
+            &[(Ends(Exit::Status(2)), None)][..],
+            &[(Ends(Exit::Signal(11)), None)],
+            &[(LookLate, Some(Kill(7))), (LookLate, None), (Ends(Exit::Signal(9)), None)],
+            &[
+                (Ends(WELL), None),
+                (Look(Settled), Some(CloseAdmin)),
+                (LookWhenClosed(Settled), Some(Replace)),
+                (Fails, None),
+            ],
+        ] {
+            let over = plays(&[tried, ends, &[(Look(Settled), None)]].concat());
 
-        assert_eq!(
-            Some(Reason::other("a new version serves")),
-            serde_json::from_value::<NotedWorker>(written)?.told
-        );
-        Ok(())
+            assert_eq!(Succession::default(), over);
+
+            plays(&[tried, ends, tried].concat());
+        }
+        let mut late = plays(&[tried, &[(LookLate, Some(Kill(7)))]].concat());
+
+        assert_eq!(Some(7), late.trial());
+        assert_eq!(Some("it is not ready after 30 s"), late.note_trial(WELL).as_deref(), "although it was");
+    }
+
+    /// A stop at any time is what counts: no program takes the place of one that ends.
+    #[test]
+    fn stops() {
+        let table = [
+            (Ask, None),
+            (Look(Settled), Some(TryOut)),
+            (Tried, None),
+            (Ends(WELL), None),
+            (Look(Settled), Some(CloseAdmin)),
+        ];
+        for length in 0..=table.len() {
+            let stopped = [(Look(Stopping), None), (LookWhenClosed(Stopping), None)];
+            plays(&[&table[..length], &stopped].concat());
+        }
     }
 }

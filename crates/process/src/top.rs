@@ -8,17 +8,18 @@ use std::time::{Duration, Instant};
 use adyton_sys::terminal::Size;
 use serde_json::Value;
 
-use crate::client::ask;
+use crate::control::{self, ask};
 use crate::screen::{Section, picture, printable, width};
-use crate::table::{Column, aligned, each, heading, mib, workers};
+use crate::status::{Counts, Memory, PrefixStatus, Status, WorkerStatus};
+use crate::table::{Column, aligned, busy, heading, mib, rows};
 
 /// How often it looks.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Two looks at a server, and what runs at the second.
 struct Looks<'l> {
-    before: &'l Value,
-    now: &'l Value,
+    before: &'l Status,
+    now: &'l Status,
     running: &'l Value,
     /// Between the two.
     seconds: f64,
@@ -41,15 +42,16 @@ pub(crate) fn record(path: &Path) -> Result<(), String> {
 
 /// A live view, once a second, until Ctrl-C or until the server is gone.
 pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
-    let mut before: Option<(Instant, Value)> = None;
+    let nothing = Status::default();
+    let mut before: Option<(Instant, Status)> = None;
     loop {
-        let status = ask(path, "GET", "/status")?;
+        let status = control::status(path, ask(path, "GET", "/status")?)?;
         let running = ask(path, "GET", "/running")?;
         let now = Instant::now();
         let (earlier, seconds) = match &before {
             Some((then, last)) => (last, now.duration_since(*then).as_secs_f64()),
             // At first, what has happened since the server was started.
-            None => (&Value::Null, status["uptime_s"].as_f64().unwrap_or(0.0)),
+            None => (&nothing, status.uptime_s),
         };
         let looks = Looks { before: earlier, now: &status, running: &running, seconds };
         let out = view(&looks, Size::of_stdout());
@@ -64,24 +66,32 @@ pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
     }
 }
 
+/// A worker, with what has happened since the last look.
+struct Live {
+    worker: WorkerStatus,
+    since: Counts,
+    /// Requests for each second.
+    rate: f64,
+}
+
 /// The columns of the live view: what has happened since the last look, and how things stand.
-const LIVE: &[Column] = &[
-    ("worker", |worker| worker["worker"].to_string()),
-    ("process", |worker| worker["pid"].to_string()),
-    ("state", |worker| worker["state"].as_str().unwrap_or_default().to_owned()),
-    ("req/s", |worker| format!("{:.0}", worker["rate"].as_f64().unwrap_or(0.0))),
-    ("5xx", |worker| worker["errors"].to_string()),
-    ("in flight", |worker| worker["in_flight"].to_string()),
-    ("inline", |worker| share(worker, "inline")),
-    ("handed", |worker| share(worker, "handed_over")),
-    ("queued", |worker| share(worker, "queued")),
-    ("queue wait", |worker| mean(worker, "queue_wait_us", "queue_waits")),
-    ("interp. wait", |worker| mean(worker, "interpreter_wait_us", "interpreter_waits")),
-    ("conns", |worker| worker["connections"].to_string()),
-    ("busy", |worker| format!("{}/{}", worker["threads_busy"], worker["threads"])),
-    ("queue", |worker| worker["queue_length"].to_string()),
-    ("rss", |worker| mib(&worker["rss_bytes"])),
-    ("pss", |worker| mib(&worker["pss_bytes"])),
+const LIVE: &[Column<Live>] = &[
+    ("worker", |live| live.worker.worker.to_string()),
+    ("process", |live| live.worker.pid.to_string()),
+    ("state", |live| live.worker.state.clone()),
+    ("req/s", |live| format!("{:.0}", live.rate)),
+    ("5xx", |live| live.since.errors.to_string()),
+    ("in flight", |live| live.since.in_flight.to_string()),
+    ("inline", |live| share(&live.since, live.since.inline)),
+    ("handed", |live| share(&live.since, live.since.handed_over)),
+    ("queued", |live| share(&live.since, live.since.queued)),
+    ("queue wait", |live| mean(live.since.queue_wait_us, live.since.queue_waits)),
+    ("interp. wait", |live| mean(live.since.interpreter_wait_us, live.since.interpreter_waits)),
+    ("conns", |live| live.since.connections.to_string()),
+    ("busy", |live| busy(&live.since)),
+    ("queue", |live| live.since.queue_length.to_string()),
+    ("rss", |live| mib(live.worker.rss_bytes)),
+    ("pss", |live| mib(live.worker.pss_bytes.and_then(Memory::bytes))),
 ];
 
 /// What is left away where a terminal is too narrow for all, in this order.
@@ -100,104 +110,83 @@ const SPARED: &[&str] = &[
     "5xx",
 ];
 
-/// What is only ever counted up.
-const COUNTED: [&str; 9] = [
-    "requests",
-    "errors",
-    "inline",
-    "handed_over",
-    "queued",
-    "queue_waits",
-    "queue_wait_us",
-    "interpreter_waits",
-    "interpreter_wait_us",
-];
-
-/// How things stand, with what was counted since the last look in place of what was counted in all, and a rate.
-fn since(before: &Value, now: &Value, seconds: f64) -> Value {
-    let mut since = now.clone();
-    for name in COUNTED {
-        since[name] = Value::from(count(now, name).saturating_sub(count(before, name)));
-    }
-    since["rate"] = Value::from(since["requests"].as_f64().unwrap_or(0.0) / seconds.max(0.001));
-    since
-}
-
-/// A number of a look; none is 0.
-fn count(look: &Value, name: &str) -> u64 {
-    look[name].as_u64().unwrap_or(0)
+/// Requests for each second.
+fn rate(since: &Counts, seconds: f64) -> f64 {
+    // Far below what the type holds exactly.
+    #[expect(clippy::cast_precision_loss, reason = "requests between two looks")]
+    let requests = since.requests as f64;
+    requests / seconds.max(0.001)
 }
 
 /// Which part of the calls took that way; `-` without any.
-fn share(since: &Value, way: &str) -> String {
-    let calls = count(since, "inline") + count(since, "handed_over") + count(since, "queued");
-    (count(since, way) * 100).checked_div(calls).map_or_else(|| "-".to_owned(), |part| format!("{part} %"))
+fn share(since: &Counts, way: u64) -> String {
+    let calls = since.inline + since.handed_over + since.queued;
+    (way * 100).checked_div(calls).map_or_else(|| "-".to_owned(), |part| format!("{part} %"))
 }
 
 /// The mean of what was waited; `-` when nobody had to.
-fn mean(since: &Value, sum: &str, waits: &str) -> String {
-    count(since, sum).checked_div(count(since, waits)).map_or_else(|| "-".to_owned(), |us| format!("{us} µs"))
+fn mean(sum_us: u64, waits: u64) -> String {
+    sum_us.checked_div(waits).map_or_else(|| "-".to_owned(), |us| format!("{us} µs"))
 }
 
 /// What is to be seen, on a terminal of this size.
 fn view(looks: &Looks<'_>, size: Size) -> String {
     let Looks { before, now, running, seconds } = *looks;
-    let text = rates(&since(&before["total"], &now["total"], seconds)) + &heading(now);
+    let text = rates(&now.total.since(&before.total), seconds) + &heading(now);
     let sections = vec![list(looks, size.columns), prefixes(before, now), slowest(running)];
     picture(&text, sections, size)
 }
 
 /// A line for each worker, with the columns for which there is room.
 fn list(looks: &Looks<'_>, columns: usize) -> Section {
-    let live = each(looks.now).map(|worker| {
-        let earlier = each(looks.before).find(|other| other["pid"] == worker["pid"]);
-        since(earlier.unwrap_or(&Value::Null), worker, looks.seconds)
+    let live = looks.now.workers.iter().map(|worker| {
+        let earlier = looks.before.workers.iter().find(|other| other.pid == worker.pid);
+        let since =
+            earlier.map_or_else(|| worker.counts.clone(), |earlier| worker.counts.since(&earlier.counts));
+        Live { worker: worker.clone(), rate: rate(&since, looks.seconds), since }
     });
-    let live: Vec<Value> = live.collect();
+    let live: Vec<Live> = live.collect();
     let (mut shown, mut spared) = (LIVE.to_vec(), SPARED.iter());
-    let mut lines = workers(&shown, live.iter());
+    let mut lines = rows(&shown, live.iter());
     while lines.iter().any(|line| width(line) > columns)
         && let Some(next) = spared.next()
     {
         shown.retain(|(title, _)| title != next);
-        lines = workers(&shown, live.iter());
+        lines = rows(&shown, live.iter());
     }
     let rows = lines.split_off(1);
     Section::new([vec![String::new()], lines].concat(), rows, usize::MAX)
 }
 
 /// The line of all workers together.
-fn rates(total: &Value) -> String {
+fn rates(total: &Counts, seconds: f64) -> String {
     format!(
         "{:.0} requests/s, {} in flight; inline {}, handed over {}, queued {}; 5xx {}; \
          mean waits: queue {}, interpreter {}\n",
-        total["rate"].as_f64().unwrap_or(0.0),
-        total["in_flight"],
-        share(total, "inline"),
-        share(total, "handed_over"),
-        share(total, "queued"),
-        total["errors"],
-        mean(total, "queue_wait_us", "queue_waits"),
-        mean(total, "interpreter_wait_us", "interpreter_waits")
+        rate(total, seconds),
+        total.in_flight,
+        share(total, total.inline),
+        share(total, total.handed_over),
+        share(total, total.queued),
+        total.errors,
+        mean(total.queue_wait_us, total.queue_waits),
+        mean(total.interpreter_wait_us, total.interpreter_waits)
     )
 }
 
 /// What is asked for most, by the first segment of the path, since the last look.
-fn prefixes(before: &Value, now: &Value) -> Section {
+fn prefixes(before: &Status, now: &Status) -> Section {
     const SHOWN: usize = 10;
     const TITLES: [&str; 4] = ["requests", "5xx", "mean ms", "path"];
 
-    let numbers = |one: &Value| ["requests", "errors", "duration_us"].map(|name| count(one, name));
-    let list = |status: &Value| status["prefixes"].as_array().cloned().unwrap_or_default();
-    let earlier = list(before);
+    let numbers = |one: &PrefixStatus| [one.requests, one.errors, one.duration_us];
     let mut rows: Vec<(u64, Vec<String>)> = Vec::new();
-    for one in list(now) {
-        let then = earlier.iter().find(|other| other["prefix"] == one["prefix"]).map_or([0; 3], numbers);
-        let now = numbers(&one);
+    for one in &now.prefixes {
+        let earlier = before.prefixes.iter().find(|other| other.prefix == one.prefix);
+        let (then, now) = (earlier.map_or([0; 3], numbers), numbers(one));
         let [requests, errors, us] = [0, 1, 2].map(|at| now[at].saturating_sub(then[at]));
         let mean = us.checked_div(requests).map_or_else(String::new, milliseconds);
-        let path = printable(one["prefix"].as_str().unwrap_or_default());
-        rows.push((requests, vec![requests.to_string(), errors.to_string(), mean, path]));
+        rows.push((requests, vec![requests.to_string(), errors.to_string(), mean, printable(&one.prefix)]));
     }
     rows.retain(|(requests, _)| *requests > 0);
     rows.sort_by_key(|(requests, _)| std::cmp::Reverse(*requests));
@@ -235,8 +224,13 @@ mod tests {
     use adyton_sys::terminal::Size;
     use serde_json::{Value, json};
 
-    use super::{LIVE, Looks, SPARED, prefixes, slowest, view};
+    use super::{LIVE, Looks, SPARED, Status, prefixes, slowest, view};
     use crate::screen::{picture, width};
+
+    /// A status of which only this is known.
+    fn status(known: Value) -> Status {
+        serde_json::from_value(known).unwrap_or_default()
+    }
 
     /// Rates, shares and means are of what has happened between two looks, for all workers and for each.
     #[test]
@@ -246,7 +240,7 @@ mod tests {
                    "queued": 150 * times, "queue_waits": 150 * times, "queue_wait_us": 3_000 * times, "in_flight": 3,
                    "errors": times})
         };
-        let look = |pid, times| json!({"total": counted(0, times), "workers": [counted(pid, times)]});
+        let look = |pid, times| status(json!({"total": counted(0, times), "workers": [counted(pid, times)]}));
         let expected = "100 requests/s, 3 in flight; inline 25 %, handed over 0 %, queued 75 %; 5xx 1; \
                         mean waits: queue 20 µs, interpreter -\n";
         let line = |text: &str| {
@@ -254,7 +248,7 @@ mod tests {
             shown.split_whitespace().take(12).collect::<Vec<_>>().join(" ")
         };
 
-        let between = |before: Value, now: Value, seconds: f64| {
+        let between = |before: Status, now: Status, seconds: f64| {
             let looks = Looks { before: &before, now: &now, running: &Value::Null, seconds };
             view(&looks, Size::ENDLESS)
         };
@@ -282,19 +276,19 @@ mod tests {
     /// What was asked for most since the last look comes first, and what was not is left out.
     #[test]
     fn most_asked_for() {
-        let text = |before: &Value, now: &Value| picture("", vec![prefixes(before, now)], Size::ENDLESS);
-        let status = |shop: u64, api: u64| {
-            json!({"prefixes": [
+        let text = |before: &Status, now: &Status| picture("", vec![prefixes(before, now)], Size::ENDLESS);
+        let look = |shop: u64, api: u64| {
+            status(json!({"prefixes": [
                 {"prefix": "/shop", "requests": shop, "errors": 1, "duration_us": shop * 250},
                 {"prefix": "/api", "requests": api, "errors": 0, "duration_us": api * 1_500},
                 {"prefix": "/", "requests": 3, "errors": 0, "duration_us": 30},
-            ]})
+            ]}))
         };
         let expected = "\nmost asked for\nrequests  5xx  mean ms   path\n     200    0      1.5   /api\n      \
                         10    0      0.2  /shop\n";
 
-        assert_eq!(expected, text(&status(10, 100), &status(20, 300)));
-        assert_eq!("", text(&status(1, 1), &status(1, 1)));
+        assert_eq!(expected, text(&look(10, 100), &look(20, 300)));
+        assert_eq!("", text(&look(1, 1), &look(1, 1)));
     }
 
     /// What is spared is a column.
@@ -317,11 +311,13 @@ mod tests {
         let workers: Vec<Value> = (1..=30).map(worker).collect();
         let prefixes: Vec<Value> =
             (1..=30).map(|n| json!({"prefix": format!("/{n}"), "requests": n})).collect();
-        let now = json!({"total": worker(0), "workers": workers, "prefixes": prefixes, "version": "1", "process": 1,
-                         "state": "serving", "serves": "a.long.name.of:an_application (WSGI)"});
+        let now = status(
+            json!({"total": worker(0), "workers": workers, "prefixes": prefixes, "version": "1", "process": 1,
+                         "state": "serving", "serves": "a.long.name.of:an_application (WSGI)"}),
+        );
         let task = json!({"request": format!("GET /{}", "long/".repeat(30)), "for_ms": 1_000});
         let running = json!([{"worker": 1, "answer": vec![task; 30]}]);
-        let looks = Looks { before: &Value::Null, now: &now, running: &running, seconds: 1.0 };
+        let looks = Looks { before: &Status::default(), now: &now, running: &running, seconds: 1.0 };
         for (columns, titles) in [
             (300, "worker  process    state   req/s  5xx  in flight  inline"),
             (80, "worker  process    state   req/s  5xx  in flight  conns   busy  queue      rss"),

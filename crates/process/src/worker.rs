@@ -1,84 +1,20 @@
 //! The worker's side: what it was given, and a thread that listens to the supervisor.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use adyton_log::{self as log, Level, messages};
+use adyton_log::{self as log, messages};
 use adyton_server::Ending;
 use adyton_server::share::{self, Share};
 use adyton_server::tally::Tally;
 use adyton_sys::board::Board;
-use adyton_sys::{child, clock, forks, socket};
-use serde::{Deserialize, Serialize};
+use adyton_sys::{clock, forks, socket};
 
 use crate::message::{Channel, FromWorker, Source, ToWorker};
-use crate::plan::Sockets;
-
-/// What a worker is given: its place among the others, and descriptors by their numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
-    /// Its slot, from 1 on.
-    pub number: usize,
-    /// How many slots there were when it was started.
-    pub of: usize,
-    /// Its version of the application: reload makes a new one.
-    pub generation: u32,
-    seat: usize,
-    channel: RawFd,
-    board: RawFd,
-    shares: RawFd,
-    sockets: Vec<Vec<RawFd>>,
-    /// The sockets of the others, at which it listens while it has fewer connections than they.
-    others: Vec<RawFd>,
-    /// From where on is logged, if somebody has changed that.
-    log_level: Option<String>,
-}
-
-impl Place {
-    /// The place that is described by these descriptors.
-    pub(crate) fn new(
-        (number, of, generation, seat): (usize, usize, u32, usize),
-        [channel, board, shares]: [BorrowedFd<'_>; 3],
-        sockets: &Sockets,
-        others: &[BorrowedFd<'_>],
-        log_level: Option<Level>,
-    ) -> Self {
-        let numbers = |all: &Vec<OwnedFd>| all.iter().map(AsRawFd::as_raw_fd).collect();
-        Self {
-            number,
-            of,
-            generation,
-            seat,
-            channel: channel.as_raw_fd(),
-            board: board.as_raw_fd(),
-            shares: shares.as_raw_fd(),
-            sockets: sockets.iter().map(numbers).collect(),
-            others: others.iter().map(AsRawFd::as_raw_fd).collect(),
-            log_level: log_level.map(|level| level.name().to_owned()),
-        }
-    }
-
-    /// From where on is logged, if somebody has changed that while the server ran.
-    pub fn log_level(&self) -> Option<Level> {
-        self.log_level.as_deref().and_then(Level::named)
-    }
-
-    /// As an argument of the program.
-    pub(crate) fn written(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    /// Reads the argument.
-    ///
-    /// # Errors
-    ///
-    /// It is none.
-    pub fn read(text: &str) -> Result<Self, String> {
-        serde_json::from_str(text).map_err(|error| format!("this is no place of a worker: {error}"))
-    }
-}
+use crate::place::{Given, Place};
+use crate::ports::Sockets;
 
 /// A worker, as it finds itself.
 pub struct Worker {
@@ -130,28 +66,24 @@ impl Worker {
     ///
     /// A descriptor is not there.
     pub fn new(place: Place) -> io::Result<Self> {
-        let sockets =
-            place.sockets.iter().map(|all| child::inherit_all(all)).collect::<io::Result<Sockets>>()?;
-        let others = child::inherit_all(&place.others)?;
-        let tally = Tally::open(child::inherit(place.board)?)?;
-        let share = Share::new(Board::open(child::inherit(place.shares)?, share::CELLS)?, place.seat);
-        let channel = Channel::new(child::inherit(place.channel)?);
-        Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
+        let given = place.inherit()?;
+        Self::of(place, given)
     }
 
-    /// Takes what a prototype was given for it: channel, board and shares, and the sockets in the order of its place.
+    /// Takes what a prototype was given for it.
     ///
     /// # Errors
     ///
-    /// There are too few.
+    /// Something is missing.
     pub(crate) fn received(place: Place, descriptors: Vec<OwnedFd>) -> io::Result<Self> {
-        let mut descriptors = descriptors.into_iter();
-        let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
-        let (channel, tally) = (Channel::new(next()?), Tally::open(next()?)?);
-        let share = Share::new(Board::open(next()?, share::CELLS)?, place.seat);
-        let sockets = place.sockets.iter().map(|all| all.iter().map(|_| next()).collect());
-        let sockets = sockets.collect::<io::Result<Sockets>>()?;
-        let others = place.others.iter().map(|_| next()).collect::<io::Result<_>>()?;
+        let given = place.receive(descriptors)?;
+        Self::of(place, given)
+    }
+
+    fn of(place: Place, given: Given) -> io::Result<Self> {
+        let Given { channel, board, shares, sockets, others } = given;
+        let (channel, tally) = (Channel::new(channel), Tally::open(board)?);
+        let share = Share::new(Board::open(shares, share::CELLS)?, place.seat());
         Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
     }
 

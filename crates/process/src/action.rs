@@ -1,0 +1,67 @@
+//! What is to be done, as values: the decisions return them, and the supervisor carries them out.
+
+use adyton_log::messages::Message;
+use adyton_server::Ending;
+use adyton_sys::child::Kick;
+
+/// Names one worker, as long as the supervisor runs: process numbers come again, and one that is being forked has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Id(pub(crate) u64);
+
+/// Who gets a signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whom {
+    /// A child that was not reaped yet.
+    Child(u32),
+    /// A process that is about to fork a worker. It is no child of the supervisor: its number is its own only as long as
+    /// the birth is the same.
+    Forker {
+        /// Its number.
+        pid: u32,
+        /// When it began.
+        birth: u64,
+    },
+}
+
+/// Something to be done.
+#[derive(Debug)]
+pub(crate) enum Action {
+    /// An entry in the error log.
+    Log(&'static Message, String),
+    /// A worker is told to finish what runs, and to end; with SIGTERM if it does not hear.
+    Drain(Id, Ending),
+    /// A worker that drains is told to be quicker.
+    Hurry(Id, Ending),
+    /// A process is sent a signal.
+    Signal(Whom, Kick),
+    /// The prototype of this generation has not followed an order.
+    DoomPrototype(u32),
+    /// The line to the prototype that is this process is closed: it ends by itself.
+    Release(u32),
+}
+
+#[cfg(test)]
+impl std::fmt::Display for Action {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let of = |ending: &Ending| match (ending.is_patient, ending.takes_queue) {
+            (true, true) => "unhurried",
+            (true, false) => "stuck",
+            (false, _) => "prompt",
+        };
+        match self {
+            Self::Log(_, text) => write!(out, "log: {text}"),
+            Self::Drain(id, ending) => write!(out, "drain #{}, {}", id.0, of(ending)),
+            Self::Hurry(id, ending) => write!(out, "hurry #{}, {}", id.0, of(ending)),
+            Self::Signal(Whom::Child(pid), kick) => write!(out, "{kick:?} {pid}"),
+            Self::Signal(Whom::Forker { pid, .. }, kick) => write!(out, "{kick:?} forker {pid}"),
+            Self::Release(pid) => write!(out, "release {pid}"),
+            Self::DoomPrototype(generation) => write!(out, "doom prototype of generation {generation}"),
+        }
+    }
+}
+
+/// Actions as lines, for the tables of tests.
+#[cfg(test)]
+pub(crate) fn lines(actions: &[Action]) -> Vec<String> {
+    actions.iter().map(Action::to_string).collect()
+}

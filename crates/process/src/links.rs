@@ -1,0 +1,101 @@
+//! What ties the supervisor to each worker: the line that they speak over, and the board on which the worker counts.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use adyton_server::tally::{Sample, Tally};
+use serde::Serialize;
+
+use crate::action::Id;
+use crate::message::{Channel, FromWorker};
+
+/// What there is of one worker.
+pub(crate) struct Link {
+    channel: Channel,
+    tally: Tally,
+    /// CPU time, when it was looked at last.
+    cpu_ms: u64,
+}
+
+impl Link {
+    /// The supervisor's end of a line, and a board.
+    pub(crate) fn new(channel: Channel, tally: Tally) -> Self {
+        Self { channel, tally, cpu_ms: 0 }
+    }
+
+    pub(crate) fn channel(&self) -> &Channel {
+        &self.channel
+    }
+
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// What the worker has said since the last time.
+    pub(crate) fn receive(&mut self) -> Vec<FromWorker> {
+        self.channel.receive()
+    }
+
+    /// How much CPU time is new since the last look, of so much in all.
+    pub(crate) fn new_cpu_ms(&mut self, cpu_ms: u64) -> u64 {
+        cpu_ms.saturating_sub(std::mem::replace(&mut self.cpu_ms, cpu_ms))
+    }
+}
+
+/// Those of all workers.
+#[derive(Default)]
+pub(crate) struct Links(BTreeMap<Id, Link>);
+
+impl Links {
+    pub(crate) fn insert(&mut self, id: Id, link: Link) {
+        self.0.insert(id, link);
+    }
+
+    pub(crate) fn remove(&mut self, id: Id) -> Option<Link> {
+        self.0.remove(&id)
+    }
+
+    pub(crate) fn get(&self, id: Id) -> Option<&Link> {
+        self.0.get(&id)
+    }
+
+    pub(crate) fn get_mut(&mut self, id: Id) -> Option<&mut Link> {
+        self.0.get_mut(&id)
+    }
+
+    /// Says something to a worker.
+    pub(crate) fn send(&self, id: Id, message: &impl Serialize) -> io::Result<()> {
+        let link = self.get(id).ok_or(io::ErrorKind::NotConnected)?;
+        link.channel.send(message)
+    }
+
+    /// Says something to all; one that is gone is noticed by its end.
+    pub(crate) fn send_to_all(&self, message: &impl Serialize) {
+        for link in self.0.values() {
+            let _ = link.channel.send(message);
+        }
+    }
+
+    /// Whether a worker has closed its line.
+    pub(crate) fn has_ended(&self, id: Id) -> bool {
+        self.get(id).is_some_and(|link| link.channel.has_ended())
+    }
+
+    /// The lines on which something may come.
+    pub(crate) fn open(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.0.values().filter(|link| !link.channel.has_ended()).map(|link| link.channel.as_fd())
+    }
+
+    /// The descriptors of all.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.0.values().flat_map(|link| [link.channel.as_fd(), link.tally.board().as_fd()])
+    }
+
+    /// What all have counted.
+    pub(crate) fn add_to(&self, sum: &mut Sample) {
+        for link in self.0.values() {
+            sum.add(&link.tally.sample());
+        }
+    }
+}

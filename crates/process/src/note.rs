@@ -1,0 +1,229 @@
+//! What a supervisor leaves to the program that takes its place (SIGUSR2): all it knows, and descriptors by their numbers.
+//!
+//! They stay open, and the workers are the children of the same process before and after.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use adyton_server::prefixes::Asked;
+use adyton_server::share;
+use adyton_server::tally::{Sample, Tally};
+use adyton_sys::board::Board;
+use adyton_sys::child;
+use serde::{Deserialize, Serialize};
+
+use crate::cause::Reason;
+use crate::demand::Bounds;
+use crate::links::Link;
+use crate::message::Channel;
+use crate::ports::{self, Sockets};
+use crate::staff::Record;
+
+/// Stands where the number of a note would: the program shall only look whether it could go on here, with what the user
+/// typed.
+pub const TRIAL: &str = "trial";
+
+/// Everything that a supervisor knows.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Note {
+    pub(crate) slots: Vec<NotedSlot>,
+    /// Between which numbers the workers change by themselves, however many they are now.
+    pub(crate) bounds: Option<Bounds>,
+    pub(crate) generation: u32,
+    pub(crate) proven: u32,
+    pub(crate) starts: u64,
+    pub(crate) since_ms: u64,
+    pub(crate) serves: String,
+    pub(crate) past: Vec<u64>,
+    /// Requests, errors and microseconds of each prefix.
+    #[serde(default)]
+    pub(crate) prefixes: BTreeMap<String, [u64; 3]>,
+    pub(crate) deaths: BTreeMap<String, u64>,
+    /// From where on is logged, if somebody has changed that.
+    pub(crate) log_level: Option<String>,
+    pub(crate) control: Option<RawFd>,
+    pub(crate) admin: Option<RawFd>,
+    pub(crate) shares: RawFd,
+    /// Sockets of slots that there are no more.
+    pub(crate) spare: Vec<Vec<Vec<RawFd>>>,
+}
+
+/// The sockets of an earlier life.
+pub struct Taken {
+    /// Those of each slot.
+    pub slots: Vec<Sockets>,
+    /// Where programs give orders.
+    pub control: Option<OwnedFd>,
+    /// Where monitors ask.
+    pub admin: Option<OwnedFd>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct NotedSlot {
+    pub(crate) sockets: Vec<Vec<RawFd>>,
+    pub(crate) workers: Vec<NotedWorker>,
+    pub(crate) retires_ms: Option<u64>,
+}
+
+/// A worker that serves, or drains; others are not there when a note is written.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct NotedWorker {
+    #[serde(flatten)]
+    record: Record,
+    channel: RawFd,
+    board: RawFd,
+}
+
+/// When a slot goes, and its workers.
+pub(crate) type TakenSlot = (Option<u64>, Vec<Record>);
+
+impl Note {
+    /// Reads the note that lies in the descriptor with this number.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn read(number: &str) -> io::Result<Self> {
+        let number = number.parse().map_err(io::Error::other)?;
+        let text = io::read_to_string(std::fs::File::from(child::inherit(number)?))?;
+        Ok(serde_json::from_str(&text)?)
+    }
+
+    /// Takes the sockets over.
+    ///
+    /// # Errors
+    ///
+    /// One is not there.
+    pub fn take_sockets(&self) -> io::Result<Taken> {
+        Ok(Taken {
+            slots: self.slots.iter().map(|slot| ports::inherit(&slot.sockets)).collect::<io::Result<_>>()?,
+            control: self.control.map(child::inherit).transpose()?,
+            admin: self.admin.map(child::inherit).transpose()?,
+        })
+    }
+
+    /// The bounds of the number of workers, which that number may have left since they were set; a program that is older
+    /// than they are says nothing of them.
+    pub fn bounds(&self) -> Option<Bounds> {
+        self.bounds
+    }
+
+    /// Takes over where workers count their connections.
+    pub(crate) fn take_shares(&self) -> io::Result<Board> {
+        Board::open(child::inherit(self.shares)?, share::CELLS)
+    }
+
+    /// Takes over what slots had that there are no more.
+    pub(crate) fn take_spare(&self) -> io::Result<Vec<Sockets>> {
+        self.spare.iter().map(|slot| ports::inherit(slot)).collect()
+    }
+
+    /// What workers had counted that were gone.
+    pub(crate) fn past(&self) -> Sample {
+        let asked = |&[requests, errors, duration_us]: &[u64; 3]| Asked { requests, errors, duration_us };
+        let prefixes = self.prefixes.iter().map(|(name, counts)| (name.clone(), asked(counts))).collect();
+        Sample::of(&self.past, prefixes)
+    }
+
+    /// Takes the workers over: when each slot goes, with its workers; and what there is of each of these, in the same order.
+    pub(crate) fn take_workers(&self) -> io::Result<(Vec<TakenSlot>, Vec<Link>)> {
+        let is_readable = self.past.len() == Sample::default().cells().len();
+        let (mut slots, mut links) = (Vec::new(), Vec::new());
+        for slot in &self.slots {
+            let mut records = Vec::new();
+            for worker in &slot.workers {
+                let (record, link) = worker.take(is_readable)?;
+                records.push(record);
+                links.push(link);
+            }
+            slots.push((slot.retires_ms, records));
+        }
+        Ok((slots, links))
+    }
+}
+
+impl NotedWorker {
+    pub(crate) fn new(record: Record, link: &Link) -> Self {
+        let (channel, board) = (link.channel().as_fd().as_raw_fd(), link.tally().board().as_fd().as_raw_fd());
+        Self { record, channel, board }
+    }
+
+    /// Takes a worker over. What one counts on a board of another version cannot be read: it is replaced.
+    fn take(&self, is_readable: bool) -> io::Result<(Record, Link)> {
+        let tally = Tally::open(child::inherit(self.board)?).ok().filter(|_| is_readable);
+        let mut record = self.record.clone();
+        if tally.is_none() {
+            record.replace = Some(Reason::other("the supervisor is of another version"));
+        }
+        let channel = Channel::new(child::inherit(self.channel)?);
+        Ok((record, Link::new(channel, tally.map_or_else(Tally::new, Ok)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::os::fd::{AsFd, IntoRawFd, OwnedFd};
+
+    use adyton_server::tally::Tally;
+    use adyton_sys::board::Board;
+    use adyton_sys::socket;
+
+    use super::{NotedWorker, Record};
+    use crate::cause::Reason;
+
+    fn noted(board: &Board) -> io::Result<(NotedWorker, OwnedFd)> {
+        let (ours, theirs) = socket::pair()?;
+        let record = Record {
+            pid: 7,
+            generation: 1,
+            drains: false,
+            seat: 0,
+            started_ms: 1,
+            serving_ms: Some(2),
+            due_ms: None,
+            replace: None,
+            told: None,
+            hurried: false,
+            requests_max: 0,
+            lifetime_max_ms: 0,
+        };
+        let worker = NotedWorker {
+            record,
+            channel: ours.into_raw_fd(),
+            board: board.as_fd().try_clone_to_owned()?.into_raw_fd(),
+        };
+        Ok((worker, theirs))
+    }
+
+    /// A worker of this version goes on; one whose board nobody can read is replaced, and nothing fails.
+    #[test]
+    fn boards() -> io::Result<()> {
+        let (same, _line) = noted(Tally::new()?.board())?;
+        let (other, _line) = noted(&Board::new(3)?)?;
+
+        assert_eq!(None, same.take(true)?.0.replace);
+        assert_eq!(Some(Reason::other("the supervisor is of another version")), other.take(false)?.0.replace);
+        Ok(())
+    }
+
+    /// Why a worker is to end is known afterwards, too; earlier programs have written the words alone.
+    #[test]
+    fn reasons() -> io::Result<()> {
+        let (mut worker, _line) = noted(Tally::new()?.board())?;
+        worker.record.replace = Some(Reason::Limit { limit: "it has answered 9 requests".to_owned() });
+        worker.record.told = worker.record.replace.clone();
+        let mut written = serde_json::to_value(&worker)?;
+
+        assert_eq!(worker.record.told, serde_json::from_value::<NotedWorker>(written.clone())?.record.told);
+
+        written["told"] = "a new version serves".into();
+
+        assert_eq!(
+            Some(Reason::other("a new version serves")),
+            serde_json::from_value::<NotedWorker>(written)?.record.told
+        );
+        Ok(())
+    }
+}

@@ -1,0 +1,413 @@
+//! Which prototypes there should be (`--preload`): the processes that workers are forked from, of the newest generation, and of
+//! the last one that has served while it is needed.
+//!
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+
+use adyton_log::messages;
+use adyton_sys::child::{Exit, Kick};
+
+use crate::action::{Action, Whom};
+use crate::backoff::backoff_ms;
+use crate::cause::{Cause, Known, Reason, cause};
+use crate::limits::Limits;
+use crate::staff::LAST_WORDS_MS;
+
+/// How long nobody is started in the place of the first prototype that could not import the application.
+const PAUSE_MS: u64 = 1_000;
+
+/// A prototype.
+#[derive(Debug)]
+struct Prototype {
+    pid: u32,
+    generation: u32,
+    /// It has imported the application, and forks.
+    is_ready: bool,
+    due_ms: Option<u64>,
+    /// It was not ready in time, or has not forked in time, and was made to say where it is.
+    is_doomed: bool,
+}
+
+/// One that nobody needs any more.
+#[derive(Debug)]
+struct Dismissed {
+    pid: u32,
+    /// When it is killed.
+    due_ms: Option<u64>,
+}
+
+/// A prototype that has ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Loss {
+    pub(crate) generation: u32,
+    /// It had imported the application.
+    pub(crate) was_ready: bool,
+    /// How it has ended, in words, unless it was no longer needed.
+    pub(crate) words: Option<String>,
+}
+
+/// All prototypes.
+#[derive(Debug)]
+pub(crate) struct Nursery {
+    /// Whether workers are forked at all.
+    is_used: bool,
+    limits: Limits,
+    prototypes: Vec<Prototype>,
+    /// Those that are about to end.
+    dismissed: Vec<Dismissed>,
+    /// Prototypes that could not import the application, one after the other.
+    failures: u32,
+    /// None is started before.
+    not_before_ms: u64,
+}
+
+impl Nursery {
+    /// No prototype yet.
+    pub(crate) fn new(is_used: bool, limits: Limits) -> Self {
+        let (prototypes, dismissed) = (Vec::new(), Vec::new());
+        Self { is_used, limits, prototypes, dismissed, failures: 0, not_before_ms: 0 }
+    }
+
+    /// Whether there is none left.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.prototypes.is_empty() && self.dismissed.is_empty()
+    }
+
+    /// Whether some are about to end.
+    pub(crate) fn has_dismissed(&self) -> bool {
+        !self.dismissed.is_empty()
+    }
+
+    /// Whether this process is one of them, those that are about to end included.
+    pub(crate) fn knows(&self, pid: u32) -> bool {
+        self.has(pid) || self.dismissed.iter().any(|dismissed| dismissed.pid == pid)
+    }
+
+    /// Whether this process is a prototype that is needed.
+    pub(crate) fn has(&self, pid: u32) -> bool {
+        self.prototypes.iter().any(|prototype| prototype.pid == pid)
+    }
+
+    /// Whether there is what workers of this generation are made from.
+    pub(crate) fn may_fork(&self, generation: u32) -> bool {
+        !self.is_used || self.ready(generation).is_some()
+    }
+
+    /// The prototype of this generation, once it can fork.
+    pub(crate) fn ready(&self, generation: u32) -> Option<u32> {
+        let mut ready = self.prototypes.iter().filter(|prototype| prototype.is_ready);
+        ready.find(|prototype| prototype.generation == generation).map(|prototype| prototype.pid)
+    }
+
+    /// Whether all can fork.
+    pub(crate) fn are_ready(&self) -> bool {
+        self.prototypes.iter().all(|prototype| prototype.is_ready)
+    }
+
+    /// Those that can fork, or those that cannot.
+    pub(crate) fn pids(&self, is_ready: bool) -> impl Iterator<Item = u32> {
+        let such = self.prototypes.iter().filter(move |prototype| prototype.is_ready == is_ready);
+        such.map(|prototype| prototype.pid)
+    }
+
+    /// Lets those go that nobody needs, and ends those that are late. `needed` are the newest generation, and the newest that
+    /// has served: that is what is left if the other does not.
+    pub(crate) fn look(&mut self, needed: [u32; 2], now_ms: u64, out: &mut Vec<Action>) {
+        self.dismiss(|prototype| !needed.contains(&prototype.generation), now_ms, out);
+        let is_late = |prototype: &&mut Prototype| prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms);
+        for prototype in self.prototypes.iter_mut().filter(is_late) {
+            let pid = prototype.pid;
+            if std::mem::replace(&mut prototype.is_doomed, true) {
+                out.push(Action::Signal(Whom::Child(pid), Kick::Kill));
+                prototype.due_ms = None;
+                continue;
+            }
+            let text = format!("the prototype (process {pid}) is not ready; this is where it is:");
+            out.push(Action::Log(&messages::PROTOTYPE_STUCK, text));
+            out.push(Action::Signal(Whom::Child(pid), Kick::Abort));
+            prototype.due_ms = Some(now_ms + LAST_WORDS_MS);
+        }
+    }
+
+    /// Whether a prototype of this generation is to be started, from which a worker is wanted if `is_wanted`.
+    pub(crate) fn wants_one(&self, generation: u32, is_wanted: bool, now_ms: u64) -> bool {
+        let is_there = self.prototypes.iter().any(|prototype| prototype.generation == generation);
+        self.is_used && is_wanted && !is_there && now_ms >= self.not_before_ms
+    }
+
+    /// This process has been started.
+    pub(crate) fn note_started(&mut self, pid: u32, generation: u32, now_ms: u64) {
+        let due_ms = self.limits.startup_due_ms(now_ms);
+        self.prototypes.push(Prototype { pid, generation, is_ready: false, due_ms, is_doomed: false });
+    }
+
+    /// None could be started.
+    pub(crate) fn note_not_started(&mut self, now_ms: u64) {
+        self.not_before_ms = now_ms + PAUSE_MS;
+    }
+
+    /// One has imported the application.
+    pub(crate) fn note_ready(&mut self, pid: u32) {
+        for prototype in self.prototypes.iter_mut().filter(|prototype| prototype.pid == pid) {
+            (prototype.is_ready, prototype.due_ms) = (true, None);
+        }
+    }
+
+    /// One does not follow orders: it is made to say where it is, and ended.
+    pub(crate) fn doom(&mut self, generation: u32, now_ms: u64) {
+        let is_meant =
+            |prototype: &&mut Prototype| prototype.generation == generation && !prototype.is_doomed;
+        for prototype in self.prototypes.iter_mut().filter(is_meant) {
+            (prototype.is_ready, prototype.due_ms) = (false, Some(now_ms));
+        }
+    }
+
+    /// A newer version is wanted, which is not held back by what the older ones have failed at.
+    pub(crate) fn reload(&mut self, now_ms: u64) {
+        (self.failures, self.not_before_ms) = (0, now_ms);
+    }
+
+    /// Lets all go.
+    pub(crate) fn dismiss_all(&mut self, now_ms: u64, out: &mut Vec<Action>) {
+        self.dismiss(|_| true, now_ms, out);
+    }
+
+    /// Lets prototypes go. One that imports has nothing to finish; the others end by themselves, unless threads that the
+    /// application has started keep them.
+    fn dismiss(&mut self, which: impl Fn(&Prototype) -> bool, now_ms: u64, out: &mut Vec<Action>) {
+        for prototype in self.prototypes.extract_if(.., |prototype| which(prototype)) {
+            let grace_ms = if prototype.is_ready { LAST_WORDS_MS } else { 0 };
+            out.push(Action::Release(prototype.pid));
+            self.dismissed.push(Dismissed { pid: prototype.pid, due_ms: Some(now_ms + grace_ms) });
+        }
+        for dismissed in &mut self.dismissed {
+            if dismissed.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
+                out.push(Action::Signal(Whom::Child(dismissed.pid), Kick::Kill));
+                dismissed.due_ms = None;
+            }
+        }
+    }
+
+    /// A process has ended; says whether it was one that nobody needed any more.
+    pub(crate) fn note_dismissed_end(&mut self, pid: u32) -> bool {
+        let at = self.dismissed.iter().position(|dismissed| dismissed.pid == pid);
+        at.map(|at| self.dismissed.swap_remove(at)).is_some()
+    }
+
+    /// A prototype has ended, while `newest` is the newest generation.
+    pub(crate) fn note_end(
+        &mut self,
+        pid: u32,
+        exit: Exit,
+        memory_was_short: bool,
+        newest: u32,
+        now_ms: u64,
+    ) -> Option<Loss> {
+        let at = self.prototypes.iter().position(|prototype| prototype.pid == pid)?;
+        let prototype = self.prototypes.remove(at);
+        if prototype.is_ready {
+            (self.failures, self.not_before_ms) = (0, now_ms);
+        } else {
+            self.failures += 1;
+            self.not_before_ms = now_ms + backoff_ms(PAUSE_MS, self.failures);
+        }
+        let unneeded = Reason::other("it is no longer needed");
+        let known = Known {
+            served: prototype.is_ready,
+            told: (prototype.generation != newest).then_some(&unneeded),
+            hurried: true,
+            doomed: prototype.is_doomed.then_some("was not ready in time, or has not forked in time"),
+            memory_was_short,
+            rss_bytes: 0,
+        };
+        let (cause, words) = cause(Some(exit), &known);
+        let words = (cause != Cause::Told).then_some(words);
+        Some(Loss { generation: prototype.generation, was_ready: prototype.is_ready, words })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use adyton_sys::child::Exit;
+
+    use super::Nursery;
+    use crate::action::lines;
+    use crate::limits::Limits;
+
+    /// What happens to prototypes. That of generation 2 is process 2.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        Pass(u64),
+        /// A look, with a worker wanted: the newest generation, and the newest that has served.
+        Look(u32, u32),
+        /// The same, when no process can be started.
+        LookInVain(u32, u32),
+        Ready(u32),
+        /// The prototype of a generation has not forked in time.
+        Doom(u32),
+        Reload,
+        DismissAll,
+        /// The end of a process, while that is the newest generation.
+        Ends(u32, Exit, u32),
+    }
+
+    use Event::{DismissAll, Doom, Ends, Look, LookInVain, Pass, Ready, Reload};
+
+    const NOT_LOADED: Exit = Exit::Status(3);
+    const DONE: Exit = Exit::Status(0);
+    const KILLED: Exit = Exit::Signal(9);
+
+    /// Plays a table: what happens, and what is done then.
+    fn plays(table: &[(Event, &[&str])]) {
+        let limits = Limits { startup_timeout_ms: 60_000, ..Limits::default() };
+        let (mut nursery, mut now_ms) = (Nursery::new(true, limits), 1_000_000);
+        for (at, (event, expected)) in table.iter().enumerate() {
+            let (mut out, mut seen) = (Vec::new(), Vec::new());
+            match *event {
+                Pass(ms) => now_ms += ms,
+                Look(newest, proven) | LookInVain(newest, proven) => {
+                    nursery.look([newest, proven], now_ms, &mut out);
+                    if nursery.wants_one(newest, true, now_ms) {
+                        seen.push(format!("start {newest}"));
+                        match event {
+                            Look(..) => nursery.note_started(newest, newest, now_ms),
+                            _ => nursery.note_not_started(now_ms),
+                        }
+                    }
+                }
+                Ready(pid) => nursery.note_ready(pid),
+                Doom(generation) => nursery.doom(generation, now_ms),
+                Reload => nursery.reload(now_ms),
+                DismissAll => nursery.dismiss_all(now_ms, &mut out),
+                Ends(pid, ..) if nursery.note_dismissed_end(pid) => seen.push("it was dismissed".to_owned()),
+                Ends(pid, exit, newest) => {
+                    let loss = nursery.note_end(pid, exit, false, newest, now_ms);
+                    seen.push(
+                        loss.map_or_else(String::new, |loss| loss.words.unwrap_or("unneeded".to_owned())),
+                    );
+                }
+            }
+            seen.splice(0..0, lines(&out));
+            assert_eq!(*expected, seen, "{at}: {event:?}");
+        }
+    }
+
+    /// There is one of each generation that is needed; an older one goes when the newer has served.
+    #[test]
+    fn generations() {
+        plays(&[
+            (Look(1, 0), &["start 1"]),
+            (Look(1, 0), &[]),
+            (Ready(1), &[]),
+            (Look(1, 1), &[]),
+            (Reload, &[]),
+            (Look(2, 1), &["start 2"]),
+            (Ready(2), &[]),
+            (Look(2, 1), &[]),
+            (Look(2, 2), &["release 1"]),
+            (Pass(1_999), &[]),
+            (Look(2, 2), &[]),
+            (Pass(1), &[]),
+            (Look(2, 2), &["Kill 1"]),
+            (Look(2, 2), &[]),
+            (Ends(1, KILLED, 2), &["it was dismissed"]),
+            (Ends(2, KILLED, 2), &["was killed by SIGKILL from outside"]),
+            (Look(2, 2), &["start 2"]),
+        ]);
+    }
+
+    /// One that does not import the application is followed by the next after 1 s, 2 s and so on; a reload begins anew.
+    #[test]
+    fn failures() {
+        let failed: &[&str] = &["could not load the application; the reason stands above"];
+        plays(&[
+            (LookInVain(1, 0), &["start 1"]),
+            (Look(1, 0), &[]),
+            (Pass(1_000), &[]),
+            (Look(1, 0), &["start 1"]),
+            (Ends(1, NOT_LOADED, 1), failed),
+            (Pass(999), &[]),
+            (Look(1, 0), &[]),
+            (Pass(1), &[]),
+            (Look(1, 0), &["start 1"]),
+            (Ends(1, NOT_LOADED, 1), failed),
+            (Pass(1_999), &[]),
+            (Look(1, 0), &[]),
+            (Pass(1), &[]),
+            (Look(1, 0), &["start 1"]),
+            (Ends(1, NOT_LOADED, 1), failed),
+            (Reload, &[]),
+            (Look(2, 0), &["start 2"]),
+            (Ends(2, NOT_LOADED, 2), failed),
+            (Pass(1_000), &[]),
+            (Look(2, 0), &["start 2"]),
+            (Ready(2), &[]),
+            (
+                Ends(2, DONE, 2),
+                &[
+                    "ended by itself with status 0: something in it has called os._exit, or ended its main thread",
+                ],
+            ),
+            (Look(2, 0), &["start 2"]),
+        ]);
+    }
+
+    /// One that is too slow, or does not fork, is made to say where it is, and then killed; what nobody needs is killed at once
+    /// while it imports.
+    #[test]
+    fn escalation() {
+        let stuck = "log: the prototype (process 1) is not ready; this is where it is:";
+        let overdue: &[&str] = &["was killed: it was not ready in time, or has not forked in time"];
+        plays(&[
+            (Look(1, 0), &["start 1"]),
+            (Pass(59_999), &[]),
+            (Look(1, 0), &[]),
+            (Pass(1), &[]),
+            (Look(1, 0), &[stuck, "Abort 1"]),
+            (Doom(1), &[]),
+            (Pass(1_999), &[]),
+            (Look(1, 0), &[]),
+            (Pass(1), &[]),
+            (Look(1, 0), &["Kill 1"]),
+            (Pass(60_000), &[]),
+            (Look(1, 0), &[]),
+            (Ends(1, KILLED, 1), overdue),
+        ]);
+        plays(&[
+            (Look(1, 0), &["start 1"]),
+            (Ready(1), &[]),
+            (Pass(60_000), &[]),
+            (Look(1, 1), &[]),
+            (Doom(1), &[]),
+            (Doom(1), &[]),
+            (Look(1, 1), &[stuck, "Abort 1"]),
+            (Ends(1, Exit::Signal(6), 1), overdue),
+            (Look(1, 1), &[]),
+            (Pass(1_000), &[]),
+            (Look(1, 1), &["start 1"]),
+            (DismissAll, &["release 1", "Kill 1"]),
+            (DismissAll, &[]),
+            (Ends(1, KILLED, 1), &["it was dismissed"]),
+        ]);
+    }
+
+    /// The end of one whose generation is over is no news, in whatever order that comes.
+    #[test]
+    fn unneeded() {
+        plays(&[
+            (Look(1, 0), &["start 1"]),
+            (Ready(1), &[]),
+            (Look(2, 1), &["start 2"]),
+            (Ends(1, DONE, 2), &["unneeded"]),
+            (Ends(2, KILLED, 1), &["unneeded"]),
+            (Ends(2, KILLED, 1), &[""]),
+        ]);
+    }
+
+    /// Where workers are not forked there is none.
+    #[test]
+    fn unused() {
+        let nursery = Nursery::new(false, Limits::default());
+
+        assert!(nursery.may_fork(1) && !nursery.wants_one(1, true, u64::MAX) && nursery.is_empty());
+    }
+}

@@ -1,0 +1,109 @@
+//! What a worker is given: its place among the others.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use adyton_log::Level;
+use adyton_sys::child;
+use serde::{Deserialize, Serialize};
+
+use crate::ports::{self, Sockets};
+
+/// What a worker is given: its place among the others, and descriptors by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its slot, from 1 on.
+    pub number: usize,
+    /// How many slots there were when it was started.
+    pub of: usize,
+    /// Its version of the application: reload makes a new one.
+    pub generation: u32,
+    seat: usize,
+    channel: RawFd,
+    board: RawFd,
+    shares: RawFd,
+    sockets: Vec<Vec<RawFd>>,
+    /// The sockets of the others, at which it listens while it has fewer connections than they.
+    others: Vec<RawFd>,
+    /// From where on is logged, if somebody has changed that.
+    log_level: Option<String>,
+}
+
+/// What a worker was given with its place.
+pub(crate) struct Given {
+    pub(crate) channel: OwnedFd,
+    pub(crate) board: OwnedFd,
+    pub(crate) shares: OwnedFd,
+    pub(crate) sockets: Sockets,
+    pub(crate) others: Vec<OwnedFd>,
+}
+
+impl Place {
+    /// The place that is described by these descriptors.
+    pub(crate) fn new(
+        (number, of, generation, seat): (usize, usize, u32, usize),
+        [channel, board, shares]: [BorrowedFd<'_>; 3],
+        sockets: &[Vec<OwnedFd>],
+        others: &[BorrowedFd<'_>],
+        log_level: Option<Level>,
+    ) -> Self {
+        Self {
+            number,
+            of,
+            generation,
+            seat,
+            channel: channel.as_raw_fd(),
+            board: board.as_raw_fd(),
+            shares: shares.as_raw_fd(),
+            sockets: ports::numbers(sockets),
+            others: others.iter().map(AsRawFd::as_raw_fd).collect(),
+            log_level: log_level.map(|level| level.name().to_owned()),
+        }
+    }
+
+    /// From where on is logged, if somebody has changed that while the server ran.
+    pub fn log_level(&self) -> Option<Level> {
+        self.log_level.as_deref().and_then(Level::named)
+    }
+
+    /// Where its connections are counted.
+    pub(crate) fn seat(&self) -> usize {
+        self.seat
+    }
+
+    /// Takes over the descriptors that have these numbers.
+    pub(crate) fn inherit(&self) -> io::Result<Given> {
+        Ok(Given {
+            channel: child::inherit(self.channel)?,
+            board: child::inherit(self.board)?,
+            shares: child::inherit(self.shares)?,
+            sockets: ports::inherit(&self.sockets)?,
+            others: child::inherit_all(&self.others)?,
+        })
+    }
+
+    /// Takes descriptors that came with it, in this order: channel, board and shares, its sockets, those of others.
+    pub(crate) fn receive(&self, descriptors: Vec<OwnedFd>) -> io::Result<Given> {
+        let mut descriptors = descriptors.into_iter();
+        let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
+        let (channel, board, shares) = (next()?, next()?, next()?);
+        let sockets = self.sockets.iter().map(|all| all.iter().map(|_| next()).collect());
+        let sockets = sockets.collect::<io::Result<Sockets>>()?;
+        let others = self.others.iter().map(|_| next()).collect::<io::Result<_>>()?;
+        Ok(Given { channel, board, shares, sockets, others })
+    }
+
+    /// As an argument of the program.
+    pub(crate) fn written(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads the argument.
+    ///
+    /// # Errors
+    ///
+    /// It is none.
+    pub fn read(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| format!("this is no place of a worker: {error}"))
+    }
+}

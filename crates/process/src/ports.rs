@@ -1,0 +1,134 @@
+//! The listening sockets of slots.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use adyton_sys::{child, socket};
+
+/// The listening sockets of one worker: for each of its loops those of every address.
+pub type Sockets = Vec<Vec<OwnedFd>>;
+
+/// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
+pub(crate) type Open = Box<dyn Fn() -> io::Result<Sockets>>;
+
+/// Sockets of others that a worker gets at most: a message carries so many.
+const OTHERS_MAX: usize = 128;
+
+/// The sockets of all slots.
+pub(crate) struct Ports {
+    slots: Vec<Sockets>,
+    /// Sockets of slots that there are no more, for the next ones: who is still in their queues is served by others.
+    spare: Vec<Sockets>,
+    /// Sockets for the first slots.
+    first: Vec<Sockets>,
+    open: Open,
+    /// Whether each worker may listen at the sockets of the others, too: all are of addresses that can be shared.
+    are_shared: bool,
+}
+
+impl Ports {
+    /// No slot yet.
+    pub(crate) fn new(first: Vec<Sockets>, open: Open, are_shared: bool) -> Self {
+        Self { slots: Vec::new(), spare: Vec::new(), first, open, are_shared }
+    }
+
+    /// Sockets for one slot more.
+    pub(crate) fn add(&mut self) -> io::Result<()> {
+        let sockets = match self.spare.pop() {
+            Some(sockets) => sockets,
+            None if self.first.is_empty() => (self.open)()?,
+            None => self.first.remove(0),
+        };
+        self.slots.push(sockets);
+        Ok(())
+    }
+
+    /// The last slots are no more; their sockets stay open.
+    pub(crate) fn give_up(&mut self, number: usize) {
+        for _ in 0..number {
+            self.spare.extend(self.slots.pop());
+        }
+    }
+
+    /// Gives sockets to slots again at which somebody waits all the same, and to those that were given up before; says to how
+    /// many.
+    pub(crate) fn recall(&mut self) -> usize {
+        let Some(first) = self.spare.iter().position(is_waited_at) else { return 0 };
+        let back = self.spare.split_off(first);
+        let number = back.len();
+        // The sockets of a group keep their order.
+        self.slots.extend(back.into_iter().rev());
+        number
+    }
+
+    /// Takes over what slots had that there are no more, of an earlier program.
+    pub(crate) fn take_spare(&mut self, spare: Vec<Sockets>) {
+        self.spare = spare;
+    }
+
+    /// Whether somebody waits at the sockets of a slot.
+    pub(crate) fn is_waited_at(&self, at: usize) -> bool {
+        self.slots.get(at).is_some_and(is_waited_at)
+    }
+
+    /// The sockets of a slot.
+    pub(crate) fn of(&self, at: usize) -> &[Vec<OwnedFd>] {
+        self.slots.get(at).map_or(&[], Vec::as_slice)
+    }
+
+    /// The sockets of the other slots, those that there are no more included, if workers may listen there.
+    pub(crate) fn beside(&self, at: usize) -> Vec<BorrowedFd<'_>> {
+        let others = self.slots.iter().enumerate().filter(|(other, _)| *other != at);
+        let others = others.map(|(_, sockets)| sockets).chain(&self.spare);
+        // One loop has all: those of a process with several have enough to share among themselves.
+        let is_one = |sockets: &&Sockets| self.are_shared && sockets.len() == 1;
+        others.filter(is_one).flatten().flatten().map(AsFd::as_fd).take(OTHERS_MAX).collect()
+    }
+
+    /// Lets new connections come to the slots that stay, which are so many.
+    pub(crate) fn spread(&self, wanted: usize) {
+        let Some(first) = self.slots.first() else { return };
+        let count = u32::try_from(wanted * first.len()).unwrap_or(u32::MAX);
+        for socket in first.iter().flatten() {
+            // One that is not ours alone is shared by all workers, who need no choice among them.
+            let _ = socket::choose_among(socket, count);
+        }
+    }
+
+    /// Closes all, and opens none any more. Once the workers have closed theirs, too, who connects is refused, and not kept
+    /// waiting for the end.
+    pub(crate) fn close(&mut self) {
+        self.open = Box::new(|| Err(io::Error::other("the server stops")));
+        self.first.clear();
+        self.spare.clear();
+        self.slots.iter_mut().for_each(Vec::clear);
+    }
+
+    /// All descriptors.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.slots.iter().chain(&self.spare).flatten().flatten().map(AsFd::as_fd)
+    }
+
+    /// The numbers of the descriptors of each slot, and of what is spare.
+    pub(crate) fn numbers(&self) -> [Vec<Vec<Vec<RawFd>>>; 2] {
+        let of = |all: &Vec<Sockets>| all.iter().map(|sockets| numbers(sockets)).collect();
+        [of(&self.slots), of(&self.spare)]
+    }
+}
+
+/// The numbers of descriptors.
+pub(crate) fn numbers(sockets: &[Vec<OwnedFd>]) -> Vec<Vec<RawFd>> {
+    sockets.iter().map(|all| all.iter().map(AsRawFd::as_raw_fd).collect()).collect()
+}
+
+/// Takes over the sockets that were given these numbers.
+pub(crate) fn inherit(numbers: &[Vec<RawFd>]) -> io::Result<Sockets> {
+    numbers.iter().map(|all| child::inherit_all(all)).collect()
+}
+
+/// Whether somebody waits at a socket that is its alone to be accepted.
+fn is_waited_at(sockets: &Sockets) -> bool {
+    let own = sockets.iter().flatten().filter(|socket| socket::is_shared(socket));
+    let own: Vec<_> = own.map(AsFd::as_fd).collect();
+    !own.is_empty() && socket::wait_readable(&own, 0).is_ok_and(|readable| readable.contains(&true))
+}

@@ -1,0 +1,79 @@
+//! How the supervisor answers what it is asked from outside.
+
+use std::sync::mpsc::Sender;
+
+use adyton_log::{self as log, Level};
+use serde_json::{Value, json};
+
+use super::Supervisor;
+use crate::fleet::WORKERS_MAX;
+use crate::message::ToWorker;
+use crate::question::{Answer, Ask};
+
+impl Supervisor {
+    pub(super) fn answer(&mut self, ask: Ask, reply: Sender<Answer>, now_ms: u64) {
+        let answer = match ask {
+            Ask::Status(whole) => (200, self.status(whole, now_ms)),
+            Ask::Metrics => (200, Value::from(self.metrics(now_ms))),
+            Ask::Live => (200, json!("live")),
+            Ask::Ready if self.stopping.has_begun() => (503, json!("stopping")),
+            Ask::Ready if self.fleet.serving() == 0 && self.fleet.silent() > 0 => {
+                (503, json!("no worker gives signs of life"))
+            }
+            Ask::Ready if self.fleet.serving() == 0 => (503, json!("no worker serves")),
+            Ask::Ready => (200, json!("ready")),
+            Ask::Reload if self.stopping.has_begun() => (409, json!("the server is stopping")),
+            Ask::Reload => {
+                self.reload(now_ms);
+                return self.awaiting_reload.push((reply, now_ms));
+            }
+            Ask::Stop(fast) => {
+                self.leave(fast, now_ms);
+                (202, json!("stopping"))
+            }
+            Ask::Scale(by) if by > 0 && !self.fleet.may_grow() => {
+                (409, json!(format!("there can be no worker more: {WORKERS_MAX} are the most")))
+            }
+            Ask::Scale(by) if by < 0 && self.fleet.wanted() <= 1 => {
+                (409, json!("there can be no worker less: one is the least"))
+            }
+            Ask::Scale(by) => {
+                self.scale(by, now_ms);
+                (202, json!({"processes": self.fleet.wanted()}))
+            }
+            Ask::Dump => {
+                let number = self.rounds.number();
+                return self.ask_workers(number, &ToWorker::Dump(number), reply, now_ms);
+            }
+            Ask::Running => {
+                let number = self.rounds.number();
+                return self.ask_workers(number, &ToWorker::Running(number), reply, now_ms);
+            }
+            Ask::Reopened => {
+                self.links.send_to_all(&ToWorker::Reopen);
+                self.reopen_in_prototypes();
+                (200, json!("reopened"))
+            }
+            Ask::LogLevel(level) => match Level::named(&level) {
+                Some(known) => {
+                    log::set_level(known);
+                    self.log_level = Some(known);
+                    self.links.send_to_all(&ToWorker::LogLevel(level.clone()));
+                    (200, json!({"log_level": level}))
+                }
+                None => (400, json!("a level is debug, info, warning or error")),
+            },
+        };
+        // Whoever asked may have gone.
+        let _ = reply.send(answer);
+    }
+
+    fn ask_workers(&mut self, number: u64, message: &ToWorker, reply: Sender<Answer>, now_ms: u64) {
+        let asked = self
+            .fleet
+            .workers()
+            .filter(|worker| worker.has_served() && self.links.send(worker.id(), message).is_ok());
+        let waiting = asked.map(|worker| (worker.number(), worker.pid())).collect();
+        self.rounds.begin(number, waiting, reply, now_ms);
+    }
+}

@@ -1,0 +1,174 @@
+//! The end of children: of workers, of prototypes, and of those that nobody knows.
+
+use adyton_log::{self as log, messages};
+use adyton_server::share;
+use adyton_sys::child::Exit;
+use serde_json::json;
+
+use super::Supervisor;
+use crate::action::Id;
+use crate::cause::{Cause, NOT_LOADED, SIGKILL};
+use crate::fleet::Death;
+use crate::message::FromWorker;
+use crate::nursery::Loss;
+use crate::reloads::Verdict;
+use crate::staff::Staff;
+
+/// How many of the requests that a worker has died in are named.
+const NAMED_MAX: usize = 20;
+
+impl Supervisor {
+    /// A child has ended.
+    pub(super) fn note_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        if self.succession.trial() == Some(pid) {
+            return self.note_trial(exit);
+        }
+        let found = self.fleet.workers().find(|worker| worker.pid() == pid).map(Staff::id);
+        match found {
+            Some(id) => self.note_worker_end(id, Some(exit), now_ms),
+            None => self.note_other_end(pid, exit, now_ms),
+        }
+    }
+
+    /// A worker has ended; how is not known of one that had not said who it is.
+    fn note_worker_end(&mut self, id: Id, exit: Option<Exit>, now_ms: u64) {
+        let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
+        let link = self.links.remove(id).map(|mut link| (link.receive(), link));
+        let Some(death) = self.fleet.note_end(id, exit, memory_was_short, now_ms) else { return };
+        // One that does not start at all says why, and its own words are enough.
+        let is_said = !self.reloads.has_served() && matches!(exit, Some(Exit::Status(2 | NOT_LOADED)));
+        let is_well = matches!(death.cause, Cause::Told | Cause::Limit) && !has_failed(exit) || is_said;
+        let message = if is_well { &messages::WORKER_ENDED } else { &messages::WORKER_DIED };
+        let inside = match &link {
+            Some((_, link)) if !is_well => said_of(&link.tally().inside()),
+            _ => String::new(),
+        };
+        let next = if self.reloads.has_served() { &*death.next } else { "" };
+        let Death { number, process, words, .. } = &death;
+        log::write(message, format_args!("worker {number} ({process}) {words}{inside}{next}"));
+        share::clear(&self.shares, death.seat);
+        if let Some((said, link)) = link {
+            for message in said {
+                // One that could not load its application says which files are to blame.
+                if let FromWorker::Sources(files) = message {
+                    self.watch_sources(&files);
+                }
+            }
+            self.past.add(death.cause, link.tally());
+        }
+        self.rounds.forget(death.pid);
+        if death.is_unasked && !death.has_served {
+            self.note_not_started(death.generation, exit, now_ms);
+        }
+    }
+
+    /// A child has ended that is no worker, or was not known as one yet.
+    fn note_other_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        if self.nursery.note_dismissed_end(pid) {
+            return;
+        }
+        if self.nursery.has(pid) {
+            return self.note_prototype_end(pid, exit, now_ms);
+        }
+        self.strangers.note(pid, exit, now_ms);
+    }
+
+    fn note_prototype_end(&mut self, pid: u32, exit: Exit, now_ms: u64) {
+        self.listen_to_prototype(pid);
+        self.prototype_lines.remove(&pid);
+        let memory_was_short = self.oom_kills.explain(exit);
+        let loss = self.nursery.note_end(pid, exit, memory_was_short, self.reloads.generation(), now_ms);
+        let Some(Loss { generation, was_ready, words }) = loss else { return };
+        if let Some(words) = words
+            && !self.stopping.has_begun()
+        {
+            log::write(&messages::PROTOTYPE_DIED, format_args!("the prototype (process {pid}) {words}"));
+        }
+        if !was_ready {
+            self.note_not_started(generation, Some(exit), now_ms);
+        }
+    }
+
+    /// Forked workers that have ended before, or after, they said who they are.
+    pub(super) fn note_unnamed_ends(&mut self, now_ms: u64) {
+        self.strangers.forget(now_ms);
+        let named = self.fleet.workers().map(|worker| (worker.id(), worker.pid()));
+        let ended: Vec<(Id, u32)> = named
+            .filter(|&(id, pid)| self.links.has_ended(id) && (pid == 0 || self.strangers.has(pid)))
+            .collect();
+        for (id, pid) in ended {
+            let exit = self.strangers.take(pid);
+            self.note_worker_end(id, exit, now_ms);
+        }
+    }
+
+    /// A worker has ended before it served.
+    pub(super) fn note_not_started(&mut self, generation: u32, exit: Option<Exit>, now_ms: u64) {
+        let awaits_changes = self.plan.develops && self.watch.sees_files();
+        match self.reloads.note_not_started(generation, exit, awaits_changes) {
+            Verdict::TryLater => {}
+            Verdict::TryAtOnce => self.fleet.hold_until(now_ms),
+            Verdict::AwaitChange => {
+                log::write(
+                    &messages::WAITS_FOR_CHANGE,
+                    format_args!("the application does not start; waiting until one of its files changes"),
+                );
+                // What has been imported is of no use: the next version has a prototype of its own.
+                self.dismiss_prototypes(now_ms);
+                self.fleet.hold_until(u64::MAX);
+            }
+            Verdict::Fail(status) => self.stopping.fail(status, now_ms),
+            Verdict::GiveUp => {
+                self.manager.ready("the last reload has failed; the old version serves on");
+                let how = "the new version does not start; the old one serves on";
+                log::write(&messages::VERSION_NOT_STARTED, format_args!("{how}"));
+                self.refuse_reloads(how);
+            }
+            Verdict::Stall => self.stall(),
+        }
+    }
+
+    /// A reload does not come to its end: who waits for it is told so. It is tried further, less and less often: what one
+    /// worker keeps from the other may come free.
+    fn stall(&mut self) {
+        let served = self.fleet.served_by(self.reloads.generation());
+        let how = format!(
+            "the new version serves in {served} of {} workers and does not start in the others, where the old one \
+             serves on",
+            self.fleet.wanted()
+        );
+        self.manager.ready(&how);
+        log::write(&messages::VERSION_STALLED, format_args!("{how}"));
+        self.refuse_reloads(&how);
+    }
+
+    fn refuse_reloads(&mut self, why: &str) {
+        for (reply, _) in self.awaiting_reload.drain(..) {
+            // Whoever asked may have gone.
+            let _ = reply.send((500, json!(why)));
+        }
+    }
+}
+
+/// The requests that a worker has died in, in words.
+fn said_of(inside: &[String]) -> String {
+    match inside {
+        [] => String::new(),
+        [one] => format!("; the request inside the application was {one}"),
+        all => {
+            let surplus = all.len().saturating_sub(NAMED_MAX);
+            let more = if surplus == 0 { String::new() } else { format!(", and {surplus} more") };
+            let named = all[..all.len() - surplus].join(", ");
+            format!("; the requests inside the application were {named}{more}")
+        }
+    }
+}
+
+/// Whether it says itself that something went wrong, or some signal but ours has ended it.
+fn has_failed(exit: Option<Exit>) -> bool {
+    match exit {
+        Some(Exit::Status(status)) => status != 0,
+        Some(Exit::Signal(number)) => number != SIGKILL,
+        None => false,
+    }
+}

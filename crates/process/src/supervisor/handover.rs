@@ -1,0 +1,179 @@
+//! How the program that is on the disk now takes the place of this one (SIGUSR2).
+
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use adyton_log::{self as log, Level, messages};
+use adyton_sys::child::{self, Exit, Kick};
+use adyton_sys::clock;
+
+use super::Supervisor;
+use crate::action::Id;
+use crate::cause::Cause;
+use crate::note::{Note, NotedSlot, NotedWorker, TRIAL};
+use crate::reloads::Reloads;
+use crate::staff::{Record, Staff};
+use crate::succession::{Condition, Step};
+
+impl Supervisor {
+    /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
+    fn succeed(&self) -> io::Error {
+        let note = match self.written() {
+            Ok(note) => note,
+            Err(error) => return error,
+        };
+        let number = note.as_raw_fd().to_string();
+        let mut kept: Vec<BorrowedFd<'_>> = vec![note.as_fd()];
+        kept.extend(self.ports.descriptors());
+        kept.extend(self.links.descriptors());
+        kept.push(self.shares.as_fd());
+        kept.extend(self.admin_servers.sockets().into_iter().flatten());
+        self.past.settle();
+        log::settle();
+        self.plan.program.replace_this(&self.plan.arguments_of("succeed", number), &kept)
+    }
+
+    fn written(&self) -> io::Result<OwnedFd> {
+        let [sockets, spare] = self.ports.numbers();
+        let records = self.fleet.records(clock::monotonic_ms());
+        let slots = sockets.into_iter().zip(records).map(|(sockets, (retires_ms, workers))| NotedSlot {
+            sockets,
+            workers: workers.into_iter().filter_map(|(id, record)| self.noted(id, record)).collect(),
+            retires_ms,
+        });
+        let past = self.past.total();
+        let [control, admin] = self.admin_servers.sockets().map(|socket| Some(socket?.as_raw_fd()));
+        let note = Note {
+            slots: slots.collect(),
+            bounds: Some(self.plan.bounds),
+            generation: self.reloads.generation(),
+            proven: self.reloads.proven(),
+            starts: self.fleet.starts(),
+            since_ms: self.since_ms,
+            serves: self.serves.clone(),
+            past: past.cells().to_vec(),
+            prefixes: past
+                .prefixes()
+                .iter()
+                .map(|(name, asked)| (name.clone(), [asked.requests, asked.errors, asked.duration_us]))
+                .collect(),
+            deaths: self
+                .past
+                .deaths()
+                .iter()
+                .map(|(cause, count)| (cause.word().to_owned(), *count))
+                .collect(),
+            log_level: self.log_level.map(|level| level.name().to_owned()),
+            shares: self.shares.as_fd().as_raw_fd(),
+            spare,
+            control,
+            admin,
+        };
+        child::note(&serde_json::to_vec(&note)?)
+    }
+
+    fn noted(&self, id: Id, record: Record) -> Option<NotedWorker> {
+        self.links.get(id).map(|link| NotedWorker::new(record, link))
+    }
+
+    /// Goes on where another program has left off.
+    pub(super) fn go_on(&mut self, note: &Note) -> io::Result<()> {
+        let (slots, boards) = note.take_workers()?;
+        let ids = self.fleet.take(note.starts, slots);
+        for (id, link) in ids.into_iter().zip(boards) {
+            self.links.insert(id, link);
+        }
+        self.shares = note.take_shares()?;
+        self.ports.take_spare(note.take_spare()?);
+        self.reloads = Reloads::taken(note.generation, note.proven);
+        (self.since_ms, self.serves) = (note.since_ms, note.serves.clone());
+        let known =
+            note.deaths.iter().filter_map(|(word, count)| Cause::named(word).map(|cause| (cause, *count)));
+        self.past.take(note.past(), known.collect());
+        if let Some(level) = note.log_level.as_deref().and_then(Level::named) {
+            log::set_level(level);
+            self.log_level = Some(level);
+        }
+        log::write(
+            &messages::PROGRAM_REPLACED,
+            format_args!("the supervisor is version {} now", env!("CARGO_PKG_VERSION")),
+        );
+        Ok(())
+    }
+
+    /// Has the program that is on the disk now take the place of this one, if it can be started: not while workers
+    /// are between two states.
+    pub(super) fn make_way(&mut self, now_ms: u64) {
+        if !self.succession.is_asked() {
+            return;
+        }
+        let (condition, has_prototypes) = (self.condition(now_ms), !self.nursery.is_empty());
+        let is_closed = self.admin_servers.have_ended();
+        match self.succession.look(condition, has_prototypes, is_closed, now_ms) {
+            None => {}
+            Some(Step::TryOut) => self.try_out(now_ms),
+            Some(Step::Kill(pid)) => child::kick(pid, Kick::Kill),
+            Some(Step::DismissPrototypes) => self.dismiss_prototypes(now_ms),
+            Some(Step::CloseAdmin) => self.admin_servers.give_up(),
+            Some(Step::OpenAdmin) => self.answer_again(),
+            Some(Step::Replace) => {
+                let error = self.succeed();
+                self.stay(&error);
+                self.answer_again();
+            }
+        }
+    }
+
+    /// Opens anew what was given up for a program that has not taken this one's place.
+    fn answer_again(&mut self) {
+        if let Err(error) = self.admin_servers.open_again(&self.desk) {
+            log::write(
+                &messages::PROGRAM_NOT_REPLACED,
+                format_args!("nobody can ask this server any more, nor give it orders: {error}"),
+            );
+        }
+    }
+
+    /// Whether what is to be there is there, and nothing has begun that a note does not tell of.
+    fn condition(&self, now_ms: u64) -> Condition {
+        let is_settled = self.reloads.has_served()
+            && self.reloads.is_settled()
+            && self.nursery.are_ready()
+            && self.fleet.workers().all(Staff::has_served)
+            && !self.fleet.wants_worker(self.reloads.generation(), now_ms);
+        match is_settled {
+            _ if self.stopping.has_begun() => Condition::Stopping,
+            true => Condition::Settled,
+            false => Condition::Changing,
+        }
+    }
+
+    fn try_out(&mut self, now_ms: u64) {
+        match self.plan.program.spawn(&self.plan.arguments_of("succeed", TRIAL.to_owned()), &[]) {
+            Ok(pid) => self.succession.note_tried(pid, now_ms),
+            Err(error) => {
+                self.succession.fail();
+                log::write(
+                    &messages::PROGRAM_NOT_STARTED,
+                    format_args!("the program cannot be started: {error}"),
+                );
+            }
+        }
+    }
+
+    /// The trial is over.
+    pub(super) fn note_trial(&mut self, exit: Exit) {
+        if let Some(why) = self.succession.note_trial(exit) {
+            self.stay(&why);
+        }
+    }
+
+    fn stay(&mut self, why: &dyn fmt::Display) {
+        self.succession.fail();
+        log::write(
+            &messages::PROGRAM_NOT_REPLACED,
+            format_args!("the program cannot take this one's place, which goes on: {why}"),
+        );
+    }
+}

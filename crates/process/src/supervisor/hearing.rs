@@ -1,0 +1,76 @@
+//! What the supervisor hears from its workers.
+
+use serde_json::Value;
+
+use super::Supervisor;
+use crate::action::{Id, Whom};
+use crate::message::{FromWorker, Source};
+use crate::usage;
+
+impl Supervisor {
+    /// A worker has said something.
+    pub(super) fn note(&mut self, id: Id, message: FromWorker, now_ms: u64) {
+        match message {
+            FromWorker::Sources(files) => self.watch_sources(&files),
+            FromWorker::Forking { pid } => self.note_forking(id, pid),
+            FromWorker::Hello { pid } => self.note_hello(id, pid, now_ms),
+            FromWorker::Leaving => {
+                let is_told = !self.stopping.has_begun();
+                self.decide(now_ms, |fleet, out| fleet.note_leaving(id, is_told, now_ms, out));
+            }
+            FromWorker::Ready { serves } => self.note_ready(id, serves, now_ms),
+            FromWorker::Answer(number, value) => self.note_answer(id, number, &value),
+        }
+    }
+
+    fn note_answer(&mut self, id: Id, number: u64, value: &Value) {
+        if let Some(worker) = self.fleet.worker(id) {
+            self.rounds.note(number, (worker.number(), worker.pid()), value);
+        }
+    }
+
+    /// A prototype has begun to fork a worker, by way of a process of its own.
+    fn note_forking(&mut self, id: Id, pid: u32) {
+        let birth = usage::birth(pid);
+        if usage::parent(pid).is_some_and(|parent| self.nursery.knows(parent)) {
+            self.fleet.note_forking(id, birth.map(|birth| Whom::Forker { pid, birth }));
+        }
+    }
+
+    /// A forked worker says who it is. What it says is looked at: this process sends signals to whoever it names, mostly
+    /// with more rights than it has itself.
+    fn note_hello(&mut self, id: Id, pid: u32, now_ms: u64) {
+        let is_taken = self.succession.trial() == Some(pid)
+            || self.fleet.workers().any(|worker| worker.pid() == pid)
+            || self.nursery.knows(pid);
+        let is_known = self.fleet.worker(id).is_none_or(|worker| worker.pid() != 0);
+        // One that has ended already is buried at once, and not sent anything.
+        let has_ended = self.links.has_ended(id) && self.strangers.has(pid);
+        if is_known || is_taken || !(has_ended || usage::is_our_child(pid)) {
+            return;
+        }
+        self.decide(now_ms, |fleet, out| fleet.note_hello(id, pid, out));
+        if !has_ended {
+            usage::end_before_us(pid);
+        }
+    }
+
+    /// Watches the files of the application, in development only: workers may say what they like.
+    pub(super) fn watch_sources(&mut self, files: &[Source]) {
+        if self.plan.develops {
+            self.watch.add_sources(files);
+        }
+    }
+
+    fn note_ready(&mut self, id: Id, serves: String, now_ms: u64) {
+        let Some(generation) = self.decide(now_ms, |fleet, out| fleet.note_ready(id, now_ms, out)) else {
+            return;
+        };
+        if self.reloads.note_served(generation) {
+            (self.plan.on_ready)(&serves);
+            self.manager.ready(&format!("serves {serves}"));
+        }
+        self.serves = serves;
+        debug_assert!(self.stopping.failed().is_none(), "a worker has served");
+    }
+}

@@ -1,0 +1,69 @@
+//! What the supervisor measures of its workers at each look.
+
+use adyton_server::pulse::Ailment;
+use adyton_server::tally::Cell;
+
+use super::Supervisor;
+use crate::demand::Seen;
+use crate::slot::Slot;
+use crate::staff::{Measured, Staff, State};
+use crate::usage;
+
+impl Supervisor {
+    /// Starts one worker more or gives one up, as the requests that there are demand.
+    pub(super) fn look_at_demand(&mut self, elapsed_ms: u64, now_ms: u64) {
+        let bounds = self.plan.bounds;
+        if bounds.least == bounds.most || self.stopping.has_begun() {
+            return;
+        }
+        let mut seen = Seen { elapsed_ms, workers: self.fleet.wanted(), ..Seen::default() };
+        let lasting = self.fleet.slots().iter().filter(|slot| !slot.is_retiring());
+        for worker in lasting.flat_map(Slot::workers) {
+            let link = self.links.get_mut(worker.id()).filter(|_| worker.state() == State::Serving);
+            let Some(link) = link else { continue };
+            seen.cpu_ms += link.new_cpu_ms(usage::cpu_ms(worker.pid()));
+            seen.queued += link.tally().get(Cell::QueueLength);
+            seen.busy += link.tally().get(Cell::ThreadsBusy);
+            seen.threads += link.tally().get(Cell::Threads);
+        }
+        match self.demand.look(seen, bounds) {
+            0 => {}
+            by => self.scale(by, now_ms),
+        }
+    }
+
+    /// Listens to the hearts of the workers. `elapsed_ms` is the time since the last look.
+    pub(super) fn look_at_pulses(&mut self, elapsed_ms: u64, now_ms: u64) {
+        if self.plan.limits.heartbeat_timeout_ms == 0 {
+            return;
+        }
+        // Who was stopped itself, with all its workers, has heard nobody, and blames nobody.
+        let heard_ms = elapsed_ms.min(2 * self.tick_ms());
+        let links = &self.links;
+        let heart = |id| {
+            let tally = links.get(id)?.tally();
+            Some((tally.get(Cell::Beats), Ailment::of(tally.get(Cell::Ailment))))
+        };
+        let mut actions = Vec::new();
+        self.fleet.hear_pulses(heart, heard_ms, now_ms, &mut actions);
+        self.carry_out(actions, now_ms);
+    }
+
+    /// Compares the workers that serve with their limits.
+    pub(super) fn look_at_limits(&mut self, now_ms: u64) {
+        let links = &self.links;
+        let cpu_matters = self.plan.limits.cpu_max_ms > 0;
+        let measured = |worker: &Staff| {
+            let (tally, pid) = (links.get(worker.id())?.tally(), worker.pid());
+            Some(Measured {
+                requests: tally.sample().answers(),
+                is_stuck: tally.get(Cell::Stuck) > 0,
+                rss_bytes: usage::rss_bytes(pid),
+                cpu_ms: if cpu_matters { usage::cpu_ms(pid) } else { 0 },
+            })
+        };
+        let mut actions = Vec::new();
+        self.fleet.measure(measured, now_ms, &mut actions);
+        self.carry_out(actions, now_ms);
+    }
+}

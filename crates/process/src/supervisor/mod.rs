@@ -1,0 +1,426 @@
+//! The supervisor: hears what has happened, looks at what is due, and acts.
+//!
+//! What is decided is decided elsewhere, without I/O: which workers there should be (`fleet.rs`), which prototypes
+//! (`nursery.rs`), which version (`reloads.rs`), whether another program (`succession.rs`), how the server ends
+//! (`stopping.rs`). The supervisor tells these what it has heard and carries out what they return. The files beside this one
+//! are parts of it.
+
+mod answering;
+mod ended;
+mod handover;
+mod hearing;
+mod measuring;
+mod preload;
+mod starting;
+mod status;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use adyton_log::{self as log, Level, messages};
+use adyton_server::share;
+use adyton_server::tally::{Cell, Sample};
+use adyton_sys::board::Board;
+use adyton_sys::child::{self, Kick};
+use adyton_sys::signal_queue::{Signal, Signals};
+use adyton_sys::{clock, socket};
+use serde_json::json;
+
+use crate::action::{Action, Whom};
+use crate::admin::AdminServers;
+use crate::demand::Demand;
+use crate::fleet::Fleet;
+use crate::links::{Link, Links};
+use crate::message::ToWorker;
+use crate::notify::Manager;
+use crate::nursery::Nursery;
+use crate::past::Past;
+use crate::plan::Plan;
+use crate::ports::Ports;
+use crate::prototype_line::PrototypeLine;
+use crate::question::{Answer, Ask, Desk, Question};
+use crate::reloads::Reloads;
+use crate::rounds::Rounds;
+use crate::slot::Slot;
+use crate::staff::Staff;
+use crate::stopping::{Said, Stopping};
+use crate::strangers::Strangers;
+use crate::succession::Succession;
+use crate::usage::{self, OomKills};
+use crate::watch::Watch;
+
+/// How often it looks at its workers while nothing happens.
+const TICK_MS: u64 = 1_000;
+
+/// In development somebody waits for it.
+const DEVELOPING_TICK_MS: u64 = 300;
+
+/// And while one of them is between two states.
+const QUICK_TICK_MS: u64 = 50;
+
+/// And while all that a reload waits for is that old workers stop to take connections, or another program that the last
+/// questions are answered.
+const CLOSING_TICK_MS: u64 = 2;
+
+/// How a supervisor has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It was told to stop, and has.
+    Stopped,
+    /// The first worker did not start; it has said why. The status for the process.
+    NotStarted(u8),
+}
+
+/// Runs a plan to its end.
+///
+/// # Errors
+///
+/// The operating system refuses what a supervisor cannot do without.
+pub fn run(plan: Plan) -> io::Result<End> {
+    let mut supervisor = Supervisor::new(plan)?;
+    supervisor.run()?;
+    Ok(supervisor.stopping.failed().map_or(End::Stopped, End::NotStarted))
+}
+
+/// A supervisor at work.
+struct Supervisor {
+    plan: Plan,
+    fleet: Fleet,
+    nursery: Nursery,
+    reloads: Reloads,
+    /// Whether another program is to take the place of this one.
+    succession: Succession,
+    stopping: Stopping,
+    /// How the workers are spoken with, and what they count.
+    links: Links,
+    /// The lines to the prototypes, by their processes.
+    prototype_lines: BTreeMap<u32, PrototypeLine>,
+    ports: Ports,
+    past: Past,
+    /// Children that have ended before they could say who they are.
+    strangers: Strangers,
+    since_ms: u64,
+    serves: String,
+    signals: Signals,
+    manager: Manager,
+    /// From where on is logged, if somebody has changed that.
+    log_level: Option<Level>,
+    desk: Arc<Desk>,
+    admin_servers: AdminServers,
+    /// Where workers count their connections, for each other to see.
+    shares: Board,
+    /// Who waits for the end of a reload, with when it began.
+    awaiting_reload: Vec<(Sender<Answer>, u64)>,
+    rounds: Rounds,
+    watch: Watch,
+    demand: Demand,
+    oom_kills: OomKills,
+    looked_ms: u64,
+}
+
+impl Supervisor {
+    fn new(mut plan: Plan) -> io::Result<Self> {
+        let signals = Signals::block()?;
+        // A log that hangs keeps no worker waiting for its supervisor.
+        log::begin_queue(plan.log_queue_bytes_max)?;
+        let desk = Desk::new()?;
+        if plan.preload {
+            child::adopt_orphans()?;
+        }
+        let (control, admin) = (plan.control.take(), plan.admin.take());
+        let admin_servers = AdminServers::open(&desk, control, admin, std::mem::take(&mut plan.access))?;
+        let (note, sockets) = (plan.note.take(), std::mem::take(&mut plan.sockets));
+        let open = std::mem::replace(&mut plan.open, Box::new(|| Ok(Vec::new())));
+        let mut supervisor = Self {
+            fleet: Fleet::new(plan.limits.clone(), plan.pace, plan.processes, clock::monotonic_us()),
+            nursery: Nursery::new(plan.preload, plan.limits.clone()),
+            reloads: Reloads::new(),
+            succession: Succession::default(),
+            stopping: Stopping::new(plan.drain_delay_ms),
+            links: Links::default(),
+            prototype_lines: BTreeMap::new(),
+            ports: Ports::new(sockets, open, plan.shares),
+            past: Past::new(plan.access_log.take(), plan.log_queue_bytes_max),
+            strangers: Strangers::default(),
+            since_ms: clock::monotonic_ms(),
+            serves: String::new(),
+            signals,
+            manager: Manager::find(),
+            log_level: None,
+            desk,
+            admin_servers,
+            shares: Board::new(share::CELLS)?,
+            awaiting_reload: Vec::new(),
+            rounds: Rounds::default(),
+            watch: Watch::default(),
+            demand: Demand::default(),
+            oom_kills: OomKills::new(),
+            looked_ms: 0,
+            plan,
+        };
+        for _ in 0..supervisor.plan.processes {
+            supervisor.add_slot()?;
+        }
+        if let Some(touch) = &supervisor.plan.touch {
+            supervisor.watch.add(touch);
+        }
+        if let Some(note) = note {
+            supervisor.go_on(&note)?;
+        }
+        Ok(supervisor)
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        while !self.is_done() {
+            let now_ms = clock::monotonic_ms();
+            self.hear(now_ms);
+            self.look(now_ms);
+            self.act(now_ms);
+            let (serving, used) = self.fleet.seats();
+            share::set_serving(&self.shares, serving, used);
+            self.manager.beat(now_ms);
+            self.wait()?;
+        }
+        for (reply, _) in self.awaiting_reload.drain(..) {
+            // Whoever asked may have gone.
+            let _ = reply.send((409, json!("the server was stopped")));
+        }
+        self.desk.close();
+        self.admin_servers.close();
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        self.stopping.has_begun()
+            && self.fleet.workers().next().is_none()
+            && self.nursery.is_empty()
+            && self.succession.trial().is_none()
+    }
+
+    /// What all workers have done, those that are gone included.
+    fn total(&self) -> Sample {
+        let mut sum = self.past.total();
+        self.links.add_to(&mut sum);
+        sum
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let between = self.stopping.has_begun()
+            || !self.rounds.is_empty()
+            || self.nursery.has_dismissed()
+            || self.fleet.is_between();
+        let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.desk.as_fd()];
+        all.extend(self.links.open());
+        let importing = self.nursery.pids(false).filter_map(|pid| self.prototype_lines.get(&pid));
+        all.extend(importing.map(AsFd::as_fd));
+        let tick_ms = match between {
+            _ if self.is_old_awaited() || self.succession.is_closing() => CLOSING_TICK_MS,
+            true => QUICK_TICK_MS,
+            false => self.tick_ms(),
+        };
+        socket::wait_readable(&all, tick_ms.min(self.manager.patience_ms())).map(|_| ())
+    }
+
+    /// Takes note of what has happened.
+    fn hear(&mut self, now_ms: u64) {
+        while let Some(signal) = self.signals.next() {
+            self.obey(signal, now_ms);
+        }
+        for id in self.fleet.ids() {
+            let said = self.links.get_mut(id).map(Link::receive).unwrap_or_default();
+            for message in said {
+                self.note(id, message, now_ms);
+            }
+        }
+        self.listen_to_prototypes();
+        while let Some((pid, exit)) = child::reap() {
+            self.note_end(pid, exit, now_ms);
+        }
+        self.note_unnamed_ends(now_ms);
+        for Question { ask, reply } in self.desk.take() {
+            self.answer(ask, reply, now_ms);
+        }
+    }
+
+    fn obey(&mut self, signal: Signal, now_ms: u64) {
+        match signal {
+            Signal::Terminate | Signal::Interrupt => {
+                let said = self.stopping.interrupt(now_ms);
+                self.say_stopping(said);
+            }
+            Signal::Quit => self.leave(true, now_ms),
+            Signal::HangUp => self.reload(now_ms),
+            Signal::User1 => {
+                // Files in a folder that workers may not write are made for them before they hear of it.
+                let desk = Arc::clone(&self.desk);
+                log::reopen_then(Box::new(move || desk.tell(Ask::Reopened)));
+            }
+            Signal::More => self.scale(1, now_ms),
+            Signal::Fewer => self.scale(-1, now_ms),
+            Signal::User2 => self.succession.ask(),
+            Signal::Child | Signal::Other => {}
+        }
+    }
+
+    /// Begins to stop, or stops faster.
+    fn leave(&mut self, fast: bool, now_ms: u64) {
+        let said = self.stopping.ask(fast, now_ms);
+        self.say_stopping(said);
+    }
+
+    fn say_stopping(&self, said: Option<Said>) {
+        if let Some(said) = said {
+            log::write(&messages::STOPPING, format_args!("stopping {}", said.words()));
+            self.manager.stopping();
+        }
+    }
+
+    fn reload(&mut self, now_ms: u64) {
+        if self.stopping.has_begun() {
+            return;
+        }
+        let generation = self.reloads.begin();
+        self.manager.reloading();
+        log::write(&messages::RELOADING, format_args!("reloading: generation {generation}"));
+        self.nursery.reload(now_ms);
+        self.decide(now_ms, |fleet, out| fleet.reload(now_ms, out));
+    }
+
+    /// Looks at what is due.
+    fn look(&mut self, now_ms: u64) {
+        let is_fresh = now_ms >= self.looked_ms + self.tick_ms();
+        if is_fresh {
+            let elapsed_ms = now_ms.saturating_sub(std::mem::replace(&mut self.looked_ms, now_ms));
+            self.look_at_files(now_ms);
+            self.look_at_demand(elapsed_ms, now_ms);
+            self.look_at_pulses(elapsed_ms, now_ms);
+            self.fleet.recall(self.ports.recall());
+            self.oom_kills.forget(now_ms);
+        }
+        self.decide(now_ms, |fleet, out| fleet.look(now_ms, out));
+        if is_fresh {
+            self.look_at_limits(now_ms);
+        }
+        self.rounds.end(now_ms);
+    }
+
+    /// How often it looks while nothing happens.
+    fn tick_ms(&self) -> u64 {
+        if self.plan.develops { DEVELOPING_TICK_MS } else { TICK_MS }
+    }
+
+    /// Reloads when a file has changed that is watched.
+    fn look_at_files(&mut self, now_ms: u64) {
+        if self.plan.develops {
+            // What was imported since the last look is watched from the next one on.
+            for worker in self.fleet.slots().iter().filter_map(Slot::serving) {
+                // One that is gone is noticed by its end.
+                let _ = self.links.send(worker.id(), &ToWorker::Sources);
+            }
+        }
+        if let Some(file) = self.watch.look() {
+            log::write(&messages::FILE_CHANGED, format_args!("{} has changed", file.display()));
+            self.reload(now_ms);
+        }
+    }
+
+    /// Does what follows from how things stand.
+    fn act(&mut self, now_ms: u64) {
+        if let Some(is_fast) = self.stopping.due(now_ms) {
+            self.stop_workers(is_fast, now_ms);
+            return;
+        }
+        self.retire(now_ms);
+        self.make_way(now_ms);
+        self.keep_prototypes(now_ms);
+        self.start_workers(now_ms);
+        self.end_reloads(now_ms);
+    }
+
+    fn end_reloads(&mut self, now_ms: u64) {
+        let generation = self.reloads.generation();
+        let is_everywhere = self.is_old_awaited() && !self.is_old_met(generation);
+        if !self.reloads.end(is_everywhere) {
+            return;
+        }
+        let workers = self.fleet.wanted();
+        self.manager.ready(&format!("serves {}, generation {generation}", self.serves));
+        log::write(
+            &messages::RELOADED,
+            format_args!("generation {generation} serves in all {workers} workers"),
+        );
+        for (reply, since_ms) in self.awaiting_reload.drain(..) {
+            let took_ms = now_ms - since_ms;
+            // Whoever asked may have gone.
+            let _ =
+                reply.send((200, json!({"generation": generation, "workers": workers, "took_ms": took_ms})));
+        }
+    }
+
+    /// Whether all that a reload waits for is that old workers stop to take connections.
+    fn is_old_awaited(&self) -> bool {
+        self.reloads.is_open() && self.fleet.is_renewed(self.reloads.generation())
+    }
+
+    /// Whether an old worker takes connections: it does until it has done what it was told. Who connects after the end of a
+    /// reload meets the new version.
+    fn is_old_met(&self, generation: u32) -> bool {
+        let mut old = self.fleet.workers().filter(|worker| worker.generation() != generation);
+        old.any(|worker| {
+            self.links.get(worker.id()).is_some_and(|link| link.tally().get(Cell::Listening) > 0)
+        })
+    }
+
+    /// Tells all workers to end.
+    fn stop_workers(&mut self, is_fast: bool, now_ms: u64) {
+        self.dismiss_prototypes(now_ms);
+        if let Some(trial) = self.succession.trial() {
+            child::kick(trial, Kick::Kill);
+        }
+        self.ports.close();
+        self.decide(now_ms, |fleet, out| fleet.stop(is_fast, now_ms, out));
+    }
+
+    /// Has the fleet decide something, and does what that says.
+    fn decide<T>(&mut self, now_ms: u64, decide: impl FnOnce(&mut Fleet, &mut Vec<Action>) -> T) -> T {
+        let mut actions = Vec::new();
+        let answer = decide(&mut self.fleet, &mut actions);
+        self.carry_out(actions, now_ms);
+        answer
+    }
+
+    fn carry_out(&mut self, actions: Vec<Action>, now_ms: u64) {
+        for action in actions {
+            match action {
+                Action::Log(message, text) => log::write(message, format_args!("{text}")),
+                Action::Drain(id, ending) => {
+                    if self.links.send(id, &ToWorker::drain(ending)).is_err()
+                        && let Some(whom) = self.fleet.worker(id).and_then(Staff::whom)
+                    {
+                        signal(whom, Kick::Terminate);
+                    }
+                }
+                Action::Hurry(id, ending) => {
+                    // It may have ended already.
+                    let _ = self.links.send(id, &ToWorker::drain(ending));
+                }
+                Action::Signal(whom, kick) => signal(whom, kick),
+                Action::DoomPrototype(generation) => self.nursery.doom(generation, now_ms),
+                Action::Release(pid) => {
+                    self.prototype_lines.remove(&pid);
+                }
+            }
+        }
+    }
+}
+
+fn signal(whom: Whom, kick: Kick) {
+    match whom {
+        Whom::Child(pid) => child::kick(pid, kick),
+        Whom::Forker { pid, birth } if usage::birth(pid) == Some(birth) => child::kick(pid, kick),
+        Whom::Forker { .. } => {}
+    }
+}

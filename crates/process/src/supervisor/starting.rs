@@ -1,0 +1,106 @@
+//! How the supervisor starts workers, and how many slots there are.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use adyton_log::{self as log, messages};
+use adyton_server::tally::Tally;
+use adyton_sys::socket;
+
+use super::Supervisor;
+use crate::fleet::{WORKERS_MAX, Wanted};
+use crate::links::Link;
+use crate::message::Channel;
+use crate::place::Place;
+use crate::staff::Birth;
+use crate::usage;
+
+impl Supervisor {
+    /// Starts the workers that are due.
+    pub(super) fn start_workers(&mut self, now_ms: u64) {
+        for at in 0..self.fleet.slots().len() {
+            let wanted = Wanted {
+                generation: self.reloads.generation(),
+                is_proven: self.reloads.is_proven(),
+                may_fork: self.nursery.may_fork(self.reloads.generation()),
+            };
+            if let Some(birth) = self.fleet.start(at, wanted, now_ms)
+                && let Err(error) = self.start(at, &birth)
+            {
+                self.fleet.note_not_spawned(birth.id, now_ms);
+                log::write(
+                    &messages::WORKER_NOT_STARTED,
+                    format_args!("worker {} cannot be started: {error}", birth.number),
+                );
+                self.note_not_started(self.reloads.generation(), None, now_ms);
+            }
+        }
+    }
+
+    fn start(&mut self, at: usize, birth: &Birth) -> io::Result<()> {
+        let (ours, theirs) = socket::pair()?;
+        let tally = Tally::new()?;
+        let position = (birth.number, self.fleet.wanted(), birth.generation, birth.seat);
+        let own = [theirs.as_fd(), tally.board().as_fd(), self.shares.as_fd()];
+        let (sockets, others) = (self.ports.of(at), self.ports.beside(at));
+        let place = Place::new(position, own, sockets, &others, self.log_level);
+        let mut kept = own.to_vec();
+        kept.extend(sockets.iter().flatten().map(OwnedFd::as_fd));
+        kept.extend(&others);
+        if let Some(prototype) = self.prototype_line() {
+            // The worker says itself who it is.
+            prototype.fork(&place, &kept)?;
+        } else {
+            let arguments = self.plan.arguments_of("worker", place.written());
+            let pid = self.plan.program.spawn(&arguments, &kept)?;
+            usage::end_before_us(pid);
+            self.fleet.note_spawned(birth.id, pid);
+        }
+        self.links.insert(birth.id, Link::new(Channel::new(ours), tally));
+        Ok(())
+    }
+
+    /// One slot more: one that is about to go stays instead.
+    pub(super) fn add_slot(&mut self) -> io::Result<()> {
+        if !self.fleet.keep_one() {
+            self.ports.add()?;
+            self.fleet.add();
+        }
+        Ok(())
+    }
+
+    /// One worker more, or one less.
+    pub(super) fn scale(&mut self, by: i8, now_ms: u64) {
+        if by > 0 && !self.fleet.may_grow() {
+            log::write(
+                &messages::WORKER_NOT_ADDED,
+                format_args!("there can be no worker more: {WORKERS_MAX} are the most"),
+            );
+            return;
+        }
+        if by > 0 {
+            match self.add_slot() {
+                Ok(()) => {
+                    let wanted = self.fleet.wanted();
+                    log::write(&messages::WORKER_MORE, format_args!("one worker more: {wanted}"));
+                }
+                Err(error) => log::write(
+                    &messages::WORKER_NOT_ADDED,
+                    format_args!("there can be no worker more: {error}"),
+                ),
+            }
+        } else if self.fleet.give_up_one(now_ms) {
+            let wanted = self.fleet.wanted();
+            log::write(&messages::WORKER_LESS, format_args!("one worker less: {wanted}"));
+        }
+        self.ports.spread(self.fleet.wanted());
+    }
+
+    /// Ends the slots that are given up, once nothing comes to them any more.
+    pub(super) fn retire(&mut self, now_ms: u64) {
+        let mut actions = Vec::new();
+        let gone = self.fleet.retire(|at| self.ports.is_waited_at(at), now_ms, &mut actions);
+        self.carry_out(actions, now_ms);
+        self.ports.give_up(gone);
+    }
+}

@@ -1,0 +1,93 @@
+//! What the supervisor says of how things stand.
+
+use adyton_server::tally::Sample;
+use adyton_sys::process;
+use serde_json::Value;
+
+use super::Supervisor;
+use crate::metrics;
+use crate::staff::{Staff, State};
+use crate::status::{Counts, Memory, Status, WorkerStatus, prefixes, seconds};
+use crate::usage;
+
+impl Supervisor {
+    /// How things stand, as JSON; `whole` has the proportional memory, too, which takes milliseconds for each worker.
+    pub(super) fn status(&self, whole: bool, now_ms: u64) -> Value {
+        serde_json::to_value(self.standing(&self.total(), whole, now_ms)).unwrap_or_default()
+    }
+
+    /// All metrics, as text.
+    pub(super) fn metrics(&self, now_ms: u64) -> String {
+        let total = self.total();
+        metrics::text(&self.standing(&total, false, now_ms), &total)
+    }
+
+    fn standing(&self, total: &Sample, whole: bool, now_ms: u64) -> Status {
+        let deaths = self.past.deaths().iter();
+        let workers = self.fleet.workers().filter_map(|worker| {
+            let sample = self.links.get(worker.id())?.tally().sample();
+            Some(of_worker(worker, &sample, whole, now_ms))
+        });
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            process: process::id(),
+            state: self.state().to_owned(),
+            serves: self.serves.clone(),
+            uptime_s: seconds(now_ms.saturating_sub(self.since_ms)),
+            generation: self.reloads.generation(),
+            processes: self.fleet.wanted(),
+            serving: self.fleet.serving(),
+            silent: self.fleet.silent(),
+            starts: self.fleet.starts(),
+            deaths: deaths.map(|(cause, count)| (cause.word().to_owned(), *count)).collect(),
+            total: Counts::of(total),
+            prefixes: prefixes(total),
+            workers: workers.collect(),
+        }
+    }
+
+    fn state(&self) -> &'static str {
+        let serving = self.fleet.serving();
+        if self.stopping.has_begun() {
+            "stopping"
+        } else if self.reloads.has_stalled() {
+            "two versions"
+        } else if serving == 0 && self.fleet.silent() > 0 {
+            "silent"
+        } else if serving == 0 {
+            "starting"
+        } else if self.fleet.slots().iter().any(|slot| slot.workers().len() > 1) {
+            "reloading"
+        } else if serving < self.fleet.wanted() {
+            "short of workers"
+        } else {
+            "serving"
+        }
+    }
+}
+
+fn of_worker(worker: &Staff, sample: &Sample, whole: bool, now_ms: u64) -> WorkerStatus {
+    let (pid, pulse) = (worker.pid(), worker.pulse());
+    WorkerStatus {
+        worker: worker.number(),
+        pid,
+        generation: worker.generation(),
+        state: state_word(worker.state(), pulse.is_silent).to_owned(),
+        silent_s: seconds(pulse.silent_ms),
+        age_s: seconds(now_ms.saturating_sub(worker.started_ms())),
+        rss_bytes: Some(usage::rss_bytes(pid)),
+        cpu_ms: usage::cpu_ms(pid),
+        pss_bytes: whole.then(|| usage::pss_bytes(pid).map_or(Memory::Unknown, Memory::Known)),
+        counts: Counts::of(sample),
+    }
+}
+
+fn state_word(state: State, is_silent: bool) -> &'static str {
+    match state {
+        State::Starting => "starting",
+        State::Serving if is_silent => "silent",
+        State::Serving => "serving",
+        State::Draining => "draining",
+        State::Doomed => "being ended",
+    }
+}
