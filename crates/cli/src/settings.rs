@@ -158,7 +158,7 @@ pub enum Interface {
     Handler,
 }
 
-/// When a request loses its thread the event loop.
+/// When another thread takes over the event loop from a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum HandOver {
     /// When it takes long.

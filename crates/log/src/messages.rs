@@ -108,7 +108,7 @@ messages! {
         WORKER_STUCK = 313 Error "A worker does not do what it has to; it is ended, and its stacks follow."
             "Read the stacks."
         WORKER_NOT_STARTED = 314 Error "A worker could not be started." "The message says why."
-        WORKER_NOT_ADDED = 315 Error "There can be no worker more." "The message says why."
+        WORKER_NOT_ADDED = 315 Error "No further worker can be started." "The message says why."
         PROTOTYPE_DIED = 316 Error "The process that imports for all has ended." "The message says by what."
         PROTOTYPE_STUCK = 317 Error "The process that imports for all is not ready in time; its stacks follow."
             "Read the stacks, or raise `--startup-timeout`."

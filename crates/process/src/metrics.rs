@@ -34,7 +34,7 @@ const FAMILIES: &[Family] = &[
     (
         "adyton_calls_handed_over_total",
         "counter",
-        "Calls that lost their thread the loop.",
+        "Calls that took so long that another thread took over the event loop.",
         &[("", Cell::HandedOver)],
     ),
     (

@@ -272,8 +272,8 @@ impl Driver {
         }
     }
 
-    /// Runs what has waited in the queue. What computes leaves the CPU to the loop: with its first such request, a thread
-    /// gives way for good (an ordinary user cannot take that back).
+    /// Runs what has waited in the queue. After its first request that computes, a thread has a lower priority than the
+    /// loop, for good (an ordinary user cannot take that back).
     fn work_on(&mut self, job: Job) {
         if self.gives_way {
             return self.run_job(job);

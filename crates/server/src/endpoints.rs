@@ -1,9 +1,9 @@
 //! Which endpoints are mostly slow: their requests go to the queue instead of the loop's thread.
 //!
 //! An endpoint is a method and a path in which segments with a digit are all the same: they name a thing, and not what is
-//! done with it. A call that loses its thread the loop, or that the loop has timed because its batch took long, moves
-//! the endpoint's score towards slow. Requests from the queue are timed anyway, and move it back. So the quick path
-//! writes nothing and reads no clock.
+//! done with it. A call during which another thread takes over the loop, or that the loop has timed because its batch
+//! took long, moves the endpoint's score towards slow. Requests from the queue are timed anyway, and move it back. So the
+//! quick path writes nothing and reads no clock.
 //!
 //! Where things are named by words, each path may be met once. So a call of an endpoint that nothing is known of moves
 //! the score of its *family*, too: the endpoints that differ in the last segment alone. Of a slow family, endpoints go

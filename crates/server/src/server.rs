@@ -29,7 +29,7 @@ use crate::watch;
 pub struct Counters {
     /// Calls that ran on the loop's thread to their end.
     pub inline: u64,
-    /// Calls that lost their thread the loop.
+    /// Calls that took so long that another thread took over the loop.
     pub handed_over: u64,
     /// Calls that waited in the queue for a thread.
     pub queued: u64,

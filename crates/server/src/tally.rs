@@ -17,7 +17,7 @@ use crate::prefixes::{self, Prefixes};
 pub enum Cell {
     /// Calls that began inline; those that were handed over are among them.
     Begun,
-    /// Calls that lost their thread the loop.
+    /// Calls that took so long that another thread took over the loop.
     HandedOver,
     /// Calls that waited in the queue for a thread.
     Queued,

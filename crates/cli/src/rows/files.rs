@@ -100,7 +100,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: bytes(1 << 40, |settings, number| settings.static_cache_bytes_max = number),
         default: "32m",
         example: "256m",
-        help: "memory of a process for the contents of small files",
+        help: "memory for small files, of all folders",
         detail: "All folders share it. A file in it is answered without opening it, and never stale: its size, times and inode are \
                  compared with the disk. 0 turns it off.",
         ..GROUP

@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Row] = &[
         },
         default: "auto",
         example: "never",
-        help: "when a request loses its thread the event loop",
+        help: "when another thread takes the event loop over",
         detail: "`auto`: when it takes longer than a few milliseconds; endpoints that mostly do are run by threads \
                  of their own straight away. `always`: before it begins, which costs every request two thread \
                  switches. `never`: a slow request holds all others up, as in servers without threads. The last two \
@@ -53,7 +53,7 @@ pub(super) const ROWS: &[Row] = &[
         },
         default: "10",
         example: "5",
-        help: "how far what computes gives way",
+        help: "priority that threads lose that have computed",
         detail: "A thread that has run a slow request with 10 ms of CPU time or more runs this many steps of nice(2) \
                  below the thread of the event loop from then on, so that static files and quick pages go on when \
                  the CPU is busy; with 0 they share alike. Other programs on the CPU come before such threads, too, \

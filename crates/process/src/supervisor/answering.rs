@@ -32,7 +32,7 @@ impl Supervisor {
                 (202, json!("stopping"))
             }
             Ask::Scale(by) if by > 0 && !self.fleet.may_grow() => {
-                (409, json!(format!("there can be no worker more: {WORKERS_MAX} are the most")))
+                (409, json!(format!("no further worker can be started: {WORKERS_MAX} are the most")))
             }
             Ask::Scale(by) if by < 0 && self.fleet.wanted() <= 1 => {
                 (409, json!("there can be no worker less: one is the least"))

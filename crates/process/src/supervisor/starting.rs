@@ -74,7 +74,7 @@ impl Supervisor {
         if by > 0 && !self.fleet.may_grow() {
             log::write(
                 &messages::WORKER_NOT_ADDED,
-                format_args!("there can be no worker more: {WORKERS_MAX} are the most"),
+                format_args!("no further worker can be started: {WORKERS_MAX} are the most"),
             );
             return;
         }
@@ -86,7 +86,7 @@ impl Supervisor {
                 }
                 Err(error) => log::write(
                     &messages::WORKER_NOT_ADDED,
-                    format_args!("there can be no worker more: {error}"),
+                    format_args!("no further worker can be started: {error}"),
                 ),
             }
         } else if self.fleet.give_up_one(now_ms) {
