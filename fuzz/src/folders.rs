@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 
-use adyton_files::{Answer, Ask, Options, Part, Site};
+use adyton_files::{Answer, Ask, CacheRoom, Options, Part, Site};
 use adyton_http1::{Head, Identity, Limits, Parsed};
 
 use crate::text::{find, lines, number, split_once, trim};
@@ -84,7 +84,7 @@ fn open_sites() -> [Site; 2] {
         spa_fallback: Some("index.html".to_owned()),
         fall_through: true,
         follow_symlinks: true,
-        cache_bytes_max: 4096,
+        cache_room: CacheRoom::new(4096),
         ..Options::new(&root)
     };
     [plain, rich].map(|options| Site::open(options).expect("the folder that was just made"))

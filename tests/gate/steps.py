@@ -134,6 +134,9 @@ def rust() -> Iterator[Job]:
     lint = ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]
     yield Job("clippy", lint, variables)
     yield Job("cargo test", ["cargo", "test", "--quiet", "--profile", "ci", "--workspace"], variables)
+    # A workspace of its own, which nothing else compiles before the step that runs it.
+    targets = ["cargo", "check", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]
+    yield Job("fuzz targets compile", targets, {"CARGO_TARGET_DIR": str(CACHE / "fuzz")})
 
 
 def lints(versions: Iterable[str], profile: str) -> Iterator[Job]:
