@@ -97,13 +97,7 @@ impl Loop {
             connection.keep(rest, true);
         }
         exchange.is_last = connection.carry.is_empty() && !connection.more;
-        let outbox = exchange.outbox();
-        // The answers to earlier requests do not wait for this one. An error shows again when more is sent.
-        if matches!(outbox.flush(), Ok(Flushed::All)) {
-            outbox.output.give_back(&mut desk.spare);
-        }
-        // To hear of a client that goes away while its request waits. If it cannot be, it is looked at later.
-        let _ = self.watch(key, outbox);
+        self.send_and_watch(key, exchange.outbox(), desk);
         let job = Job { errand: Errand::Ask(exchange), home: self.home, is_quick: !slow, since_ms: now_ms };
         match self.submit(job, since_ms, now_ms) {
             Ok(()) => {
@@ -122,6 +116,16 @@ impl Loop {
             Err(Job { errand: Errand::Ask(exchange), .. }) => self.turn_away(connection, exchange, desk),
             Err(_) => unreachable!("what comes back is what was put in"),
         }
+    }
+
+    /// A request begins to wait: the answers to earlier ones are sent, and its client is watched.
+    pub(crate) fn send_and_watch(&mut self, key: usize, outbox: &mut Outbox, desk: &mut Desk) {
+        // An error shows again when more is sent.
+        if matches!(outbox.flush(), Ok(Flushed::All)) {
+            outbox.output.give_back(&mut desk.spare);
+        }
+        // To hear of a client that goes away meanwhile. If it cannot be, it is looked at later.
+        let _ = self.watch(key, outbox);
     }
 
     /// The driver enters the application with a request.

@@ -88,23 +88,6 @@ impl Hand {
         }
     }
 
-    /// Afterwards: the outbox again, and the loop if nobody else drives it now.
-    #[expect(clippy::unnecessary_box_returns, reason = "it is moved as a pointer, and lives in its box")]
-    fn reclaim_all(&mut self) -> Box<Outbox> {
-        loop {
-            if !self.late {
-                if let Some(outbox) = self.reclaim_loop() {
-                    return outbox;
-                }
-            } else if let Some(outbox) = self.post.own.lent.take() {
-                return outbox;
-            } else {
-                // Whoever has taken the loop is about to put the outbox here.
-                std::thread::yield_now();
-            }
-        }
-    }
-
     /// Takes the loop back with what was lent, or finds that this thread is late.
     pub(crate) fn reclaim_loop(&mut self) -> Option<Box<Outbox>> {
         let Some(mut driven) = self.post.reclaim() else {
@@ -179,7 +162,18 @@ impl Holder for Hand {
     }
 
     fn reclaim(&mut self) -> Box<Outbox> {
-        self.reclaim_all()
+        loop {
+            if !self.late {
+                if let Some(outbox) = self.reclaim_loop() {
+                    return outbox;
+                }
+            } else if let Some(outbox) = self.post.own.lent.take() {
+                return outbox;
+            } else {
+                // Whoever has taken the loop is about to put the outbox here.
+                std::thread::yield_now();
+            }
+        }
     }
 
     fn is_late(&self) -> bool {

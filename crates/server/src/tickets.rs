@@ -5,7 +5,6 @@ use crate::errand::{Errand, LOOK_FOR_CLIENT_MS};
 use crate::event_loop::Loop;
 use crate::exchange::Exchange;
 use crate::later::{Claim, Waiting};
-use crate::output::Flushed;
 use crate::refusals::TIMED_OUT;
 use crate::tally::Cell;
 use adyton_sys::clock;
@@ -27,13 +26,7 @@ impl Loop {
             connection.carry = rest;
             connection.unparsed = true;
         }
-        let outbox = exchange.outbox();
-        // The answers to earlier requests do not wait for this one. An error shows again when more is sent.
-        if matches!(outbox.flush(), Ok(Flushed::All)) {
-            outbox.output.give_back(&mut desk.spare);
-        }
-        // To hear of a client that goes away. If it cannot be, it is looked at when the answer comes.
-        let _ = self.watch(key, outbox);
+        self.send_and_watch(key, exchange.outbox(), desk);
         let now_ms = clock::monotonic_ms();
         let due_ms = self.shared.config.call_timeout_ms().map(|timeout_ms| now_ms + timeout_ms);
         self.expect(key, now_ms);
