@@ -132,7 +132,6 @@ HAVOC |= {
     "no-stack": lambda: limit(resource.RLIMIT_STACK, 1 << 16),
     "no-core": lambda: limit(resource.RLIMIT_CORE, 0),
     "faulthandler-off": faulthandler.disable,
-    "faulthandler-later": lambda: faulthandler.dump_traceback_later(0.001),
     "logging-disabled": lambda: logging.disable(logging.CRITICAL),
     "logging-shut-down": logging.shutdown,
     "handlers-gone": logging.getLogger().handlers.clear,
@@ -150,6 +149,21 @@ HAVOC |= {
     "child-that-ends": lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0),
     "child-that-stays": lambda: os.posix_spawn("/bin/true", ["true"], {}),
 }
+
+
+@havoc
+def _faulthandler_later() -> None:
+    """Have all threads dumped, and stand still until it has begun.
+
+    A dump reads the frames of threads that run, without their lock: CPython may crash at one that moves.
+    """
+    reader, writer = os.pipe()
+    faulthandler.dump_traceback_later(0.001, file=writer)
+    os.read(reader, 1)
+    # It waits for the end of a dump that has begun.
+    faulthandler.cancel_dump_traceback_later()
+    os.close(reader)
+    os.close(writer)
 
 
 @havoc
