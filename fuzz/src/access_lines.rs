@@ -18,8 +18,8 @@ pub fn check(bytes: &[u8], peer: Option<SocketAddr>) {
     let id = RequestIds::new(7).next(Some(bytes), Some(bytes));
     let record = Record {
         peer,
-        head: (parsed == Ok(Parsed::Complete)).then_some(&head),
-        bytes,
+        request: (parsed == Ok(Parsed::Complete)).then(|| head.of(bytes)),
+        refused: bytes,
         status: 200,
         body_bytes: bytes.len() as u64,
         duration_us: 17,
@@ -40,7 +40,7 @@ pub fn check_format(format: &str, bytes: &[u8]) {
         Ok(()) => {
             let id = RequestIds::new(7).next(None, None);
             let record =
-                Record { peer: None, head: None, bytes, status: 400, body_bytes: 0, duration_us: 0, id: &id };
+                Record { peer: None, request: None, refused: bytes, status: 400, body_bytes: 0, duration_us: 0, id: &id };
             assert!(line_of(&record, format).ends_with(b"\n"), "{format}");
         }
         Err(sentence) => assert!(!sentence.chars().any(char::is_control), "{sentence:?}"),

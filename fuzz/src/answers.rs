@@ -1,6 +1,7 @@
 //! The slow twin of the response head: what an application says in one list, what must be sent in one string.
 
-use adyton_http1::{Asked, BodyFraming, BodySize, Framed, Identity, ResponseHead, Version};
+use adyton_http::{BodySize, Identity, ResponseHead, Version};
+use adyton_http1::{Asked, BodyFraming, Framed, begin, finish};
 
 use crate::text::{is_text, is_token, number, trim};
 
@@ -60,16 +61,16 @@ impl<'w> Wish<'w> {
 fn write(wish: &Wish<'_>, out: &mut Vec<u8>) -> Result<Framed, String> {
     let (before, behind) = wish.fields.split_at(wish.fields.len() / 2);
     let mut head =
-        ResponseHead::begin(out, wish.asked, wish.status, wish.reason).map_err(|e| e.to_string())?;
+        begin(out, wish.status, wish.reason).map_err(|e| e.to_string())?;
     for (name, value) in before {
         head.field(name, value).map_err(|error| error.to_string())?;
     }
     let facts = head.pause();
-    let mut head = ResponseHead::resume(out, facts, true);
+    let mut head = ResponseHead::resume(out, facts);
     for (name, value) in behind {
         head.field(name, value).map_err(|error| error.to_string())?;
     }
-    Ok(head.finish(&IDENTITY, wish.body))
+    Ok(finish(head, wish.asked, &IDENTITY, wish.body))
 }
 
 /// The whole head, if nothing in the wish is forbidden.

@@ -6,7 +6,8 @@ use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 
 use adyton_files::{Answer, Ask, CacheRoom, Options, Part, Site};
-use adyton_http1::{Head, Identity, Limits, Parsed};
+use adyton_http::Identity;
+use adyton_http1::{Head, Limits, Parsed};
 
 use crate::text::{find, lines, number, split_once, trim};
 
@@ -31,8 +32,7 @@ pub fn check(bytes: &[u8]) {
 fn check_answer(site: &mut Site, head: &Head, bytes: &[u8]) {
     let mut out = Vec::new();
     let ask = Ask {
-        head,
-        bytes,
+        request: head.of(bytes),
         prefix: b"",
         asked: head.asked(),
         identity: Identity { date: b"Fri, 20 Nov 2026 08:49:37 GMT", server: b"adyton", lines: b"" },

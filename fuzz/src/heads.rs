@@ -1,6 +1,7 @@
 //! The slow twin of the head parser: the whole head lies there, and RFC 9112 sections 2 to 9 are followed line by line.
 
-use adyton_http1::{Framing, Head, Limits, Method, Parsed, Refusal, Span, Version};
+use adyton_http::{Method, Span, Version};
+use adyton_http1::{Framing, Head, Limits, Parsed, Refusal};
 
 use crate::text::{find, is_text, is_token, lines, number, split_once, trim};
 
@@ -45,13 +46,13 @@ impl Story {
         let copy = |span: Span| span.of(&input[..head.bytes()]).to_vec();
         Story {
             bytes: head.bytes(),
-            method: copy(head.method_span()),
-            target: copy(head.target()),
-            path: copy(head.path()),
-            query: copy(head.query()),
-            version: head.version(),
-            host: head.host().map(copy),
-            fields: head.fields().iter().map(|field| (copy(field.name), copy(field.value))).collect(),
+            method: copy(head.method_span),
+            target: copy(head.target),
+            path: copy(head.path),
+            query: copy(head.query),
+            version: head.version,
+            host: head.host.map(copy),
+            fields: head.fields.as_slice().iter().map(|field| (copy(field.name), copy(field.value))).collect(),
             framing: head.framing(),
             keep_alive: head.keep_alive(),
             expects_continue: head.expects_continue(),
@@ -71,21 +72,21 @@ impl Story {
 
 /// What the twin does not tell: the names as they are known, the tables, the order of things.
 fn check_details(head: &Head, input: &[u8]) {
-    let method = head.method_span().of(input);
+    let method = head.method_span.of(input);
     let expected = METHODS.iter().find(|(name, _)| name.as_bytes() == method).map_or(Method::Other, |m| m.1);
-    assert_eq!(expected, head.method());
-    let mut end = head.target().end;
-    for field in head.fields() {
+    assert_eq!(expected, head.method);
+    let mut end = head.target.end;
+    for field in head.fields.as_slice() {
         assert!(end < field.name.start && field.name.end < field.value.start, "{field:?} overlaps");
         let name = field.name.of(input);
         assert_eq!(name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-'), field.plain);
-        assert!(head.has(field.known) && head.all(field.known).any(|value| value == field.value));
-        let same = head.fields().iter().filter(|other| other.name.of(input).eq_ignore_ascii_case(name));
+        assert!(head.fields.has(field.known) && head.fields.all(field.known).any(|value| value == field.value));
+        let same = head.fields.as_slice().iter().filter(|other| other.name.of(input).eq_ignore_ascii_case(name));
         assert!(same.clone().all(|other| other.known == field.known), "{}", crate::show(name));
         end = field.value.end;
     }
     assert_eq!(
-        (head.version(), head.keep_alive(), head.method() == Method::Head),
+        (head.version, head.keep_alive(), head.method == Method::Head),
         (head.asked().version, head.asked().keep_alive, head.asked().is_head)
     );
 }

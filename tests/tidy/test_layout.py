@@ -20,17 +20,19 @@ ONLY_USER = {"libc": "crates/sys/", "pyo3": "crates/python/", "pyo3-ffi": "crate
 
 # Whom each package of ours may use: it points one way.
 MAY_USE = {
-    "adyton-http1": set(),
+    "adyton-http": set(),
+    "adyton-http1": {"adyton-http"},
     "adyton-sys": set(),
     "adyton-log": {"adyton-sys"},
     "adyton-bench": {"adyton-http1", "adyton-sys"},
     "adyton-cli": {"adyton-log"},
-    "adyton-files": {"adyton-http1", "adyton-sys"},
+    "adyton-files": {"adyton-http", "adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
-    "adyton-server": {"adyton-http1", "adyton-log", "adyton-sys", "adyton-files", "adyton-crew"},
-    "adyton-process": {"adyton-http1", "adyton-log", "adyton-sys", "adyton-server"},
+    "adyton-server": {"adyton-http", "adyton-http1", "adyton-log", "adyton-sys", "adyton-files", "adyton-crew"},
+    "adyton-process": {"adyton-http", "adyton-http1", "adyton-log", "adyton-sys", "adyton-server"},
     "adyton-python": {
         "adyton-bench",
+        "adyton-http",
         "adyton-http1",
         "adyton-log",
         "adyton-process",
@@ -39,7 +41,7 @@ MAY_USE = {
         "adyton-files",
         "adyton-server",
     },
-    "adyton-fuzz": {"adyton-http1", "adyton-log", "adyton-files", "adyton-server", "adyton-cli"},
+    "adyton-fuzz": {"adyton-http", "adyton-http1", "adyton-log", "adyton-files", "adyton-server", "adyton-cli"},
 }
 
 RUST = ending(".rs")

@@ -3,15 +3,14 @@
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use adyton_http1::{Asked, Head, Identity};
+use adyton_http::{Identity, Request};
+use adyton_http1::Asked;
 
 /// One request for a file.
 #[derive(Clone, Copy)]
 pub struct Ask<'r> {
-    /// The parsed head.
-    pub head: &'r Head,
-    /// What the spans of `head` point into.
-    pub bytes: &'r [u8],
+    /// The request.
+    pub request: Request<'r>,
     /// The raw beginning of the path that matched the mount: `/static`, or nothing for the root.
     pub prefix: &'r [u8],
     /// What the answer has to respect: version, HEAD, keep-alive.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use adyton_http1::{Head, Known, Method};
+use adyton_http::{Known, Method, Request};
 
 /// What tells one version of a file from another.
 #[derive(Clone, Copy, Debug)]
@@ -28,41 +28,41 @@ pub enum Outcome {
 
 /// Evaluates the conditions of a request in the order of RFC 9110 section 13.2.2.
 ///
-/// `bytes` is what the spans of `head` point into, `date` the value of the answer's `Date` field.
+/// `date` is the value of the answer's `Date` field.
 /// Dates that are not valid are ignored, as are conditions on a date that the file does not have.
-pub fn evaluate(head: &Head, bytes: &[u8], validators: Validators<'_>, date: &[u8; 29]) -> Outcome {
+pub fn evaluate(request: Request<'_>, validators: Validators<'_>, date: &[u8; 29]) -> Outcome {
     let modified_by = |known: Known| {
-        let limit = parse_date(head.first(known)?.of(bytes))?;
+        let limit = parse_date(request.first(known)?)?;
         Some(validators.modified_s? <= limit)
     };
-    let tags = |known: Known| head.all(known).map(|span| span.of(bytes));
-    if head.has(Known::IfMatch) {
+    let tags = |known: Known| request.all(known);
+    if request.has(Known::IfMatch) {
         if !any_tag(tags(Known::IfMatch), |tag| is_strong_match(tag, validators.etag)) {
             return Outcome::Failed;
         }
     } else if modified_by(Known::IfUnmodifiedSince) == Some(false) {
         return Outcome::Failed;
     }
-    if head.has(Known::IfNoneMatch) {
+    if request.has(Known::IfNoneMatch) {
         if any_tag(tags(Known::IfNoneMatch), |tag| opaque(tag) == opaque(validators.etag)) {
             return Outcome::NotModified;
         }
     } else if modified_by(Known::IfModifiedSince) == Some(true) {
         return Outcome::NotModified;
     }
-    let wants_ranges = head.method() == Method::Get && head.has(Known::Range);
-    match head.first(Known::IfRange) {
+    let wants_ranges = request.method() == Method::Get && request.has(Known::Range);
+    match request.first(Known::IfRange) {
         _ if !wants_ranges => Outcome::Whole,
-        Some(span) if !is_same_version(span.of(bytes), validators, date) => Outcome::Whole,
+        Some(tag) if !is_same_version(tag, validators, date) => Outcome::Whole,
         _ => Outcome::Ranges,
     }
 }
 
 /// Whether the request has any field that [`evaluate`] looks at; a few bit tests.
-pub(crate) fn is_conditional(head: &Head) -> bool {
+pub(crate) fn is_conditional(request: Request<'_>) -> bool {
     const FIELDS: [Known; 5] =
         [Known::IfMatch, Known::IfUnmodifiedSince, Known::IfNoneMatch, Known::IfModifiedSince, Known::Range];
-    FIELDS.into_iter().any(|known| head.has(known))
+    FIELDS.into_iter().any(|known| request.has(known))
 }
 
 /// Seconds since 1970 of an HTTP date in any of its three forms.

@@ -10,7 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use adyton_http1::{Asked, Identity, Known, Version};
+use adyton_http::{Identity, Known, Version};
+use adyton_http1::Asked;
 use adyton_sys::fs::{Kind, Links, Location, Meta, Root, stat};
 
 use crate::conditions::{Validators, etag};
@@ -186,10 +187,10 @@ impl Entry {
     /// The coding that the client takes; `None` when it takes none.
     #[inline]
     pub(crate) fn choose(&self, ask: &Ask<'_>) -> Option<Coding> {
-        if !ask.head.has(Known::AcceptEncoding) {
+        if !ask.request.has(Known::AcceptEncoding) {
             return Some(Coding::Identity);
         }
-        let lines = || ask.head.all(Known::AcceptEncoding).map(|span| span.of(ask.bytes));
+        let lines = || ask.request.all(Known::AcceptEncoding);
         // A file in one form is sent in it, unless the request refuses that with a weight of 0.
         if self.coded.is_empty() && !lines().any(|line| line.windows(2).any(|pair| pair == b"=0")) {
             return Some(Coding::Identity);

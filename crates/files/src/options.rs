@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_http1::{Asked, ResponseHead, Version};
+use adyton_http1 as http1;
 
 use crate::path::{FilePath, is_published};
 use crate::room::CacheRoom;
@@ -84,8 +84,7 @@ impl Options {
     fn check_fields(&self) -> io::Result<()> {
         let Some(value) = &self.cache_control else { return Ok(()) };
         let mut scratch = Vec::new();
-        let asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
-        ResponseHead::begin(&mut scratch, asked, 200, b"OK")
+        http1::begin(&mut scratch, 200, b"OK")
             .and_then(|mut head| head.field(b"Cache-Control", value.as_bytes()))
             .map_err(|_| invalid(format!("the Cache-Control {value:?} cannot be sent in a header field")))
     }

@@ -1,6 +1,7 @@
 //! Pages that the server writes itself: errors and redirects, small, plain and escaped.
 
-use adyton_http1::{Asked, BadResponse, BodySize, Framed, Identity, ResponseHead, reason_phrase};
+use adyton_http::{BadResponse, BodySize, Identity, reason_phrase};
+use adyton_http1::{self as http1, Asked, Framed};
 
 use crate::Answer;
 
@@ -91,13 +92,13 @@ fn write_head(
     head: &Head<'_>,
 ) -> Result<Framed, BadResponse> {
     let reason = reason_phrase(head.status).as_bytes();
-    let mut response = ResponseHead::begin(out, asked, head.status, reason)?;
+    let mut response = http1::begin(out, head.status, reason)?;
     response.field(b"Content-Type", HTML)?;
     for (name, value) in head.fields {
         let sent = response.field(name, value);
         debug_assert!(sent.is_ok(), "a field of the server's own cannot be sent");
     }
-    Ok(response.finish(identity, BodySize::Known(head.body_bytes as u64)))
+    Ok(http1::finish(response, asked, identity, BodySize::Known(head.body_bytes as u64)))
 }
 
 fn page(status: u16, detail: &str) -> String {

@@ -1,6 +1,7 @@
 //! Answers that need no file: to other methods, for folders, and when something went wrong.
 
-use adyton_http1::{BodySize, Known, Method, ResponseHead};
+use adyton_http::{BodySize, Known, Method};
+use adyton_http1 as http1;
 
 use crate::conditions::Validators;
 use crate::negotiate::accepts_html;
@@ -14,7 +15,7 @@ const ALLOW: &[u8] = b"GET, HEAD, OPTIONS";
 
 /// To a method that reads no file: what is allowed instead.
 pub(crate) fn other_method(ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
-    let (status, detail) = match ask.head.method() {
+    let (status, detail) = match ask.request.method() {
         Method::Options => return allow(ask, out),
         // RFC 9110 section 9.1: what is not known is 501, what is known but of no use here 405.
         Method::Other => (501, "The server does not know this method."),
@@ -28,7 +29,7 @@ pub(crate) fn other_method(ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
 /// The target is made from the path in normal form. It begins with exactly one slash, so that
 /// `//host` cannot become the name of another server.
 pub(crate) fn redirect(path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
-    let raw = ask.head.path().of(ask.bytes);
+    let raw = ask.request.path();
     let prefix = String::from_utf8_lossy(raw.get(..ask.prefix.len()).unwrap_or_default());
     let prefix = prefix.trim_start_matches(['/', '\\']);
     let relative = escape(path.relative()).to_string();
@@ -39,7 +40,7 @@ pub(crate) fn redirect(path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Ans
             location.push('/');
         }
     }
-    let query = String::from_utf8_lossy(ask.head.query().of(ask.bytes));
+    let query = String::from_utf8_lossy(ask.request.query());
     if !query.is_empty() {
         location.push('?');
         location.push_str(&query);
@@ -71,18 +72,18 @@ pub(crate) fn broken(ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
 
 /// Whether a browser goes to a page: the request takes HTML, and the path looks like no file.
 pub(crate) fn is_navigation(ask: &Ask<'_>) -> bool {
-    let raw = ask.head.path().of(ask.bytes);
+    let raw = ask.request.path();
     let path = FilePath::parse(raw.get(ask.prefix.len()..).unwrap_or_default());
-    let accept = ask.head.all(Known::Accept).map(|span| span.of(ask.bytes));
+    let accept = ask.request.all(Known::Accept);
     let accept: Vec<&[u8]> = accept.collect();
     path.is_ok_and(|path| !path.has_extension()) && accepts_html(&accept)
 }
 
 fn allow(ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
     let start = out.len();
-    let head = ResponseHead::begin(out, ask.asked, 204, b"No Content").and_then(|mut head| {
+    let head = http1::begin(out, 204, b"No Content").and_then(|mut head| {
         head.field(b"Allow", ALLOW)?;
-        Ok(head.finish(&ask.identity, BodySize::Known(0)))
+        Ok(http1::finish(head, ask.asked, &ask.identity, BodySize::Known(0)))
     });
     if let Ok(framed) = head {
         Answer::Whole { status: 204, body_bytes: 0, keep_alive: framed.keep_alive }

@@ -6,7 +6,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use adyton_http1::{BadResponse, BodySize, Framed, Known, ResponseHead, reason_phrase};
+use adyton_http::{BadResponse, BodySize, Known, ResponseHead, reason_phrase};
+use adyton_http1::{self as http1, Framed};
 use adyton_sys::fs::Meta;
 
 use crate::conditions::{Outcome, Validators, etag, evaluate, format_date};
@@ -80,7 +81,7 @@ pub(crate) fn answer(
     form: &Representation<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Answer, BadResponse> {
-    match evaluate(ask.head, ask.bytes, form.validators, ask.identity.date) {
+    match evaluate(ask.request, form.validators, ask.identity.date) {
         Outcome::Whole => whole(ask, form, 200, out),
         Outcome::NotModified => not_modified(ask, form, out),
         Outcome::Failed => {
@@ -88,7 +89,7 @@ pub(crate) fn answer(
             Ok(error_page(out, ask.asked, &ask.identity, 412, detail, &[]))
         }
         Outcome::Ranges => {
-            let value = ask.head.first(Known::Range).map_or(&b""[..], |span| span.of(ask.bytes));
+            let value = ask.request.first(Known::Range).unwrap_or_default();
             match parse(value, form.content.bytes()) {
                 Requested::Ignored => whole(ask, form, 200, out),
                 Requested::Unsatisfiable => Ok(unsatisfiable(ask, form, out)),
@@ -109,7 +110,7 @@ pub(crate) fn whole(
     out: &mut Vec<u8>,
 ) -> Result<Answer, BadResponse> {
     let bytes = form.content.bytes();
-    let mut head = begin(ask, status, out)?;
+    let mut head = begin(out, status)?;
     head.field(b"Content-Type", form.content_type)?;
     // What has no validator is made anew each time: a range of it would not fit the rest.
     if !form.validators.etag.is_empty() {
@@ -146,17 +147,17 @@ pub(crate) fn now_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-fn begin<'o>(ask: &Ask<'_>, status: u16, out: &'o mut Vec<u8>) -> Result<ResponseHead<'o>, BadResponse> {
-    ResponseHead::begin(out, ask.asked, status, reason_phrase(status).as_bytes())
+fn begin(out: &mut Vec<u8>, status: u16) -> Result<ResponseHead<'_>, BadResponse> {
+    http1::begin(out, status, reason_phrase(status).as_bytes())
 }
 
 /// Completes a head. HEAD gets the very fields of GET, the length of an empty file included, which
-/// [`ResponseHead::finish`] would leave out because it cannot know that it is the file's.
+/// [`http1::finish`] would leave out because it cannot know that it is the file's.
 fn finish(mut head: ResponseHead<'_>, ask: &Ask<'_>, bytes: u64) -> Result<Framed, BadResponse> {
     if ask.asked.is_head && bytes == 0 {
         head.field(b"Content-Length", b"0")?;
     }
-    Ok(head.finish(&ask.identity, BodySize::Known(bytes)))
+    Ok(http1::finish(head, ask.asked, &ask.identity, BodySize::Known(bytes)))
 }
 
 fn describe(head: &mut ResponseHead<'_>, form: &Representation<'_>) -> Result<(), BadResponse> {
@@ -170,7 +171,7 @@ fn describe(head: &mut ResponseHead<'_>, form: &Representation<'_>) -> Result<()
 }
 
 fn not_modified(ask: &Ask<'_>, form: &Representation<'_>, out: &mut Vec<u8>) -> Result<Answer, BadResponse> {
-    let mut head = begin(ask, 304, out)?;
+    let mut head = begin(out, 304)?;
     if !form.validators.etag.is_empty() {
         head.field(b"ETag", form.validators.etag)?;
     }
@@ -179,7 +180,7 @@ fn not_modified(ask: &Ask<'_>, form: &Representation<'_>, out: &mut Vec<u8>) -> 
             head.field(name, value)?;
         }
     }
-    let framed = head.finish(&ask.identity, BodySize::Known(0));
+    let framed = http1::finish(head, ask.asked, &ask.identity, BodySize::Known(0));
     Ok(Answer::Whole { status: 304, body_bytes: 0, keep_alive: framed.keep_alive })
 }
 
@@ -197,7 +198,7 @@ fn single(
     range: &Range<u64>,
     out: &mut Vec<u8>,
 ) -> Result<Answer, BadResponse> {
-    let mut head = begin(ask, 206, out)?;
+    let mut head = begin(out, 206)?;
     head.field(b"Content-Type", form.content_type)?;
     head.field(b"Content-Range", content_range(range, form).as_bytes())?;
     describe(&mut head, form)?;
@@ -227,7 +228,7 @@ fn multiple(
         bytes += head.len() as u64 + (range.end - range.start);
         heads.push(head);
     }
-    let mut head = begin(ask, 206, out)?;
+    let mut head = begin(out, 206)?;
     head.field(b"Content-Type", format!("multipart/byteranges; boundary={boundary}").as_bytes())?;
     describe(&mut head, form)?;
     let framed = finish(head, ask, bytes)?;

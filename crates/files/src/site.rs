@@ -4,7 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, LazyLock};
 
-use adyton_http1::{Asked, Method, Version};
+use adyton_http::{Method, Version};
+use adyton_http1::Asked;
 use adyton_sys::fs::{Fault, Links, Root, Whereabouts};
 
 use crate::cache::{Cache, Counts};
@@ -130,14 +131,14 @@ impl Site {
     #[inline]
     fn replay(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
         let Asked { version, keep_alive, .. } = ask.asked;
-        let is_plain = matches!(ask.head.method(), Method::Get | Method::Head)
+        let is_plain = matches!(ask.request.method(), Method::Get | Method::Head)
             && keep_alive
             && matches!(version, Version::Http11)
-            && !is_conditional(ask.head);
+            && !is_conditional(ask.request);
         if !is_plain {
             return None;
         }
-        let raw = ask.head.path().of(ask.bytes);
+        let raw = ask.request.path();
         let mut path = raw.get(ask.prefix.len()..)?.strip_prefix(b"/")?;
         if matches!(path, [] | [.., b'/']) {
             self.index_path.clear();
@@ -152,7 +153,7 @@ impl Site {
     }
 
     fn answer_by_method(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
-        if matches!(ask.head.method(), Method::Get | Method::Head) {
+        if matches!(ask.request.method(), Method::Get | Method::Head) {
             return self.read(ask, out);
         }
         if self.options.fall_through && matches!(self.find(ask), Target::Nothing(404 | 400, _)) {
@@ -174,7 +175,7 @@ impl Site {
 
     /// Finds what the path of the request stands for.
     fn find(&mut self, ask: &Ask<'_>) -> Target {
-        let raw = ask.head.path().of(ask.bytes);
+        let raw = ask.request.path();
         // An absolute-form target without a path means the root (RFC 9112 section 3.2.2).
         let raw = if raw.is_empty() { b"/" } else { raw };
         let path = match FilePath::parse(raw.get(ask.prefix.len()..).unwrap_or_default()) {
@@ -281,7 +282,7 @@ impl Site {
     }
 
     fn list(&self, path: &FilePath, folder: &OwnedFd, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
-        let raw = ask.head.path().of(ask.bytes);
+        let raw = ask.request.path();
         let prefix = String::from_utf8_lossy(raw.get(..ask.prefix.len()).unwrap_or_default());
         let relative = listing::shown(path.relative());
         let slash = if relative.is_empty() { "" } else { "/" };

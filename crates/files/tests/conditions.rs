@@ -9,7 +9,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use adyton_files::{Answer, Ask, answer_file};
-use adyton_http1::{Head, Identity, Limits};
+use adyton_http::Identity;
+use adyton_http1::{Head, Limits};
 use support::Folder;
 
 /// Of the file: one second after `BEFORE`, one before `AFTER`.
@@ -144,8 +145,8 @@ fn send_file(folder: &Folder, lines: &str, fields: &[(&[u8], &[u8])]) -> Result<
     let meta = adyton_sys::fs::stat(file.as_fd()).unwrap();
     let date = b"Sun, 06 Nov 2022 08:49:37 GMT";
     let identity = Identity { date, server: b"", lines: b"" };
-    let (asked, bytes) = (head.asked(), request.as_bytes());
-    let ask = Ask { head: &head, bytes, prefix: b"", asked, identity, fresh: 1 };
+    let (asked, request) = (head.asked(), head.of(request.as_bytes()));
+    let ask = Ask { request, prefix: b"", asked, identity, fresh: 1 };
     let mut out = Vec::new();
     match answer_file(&ask, &Arc::new(file), &meta, "text/x", fields, &mut out) {
         Ok(Answer::Whole { status, .. } | Answer::Parts { status, .. }) => {

@@ -1,7 +1,8 @@
 //! What fields say about the body and the connection, RFC 9112 sections 6 and 9.
 
+use adyton_http::bytes::{is_token, number, trim};
+
 use crate::Refusal;
-use crate::bytes::{is_token, number, trim};
 
 /// How the body of a request is delimited, RFC 9112 section 6.3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

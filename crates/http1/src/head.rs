@@ -4,24 +4,24 @@
 //! its window is too long; one that wants more than there is asks for more. Then the fields that say where
 //! the request ends and to whom it goes are looked at together, because they can contradict each other.
 
-use crate::field::{BARE_CR, Field};
-use crate::framing::{Framing, Options, content_length, only_chunked};
-use crate::method::Method;
-use crate::refusal::Stop;
-use crate::request_line::{BARE_LF, RequestLine, Version};
-use crate::{Asked, Known, Limits, Refusal, Span, authority};
+use core::ops::Deref;
 
-/// One request head, as offsets into the input of [`Head::parse`].
+use adyton_http::{Known, Method, RequestHead, Version, authority};
+
+use crate::field_line::{self, BARE_CR};
+use crate::framing::{Framing, Options, content_length, only_chunked};
+use crate::refusal::Stop;
+use crate::request_line::{self, BARE_LF};
+use crate::{Asked, Limits, Refusal};
+
+/// One request head, as offsets into the input of [`Head::parse`]: the request itself, to which it dereferences, and
+/// what concerns the connection.
 ///
 /// A scratch to be used again and again: only its list of fields is on the heap. Before the first
 /// [`Parsed::Complete`], and after any other result, what it says is harmless but means nothing.
 #[derive(Clone, Debug)]
 pub struct Head {
-    fields: Vec<Field>,
-    /// The names in `fields`, a bit for each.
-    seen: u128,
-    line: RequestLine,
-    host: Option<Span>,
+    request: RequestHead,
     framing: Framing,
     keep_alive: bool,
     expects_continue: bool,
@@ -60,10 +60,7 @@ impl Head {
     /// An empty scratch.
     pub fn new() -> Head {
         Head {
-            fields: Vec::new(),
-            seen: 0,
-            line: RequestLine::unread(),
-            host: None,
+            request: RequestHead::new(),
             framing: Framing::None,
             keep_alive: false,
             expects_continue: false,
@@ -137,49 +134,6 @@ impl Head {
         self.bytes
     }
 
-    /// The method.
-    #[inline]
-    pub fn method(&self) -> Method {
-        self.line.method
-    }
-
-    /// Where the method stands.
-    #[inline]
-    pub fn method_span(&self) -> Span {
-        self.line.method_span
-    }
-
-    /// The request-target as it was sent.
-    #[inline]
-    pub fn target(&self) -> Span {
-        self.line.target.whole
-    }
-
-    /// The path in the target, still percent-encoded, without the query. `*` for `OPTIONS *`; empty, which
-    /// means `/`, for an absolute-form without a path; empty for CONNECT.
-    #[inline]
-    pub fn path(&self) -> Span {
-        self.line.target.path
-    }
-
-    /// What stands behind the first `?` of the target, perhaps nothing.
-    #[inline]
-    pub fn query(&self) -> Span {
-        self.line.target.query
-    }
-
-    /// The version that the client speaks.
-    #[inline]
-    pub fn version(&self) -> Version {
-        self.line.version
-    }
-
-    /// Host and perhaps port that the request is for; `None` only for HTTP/1.0.
-    #[inline]
-    pub fn host(&self) -> Option<Span> {
-        self.host
-    }
-
     /// How the body is delimited.
     #[inline]
     pub fn framing(&self) -> Framing {
@@ -198,41 +152,12 @@ impl Head {
         self.expects_continue
     }
 
-    /// All fields in their order.
-    #[inline]
-    pub fn fields(&self) -> &[Field] {
-        &self.fields
-    }
-
-    /// Whether there is a field of this name. For [`Known::Other`]: any of a name that is not known.
-    #[inline]
-    pub fn has(&self, known: Known) -> bool {
-        self.seen & known.bit() != 0
-    }
-
-    /// The value of the first field of this name.
-    #[inline]
-    pub fn first(&self, known: Known) -> Option<Span> {
-        if self.has(known) { self.all(known).next() } else { None }
-    }
-
-    /// The values of all fields of this name, in their order.
-    pub fn all(&self, known: Known) -> impl Iterator<Item = Span> + '_ {
-        self.fields.iter().filter(move |field| field.known == known).map(|field| field.value)
-    }
-
-    /// The values of all fields of a name that need not be known; `bytes` is what was parsed.
-    pub fn all_named<'h>(&'h self, name: &'h [u8], bytes: &'h [u8]) -> impl Iterator<Item = Span> + 'h {
-        let is_named = move |field: &&Field| field.name.of(bytes).eq_ignore_ascii_case(name);
-        self.fields.iter().filter(is_named).map(|field| field.value)
-    }
-
     /// What a response has to know of this request.
     #[inline]
     pub fn asked(&self) -> Asked {
         Asked {
-            version: self.line.version,
-            is_head: self.line.method == Method::Head,
+            version: self.request.version,
+            is_head: self.request.method == Method::Head,
             keep_alive: self.keep_alive,
         }
     }
@@ -242,7 +167,8 @@ impl Head {
         let start = skip_empty_line(input)?;
         let window = clip(input, start.saturating_add(limits.line_bytes_max).saturating_add(CRLF_BYTES));
         let cut = window.len() < input.len();
-        let next = self.line.read(window, start).map_err(|stop| stop.or_too_long(cut, LINE_TOO_LONG))?;
+        let next = request_line::read(&mut self.request, window, start)
+            .map_err(|stop| stop.or_too_long(cut, LINE_TOO_LONG))?;
         let end = self.read_fields(input, next, limits)?;
         self.settle_host(input)?;
         self.settle_body(input)?;
@@ -252,8 +178,7 @@ impl Head {
 
     /// Reads the field lines from `at` to the empty line and returns where the body starts.
     fn read_fields(&mut self, input: &[u8], mut at: usize, limits: &Limits) -> Result<usize, Stop> {
-        self.fields.clear();
-        self.seen = 0;
+        self.request.fields.clear();
         loop {
             match input.get(at) {
                 Some(b'\r') => return end_of_head(input, at),
@@ -262,33 +187,32 @@ impl Head {
                 Some(_) => {}
                 None => return Err(Stop::Short),
             }
-            if self.fields.len() >= limits.fields() {
+            if self.request.fields.as_slice().len() >= limits.fields() {
                 return Err(TOO_MANY_FIELDS.into());
             }
             let window = clip(input, at.saturating_add(limits.field_bytes_max).saturating_add(CRLF_BYTES));
             let cut = window.len() < input.len();
             let (field, next) =
-                Field::read(window, at).map_err(|stop| stop.or_too_long(cut, FIELD_TOO_LONG))?;
-            let bit = field.known.bit();
-            if self.seen & bit & SINGLETONS != 0 {
+                field_line::read(window, at).map_err(|stop| stop.or_too_long(cut, FIELD_TOO_LONG))?;
+            if self.request.fields.has_any(field.known.bit() & SINGLETONS) {
                 return Err(REPEATED.into());
             }
-            self.seen |= bit;
-            self.fields.push(field);
+            self.request.fields.push(field);
             at = next;
         }
     }
 
     /// To whom the request goes, RFC 9112 section 3.2 and RFC 9110 section 7.2.
     fn settle_host(&mut self, input: &[u8]) -> Result<(), Refusal> {
-        let named = self.first(Known::Host);
+        let request = &mut self.request;
+        let named = request.fields.first(Known::Host);
         match named {
             Some(host) if authority::read(host.of(input)).is_none() => return Err(BAD_HOST),
-            None if self.line.version == Version::Http11 => return Err(NO_HOST),
+            None if request.version == Version::Http11 => return Err(NO_HOST),
             _ => {}
         }
-        self.host = self.line.target.authority.or(named);
-        if let (Some(host), Some(named)) = (self.host, named)
+        request.host = request.host.or(named);
+        if let (Some(host), Some(named)) = (request.host, named)
             && host != named
             && !host.of(input).eq_ignore_ascii_case(named.of(input))
         {
@@ -299,35 +223,47 @@ impl Head {
 
     /// Where the body ends, RFC 9112 section 6.3, and whether it is waited for, RFC 9110 section 10.1.1.
     fn settle_body(&mut self, input: &[u8]) -> Result<(), Refusal> {
-        self.framing = match (self.first(Known::TransferEncoding), self.first(Known::ContentLength)) {
+        self.framing = match (
+            self.request.fields.first(Known::TransferEncoding),
+            self.request.fields.first(Known::ContentLength),
+        ) {
             (None, None) => Framing::None,
             (None, Some(length)) => Framing::Length(content_length(length.of(input))?),
             (Some(_), Some(_)) => return Err(TWO_FRAMINGS),
-            (Some(_), None) if self.line.version == Version::Http10 => return Err(CODING_ON_1_0),
+            (Some(_), None) if self.request.version == Version::Http10 => return Err(CODING_ON_1_0),
             (Some(coding), None) => {
                 only_chunked(coding.of(input))?;
                 Framing::Chunked
             }
         };
         self.expects_continue = false;
-        if let Some(expectation) = self.first(Known::Expect) {
+        if let Some(expectation) = self.request.fields.first(Known::Expect) {
             if !expectation.of(input).eq_ignore_ascii_case(b"100-continue") {
                 return Err(UNKNOWN_EXPECTATION);
             }
             let has_body = !matches!(self.framing, Framing::None | Framing::Length(0));
-            self.expects_continue = has_body && self.line.version == Version::Http11;
+            self.expects_continue = has_body && self.request.version == Version::Http11;
         }
         Ok(())
     }
 
     /// Whether the client stays, RFC 9112 section 9.3.
     fn settle_connection(&mut self, input: &[u8]) {
-        self.keep_alive = self.line.version == Version::Http11;
-        if self.has(Known::Connection) {
+        self.keep_alive = self.request.version == Version::Http11;
+        if self.request.fields.has(Known::Connection) {
             let mut options = Options::default();
-            self.all(Known::Connection).for_each(|value| options.read(value.of(input)));
+            self.request.fields.all(Known::Connection).for_each(|value| options.read(value.of(input)));
             self.keep_alive = !options.close && (self.keep_alive || options.keep_alive);
         }
+    }
+}
+
+impl Deref for Head {
+    type Target = RequestHead;
+
+    #[inline]
+    fn deref(&self) -> &RequestHead {
+        &self.request
     }
 }
 

@@ -3,11 +3,12 @@
 //! Only what a client needs to know where the answer ends and whether it is right; everything is checked
 //! as strictly as in a request, so that a server that sends nonsense is found out.
 
-use crate::bytes::number;
-use crate::field::Field;
+use adyton_http::Known;
+use adyton_http::bytes::number;
+
 use crate::framing::{Options, only_chunked};
 use crate::refusal::Stop;
-use crate::{BodyFraming, Known, Refusal};
+use crate::{BodyFraming, Refusal, field_line};
 
 /// What the head of an answer says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ fn read(input: &[u8], to_head: bool) -> Result<Received, Stop> {
             Some([b' ' | b'\t', ..]) => return Err(FOLDED.into()),
             Some(_) => {}
         }
-        let (field, next) = Field::read(input, at)?;
+        let (field, next) = field_line::read(input, at)?;
         gathered.add(field.known, field.value.of(input))?;
         at = next;
     }

@@ -1,58 +1,30 @@
 //! The request line: method, target and version, RFC 9112 section 3.
 
-use crate::bytes::{find_outside_target, is_token_byte};
+use adyton_http::bytes::{find_outside_target, is_token_byte};
+use adyton_http::{Method, RequestHead, Span, Version};
+
+use crate::Refusal;
 use crate::limits::METHOD_BYTES_MAX;
-use crate::method::Method;
 use crate::refusal::Stop;
 use crate::target::Target;
-use crate::{Refusal, Span};
 
-/// A version of HTTP that this crate speaks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Version {
-    /// `HTTP/1.0`
-    Http10,
-    /// `HTTP/1.1`, and what claims to be a later 1.x (RFC 9110 section 6.2).
-    Http11,
-}
-
-/// A request line that keeps all rules.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RequestLine {
-    pub(crate) method: Method,
-    pub(crate) method_span: Span,
-    pub(crate) target: Target,
-    pub(crate) version: Version,
-}
-
-impl RequestLine {
-    /// The line of a head that has not been read yet.
-    pub(crate) const fn unread() -> RequestLine {
-        let nothing = Span { start: 0, end: 0 };
-        RequestLine {
-            method: Method::Other,
-            method_span: nothing,
-            target: Target { whole: nothing, path: nothing, query: nothing, authority: None },
-            version: Version::Http11,
-        }
+/// Reads the line at `start` into `request` and returns where the next one starts. `host` is what the target names.
+#[inline]
+pub(crate) fn read(request: &mut RequestHead, input: &[u8], start: usize) -> Result<usize, Stop> {
+    let method_end = read_method(input, start)?;
+    request.method = Method::of(&input[start..method_end]);
+    request.method_span = Span::new(start, method_end);
+    let target_start = method_end + 1;
+    let target_end = find_outside_target(input, target_start).ok_or(Stop::Short)?;
+    if input[target_end] != b' ' || target_end == target_start {
+        return Err(not_a_target(input, target_end));
     }
-
-    /// Reads the line at `start` into `self` and returns where the next one starts.
-    #[inline]
-    pub(crate) fn read(&mut self, input: &[u8], start: usize) -> Result<usize, Stop> {
-        let method_end = read_method(input, start)?;
-        self.method = Method::of(&input[start..method_end]);
-        self.method_span = Span::new(start, method_end);
-        let target_start = method_end + 1;
-        let target_end = find_outside_target(input, target_start).ok_or(Stop::Short)?;
-        if input[target_end] != b' ' || target_end == target_start {
-            return Err(not_a_target(input, target_end));
-        }
-        let next;
-        (self.version, next) = read_version(input, start, target_end + 1)?;
-        self.target = Target::read(input, target_start, target_end, self.method)?;
-        Ok(next)
-    }
+    let next;
+    (request.version, next) = read_version(input, start, target_end + 1)?;
+    let target = Target::read(input, target_start, target_end, request.method)?;
+    request.target = target.whole;
+    (request.path, request.query, request.host) = (target.path, target.query, target.authority);
+    Ok(next)
 }
 
 /// Where the method ends; a space follows.

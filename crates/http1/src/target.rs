@@ -1,8 +1,9 @@
 //! The four forms of a request-target, RFC 9112 section 3.2.
 
-use crate::authority::{self, Authority};
-use crate::method::Method;
-use crate::{Refusal, Span};
+use adyton_http::authority::{self, Authority};
+use adyton_http::{Method, Span};
+
+use crate::Refusal;
 
 /// A request-target and its parts.
 #[derive(Clone, Copy, Debug, Default)]

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use adyton_http1::{Head, Known};
+use adyton_http::{Known, Request};
 
 /// The settings of the admin listener.
 #[derive(Clone, Debug, Default)]
@@ -38,12 +38,12 @@ const WRONG_TOKEN: Denied = (401, "this needs the token of --admin-token: Author
 
 impl Access {
     /// Why this request is not answered; `None` if it is. `is_near`: nobody can connect from another machine.
-    pub(crate) fn denies(&self, head: &Head, bytes: &[u8], is_near: bool) -> Option<Denied> {
-        if PROBES.contains(&head.path().of(bytes)) {
+    pub(crate) fn denies(&self, request: Request<'_>, is_near: bool) -> Option<Denied> {
+        if PROBES.contains(&request.path()) {
             return None;
         }
-        let host = head.host().map(|host| host.of(bytes));
-        let authorization = head.first(Known::Authorization).map(|value| value.of(bytes));
+        let host = request.host();
+        let authorization = request.first(Known::Authorization);
         self.denies_asked(host, authorization, is_near)
     }
 

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use adyton_http1::{BadResponse, BodySize, Limits, Method, reason_phrase};
+use adyton_http::{BadResponse, BodySize, Method, reason_phrase};
+use adyton_http1::Limits;
 use adyton_server::tally::Tally;
 use adyton_server::{App, Call, Config, Ending, HandOver, Hosted, NoHost, Outcome, Parts, Quota, Server};
 use adyton_sys::wake::Wake;
@@ -266,20 +267,22 @@ impl Admin {
     }
 
     fn page(&self, call: &mut Call<'_>) -> Page {
-        let (path, query) = (call.head.path().of(call.bytes), call.head.query().of(call.bytes));
+        let (path, query) = (call.request.path(), call.request.query());
         if !self.takes_orders {
             if let Some(address) = self.address
-                && let Some((status, why)) = self.access.denies(call.head, call.bytes, address.is_loopback())
+                && let Some((status, why)) = self.access.denies(call.request, address.is_loopback())
             {
                 return Page::json((status, json!(why)));
             }
-            return match call.head.method() {
+            return match call.request.method() {
                 Method::Get | Method::Head => self.watch(path),
                 _ => Page::json((405, json!("this listener takes no orders; the control socket does"))),
             };
         }
         match call.reply.peer_user() {
-            Ok(user) if user == 0 || user == process::user() => self.control(call.head.method(), path, query),
+            Ok(user) if user == 0 || user == process::user() => {
+                self.control(call.request.method(), path, query)
+            }
             Ok(user) => Page::json((403, json!(format!("user {user} may not give orders here")))),
             Err(error) => Page::json((403, Value::from(format!("nobody knows who asks: {error}")))),
         }

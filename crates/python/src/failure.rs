@@ -1,6 +1,6 @@
 //! Failures of an application, for the error log.
 
-use adyton_http1::Head;
+use adyton_http::Request;
 use adyton_log::{self as log, messages};
 use adyton_server::{Call, Outcome};
 use pyo3::exceptions::PyOSError;
@@ -10,8 +10,8 @@ use pyo3::types::PyTraceback;
 use crate::threads;
 
 /// Method and target of a request, escaped for the log.
-pub(crate) fn request_line(head: &Head, bytes: &[u8]) -> String {
-    let (method, target) = (head.method_span().of(bytes), head.target().of(bytes));
+pub(crate) fn request_line(request: Request<'_>) -> String {
+    let (method, target) = (request.method_name(), request.target());
     format!("{} {}", method.escape_ascii(), target.escape_ascii())
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn outcome(py: Python<'_>, error: &PyErr, call: &mut Call<'_>) -> Out
         );
         return Outcome::Failed;
     }
-    log(py, error, &request_line(call.head, call.bytes));
+    log(py, error, &request_line(call.request));
     Outcome::Failed
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use adyton_http1::BodySize;
+use adyton_http::BodySize;
 use adyton_log::{self as log, messages};
 use adyton_server::{Pull, Reply, SHARE_BYTES_MIN};
 use pyo3::exceptions::{PyStopIteration, PyTypeError};

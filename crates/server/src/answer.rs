@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use adyton_files::{Ask as FileAsk, error_page};
-use adyton_http1::{Asked, BadResponse, BodySize, Head, Known, Method};
+use adyton_http::{BadResponse, BodySize, Known, Method, Request};
+use adyton_http1::Asked;
 use adyton_log::request::RequestId;
 use adyton_sys::clock;
 
@@ -12,7 +13,7 @@ use crate::connection::{Connection, Phase, Respond, after_live};
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event_loop::{Loop, Mount};
-use crate::exchange::{After, Answer, Exchange, Request};
+use crate::exchange::{After, Answer, Exchange, RequestBytes};
 use crate::lock::lock;
 use crate::outcome::{Left, Stream};
 use crate::reply::Reply;
@@ -34,7 +35,7 @@ impl Loop {
         &mut self,
         connection: &mut Connection,
         exchange: &mut Exchange,
-        (head, bytes): (&Head, &[u8]),
+        (request, mut asked): (Request<'_>, Asked),
         unread: bool,
     ) -> Answering {
         connection.requests += 1;
@@ -42,14 +43,13 @@ impl Loop {
         let answer = &mut exchange.answer;
         answer.outbox = connection.outbox.take();
         answer.outbox().begun = false;
-        let mut asked = head.asked();
         let requests_max = self.shared.config.keep_alive_requests_max;
         let last = requests_max != 0 && connection.requests >= requests_max;
         asked.keep_alive &= !(last || self.stopping_ms.is_some() || self.gives_away());
-        let path = head.path().of(bytes);
+        let path = request.path();
         let mut own = asked;
         own.keep_alive &= !unread;
-        let id = self.name(head, bytes);
+        let id = self.name(request);
         self.begin_answer(answer, own, id);
         let mut answered = false;
         if let Some(index) = self.mounts.iter().position(|mount| mount.matches(path)) {
@@ -57,26 +57,26 @@ impl Loop {
             let fresh = self.looks;
             let mut reply = Reply::new(answer, &self.shared.common, &self.date);
             let made = reply.render(|out, asked, identity| {
-                let ask = FileAsk { head, bytes, prefix: &mount.prefix, asked, identity, fresh };
+                let ask = FileAsk { request, prefix: &mount.prefix, asked, identity, fresh };
                 mount.site.answer(&ask, out)
             });
             answered = reply.take(made);
         }
-        if !answered && !self.answer_ourselves(answer, head, bytes) {
+        if !answered && !self.answer_ourselves(answer, request) {
             answer.asked = asked;
             return Answering::Ask;
         }
-        let after = self.conclude_answer(connection, answer, exchange.started_us, (head, bytes));
+        let after = self.conclude_answer(connection, answer, exchange.started_us, request);
         // What was not read cannot be told from the next request.
         Answering::Done(if unread && after != After::Reset { After::Linger } else { after })
     }
 
     /// Answers what no application is asked; `false` if one is.
-    fn answer_ourselves(&mut self, answer: &mut Answer, head: &Head, bytes: &[u8]) -> bool {
+    fn answer_ourselves(&mut self, answer: &mut Answer, request: Request<'_>) -> bool {
         let has_app = self.shared.app.is_some();
-        let is_web_socket = head.has(Known::SecWebSocketKey) && head.has(Known::Upgrade);
-        let is_whole_server = head.target().of(bytes) == b"*";
-        let is_foreign = is_web_socket || matches!(head.method(), Method::Trace | Method::Connect);
+        let is_web_socket = request.has(Known::SecWebSocketKey) && request.has(Known::Upgrade);
+        let is_whole_server = request.target() == b"*";
+        let is_foreign = is_web_socket || matches!(request.method(), Method::Trace | Method::Connect);
         if has_app && !is_foreign && !is_whole_server {
             return false;
         }
@@ -84,15 +84,15 @@ impl Loop {
         if is_web_socket && has_app {
             reply.fail(501, NO_WEB_SOCKETS);
         } else {
-            answer_for_server(&mut reply, head.method(), is_whole_server);
+            answer_for_server(&mut reply, request.method(), is_whole_server);
         }
         true
     }
 
     /// Gives a request its name.
-    fn name(&mut self, head: &Head, bytes: &[u8]) -> RequestId {
+    fn name(&mut self, request: Request<'_>) -> RequestId {
         let config = &self.shared.config;
-        let value = |name: &[u8]| head.all_named(name, bytes).next().map(|value| value.of(bytes));
+        let value = |name: &[u8]| request.all_named(name).next();
         let names = !config.request_id_field.is_empty();
         let given = if names { value(&config.request_id_field) } else { None };
         let traceparent = if config.logs_traces { value(b"traceparent") } else { None };
@@ -145,9 +145,9 @@ impl Loop {
     ) -> Step {
         let Exchange { key, request, answer, started_us, .. } = &mut *exchange;
         let key = *key;
-        let of = (&desk.head, request.head_bytes(&desk.buffer));
-        let after = self.conclude_answer(&mut connection, answer, *started_us, of);
-        if let Request::Lent { end, filled, .. } = *request {
+        let asked_for = desk.head.of(request.head_bytes(&desk.buffer));
+        let after = self.conclude_answer(&mut connection, answer, *started_us, asked_for);
+        if let RequestBytes::Lent { end, filled, .. } = *request {
             if after == After::Next {
                 desk.keep_exchange(exchange);
                 return self.answer_buffered(key, connection, desk, end..filled);
@@ -169,11 +169,11 @@ impl Loop {
         let Exchange { key, request, answer, head, .. } = &mut *exchange;
         let key = *key;
         let bytes = request.head_bytes(&desk.buffer);
-        answer.row = self.shared.tally.row_of(desk.head.path().of(bytes), answer.status);
+        answer.row = self.shared.tally.row_of(desk.head.path.of(bytes), answer.status);
         if self.shared.access_log.is_some() {
             *head = bytes.to_vec();
         }
-        if let Request::Lent { end, filled, .. } = *request {
+        if let RequestBytes::Lent { end, filled, .. } = *request {
             connection.keep(&desk.buffer[end..filled], true);
         }
         connection.outbox = answer.outbox.take();
@@ -191,11 +191,11 @@ impl Loop {
         connection: &mut Connection,
         answer: &mut Answer,
         started_us: u64,
-        (head, bytes): (&Head, &[u8]),
+        request: Request<'_>,
     ) -> After {
         connection.outbox = answer.outbox.take();
-        answer.row = self.shared.tally.row_of(head.path().of(bytes), answer.status);
-        self.log_answer(connection.peer(), Some(head), bytes, answer, started_us);
+        answer.row = self.shared.tally.row_of(request.path(), answer.status);
+        self.log_answer(connection.peer(), Some(request), b"", answer, started_us);
         if answer.is_cut() {
             return answer.after_cut();
         }
@@ -214,8 +214,8 @@ impl Loop {
     pub(crate) fn log_answer(
         &mut self,
         peer: Option<SocketAddr>,
-        head: Option<&Head>,
-        bytes: &[u8],
+        request: Option<Request<'_>>,
+        refused: &[u8],
         answer: &Answer,
         started_us: u64,
     ) {
@@ -229,7 +229,7 @@ impl Loop {
         tally.note_row(answer.row, status, duration_us);
         if let Some(log) = &self.shared.access_log {
             let id = &answer.id;
-            lock(log).record(&Record { peer, head, bytes, status, body_bytes, duration_us, id });
+            lock(log).record(&Record { peer, request, refused, status, body_bytes, duration_us, id });
         }
     }
 }

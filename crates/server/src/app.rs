@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use adyton_http1::{Framing, Head};
+use adyton_http::Request;
 
 use crate::body::Body;
 use crate::inbox::Inbox;
@@ -82,10 +82,10 @@ pub type IfStill<'a> = &'a mut dyn FnMut(&mut dyn FnMut());
 
 /// One request, and the place for its answer.
 pub struct Call<'c> {
-    /// The request's head: positions in `bytes`.
-    pub head: &'c Head,
-    /// What the head's positions point into.
-    pub bytes: &'c [u8],
+    /// The request.
+    pub request: Request<'c>,
+    /// Whether its body came in chunks.
+    pub(crate) is_chunked: bool,
     /// The request's body.
     pub body: Body<'c>,
     /// Which listener accepted the connection.
@@ -109,6 +109,6 @@ impl Call<'_> {
     /// How long a body is that came in chunks and is whole by now: the application is to find it as if it had come with
     /// a length, for many look at nothing else. To be asked before the body is taken.
     pub fn unchunked_bytes(&self) -> Option<u64> {
-        if self.head.framing() == Framing::Chunked { self.body.known_bytes() } else { None }
+        if self.is_chunked { self.body.known_bytes() } else { None }
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_http1::{Limits, ResponseHead};
+use adyton_http::ResponseHead;
+use adyton_http1::Limits;
 
 use crate::stored::Quota;
 

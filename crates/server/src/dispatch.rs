@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use adyton_crew::Post;
 use adyton_files::ErrorPage;
-use adyton_http1::{Head, Known};
+use adyton_http::Request;
 use adyton_log::{self as log, messages};
 use adyton_sys::{clock, socket};
 
@@ -14,7 +14,7 @@ use crate::connection::Connection;
 use crate::desk::Desk;
 use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
 use crate::event_loop::Loop;
-use crate::exchange::{Exchange, Request, parse_again};
+use crate::exchange::{Exchange, RequestBytes, parse_again};
 use crate::interrupt::interrupt;
 use crate::lock::lock;
 use crate::outbox::Outbox;
@@ -89,7 +89,7 @@ impl Loop {
         }
         let now_ms = clock::monotonic_ms();
         let since_ms = if is_near(exchange.outbox().peer) {
-            waiting_since_ms(&desk.head, exchange.request.head_bytes(&desk.buffer), now_ms)
+            waiting_since_ms(desk.head.of(exchange.request.head_bytes(&desk.buffer)), now_ms)
         } else {
             now_ms
         };
@@ -178,7 +178,9 @@ impl Loop {
         self.shared.tally.count(Cell::TurnedAway);
         let Exchange { key, request, answer, started_us, .. } = &mut *exchange;
         self.shared.refusals.note(&self.shared.tally, NO_THREAD, false, answer.outbox().peer);
-        let Request::Owned(owned) = request else { unreachable!("a request in the queue has left the desk") };
+        let RequestBytes::Owned(owned) = request else {
+            unreachable!("a request in the queue has left the desk")
+        };
         parse_again(&mut desk.head, &owned.head, &self.shared.config.head);
         answer.outbox().output.lend(&mut desk.spare);
         let mut reply = Reply::new(answer, &self.shared.common, &self.date);
@@ -187,8 +189,8 @@ impl Loop {
         let page = reply
             .render(|out, asked, identity| BUSY.write(out, asked, &identity, &[(b"Retry-After", &seconds)]));
         reply.take(page);
-        let of = (&desk.head, &*owned.head);
-        let after = self.conclude_answer(&mut connection, answer, *started_us, of);
+        let asked_for = desk.head.of(&owned.head);
+        let after = self.conclude_answer(&mut connection, answer, *started_us, asked_for);
         let key = *key;
         desk.keep_exchange(exchange);
         self.conclude(key, connection, desk, after)
@@ -317,12 +319,8 @@ fn is_near(peer: Option<SocketAddr>) -> bool {
 
 /// Since when a request waits, by its `X-Request-Start` field if a proxy has set one: `t=` and a time since 1970 in
 /// seconds with a fraction, in ms or in us. In ms of the monotonic clock.
-fn waiting_since_ms(head: &Head, bytes: &[u8], now_ms: u64) -> u64 {
-    let is_it = |field: &&adyton_http1::Field| {
-        field.known == Known::Other && field.name.of(bytes).eq_ignore_ascii_case(b"X-Request-Start")
-    };
-    let Some(field) = head.fields().iter().find(is_it) else { return now_ms };
-    let value = field.value.of(bytes);
+fn waiting_since_ms(request: Request<'_>, now_ms: u64) -> u64 {
+    let Some(value) = request.all_named(b"X-Request-Start").next() else { return now_ms };
     let value = value.strip_prefix(b"t=").unwrap_or(value);
     let Some(at_ms) = std::str::from_utf8(value).ok().and_then(unix_ms) else { return now_ms };
     match clock::unix_ms().checked_sub(at_ms) {

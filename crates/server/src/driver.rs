@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use adyton_crew::{Crew, Duty, Place as Spot, Post};
+use adyton_http1::Framing;
 use adyton_log::{self as log, messages, request};
 use adyton_sys::tid::Tid;
 use adyton_sys::{clock, process};
@@ -18,7 +19,7 @@ use crate::endpoints::Endpoint;
 use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
 use crate::estate::Seat;
 use crate::event_loop::{Advance, Loop};
-use crate::exchange::{Exchange, Request, parse_again};
+use crate::exchange::{Exchange, RequestBytes, parse_again};
 use crate::hand::{Employment, Hand};
 use crate::inbox::Return;
 use crate::later::Made;
@@ -302,11 +303,11 @@ impl Driver {
         let mut reply = Reply::new(answer, &self.shared, date);
         reply.lay_in(&mut self.hand);
         let (bytes, body) = match asked {
-            Request::Lent { start, body_at, end, .. } => {
+            RequestBytes::Lent { start, body_at, end, .. } => {
                 let body = if end == body_at { Body::Empty } else { Body::Bytes(&buffer[*body_at..*end]) };
                 (&buffer[*start..*body_at], body)
             }
-            Request::Owned(owned) => {
+            RequestBytes::Owned(owned) => {
                 parse_again(head, &owned.head, &self.shared.config.head);
                 (&*owned.head, owned.body.lend())
             }
@@ -314,10 +315,12 @@ impl Driver {
         reply.before_wait();
         reply.attach();
         let (key, inbox) = (*key, &self.shared.inboxes[self.home]);
-        let mut call = Call { head, bytes, body, listener, peer, reply, key, inbox };
+        let request = head.of(bytes);
+        let is_chunked = head.framing() == Framing::Chunked;
+        let mut call = Call { request, is_chunked, body, listener, peer, reply, key, inbox };
         let outcome = catch_unwind(AssertUnwindSafe(|| app.call(&mut call))).unwrap_or_else(|_| {
             // The panic's own message is in the log already.
-            let target = String::from_utf8_lossy(head.target().of(bytes)).escape_default().to_string();
+            let target = String::from_utf8_lossy(request.target()).escape_default().to_string();
             log::write(
                 &messages::SERVER_FAILED,
                 format_args!("the server itself failed in a request for {target}"),
@@ -409,11 +412,11 @@ impl Driver {
         }
         let Exchange { request, answer, head, rest, endpoint, .. } = &mut *exchange;
         let bytes = request.head_bytes(&self.desk.buffer);
-        answer.row = self.shared.tally.row_of(self.desk.head.path().of(bytes), answer.status);
+        answer.row = self.shared.tally.row_of(self.desk.head.path.of(bytes), answer.status);
         if self.shared.access_log.is_some() {
             *head = bytes.to_vec();
         }
-        if let Request::Lent { end, filled, .. } = request {
+        if let RequestBytes::Lent { end, filled, .. } = request {
             *rest = self.desk.buffer[*end..*filled].to_vec();
         }
         let learned = took_us.map(|took_us| (*endpoint, took_us));

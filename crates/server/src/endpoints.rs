@@ -9,7 +9,7 @@
 //! the score of its *family*, too: the endpoints that differ in the last segment alone. Of a slow family, endpoints go
 //! to the queue until something is known of them.
 
-use adyton_http1::Head;
+use adyton_http::Request;
 
 /// Endpoints that are remembered; what is not is taken for quick.
 const PLACES: usize = 1024;
@@ -65,12 +65,12 @@ pub(crate) struct LastEndpoint(Option<(u64, Endpoint)>);
 
 impl LastEndpoint {
     /// The endpoint of a head that was parsed from `bytes`.
-    pub(crate) fn of(&mut self, head: &Head, bytes: &[u8]) -> Endpoint {
+    pub(crate) fn of(&mut self, reads: u64, request: Request<'_>) -> Endpoint {
         match self.0 {
-            Some((reads, endpoint)) if reads == head.reads() => endpoint,
+            Some((last, endpoint)) if last == reads => endpoint,
             _ => {
-                let endpoint = Endpoint::of(head.method_span().of(bytes), head.path().of(bytes));
-                self.0 = Some((head.reads(), endpoint));
+                let endpoint = Endpoint::of(request.method_name(), request.path());
+                self.0 = Some((reads, endpoint));
                 endpoint
             }
         }

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use adyton_http1::{Asked, BodyFraming, Framed, Head, Limits, Parsed, Version};
+use adyton_http::Version;
+use adyton_http1::{Asked, BodyFraming, Framed, Head, Limits, Parsed};
 use adyton_log::request::RequestId;
 
 use crate::body::{Live, OwnedBody};
@@ -17,7 +18,7 @@ pub(crate) struct Exchange {
     pub(crate) endpoint: Endpoint,
     /// When the request came, in us of the monotonic clock.
     pub(crate) started_us: u64,
-    pub(crate) request: Request,
+    pub(crate) request: RequestBytes,
     pub(crate) answer: Answer,
     /// What was received behind the request, if the thread that has it had to leave it to the loop.
     pub(crate) rest: Vec<u8>,
@@ -34,7 +35,7 @@ impl Exchange {
             key: 0,
             endpoint: Endpoint::NONE,
             started_us: 0,
-            request: Request::Lent { start: 0, body_at: 0, end: 0, filled: 0 },
+            request: RequestBytes::Lent { start: 0, body_at: 0, end: 0, filled: 0 },
             answer: Answer::nothing(),
             rest: Vec::new(),
             head: Vec::new(),
@@ -44,8 +45,8 @@ impl Exchange {
 
     /// Drops the request's bytes: the answer needs them no more.
     pub(crate) fn forget_request(&mut self) {
-        if !matches!(self.request, Request::Lent { .. }) {
-            self.request = Request::Lent { start: 0, body_at: 0, end: 0, filled: 0 };
+        if !matches!(self.request, RequestBytes::Lent { .. }) {
+            self.request = RequestBytes::Lent { start: 0, body_at: 0, end: 0, filled: 0 };
         }
     }
 
@@ -70,11 +71,11 @@ impl Exchange {
 
     /// Makes it independent of the desk; what was received behind the request is returned.
     pub(crate) fn leave_desk<'b>(&mut self, buffer: &'b [u8]) -> Option<&'b [u8]> {
-        let Request::Lent { start, body_at, end, filled } = self.request else { return None };
+        let RequestBytes::Lent { start, body_at, end, filled } = self.request else { return None };
         let body =
             if end == body_at { OwnedBody::Empty } else { OwnedBody::Bytes(buffer[body_at..end].to_vec()) };
         let head = buffer[start..body_at].to_vec();
-        self.request = Request::Owned(Box::new(Owned { head, body }));
+        self.request = RequestBytes::Owned(Box::new(Owned { head, body }));
         Some(&buffer[end..filled])
     }
 
@@ -94,7 +95,7 @@ impl Exchange {
 }
 
 /// Where a request's bytes are.
-pub(crate) enum Request {
+pub(crate) enum RequestBytes {
     /// In the desk's buffer: the head from `start`, the body from `body_at` to `end`; what was received goes up to
     /// `filled`. The desk's head is parsed.
     Lent { start: usize, body_at: usize, end: usize, filled: usize },
@@ -102,7 +103,7 @@ pub(crate) enum Request {
     Owned(Box<Owned>),
 }
 
-impl Request {
+impl RequestBytes {
     /// The bytes of the head.
     pub(crate) fn head_bytes<'p>(&'p self, buffer: &'p [u8]) -> &'p [u8] {
         match self {

@@ -5,10 +5,8 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use adyton_http1::{
-    Asked, BadResponse, BodyFraming, BodySize, CHUNK_END, Framed, HeadFacts, Identity, LAST_CHUNK,
-    ResponseHead, write_chunk_head,
-};
+use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead};
+use adyton_http1::{self as http1, Asked, BodyFraming, CHUNK_END, Framed, LAST_CHUNK, write_chunk_head};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
 use adyton_sys::{clock, socket};
@@ -168,12 +166,11 @@ impl<'c> Reply<'c> {
         let lines = std::mem::take(&mut self.answer.lines);
         let tail = self.output().tail();
         let mark = tail.len();
-        let written =
-            ResponseHead::begin(tail, asked, status, reason).map_err(E::from).and_then(|mut head| {
-                fill(&mut head)?;
-                let lines = config.lines_for(&head, mark, &lines);
-                Ok(head.finish(&Identity { date: &date, server: &config.server, lines }, size))
-            });
+        let written = http1::begin(tail, status, reason).map_err(E::from).and_then(|mut head| {
+            fill(&mut head)?;
+            let lines = config.lines_for(&head, mark, &lines);
+            Ok(http1::finish(head, asked, &Identity { date: &date, server: &config.server, lines }, size))
+        });
         self.answer.lines = lines;
         match written {
             Ok(framed) => {
@@ -194,14 +191,15 @@ impl<'c> Reply<'c> {
             return;
         }
         self.settle_connection();
-        let (keep_alive, date, config) = (self.answer.asked.keep_alive, self.date, &self.common.config);
+        let (asked, date, config) = (self.answer.asked, self.date, &self.common.config);
         let lines = std::mem::take(&mut self.answer.lines);
         let tail = self.output().tail();
         let mark = tail.len();
         tail.extend_from_slice(rendered);
-        let head = ResponseHead::resume(tail, facts, keep_alive);
+        let head = ResponseHead::resume(tail, facts);
         let told = config.lines_for(&head, mark, &lines);
-        let framed = head.finish(&Identity { date: &date, server: &config.server, lines: told }, size);
+        let identity = Identity { date: &date, server: &config.server, lines: told };
+        let framed = http1::finish(head, asked, &identity, size);
         self.answer.lines = lines;
         self.commit(facts.status(), framed);
     }

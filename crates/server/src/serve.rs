@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use adyton_http1::{Asked, Framing, Head, Parsed, Refusal, Version};
+use adyton_http::{Request, Version};
+use adyton_http1::{Asked, Framing, Parsed, Refusal};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
 use adyton_sys::socket;
@@ -11,7 +12,7 @@ use crate::body::{CONTINUE, Live, OwnedBody, Upload};
 use crate::connection::{Connection, Phase};
 use crate::desk::Desk;
 use crate::event_loop::Loop;
-use crate::exchange::{After, Exchange, Owned, Request};
+use crate::exchange::{After, Exchange, Owned, RequestBytes};
 use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
 use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::step::{Answering, Next, Step};
@@ -77,7 +78,7 @@ impl Loop {
                     return self.refuse(key, connection, desk, refusal, &start);
                 }
             }
-            if self.shared.config.refuse_underscores && has_underscore(head, &buffer[at..filled]) {
+            if self.shared.config.refuse_underscores && has_underscore(head.of(&buffer[at..filled])) {
                 let start = start_of(&buffer[at..filled]);
                 return self.refuse(key, connection, desk, UNDERSCORE, &start);
             }
@@ -92,15 +93,15 @@ impl Loop {
             let Desk { buffer, head, exchange, endpoint, .. } = &mut *desk;
             let exchange = exchange.get_or_insert_with(Exchange::empty);
             let bytes = &buffer[at..body_at];
-            match self.answer(&mut connection, exchange, (head, bytes), false) {
+            match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), false) {
                 Answering::Done(After::Next) => at = end,
                 Answering::Done(after) => {
                     connection.keep(&desk.buffer[end..filled], true);
                     return self.conclude(key, connection, desk, after);
                 }
                 Answering::Ask => {
-                    exchange.endpoint = endpoint.of(head, bytes);
-                    exchange.request = Request::Lent { start: at, body_at, end, filled };
+                    exchange.endpoint = endpoint.of(head.reads(), head.of(bytes));
+                    exchange.request = RequestBytes::Lent { start: at, body_at, end, filled };
                     return self.ask(key, connection, desk);
                 }
             }
@@ -122,11 +123,11 @@ impl Loop {
             let start = start_of(bytes);
             return self.refuse(key, connection, desk, TOO_LARGE, &start);
         }
-        let is_static = self.mount_of(head.path().of(bytes)).is_some_and(|mount| !mount.falls_through);
+        let is_static = self.mount_of(head.path.of(bytes)).is_some_and(|mount| !mount.falls_through);
         if self.shared.app.is_none() || is_static {
             connection.keep(early, true);
             let exchange = exchange.get_or_insert_with(Exchange::empty);
-            return match self.answer(&mut connection, exchange, (head, bytes), true) {
+            return match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
                 Answering::Done(after) => self.conclude(key, connection, desk, after),
                 Answering::Ask => unreachable!("the application is not asked for this"),
             };
@@ -167,7 +168,9 @@ impl Loop {
         let Desk { buffer, head, exchange, .. } = &mut *desk;
         let exchange = exchange.get_or_insert_with(Exchange::empty);
         let bytes = &buffer[request];
-        if let Answering::Done(after) = self.answer(&mut connection, exchange, (head, bytes), true) {
+        if let Answering::Done(after) =
+            self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true)
+        {
             return self.conclude(key, connection, desk, after);
         }
         connection.outbox = exchange.answer.outbox.take();
@@ -218,12 +221,12 @@ impl Loop {
         let Desk { head, exchange, endpoint, .. } = &mut *desk;
         let exchange = exchange.get_or_insert_with(Exchange::empty);
         let bytes = &*owned.head;
-        match self.answer(&mut connection, exchange, (head, bytes), live.is_some()) {
+        match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), live.is_some()) {
             Answering::Done(after) => self.conclude(key, connection, desk, after),
             Answering::Ask => {
-                exchange.endpoint = endpoint.of(head, bytes);
+                exchange.endpoint = endpoint.of(head.reads(), head.of(bytes));
                 exchange.answer.live = live;
-                exchange.request = Request::Owned(Box::new(owned));
+                exchange.request = RequestBytes::Owned(Box::new(owned));
                 self.ask(key, connection, desk)
             }
         }
@@ -306,8 +309,8 @@ impl Loop {
 }
 
 /// `X_Forwarded_For` would look like `X-Forwarded-For` to an application.
-fn has_underscore(head: &Head, bytes: &[u8]) -> bool {
-    head.fields().iter().any(|field| memchr::memchr(b'_', field.name.of(bytes)).is_some())
+fn has_underscore(request: Request<'_>) -> bool {
+    request.fields().iter().any(|field| memchr::memchr(b'_', request.name(field)).is_some())
 }
 
 /// Where a body ends that is here already; `None` when more has to come, or to be decoded.

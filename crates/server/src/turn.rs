@@ -261,7 +261,7 @@ impl Loop {
         let Exchange { head: bytes, answer, started_us, .. } = &**exchange;
         let mut head = Head::new();
         let parsed = matches!(head.parse(bytes, &self.shared.config.head), Ok(Parsed::Complete));
-        self.log_answer(connection.peer(), parsed.then_some(&head), bytes, answer, *started_us);
+        self.log_answer(connection.peer(), parsed.then(|| head.of(bytes)), bytes, answer, *started_us);
     }
 
     /// The time has come to look at how fast the client reads.

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use adyton_files::{Answer, Ask, Options, Part, Site};
-use adyton_http1::{Head, Identity, Limits, Parsed};
+use adyton_http::Identity;
+use adyton_http1::{Head, Limits, Parsed};
 
 /// A folder of the test's own, removed at the end.
 pub(crate) struct Folder(PathBuf);
@@ -136,8 +137,7 @@ impl Client {
         let identity = Identity { date: &date, server: b"Adyton", lines: b"" };
         let (asked, fresh) = (head.asked(), self.fresh);
         let ask = Ask {
-            head: &head,
-            bytes: request.as_bytes(),
+            request: head.of(request.as_bytes()),
             prefix: self.prefix.as_bytes(),
             asked,
             identity,

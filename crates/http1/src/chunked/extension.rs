@@ -4,7 +4,7 @@
 //! parsers that disagree over it have been led to disagree over where a chunk ends.
 
 use crate::Refusal;
-use crate::bytes::{is_forbidden_in_value, is_token_byte};
+use adyton_http::bytes::{is_forbidden_in_value, is_token_byte};
 
 /// A place in `*( ";" name [ "=" ( token / quoted-string ) ] )`, and the bytes of it until here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

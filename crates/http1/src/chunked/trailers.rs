@@ -1,7 +1,9 @@
 //! Trailer fields, RFC 9112 section 7.1.2: checked and dropped, never merged into the head.
 
-use crate::bytes::{is_forbidden_in_value, is_token_byte};
-use crate::{Known, Refusal};
+use adyton_http::Known;
+use adyton_http::bytes::{is_forbidden_in_value, is_token_byte};
+
+use crate::Refusal;
 
 /// A place in the trailer section.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
-use adyton_http1::{Asked, Head, Known, Limits, METHOD_BYTES_MAX, Method, Parsed, Refusal, Span, Version};
+use adyton_http::{Known, Method, Span, Version};
+use adyton_http1::{Asked, Head, Limits, METHOD_BYTES_MAX, Parsed, Refusal};
 
 fn parsed(input: &[u8]) -> Head {
     let mut head = Head::new();
@@ -16,17 +17,17 @@ fn fields_by_name() {
     let head = parsed(input);
     let text = |span: Span| str::from_utf8(span.of(input)).unwrap();
 
-    assert!(head.has(Known::Host) && head.has(Known::Cookie) && head.has(Known::Other));
-    assert!(!head.has(Known::Accept) && !head.has(Known::XScriptName));
-    assert_eq!(Some("b"), head.first(Known::Cookie).map(text));
-    assert_eq!(None, head.first(Known::Accept));
-    assert_eq!(vec!["b", "d"], head.all(Known::Cookie).map(text).collect::<Vec<_>>());
+    assert!(head.fields.has(Known::Host) && head.fields.has(Known::Cookie) && head.fields.has(Known::Other));
+    assert!(!head.fields.has(Known::Accept) && !head.fields.has(Known::XScriptName));
+    assert_eq!(Some("b"), head.fields.first(Known::Cookie).map(text));
+    assert_eq!(None, head.fields.first(Known::Accept));
+    assert_eq!(vec!["b", "d"], head.fields.all(Known::Cookie).map(text).collect::<Vec<_>>());
     assert_eq!(
         vec!["Host", "COOKIE", "X-Odd", "cookie"],
-        head.fields().iter().map(|f| text(f.name)).collect::<Vec<_>>()
+        head.fields.as_slice().iter().map(|f| text(f.name)).collect::<Vec<_>>()
     );
     let known = [Known::Host, Known::Cookie, Known::Other, Known::Cookie];
-    assert_eq!(known.to_vec(), head.fields().iter().map(|f| f.known).collect::<Vec<_>>());
+    assert_eq!(known.to_vec(), head.fields.as_slice().iter().map(|f| f.known).collect::<Vec<_>>());
 }
 
 #[test]
@@ -35,14 +36,14 @@ fn spans() {
     let head = parsed(input);
     let text = |span: Span| str::from_utf8(span.of(input)).unwrap();
 
-    assert_eq!((Method::Other, "BREW"), (head.method(), text(head.method_span())));
-    assert_eq!("http://a:1/b?c", text(head.target()));
-    assert_eq!(("/b", "c"), (text(head.path()), text(head.query())));
+    assert_eq!((Method::Other, "BREW"), (head.method, text(head.method_span)));
+    assert_eq!("http://a:1/b?c", text(head.target));
+    assert_eq!(("/b", "c"), (text(head.path), text(head.query)));
     assert_eq!(input.len() - 4, head.bytes());
-    assert_eq!(Some(Span { start: 14, end: 17 }), head.host());
-    assert_eq!((3, false), (head.host().unwrap().len(), head.host().unwrap().is_empty()));
+    assert_eq!(Some(Span { start: 14, end: 17 }), head.host);
+    assert_eq!((3, false), (head.host.unwrap().len(), head.host.unwrap().is_empty()));
     assert!(Span::default().is_empty() && Span::default().of(input).is_empty());
-    assert!(head.method_span().len() <= METHOD_BYTES_MAX);
+    assert!(head.method_span.len() <= METHOD_BYTES_MAX);
 }
 
 /// Nothing of one request shows in the next.
@@ -59,7 +60,11 @@ fn a_scratch_forgets() {
     assert_eq!(Ok(Parsed::Complete), head.parse(second, &limits));
     assert_eq!(crate::feed::in_words(&parsed(second), second), crate::feed::in_words(&head, second));
     assert_eq!(Asked { version: Version::Http10, is_head: false, keep_alive: true }, head.asked());
-    assert!(!head.has(Known::Host) && head.has(Known::Connection) && head.fields().len() == 1);
+    assert!(
+        !head.fields.has(Known::Host)
+            && head.fields.has(Known::Connection)
+            && head.fields.as_slice().len() == 1
+    );
     assert_eq!("Head /a ?b Http11 a Length(9) close expects", crate::feed::in_words(&kept, first));
 }
 
@@ -100,12 +105,10 @@ fn the_last_head_is_remembered() {
         let mut fresh = Head::new();
         assert_eq!(fresh.parse(input, limits), made);
         if made == Ok(Parsed::Complete) {
-            let told = |head: &Head| format!("{:?} {:?} {}", head.asked(), head.fields(), head.bytes());
+            let told =
+                |head: &Head| format!("{:?} {:?} {}", head.asked(), head.fields.as_slice(), head.bytes());
             assert_eq!(told(&fresh), told(&head));
-            assert_eq!(
-                (fresh.path(), fresh.query(), fresh.framing()),
-                (head.path(), head.query(), head.framing())
-            );
+            assert_eq!((fresh.path, fresh.query, fresh.framing()), (head.path, head.query, head.framing()));
         }
         head.reads() - before
     };

@@ -1,6 +1,7 @@
 //! The one helper that all cases go through.
 
-use adyton_http1::{Head, Limits, Parsed, Span};
+use adyton_http::Span;
+use adyton_http1::{Head, Limits, Parsed};
 
 /// Number of the rule, what is tried, the bytes, and what must come of them: a status or a description.
 pub(crate) type Case = (&'static str, &'static str, &'static [u8], &'static str);
@@ -57,11 +58,11 @@ pub(crate) fn in_words(head: &Head, input: &[u8]) -> String {
     let text = |span: Span| String::from_utf8_lossy(span.of(input)).into_owned();
     format!(
         "{:?} {} ?{} {:?} {} {:?} {}{}",
-        head.method(),
-        text(head.path()),
-        text(head.query()),
-        head.version(),
-        head.host().map_or("-".to_owned(), text),
+        head.method,
+        text(head.path),
+        text(head.query),
+        head.version,
+        head.host.map_or("-".to_owned(), text),
         head.framing(),
         if head.keep_alive() { "keep" } else { "close" },
         if head.expects_continue() { " expects" } else { "" },
@@ -71,8 +72,8 @@ pub(crate) fn in_words(head: &Head, input: &[u8]) -> String {
 /// Name and value of each field, with `~` between them if the name is not plain.
 pub(crate) fn fields_in_words(head: &Head, input: &[u8]) -> String {
     let text = |span: Span| span.of(input).escape_ascii().to_string();
-    let word = |field: &adyton_http1::Field| {
+    let word = |field: &adyton_http::Field| {
         format!("{}{}{}", text(field.name), if field.plain { '=' } else { '~' }, text(field.value))
     };
-    head.fields().iter().map(word).collect::<Vec<_>>().join(" ")
+    head.fields.as_slice().iter().map(word).collect::<Vec<_>>().join(" ")
 }

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
-use adyton_http1::{Head, Limits, Parsed, Version};
+use adyton_http::Version;
+use adyton_http1::{Head, Limits, Parsed};
 
 /// Heads to spoil.
 const SEEDS: [&[u8]; 4] = [
@@ -53,18 +54,18 @@ fn spoil(input: &mut Vec<u8>, random: &mut Xorshift) {
 fn compare(head: &Head, input: &[u8]) {
     // The twin knows no other 1.x.
     let mut known = input.to_vec();
-    let version = head.target().end as usize + 1..head.target().end as usize + 9;
-    let spoken = if head.version() == Version::Http10 { b"HTTP/1.0" } else { b"HTTP/1.1" };
+    let version = head.target.end as usize + 1..head.target.end as usize + 9;
+    let spoken = if head.version == Version::Http10 { b"HTTP/1.0" } else { b"HTTP/1.1" };
     known[version].copy_from_slice(spoken);
     let mut fields = [httparse::EMPTY_HEADER; 64];
     let mut twin = httparse::Request::new(&mut fields);
     let label = input.escape_ascii().to_string();
 
     assert_eq!(Ok(httparse::Status::Complete(head.bytes())), twin.parse(&known), "{label}");
-    assert_eq!(twin.method.unwrap().as_bytes(), head.method_span().of(input), "{label}");
-    assert_eq!(twin.path.unwrap().as_bytes(), head.target().of(input), "{label}");
-    assert_eq!(twin.headers.len(), head.fields().len(), "{label}");
-    for (theirs, ours) in twin.headers.iter().zip(head.fields()) {
+    assert_eq!(twin.method.unwrap().as_bytes(), head.method_span.of(input), "{label}");
+    assert_eq!(twin.path.unwrap().as_bytes(), head.target.of(input), "{label}");
+    assert_eq!(twin.headers.len(), head.fields.as_slice().len(), "{label}");
+    for (theirs, ours) in twin.headers.iter().zip(head.fields.as_slice()) {
         assert_eq!(
             (theirs.name.as_bytes(), theirs.value),
             (ours.name.of(input), ours.value.of(input)),

@@ -1,6 +1,7 @@
 //! Framing, lengths and the connection: rules 33 and 38 to 42.
 
-use adyton_http1::{Asked, BodyFraming, BodySize, Framed, ResponseHead, Version};
+use adyton_http::{BodySize, Version};
+use adyton_http1::{Asked, BodyFraming, Framed, begin, finish};
 
 use crate::{IDENTITY, KEEP, kept};
 
@@ -306,10 +307,10 @@ fn cases() {
 /// The head as it is written, and what was decided.
 fn render(asked: Asked, status: u16, fields: Fields, body: BodySize) -> (String, Framed) {
     let mut out = Vec::new();
-    let mut head = ResponseHead::begin(&mut out, asked, status, b"Reason").unwrap();
+    let mut head = begin(&mut out, status, b"Reason").unwrap();
     for (name, value) in fields {
         head.field(name.as_bytes(), value.as_bytes()).unwrap();
     }
-    let framed = head.finish(&IDENTITY, body);
+    let framed = finish(head, asked, &IDENTITY, body);
     (String::from_utf8(out).unwrap(), framed)
 }

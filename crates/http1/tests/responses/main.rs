@@ -4,10 +4,8 @@
 
 mod cases;
 
-use adyton_http1::{
-    Asked, BadResponse, BodyFraming, BodySize, CheckedField, Framed, Identity, ResponseHead, Version,
-    reason_phrase,
-};
+use adyton_http::{BadResponse, BodySize, CheckedField, Identity, ResponseHead, Version, reason_phrase};
+use adyton_http1::{Asked, BodyFraming, Framed, begin, finish};
 
 const DATE: &[u8; 29] = b"Sun, 06 Nov 1994 08:49:37 GMT";
 const IDENTITY: Identity<'_> = Identity { date: DATE, server: b"Adyton", lines: b"" };
@@ -21,13 +19,13 @@ const fn kept(framing: BodyFraming) -> Framed {
 #[test]
 fn a_whole_head() {
     let mut out = b"before".to_vec();
-    let mut head = ResponseHead::begin(&mut out, KEEP, 200, b"OK").unwrap();
+    let mut head = begin(&mut out, 200, b"OK").unwrap();
     head.field(b"Content-Type", b"text/plain").unwrap();
     head.raw(b"ETag: \"a\"\r\nVary: Accept\r\n");
     assert_eq!((None, false), (head.content_length(), head.dropped()));
     head.field(b"Content-Length", b"12").unwrap();
     assert_eq!(Some(12), head.content_length());
-    head.finish(&IDENTITY, BodySize::Unknown);
+    finish(head, KEEP, &IDENTITY, BodySize::Unknown);
 
     let expected = "beforeHTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nETag: \"a\"\r\nVary: Accept\r\n\
         Date: Sun, 06 Nov 1994 08:49:37 GMT\r\nServer: Adyton\r\nContent-Length: 12\r\n\r\n";
@@ -53,15 +51,15 @@ fn checked_once() {
     ];
     for &(name, value, is_kept) in cases {
         let [mut first, mut second] = [Vec::new(), Vec::new()];
-        let mut head = ResponseHead::begin(&mut first, KEEP, 200, b"OK").unwrap();
+        let mut head = begin(&mut first, 200, b"OK").unwrap();
         let checked = head.check(name.as_bytes(), value.as_bytes()).unwrap();
-        head.finish(&IDENTITY, BodySize::Unknown);
+        finish(head, KEEP, &IDENTITY, BodySize::Unknown);
 
         assert_eq!(is_kept, checked.is_some(), "{name}: {value}");
         let Some(checked) = checked else { continue };
-        let mut head = ResponseHead::begin(&mut second, KEEP, 200, b"OK").unwrap();
+        let mut head = begin(&mut second, 200, b"OK").unwrap();
         head.checked(&checked).unwrap();
-        head.finish(&IDENTITY, BodySize::Unknown);
+        finish(head, KEEP, &IDENTITY, BodySize::Unknown);
 
         assert_eq!(String::from_utf8(first).unwrap(), String::from_utf8(second).unwrap());
     }
@@ -70,9 +68,9 @@ fn checked_once() {
 #[test]
 fn checked_once_is_not_believed_twice() {
     let mut out = Vec::new();
-    let mut head = ResponseHead::begin(&mut out, KEEP, 200, b"OK").unwrap();
+    let mut head = begin(&mut out, 200, b"OK").unwrap();
     let twelve = head.check(b"Content-Length", b"12").unwrap().unwrap();
-    let mut head = ResponseHead::begin(&mut out, KEEP, 200, b"OK").unwrap();
+    let mut head = begin(&mut out, 200, b"OK").unwrap();
     head.field(b"Content-Length", b"13").unwrap();
 
     assert_eq!(Err(BadResponse::ContentLengths { first: 13, second: 12 }), head.checked(&twelve));
@@ -83,7 +81,7 @@ fn checked_once_is_not_believed_twice() {
 #[test]
 fn a_paused_head_goes_on() {
     let mut rendered = Vec::new();
-    let mut head = ResponseHead::begin(&mut rendered, KEEP, 201, b"Created").unwrap();
+    let mut head = begin(&mut rendered, 201, b"Created").unwrap();
     head.field(b"Content-Length", b"3").unwrap();
     head.field(b"Date", b"now").unwrap();
     head.field(b"TE", b"trailers").unwrap();
@@ -92,7 +90,12 @@ fn a_paused_head_goes_on() {
 
     for (keep_alive, ending) in [(true, "\r\n"), (false, "Connection: close\r\n\r\n")] {
         let mut out = rendered.clone();
-        let framed = ResponseHead::resume(&mut out, facts, keep_alive).finish(&IDENTITY, BodySize::Unknown);
+        let framed = finish(
+            ResponseHead::resume(&mut out, facts),
+            Asked { keep_alive, ..KEEP },
+            &IDENTITY,
+            BodySize::Unknown,
+        );
         assert_eq!(Framed { framing: BodyFraming::Length(3), keep_alive }, framed);
 
         let start = "HTTP/1.1 201 Created\r\nDate: now\r\nServer: Adyton\r\nContent-Length: 3\r\n";
@@ -104,10 +107,10 @@ fn a_paused_head_goes_on() {
 #[test]
 fn resuming_does_not_reopen() {
     let mut out = Vec::new();
-    let mut head = ResponseHead::begin(&mut out, KEEP, 200, b"OK").unwrap();
+    let mut head = begin(&mut out, 200, b"OK").unwrap();
     head.field(b"Connection", b"close").unwrap();
     let facts = head.pause();
-    let framed = ResponseHead::resume(&mut out, facts, true).finish(&IDENTITY, BodySize::Known(1));
+    let framed = finish(ResponseHead::resume(&mut out, facts), KEEP, &IDENTITY, BodySize::Known(1));
 
     assert_eq!(Framed { framing: BodyFraming::Length(1), keep_alive: false }, framed);
 }
@@ -116,8 +119,8 @@ fn resuming_does_not_reopen() {
 #[test]
 fn no_server() {
     let mut out = Vec::new();
-    let head = ResponseHead::begin(&mut out, KEEP, 404, b"").unwrap();
-    head.finish(&Identity { date: DATE, server: b"", lines: b"" }, BodySize::Known(0));
+    let head = begin(&mut out, 404, b"").unwrap();
+    finish(head, KEEP, &Identity { date: DATE, server: b"", lines: b"" }, BodySize::Known(0));
 
     let expected = "HTTP/1.1 404 \r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 0\r\n\r\n";
     assert_eq!(expected, String::from_utf8(out).unwrap());
@@ -137,10 +140,10 @@ fn bad_status_lines() {
         (200, b"O\0K", BadResponse::Reason { byte: 0 }),
         (200, b"OK\x7f", BadResponse::Reason { byte: 0x7f }),
     ] {
-        assert_eq!(Some(expected), ResponseHead::begin(&mut Vec::new(), KEEP, status, reason).err());
+        assert_eq!(Some(expected), begin(&mut Vec::new(), status, reason).err());
     }
     for (status, reason) in [(200, &b"All\tis \xe9"[..]), (999, b""), (200, b"")] {
-        assert!(ResponseHead::begin(&mut Vec::new(), KEEP, status, reason).is_ok());
+        assert!(begin(&mut Vec::new(), status, reason).is_ok());
     }
 }
 
@@ -171,7 +174,7 @@ fn bad_fields() {
         (b"content-length", b"8", BadResponse::ContentLengths { first: 7, second: 8 }),
     ] {
         let mut out = Vec::new();
-        let mut head = ResponseHead::begin(&mut out, KEEP, 200, b"OK").unwrap();
+        let mut head = begin(&mut out, 200, b"OK").unwrap();
         head.field(b"Content-Length", b"7").unwrap();
         assert_eq!(Err(expected), head.field(field, text));
         assert_eq!("HTTP/1.1 200 OK\r\n", String::from_utf8(out).unwrap());
@@ -183,7 +186,7 @@ fn bad_fields() {
 fn messages() {
     let fault = |name: &[u8], value: &[u8]| {
         let mut out = Vec::new();
-        let mut head = ResponseHead::begin(&mut out, KEEP, 200, b"OK").unwrap();
+        let mut head = begin(&mut out, 200, b"OK").unwrap();
         head.field(name, value).unwrap_err().to_string()
     };
 
@@ -211,11 +214,11 @@ fn hop_by_hop_fields_are_dropped() {
         ("UPGRADE", "h2c"),
     ] {
         let mut out = Vec::new();
-        let mut head = ResponseHead::begin(&mut out, KEEP, 200, b"OK").unwrap();
+        let mut head = begin(&mut out, 200, b"OK").unwrap();
         head.field(name.as_bytes(), value.as_bytes()).unwrap();
         assert!(head.dropped(), "{name}");
 
-        let framed = head.finish(&IDENTITY, BodySize::Known(0));
+        let framed = finish(head, KEEP, &IDENTITY, BodySize::Known(0));
         assert_eq!(kept(BodyFraming::Length(0)), framed, "{name}");
         assert!(!String::from_utf8(out).unwrap().contains(value), "{name}");
     }

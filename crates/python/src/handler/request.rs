@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use adyton_http1::{Head, Known, Version};
+use adyton_http::{self as http, Known, RequestHead, Version};
 use adyton_log::request::RequestId;
 use adyton_server::{Body, Call};
 use percent_encoding::percent_decode;
@@ -18,9 +18,9 @@ use crate::wsgi::Input;
 /// The request's head and the bytes that it points into.
 enum View {
     /// The loop's own, for as long as the handler runs.
-    Lent { head: *const Head, bytes: *const [u8] },
+    Lent { head: *const RequestHead, bytes: *const [u8] },
     /// Copies, because the handler has kept the request.
-    Owned { head: Box<Head>, bytes: Vec<u8> },
+    Owned { head: Box<RequestHead>, bytes: Vec<u8> },
 }
 
 // SAFETY: the lent pointers are read under the request's lock, and `keep` replaces them under it
@@ -52,7 +52,7 @@ impl Request {
             Body::Empty => None,
             body => Some(Py::new(py, Input::new(body))?),
         };
-        let view = View::Lent { head: call.head, bytes: call.bytes };
+        let view = View::Lent { head: call.request.head(), bytes: call.request.bytes() };
         let id = call.reply.request_id().clone();
         let (view, input) = (Mutex::new(view), Mutex::new(input));
         Ok(Self { view, peer: call.peer, id, unchunked_bytes, input, body: Mutex::new(None) })
@@ -79,17 +79,17 @@ impl Request {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with<R>(&self, read: impl FnOnce(&Head, &[u8]) -> R) -> R {
+    fn with<R>(&self, read: impl FnOnce(http::Request<'_>) -> R) -> R {
         match &*self.lock() {
             // SAFETY: still lent, as `lend` demands; `keep` waits for this lock.
-            View::Lent { head, bytes } => unsafe { read(&**head, &**bytes) },
-            View::Owned { head, bytes } => read(head, bytes),
+            View::Lent { head, bytes } => unsafe { read((**head).of(&**bytes)) },
+            View::Owned { head, bytes } => read(head.of(bytes)),
         }
     }
 
     /// The value of the first field of this name.
     fn field(&self, known: Known) -> Option<Vec<u8>> {
-        self.with(|head, bytes| head.first(known).map(|value| value.of(bytes).to_vec()))
+        self.with(|request| request.first(known).map(<[u8]>::to_vec))
     }
 }
 
@@ -114,31 +114,31 @@ impl Request {
     /// The method, such as `GET` (RFC 9110 section 9).
     #[getter]
     fn method<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        self.with(|head, bytes| latin1(py, head.method_span().of(bytes)))
+        self.with(|request| latin1(py, request.method_name()))
     }
 
     /// The request target as it was sent (RFC 9112 section 3.2).
     #[getter]
     fn target<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        self.with(|head, bytes| latin1(py, head.target().of(bytes)))
+        self.with(|request| latin1(py, request.target()))
     }
 
     /// The path, percent-decoded, as UTF-8.
     #[getter]
     fn path<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        self.with(|head, bytes| utf8(py, &decoded_path(head.path().of(bytes), false)))
+        self.with(|request| utf8(py, &decoded_path(request.path(), false)))
     }
 
     /// What follows the `?`, as it was sent; empty if there is none.
     #[getter]
     fn query_string<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        self.with(|head, bytes| latin1(py, head.query().of(bytes)))
+        self.with(|request| latin1(py, request.query()))
     }
 
     /// The query's parameters, decoded (WHATWG URL, application/x-www-form-urlencoded).
     #[getter]
     fn query<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let query = self.with(|head, bytes| head.query().of(bytes).to_vec());
+        let query = self.with(|request| request.query().to_vec());
         let pairs = PyList::empty(py);
         for pair in query.split(|&byte| byte == b'&').filter(|pair| !pair.is_empty()) {
             let at = memchr::memchr(b'=', pair).unwrap_or(pair.len());
@@ -156,14 +156,14 @@ impl Request {
     /// `Content-Length` in the place of `Transfer-Encoding`.
     #[getter]
     fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let pairs: Vec<(Vec<u8>, Vec<u8>)> = self.with(|head, bytes| {
-            let pair = |field: &adyton_http1::Field| match self.unchunked_bytes {
+        let pairs: Vec<(Vec<u8>, Vec<u8>)> = self.with(|request| {
+            let pair = |field: &http::Field| match self.unchunked_bytes {
                 Some(length) if field.known == Known::TransferEncoding => {
                     (Known::ContentLength.name().into(), length.to_string().into_bytes())
                 }
-                _ => (field.name.of(bytes).to_vec(), field.value.of(bytes).to_vec()),
+                _ => (request.name(field).to_vec(), request.value(field).to_vec()),
             };
-            head.fields().iter().map(pair).collect()
+            request.fields().iter().map(pair).collect()
         });
         let list = PyList::empty(py);
         for (name, value) in pairs {
@@ -176,7 +176,7 @@ impl Request {
     #[getter]
     fn cookies<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let fields: Vec<Vec<u8>> =
-            self.with(|head, bytes| head.all(Known::Cookie).map(|value| value.of(bytes).to_vec()).collect());
+            self.with(|request| request.all(Known::Cookie).map(<[u8]>::to_vec).collect());
         make(py, "parse_cookies", latin1(py, &fields.join(&b"; "[..]))?.into_any())
     }
 
@@ -248,18 +248,18 @@ impl Request {
     /// The host and port that the client asked for (RFC 9110 section 7.2).
     #[getter]
     fn host<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        self.with(|head, bytes| latin1(py, head.host().map_or(&b""[..], |host| host.of(bytes))))
+        self.with(|request| latin1(py, request.host().unwrap_or_default()))
     }
 
     /// `HTTP/1.1` or `HTTP/1.0`.
     #[getter]
     fn version(&self) -> &'static str {
-        self.with(|head, _| if head.version() == Version::Http10 { "HTTP/1.0" } else { "HTTP/1.1" })
+        self.with(|request| if request.version() == Version::Http10 { "HTTP/1.0" } else { "HTTP/1.1" })
     }
 
     fn __repr__(&self) -> String {
-        self.with(|head, bytes| {
-            let (method, target) = (head.method_span().of(bytes), head.target().of(bytes));
+        self.with(|request| {
+            let (method, target) = (request.method_name(), request.target());
             format!("<Request {} {}>", method.escape_ascii(), target.escape_ascii())
         })
     }

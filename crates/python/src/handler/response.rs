@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use adyton_files::{Ask, answer_file, mime_type};
-use adyton_http1::{BadResponse, BodySize, reason_phrase};
+use adyton_http::{BadResponse, BodySize, reason_phrase};
 use adyton_server::{Call, Pull, Reply};
 use adyton_sys::fs;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -214,10 +214,10 @@ fn answer_path(
         None => mime_type(path).into_owned(),
     };
     let extra: Vec<(&[u8], &[u8])> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
-    let (head, bytes) = (call.head, call.bytes);
+    let request = call.request;
     let made = call.reply.render(|out, asked, identity| {
         let mark = out.len();
-        let ask = Ask { head, bytes, prefix: b"", asked, identity, fresh: 0 };
+        let ask = Ask { request, prefix: b"", asked, identity, fresh: 0 };
         answer_file(&ask, &file, &meta, &content_type, &extra, out).inspect_err(|_| out.truncate(mark))
     });
     let answer = made.map_err(|error| PyValueError::new_err(error.to_string()))?;

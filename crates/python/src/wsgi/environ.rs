@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_cli::Settings;
-use adyton_http1::{Field, Head, Known, Method, Version};
+use adyton_http::{Field, Known, Method, Request, Version};
 use adyton_server::Call;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
@@ -174,29 +174,29 @@ impl Environs {
 
     /// The environ of one request; `input` is set when there is a body.
     pub(crate) fn make<'py>(&self, py: Python<'py>, call: &Call<'_>) -> PyResult<Bound<'py, PyDict>> {
-        let Call { head, bytes, .. } = call;
+        let request = call.request;
         let keys = &self.keys;
         let template = self.templates[call.listener].bind(py);
         let environ = match call.peer {
             Some(peer) => self.lock().begin(template, keys, (call.listener, peer))?,
             None => template.copy()?,
         };
-        self.set_method(&environ, head, bytes)?;
-        let target = head.target().of(bytes);
-        let path = decoded_path(head.path().of(bytes), self.merge_slashes);
+        self.set_method(&environ, request)?;
+        let target = request.target();
+        let path = decoded_path(request.path(), self.merge_slashes);
         let uri = latin1(py, target)?;
         put(&environ, &keys.uri, &uri)?;
         put(&environ, &keys.path, &if *path == *target { uri } else { latin1(py, &path)? })?;
-        if !head.query().is_empty() {
-            put(&environ, &keys.query, &latin1(py, head.query().of(bytes))?)?;
+        if !request.query().is_empty() {
+            put(&environ, &keys.query, &latin1(py, request.query())?)?;
         }
-        if head.version() == Version::Http10 {
+        if request.version() == Version::Http10 {
             put(&environ, &keys.protocol, keys.http10.bind(py))?;
         }
         let mut seen = self.lock();
         let mut met = [false; Known::COUNT];
-        for field in head.fields() {
-            seen.set_field(&environ, keys, *field, bytes, &mut met)?;
+        for field in request.fields() {
+            seen.set_field(&environ, keys, *field, request.bytes(), &mut met)?;
         }
         if let Some(bytes) = call.unchunked_bytes() {
             self.set_length(&environ, bytes)?;
@@ -220,15 +220,15 @@ impl Environs {
         put(environ, key, &latin1(environ.py(), itoa::Buffer::new().format(bytes).as_bytes())?)
     }
 
-    fn set_method(&self, environ: &Bound<'_, PyDict>, head: &Head, bytes: &[u8]) -> PyResult<()> {
-        let method = head.method();
+    fn set_method(&self, environ: &Bound<'_, PyDict>, request: Request<'_>) -> PyResult<()> {
+        let method = request.method();
         if method == Method::Get {
             return Ok(());
         }
         let py = environ.py();
         match self.keys.methods.iter().find(|(known, _)| *known == method) {
             Some((_, name)) => put(environ, &self.keys.method, name.bind(py)),
-            None => put(environ, &self.keys.method, &latin1(py, head.method_span().of(bytes))?),
+            None => put(environ, &self.keys.method, &latin1(py, request.method_name())?),
         }
     }
 }

@@ -11,7 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use adyton_http1::{Asked, BadResponse, BodySize, HeadFacts, ResponseHead};
+use adyton_http::{BadResponse, BodySize, HeadFacts};
+use adyton_http1 as http1;
 use adyton_log::{self as log, messages};
 use adyton_server::Reply;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyTypeError, PyValueError};
@@ -34,7 +35,6 @@ struct State {
     /// What `start_response` was told, rendered: checked when it is called, so that the error is raised there.
     head: Vec<u8>,
     facts: Option<HeadFacts>,
-    asked: Asked,
     begun: bool,
     over: bool,
     /// Those of earlier answers.
@@ -79,15 +79,9 @@ static WRITE: Definition = Definition(ffi::PyMethodDef {
 });
 
 impl Lent {
-    pub(crate) fn new(py: Python<'_>, asked: Asked) -> PyResult<Self> {
-        let state = State {
-            head: Vec::new(),
-            facts: None,
-            asked,
-            begun: false,
-            over: false,
-            fields: Fields::default(),
-        };
+    pub(crate) fn new(py: Python<'_>) -> PyResult<Self> {
+        let state =
+            State { head: Vec::new(), facts: None, begun: false, over: false, fields: Fields::default() };
         let exchange = Py::new(py, Exchange { state: Mutex::new(state) })?;
         let write = function(py, &WRITE, exchange.bind(py).as_any())?;
         let both = PyTuple::new(py, [exchange.bind(py).as_any(), write.bind(py)])?;
@@ -128,10 +122,10 @@ impl Exchange {
     }
 
     /// Makes it ready for another request.
-    pub(crate) fn renew(&self, asked: Asked) {
+    pub(crate) fn renew(&self) {
         let mut state = self.lock();
         state.head.clear();
-        (state.facts, state.asked, state.begun, state.over) = (None, asked, false, false);
+        (state.facts, state.begun, state.over) = (None, false, false);
     }
 
     fn start(
@@ -156,10 +150,9 @@ impl Exchange {
         }
         state.facts = None;
         state.head.clear();
-        let asked = state.asked;
         // Rendering runs no Python code, so that holding the lock is safe; what describes an error may.
         let State { head, fields, .. } = &mut *state;
-        let rendered = render(head, fields, asked, (code, reason), headers);
+        let rendered = render(head, fields, (code, reason), headers);
         match rendered {
             Ok(facts) => {
                 state.facts = Some(facts);
@@ -297,11 +290,10 @@ impl From<Unfit<'_>> for PyErr {
 fn render<'py>(
     out: &mut Vec<u8>,
     fields: &mut Fields,
-    asked: Asked,
     (code, reason): (u16, &[u8]),
     headers: &Bound<'py, PyList>,
 ) -> Result<HeadFacts, Unfit<'py>> {
-    let mut head = ResponseHead::begin(out, asked, code, reason)?;
+    let mut head = http1::begin(out, code, reason)?;
     for header in headers {
         let Ok(pair) = header.cast_exact::<PyTuple>() else { return Err(Unfit::Pair(header)) };
         if let Some(field) = fields.find(pair) {

@@ -2,7 +2,7 @@
 //!
 //! They are constants of its code: the same objects each time.
 
-use adyton_http1::CheckedField;
+use adyton_http::CheckedField;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};

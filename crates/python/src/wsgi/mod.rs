@@ -70,13 +70,13 @@ impl Wsgi {
         })
     }
 
-    fn lend(&self, py: Python<'_>, reply: &Reply<'_>) -> PyResult<Box<Lent>> {
+    fn lend(&self, py: Python<'_>) -> PyResult<Box<Lent>> {
         match self.spare.take() {
             Some(lent) => {
-                lent.exchange().renew(reply.asked());
+                lent.exchange().renew();
                 Ok(lent)
             }
-            None => Lent::new(py, reply.asked()).map(Box::new),
+            None => Lent::new(py).map(Box::new),
         }
     }
 
@@ -92,7 +92,7 @@ impl Wsgi {
 impl Callable for Wsgi {
     fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome> {
         let environ = self.environs.make(py, call)?;
-        let lent = self.lend(py, &call.reply)?;
+        let lent = self.lend(py)?;
         let body = std::mem::replace(&mut call.body, Body::Empty);
         let has_body = !matches!(body, Body::Empty);
         lent.input.get().begin(body);

@@ -1,6 +1,6 @@
 //! The format of a line: read once, as a list of steps.
 
-use adyton_http1::Known;
+use adyton_http::Known;
 use adyton_log::stamp::Stamp;
 
 use super::record::Record;

@@ -1,6 +1,6 @@
 //! A line as one JSON object, RFC 8259: always the same members, `null` where there is nothing.
 
-use adyton_http1::{Head, Known};
+use adyton_http::{Known, Request};
 use adyton_log::escape;
 use adyton_log::stamp::Stamp;
 
@@ -10,8 +10,8 @@ use super::record::Record;
 
 /// Appends the line for `record`.
 pub(super) fn write(out: &mut Vec<u8>, record: &Record<'_>, stamp: &Stamp) {
-    let field = |known| record.head.and_then(|head| head.first(known)).map(|value| value.of(record.bytes));
-    let host = record.head.and_then(Head::host).map(|host| host.of(record.bytes));
+    let field = |known| record.request.and_then(|request| request.first(known));
+    let host = record.request.and_then(Request::host);
     out.extend_from_slice(br#"{"time":""#);
     out.extend_from_slice(stamp.rfc3339());
     out.extend_from_slice(br#"","client":"#);

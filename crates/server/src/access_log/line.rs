@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use adyton_http1::{Known, Method, Span};
+use adyton_http::{Known, Method, Request};
 use adyton_log::escape;
 use adyton_log::request::RequestId;
 use adyton_log::stamp::Stamp;
@@ -38,10 +38,10 @@ pub(super) fn write(out: &mut Vec<u8>, steps: &[Step], record: &Record<'_>, stam
             Step::Microseconds => write_number(out, record.duration_us),
             Step::Seconds => write_number(out, record.duration_us / 1_000_000),
             Step::Field(known) => {
-                let has = record.head.filter(|head| head.has(*known));
-                write_values(out, record.bytes, has.into_iter().flat_map(|head| head.all(*known)));
+                let has = record.request.filter(|request| request.has(*known));
+                write_values(out, has.into_iter().flat_map(|request| request.all(*known)));
             }
-            Step::OtherField(name) => write_values(out, record.bytes, other_fields(record, name)),
+            Step::OtherField(name) => write_values(out, other_fields(record, name)),
         }
     }
 }
@@ -49,14 +49,15 @@ pub(super) fn write(out: &mut Vec<u8>, steps: &[Step], record: &Record<'_>, stam
 impl<'r> Record<'r> {
     /// The method as it was sent.
     pub(super) fn method(&self) -> Option<&'r [u8]> {
-        self.head.map(|head| head.method_span().of(self.bytes))
+        self.request.map(Request::method_name)
     }
 
     /// The path as it was sent, or the `/` that an absolute-form without one means.
     pub(super) fn path(&self) -> Option<&'r [u8]> {
-        match self.head?.path().of(self.bytes) {
+        let request = self.request?;
+        match request.path() {
             // What CONNECT asks for is no path.
-            b"" if self.head?.method() == Method::Connect => None,
+            b"" if request.method() == Method::Connect => None,
             b"" => Some(b"/"),
             path => Some(path),
         }
@@ -64,44 +65,46 @@ impl<'r> Record<'r> {
 
     /// The query; empty if there is only its `?`.
     pub(super) fn query(&self) -> Option<&'r [u8]> {
-        let head = self.head?;
+        let request = self.request?;
+        let head = request.head();
         // The `?` lies between the two.
-        (head.path().end < head.query().start).then(|| head.query().of(self.bytes))
+        (head.path.end < head.query.start).then(|| request.query())
     }
 
     /// The version as it was sent; it may be a later one than the one that is spoken.
     pub(super) fn protocol(&self) -> Option<&'r [u8]> {
-        let end = self.head?.target().end as usize;
-        self.bytes.get(end + 1..end + 1 + VERSION_BYTES)
+        let request = self.request?;
+        let end = request.head().target.end as usize;
+        request.bytes().get(end + 1..end + 1 + VERSION_BYTES)
     }
 }
 
 /// The request line as it was sent; of what was refused, the beginning of its first line.
 fn request_line<'r>(record: &Record<'r>) -> Option<&'r [u8]> {
-    let bytes = record.bytes;
-    let Some(head) = record.head else {
-        let start = &bytes[..bytes.len().min(REFUSED_BYTES_MAX)];
+    let Some(request) = record.request else {
+        let start = &record.refused[..record.refused.len().min(REFUSED_BYTES_MAX)];
         let end = memchr::memchr2(b'\r', b'\n', start).unwrap_or(start.len());
         return Some(&start[..end]).filter(|line| !line.is_empty());
     };
-    bytes.get(head.method_span().start as usize..head.target().end as usize + 1 + VERSION_BYTES)
+    let head = request.head();
+    request.bytes().get(head.method_span.start as usize..head.target.end as usize + 1 + VERSION_BYTES)
 }
 
-fn other_fields<'r>(record: &Record<'r>, name: &'r str) -> impl Iterator<Item = Span> + 'r {
-    let (head, bytes) = (record.head.filter(|head| head.has(Known::Other)), record.bytes);
-    head.into_iter().flat_map(move |head| head.all_named(name.as_bytes(), bytes))
+fn other_fields<'r>(record: &Record<'r>, name: &'r str) -> impl Iterator<Item = &'r [u8]> {
+    let request = record.request.filter(|request| request.has(Known::Other));
+    request.into_iter().flat_map(move |request| request.all_named(name.as_bytes()))
 }
 
 /// Appends the values of a field that may be repeated as one list (RFC 9110 section 5.3). A dash stands for
 /// an empty one, too: a column must not vanish.
 #[inline]
-fn write_values(out: &mut Vec<u8>, bytes: &[u8], values: impl Iterator<Item = Span>) {
+fn write_values<'r>(out: &mut Vec<u8>, values: impl Iterator<Item = &'r [u8]>) {
     let start = out.len();
     for value in values {
         if out.len() > start {
             out.extend_from_slice(b", ");
         }
-        escape::write_text(out, value.of(bytes));
+        escape::write_text(out, value);
     }
     if out.len() == start {
         out.push(b'-');

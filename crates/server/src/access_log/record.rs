@@ -2,17 +2,17 @@
 
 use std::net::SocketAddr;
 
-use adyton_http1::Head;
+use adyton_http::Request;
 use adyton_log::request::RequestId;
 
 /// One answer, as the log sees it.
 pub struct Record<'r> {
     /// The client; `None` on unix sockets.
     pub peer: Option<SocketAddr>,
-    /// The request's head; `None` when it could not be parsed.
-    pub head: Option<&'r Head>,
-    /// What the head's positions point into. Without a head: what came in its place, perhaps nothing.
-    pub bytes: &'r [u8],
+    /// The request; `None` when its head could not be parsed.
+    pub request: Option<Request<'r>>,
+    /// What came in place of a request, perhaps nothing.
+    pub refused: &'r [u8],
     /// The status sent.
     pub status: u16,
     /// Body bytes sent.

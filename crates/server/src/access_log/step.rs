@@ -1,6 +1,6 @@
 //! Of what a line consists.
 
-use adyton_http1::Known;
+use adyton_http::Known;
 
 /// What comes next in a line.
 #[derive(Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use std::process::Command;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
-use adyton_http1::BodySize;
+use adyton_http::BodySize;
 use adyton_server::{Call, Outcome};
 
 use crate::support::{A_MOMENT, Client, End, PATIENCE, Server, begin, config, get, text};
 
 fn path(call: &Call<'_>) -> String {
-    String::from_utf8(call.head.path().of(call.bytes).to_vec()).unwrap()
+    String::from_utf8(call.request.path().to_vec()).unwrap()
 }
 
 /// Answers with the path; some paths are too much for it.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::Instant;
 
-use adyton_http1::BodySize;
+use adyton_http::BodySize;
 use adyton_server::{Body, Call, Config, HandOver};
 
 use crate::support::{
@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 fn echo(call: &mut Call<'_>) -> adyton_server::Outcome {
-    let path = String::from_utf8(call.head.path().of(call.bytes).to_vec()).unwrap();
+    let path = String::from_utf8(call.request.path().to_vec()).unwrap();
     let body = match &call.body {
         Body::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
         _ => String::new(),
@@ -165,7 +165,7 @@ fn readers_hold_nobody_up() {
     let written = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&written);
     let server = Server::start(Config { threads: 2, ..config() }, move |call| {
-        if call.head.path().of(call.bytes) != b"/large" {
+        if call.request.path() != b"/large" {
             return echo(call);
         }
         begin(&mut call.reply, BodySize::Unknown);
@@ -201,7 +201,7 @@ fn readers_hold_nobody_up() {
 #[test]
 fn readers_do_not_take_the_last_thread() {
     let server = Server::start(Config { threads: 2, ..config() }, move |call| {
-        if call.head.path().of(call.bytes) != b"/large" {
+        if call.request.path() != b"/large" {
             return echo(call);
         }
         SPAWN.set(None);

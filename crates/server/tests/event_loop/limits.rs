@@ -234,7 +234,7 @@ fn small_chunks_take_turns() {
     let (hold, asked) = (gate.application(), Arc::clone(&order));
     let config = Config { hand_over: HandOver::Never, ..config() };
     let server = Server::start(config, move |call| {
-        let path = String::from_utf8(call.head.path().of(call.bytes).to_vec()).unwrap();
+        let path = String::from_utf8(call.request.path().to_vec()).unwrap();
         asked.lock().unwrap().push(path.clone());
         if path == "/slow" {
             return hold(call);

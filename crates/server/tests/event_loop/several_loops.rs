@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use adyton_http1::BodySize;
+use adyton_http::BodySize;
 use adyton_server::{Body, Call, Config, Outcome, Pull};
 
 use crate::support::{Client, Server, begin, config, get, piece, stream, text};
@@ -19,7 +19,7 @@ const UPLOAD_BYTES: usize = 300 << 10;
 
 /// Pages that wait, that keep their thread while a client reads, that are pulled, and that read as a body comes.
 fn answer(call: &mut Call<'_>) -> Outcome {
-    match call.head.path().of(call.bytes) {
+    match call.request.path() {
         b"/waits" => std::thread::sleep(Duration::from_millis(2)),
         b"/written" => {
             begin(&mut call.reply, BodySize::Unknown);

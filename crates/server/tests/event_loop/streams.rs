@@ -79,7 +79,7 @@ fn a_client_that_does_not_read_stops_the_pulls() {
 #[test]
 fn streams_leave_the_loop_to_others() {
     let server = Server::start(config(), |call| {
-        if call.head.path().of(call.bytes) == b"/" {
+        if call.request.path() == b"/" {
             return crate::support::text(&mut call.reply, "short");
         }
         stream(&mut call.reply, |reply| {

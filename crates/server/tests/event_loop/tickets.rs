@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-use adyton_http1::BodySize;
+use adyton_http::BodySize;
 use adyton_server::{Call, Config, Outcome, Pull, Ticket};
 
 use crate::support::{PATIENCE, SHORT_MS, Server, begin, config, get, stream, text};
@@ -12,7 +12,7 @@ use crate::support::{PATIENCE, SHORT_MS, Server, begin, config, get, stream, tex
 /// An application that gives away the tickets of all requests for `/later`.
 fn giving(tickets: Sender<Ticket>) -> impl Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static {
     let tickets = Mutex::new(tickets);
-    move |call| match call.head.path().of(call.bytes) {
+    move |call| match call.request.path() {
         b"/later" => {
             let (ticket, claim) = call.later();
             tickets.lock().unwrap().send(ticket).unwrap();

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use adyton_http1::BodySize;
+use adyton_http::BodySize;
 use adyton_server::{Call, Config, Outcome, Payload};
 
 use crate::support::{Client, PATIENCE, SHORT_MS, Server, assert_timed, begin, config, get, text};

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
 
-use adyton_http1::{BadResponse, BodySize};
+use adyton_http::{BadResponse, BodySize};
 use adyton_server::{App, Call, Host, IfStill, Outcome, Pull, Reply, Stream};
 
 thread_local! {

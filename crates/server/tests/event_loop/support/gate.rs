@@ -27,7 +27,7 @@ impl Gate {
     pub(crate) fn application(self: &Arc<Self>) -> impl Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static {
         let gate = Arc::clone(self);
         move |call| {
-            if call.head.path().of(call.bytes) == b"/slow" {
+            if call.request.path() == b"/slow" {
                 gate.arrived.0.send(()).unwrap();
                 gate.open.1.lock().unwrap().recv_timeout(PATIENCE).expect("the gate opens");
             }

@@ -32,40 +32,43 @@ const fn add(table: &mut [u8; 256], bytes: &[u8], class: u8) {
     }
 }
 
+/// Whether a token may hold this byte: `tchar` of RFC 9110 section 5.6.2.
 #[inline]
-pub(crate) fn is_token_byte(byte: u8) -> bool {
+pub fn is_token_byte(byte: u8) -> bool {
     CLASSES[byte as usize] & TOKEN != 0
 }
 
+/// Whether a host's name may hold this byte unescaped; see [`crate::authority`].
 #[inline]
-pub(crate) fn is_reg_name_byte(byte: u8) -> bool {
+pub fn is_reg_name_byte(byte: u8) -> bool {
     CLASSES[byte as usize] & REG_NAME != 0
 }
 
+/// Whether it is a letter, a digit or the hyphen.
 #[inline]
-pub(crate) fn is_plain_byte(byte: u8) -> bool {
+pub fn is_plain_byte(byte: u8) -> bool {
     CLASSES[byte as usize] & PLAIN != 0
 }
 
 /// Optional whitespace, RFC 9110 section 5.6.3.
 #[inline]
-pub(crate) fn is_blank(byte: u8) -> bool {
+pub fn is_blank(byte: u8) -> bool {
     byte == b' ' || byte == b'\t'
 }
 
 /// Control bytes that no field value may hold: all but HTAB, RFC 9110 section 5.5.
 #[inline]
-pub(crate) fn is_forbidden_in_value(byte: u8) -> bool {
+pub fn is_forbidden_in_value(byte: u8) -> bool {
     (byte < b' ' && byte != b'\t') || byte == DEL
 }
 
 /// Whether `bytes` is a token: not empty, and made of token bytes.
-pub(crate) fn is_token(bytes: &[u8]) -> bool {
+pub fn is_token(bytes: &[u8]) -> bool {
     !bytes.is_empty() && bytes.iter().all(|&byte| is_token_byte(byte))
 }
 
 /// `bytes` without the optional whitespace around it.
-pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
+pub fn trim(mut bytes: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = bytes {
         bytes = rest;
     }
@@ -75,7 +78,7 @@ pub(crate) fn trim(mut bytes: &[u8]) -> &[u8] {
 /// The number that `bytes` spells: digits only, no sign, nothing empty; `None` also when it is too large.
 ///
 /// Written out because `str::parse` takes a leading `+`.
-pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
+pub fn number(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() {
         return None;
     }
@@ -90,7 +93,7 @@ pub(crate) fn number(bytes: &[u8]) -> Option<u64> {
 
 /// Offset of the first byte at or behind `from` that no field value may hold.
 #[inline]
-pub(crate) fn find_forbidden_in_value(bytes: &[u8], mut from: usize) -> Option<usize> {
+pub fn find_forbidden_in_value(bytes: &[u8], mut from: usize) -> Option<usize> {
     loop {
         let marks = |word| below(word, b' ') | equal(word, DEL);
         let at = from + find(bytes.get(from..)?, marks, |byte| byte < b' ' || byte == DEL)?;
@@ -105,7 +108,7 @@ pub(crate) fn find_forbidden_in_value(bytes: &[u8], mut from: usize) -> Option<u
 ///
 /// RFC 3986 allows still less, but clients send quotes, braces and bars as they are.
 #[inline]
-pub(crate) fn find_outside_target(bytes: &[u8], from: usize) -> Option<usize> {
+pub fn find_outside_target(bytes: &[u8], from: usize) -> Option<usize> {
     let marks = |word| below(word, b'!') | equal(word, DEL) | equal(word, b'#') | (word & HIGH);
     let found = find(bytes.get(from..)?, marks, |byte| byte <= b' ' || byte >= DEL || byte == b'#')?;
     Some(from + found)

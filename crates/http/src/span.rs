@@ -16,7 +16,7 @@ impl Span {
         clippy::cast_possible_truncation,
         reason = "a head is cut at HEAD_BYTES_CEILING before it is read"
     )]
-    pub(crate) fn new(start: usize, end: usize) -> Span {
+    pub fn new(start: usize, end: usize) -> Span {
         debug_assert!(start <= end && u32::try_from(end).is_ok(), "a span lies inside a head");
         Span { start: start as u32, end: end as u32 }
     }

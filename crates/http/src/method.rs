@@ -26,8 +26,9 @@ pub enum Method {
 }
 
 impl Method {
+    /// The method of this name.
     #[inline]
-    pub(crate) fn of(name: &[u8]) -> Method {
+    pub fn of(name: &[u8]) -> Method {
         match name {
             b"GET" => Method::Get,
             b"HEAD" => Method::Head,

@@ -144,7 +144,7 @@ impl Known {
 
     /// The bit of this name in a set.
     #[inline]
-    pub(crate) const fn bit(self) -> u128 {
+    pub const fn bit(self) -> u128 {
         1 << self as u8
     }
 }

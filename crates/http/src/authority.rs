@@ -4,7 +4,7 @@ use crate::bytes::is_reg_name_byte;
 
 /// An authority that is well-formed, by what it holds besides the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Authority {
+pub enum Authority {
     /// A host alone.
     Host,
     /// A host and a port, which may be empty.
@@ -15,7 +15,7 @@ pub(crate) enum Authority {
 ///
 /// Stricter than RFC 3986 section 3.2: no user information, nothing empty, no comma (a proxy joins two Host
 /// fields with one), no `IPvFuture`, no port above 65535.
-pub(crate) fn read(authority: &[u8]) -> Option<Authority> {
+pub fn read(authority: &[u8]) -> Option<Authority> {
     let port = match authority {
         [b'[', rest @ ..] => behind_ipv6(rest)?,
         _ => behind_name(authority)?,
