@@ -29,7 +29,9 @@ def crowd(serve_session: Servers, tmp_path_factory: pytest.TempPathFactory) -> C
     target = folder / "app.py"
     target.write_text("import os\ndef handler(request):\n    return str(os.getpid())\n", encoding="ascii")
     server = serve_session(f"{target}:handler", "--processes=2", f"--control={folder / 'control.sock'}")
-    return Crowd(server, folder / "control.sock")
+    servers = Crowd(server, folder / "control.sock")
+    assert servers.settles(2)
+    return servers
 
 
 def line(method: str, target: str) -> bytes:

@@ -95,7 +95,9 @@ def test_bad_beginning(tmp_path: Path, what: str, processes: str) -> None:
 
     assert done.returncode != 0 or what == "leaves at once, pleased"
     if processes != "0" or status is not None:
-        assert (status or 1) == done.returncode, done.stderr
+        # Where the log is closed, too, a debug build aborts, and a release fails as if it were not.
+        expected = {1, 3} if what == "closes everything" else {status or 1}
+        assert done.returncode in expected, done.stderr
     assert "listening on" not in done.stderr
     assert "" == done.stdout
     assert what in {"aborts", "closes everything"} or not PANIC.search(done.stderr)

@@ -18,8 +18,8 @@ from setup import ROOT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SIDE_BY_SIDE = (os.cpu_count() or 1) + 1
-"""One more than there are CPUs, because tests wait a lot."""
+SIDE_BY_SIDE = (os.cpu_count() or 1) + 2
+"""Two more than there are CPUs, because tests wait a lot."""
 
 PRINTING = threading.Lock()
 
