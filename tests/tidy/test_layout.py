@@ -28,7 +28,14 @@ MAY_USE = {
     "adyton-cli": {"adyton-log"},
     "adyton-files": {"adyton-http", "adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
-    "adyton-server": {"adyton-http", "adyton-http1", "adyton-log", "adyton-sys", "adyton-files", "adyton-crew"},
+    "adyton-server": {
+        "adyton-http",
+        "adyton-http1",
+        "adyton-log",
+        "adyton-sys",
+        "adyton-files",
+        "adyton-crew",
+    },
     "adyton-process": {"adyton-http", "adyton-http1", "adyton-log", "adyton-sys", "adyton-server"},
     "adyton-python": {
         "adyton-bench",
@@ -41,7 +48,14 @@ MAY_USE = {
         "adyton-files",
         "adyton-server",
     },
-    "adyton-fuzz": {"adyton-http", "adyton-http1", "adyton-log", "adyton-files", "adyton-server", "adyton-cli"},
+    "adyton-fuzz": {
+        "adyton-http",
+        "adyton-http1",
+        "adyton-log",
+        "adyton-files",
+        "adyton-server",
+        "adyton-cli",
+    },
 }
 
 RUST = ending(".rs")
