@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 
-use adyton_files::{Answer, Ask, CacheRoom, Options, Part, Site};
+use adyton_files::{Answer, Ask, CacheRoom, Options, Part, Folder};
 use adyton_http::Identity;
 use adyton_http1::{Head, Limits, Parsed};
 
@@ -14,7 +14,7 @@ use crate::text::{find, lines, number, split_once, trim};
 /// Panics unless the request in `bytes` gets whole and honest answers, and none from outside of the folder.
 pub fn check(bytes: &[u8]) {
     thread_local! {
-        static SITES: RefCell<[Site; 2]> = RefCell::new(open_sites());
+        static SITES: RefCell<[Folder; 2]> = RefCell::new(open_sites());
     }
     let mut head = Head::new();
     if head.parse(bytes, &Limits::default()) != Ok(Parsed::Complete) {
@@ -29,7 +29,7 @@ pub fn check(bytes: &[u8]) {
     });
 }
 
-fn check_answer(site: &mut Site, head: &Head, bytes: &[u8]) {
+fn check_answer(site: &mut Folder, head: &Head, bytes: &[u8]) {
     let mut out = Vec::new();
     let ask = Ask {
         request: head.of(bytes),
@@ -73,7 +73,7 @@ fn content(part: &Part) -> Vec<u8> {
 }
 
 /// The same folder twice: as a plain site with listings, and with everything else switched on.
-fn open_sites() -> [Site; 2] {
+fn open_sites() -> [Folder; 2] {
     // One folder for all runs, so that none is left behind for each.
     let root = std::env::temp_dir().join("adyton-fuzz/site");
     make(&root).expect("room for a few small files");
@@ -87,7 +87,7 @@ fn open_sites() -> [Site; 2] {
         cache_room: CacheRoom::new(4096),
         ..Options::new(&root)
     };
-    [plain, rich].map(|options| Site::open(options).expect("the folder that was just made"))
+    [plain, rich].map(|options| Folder::open(options).expect("the folder that was just made"))
 }
 
 fn make(root: &Path) -> std::io::Result<()> {

@@ -57,7 +57,7 @@ struct Form {
     file: Option<Arc<OwnedFd>>,
 }
 
-/// What loading a file needs to know of its site.
+/// What loading a file needs to know of its folder.
 pub(crate) struct Loader<'a> {
     pub(crate) root: &'a Root,
     pub(crate) links: Links,
@@ -303,7 +303,7 @@ impl Form {
             whole(&ask, form, 200, &mut reply)
         });
         if rendered.is_err() {
-            // `Site::open` has tried the fields; without a head the answer is rendered each time.
+            // `Folder::open` has tried the fields; without a head the answer is rendered each time.
             return;
         }
         reply.shrink_to_fit();

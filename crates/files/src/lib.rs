@@ -1,6 +1,6 @@
 //! Static files: a URL path in, an answer out.
 //!
-//! [`Site`] serves a folder: [`path`] turns the path of a request into the name of a file, the kernel
+//! [`Folder`] serves a folder: [`path`] turns the path of a request into the name of a file, the kernel
 //! opens it beneath the root and nowhere else, a cache keeps small files together with their heads,
 //! and [`answer_file`] does conditions and ranges for any open file.
 //!
@@ -38,7 +38,7 @@ pub mod ranges;
 mod replies;
 mod room;
 mod send;
-mod site;
+mod folder;
 mod types;
 
 pub use ask::{Answer, Ask, Part};
@@ -50,5 +50,5 @@ pub use options::{OPEN_FILES_MAX, Options};
 pub use pages::{ErrorPage, error_page, escape_html};
 pub use room::CacheRoom;
 pub use send::answer_file;
-pub use site::Site;
+pub use folder::Folder;
 pub use types::mime_type;

@@ -1,4 +1,4 @@
-//! What a site may be told, with its defaults.
+//! What a folder may be told, with its defaults.
 
 use std::io;
 use std::path::PathBuf;

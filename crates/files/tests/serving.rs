@@ -4,7 +4,7 @@
 
 mod support;
 
-use adyton_files::{NAMES_MAX, Options, Site, mime_type};
+use adyton_files::{NAMES_MAX, Options, Folder, mime_type};
 use support::Folder;
 
 #[test]
@@ -351,7 +351,7 @@ fn options_that_make_no_sense_are_refused_with_a_sentence() {
     for (word, change) in cases {
         let mut options = Options::new(folder.root());
         change(&mut options);
-        let error = Site::open(options).err().expect("an error").to_string();
+        let error = Folder::open(options).err().expect("an error").to_string();
 
         assert!(error.contains(word), "{word}: {error}");
     }

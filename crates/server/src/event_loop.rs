@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use adyton_crew::{Called, Claim, Post};
-use adyton_files::{Counts, Site};
+use adyton_files::{Counts, Folder};
 use adyton_log::request::{RequestId, RequestIds};
 use adyton_log::{self as log, messages};
 use adyton_sys::epoll::{Epoll, Events, Interest};
@@ -107,7 +107,7 @@ pub struct Mount {
     /// The prefix, such as `/static`; empty for the whole site.
     pub prefix: Vec<u8>,
     /// What is served there.
-    pub site: Site,
+    pub site: Folder,
     /// Whether a missing file is a question for the application.
     pub falls_through: bool,
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use adyton_files::{Answer, Ask, Options, Part, Site};
+use adyton_files::{Answer, Ask, Options, Part, Folder};
 use adyton_http::Identity;
 use adyton_http1::{Head, Limits, Parsed};
 
@@ -69,7 +69,7 @@ impl Folder {
     pub(crate) fn client_with(&self, change: impl FnOnce(&mut Options)) -> Client {
         let mut options = Options::new(self.root());
         change(&mut options);
-        Client::new(Site::open(options).unwrap())
+        Client::new(Folder::open(options).unwrap())
     }
 }
 
@@ -81,7 +81,7 @@ impl Drop for Folder {
 
 /// Asks a site, as the server does.
 pub(crate) struct Client {
-    pub(crate) site: Site,
+    pub(crate) site: Folder,
     pub(crate) prefix: &'static str,
     /// The answer's `Date`.
     pub(crate) date: String,
@@ -102,7 +102,7 @@ pub(crate) struct Reply {
 }
 
 impl Client {
-    pub(crate) fn new(site: Site) -> Client {
+    pub(crate) fn new(site: Folder) -> Client {
         let date = httpdate::fmt_http_date(SystemTime::now());
         Client { site, prefix: "", date, fresh: 0, arrive_together: false }
     }

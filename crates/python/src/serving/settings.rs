@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use adyton_cli::{AccessLogFormat, HandOver as When, LogFormat, Settings, Target, UnderscoreHeaders};
-use adyton_files::{CacheRoom, Options, Site};
+use adyton_files::{CacheRoom, Options, Folder};
 use adyton_http1::Limits;
 use adyton_log::sink::Target as LogTarget;
 use adyton_log::{self as log, messages};
@@ -121,7 +121,7 @@ pub(super) fn mounts(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result
             ..Options::new(&folder)
         };
         let falls_through = options.fall_through;
-        match Site::open(options) {
+        match Folder::open(options) {
             Ok(site) => Ok(Mount { prefix: prefix.into_bytes(), site, falls_through }),
             Err(error) => {
                 Err(Failure::Said(format!("the folder {} cannot be served: {error}", folder.display()), 2))

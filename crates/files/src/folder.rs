@@ -19,7 +19,7 @@ use crate::send::{self, Representation, answer};
 use crate::{Answer, Ask, Options, listing};
 
 /// A folder that is served, with its cache. One thread at a time uses it.
-pub struct Site {
+pub struct Folder {
     options: Options,
     root: Root,
     links: Links,
@@ -51,7 +51,7 @@ enum Target {
     Nothing(u16, &'static str),
 }
 
-/// What [`Site::bring`] found.
+/// What [`Folder::bring`] found.
 enum Brought {
     /// A file, whose entry is at hand now.
     File,
@@ -60,16 +60,16 @@ enum Brought {
     Other,
 }
 
-impl Site {
+impl Folder {
     /// Opens a folder to be served.
     ///
     /// # Errors
     ///
     /// When the folder cannot be opened, although there is something at its path; `InvalidInput`, with a sentence, when an option makes no sense.
-    pub fn open(options: Options) -> io::Result<Site> {
+    pub fn open(options: Options) -> io::Result<Folder> {
         let pages = options.check()?;
         let links = if options.follow_symlinks { Links::Follow } else { Links::Refuse };
-        Ok(Site {
+        Ok(Folder {
             root: Root::open(&options.root)?,
             links,
             not_found_page: pages.not_found,
@@ -258,7 +258,7 @@ impl Site {
         })
     }
 
-    /// The entry that [`Site::bring`] has brought.
+    /// The entry that [`Folder::bring`] has brought.
     fn entry(&mut self, path: &FilePath) -> Option<&Entry> {
         match &self.guest {
             Some(entry) => Some(entry),
