@@ -39,6 +39,7 @@ SORRY_FROM = 1000
 _numbers = itertools.count(1)
 _first_at: list[float] = []
 _hits = [0.0]
+_hits_lock = threading.Lock()
 _lock = threading.Lock()
 _free_at = [0.0]
 _stalled_until: list[float] = []
@@ -261,7 +262,8 @@ def serve(connection: socket.socket, kind: str, number: int) -> None:  # noqa: C
                 if b" /.adyton-hits" in head:
                     answer = hits()
                 else:
-                    _hits[0] += HITS.get(kind, 0.0)
+                    with _hits_lock:
+                        _hits[0] += HITS.get(kind, 0.0)
                 pieces, answered = 0, answered + 1
                 connection.sendall(answer)
                 if kind in SILENT_AFTER and answer != RIGHT:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
+import sysconfig
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -222,7 +223,7 @@ def test_signals_of_the_application(
     assert 0 == server.wait()
 
 
-@pytest.mark.parametrize("threads", ["1", "4"])
+@pytest.mark.parametrize("threads", ["1"] if sysconfig.get_config_var("Py_GIL_DISABLED") else ["1", "4"])
 def test_the_interpreter_is_held(serve: Servers, application: Path, tmp_path: Path, threads: str) -> None:
     """SIGTERM ends a bare server whose application keeps the interpreter for ever; the log says where."""
     flag, log = tmp_path / "flag", tmp_path / "access.log"

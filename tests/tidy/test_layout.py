@@ -28,7 +28,9 @@ MAY_USE = {
     "adyton-cli": {"adyton-log"},
     "adyton-files": {"adyton-http", "adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
+    "adyton-route": set(),
     "adyton-server": {
+        "adyton-route",
         "adyton-http",
         "adyton-http1",
         "adyton-log",
@@ -38,6 +40,7 @@ MAY_USE = {
     },
     "adyton-process": {"adyton-http", "adyton-http1", "adyton-log", "adyton-sys", "adyton-server"},
     "adyton-python": {
+        "adyton-route",
         "adyton-bench",
         "adyton-http",
         "adyton-http1",

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
@@ -556,7 +557,11 @@ def test_whole_run() -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize(("application", "waits"), [("waits", False), ("beside_a_thread", True)])
+HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
+"""Whether a thread of the application can keep the interpreter from its requests."""
+
+
+@pytest.mark.parametrize(("application", "waits"), [("waits", False), ("beside_a_thread", HAS_LOCK)])
 def test_wait_for_the_interpreter(application: str, waits: bool) -> None:  # noqa: FBT001 - a row of a table
     """What a thread of the application takes from its requests is seen, and nothing where there is none."""
     costs: list[Cost] = []

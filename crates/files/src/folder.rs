@@ -103,6 +103,11 @@ impl Folder {
         answer
     }
 
+    /// Whether a missing file is [`Answer::FallThrough`], and not a 404.
+    pub fn falls_through(&self) -> bool {
+        self.options.fall_through
+    }
+
     /// Gives room to the caches of other folders that want some. To be called from time to time.
     pub fn give_way(&mut self) {
         self.cache.give_way();

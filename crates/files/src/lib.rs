@@ -28,6 +28,7 @@
 mod ask;
 mod cache;
 mod conditions;
+mod folder;
 mod form;
 mod listing;
 mod negotiate;
@@ -38,17 +39,16 @@ pub mod ranges;
 mod replies;
 mod room;
 mod send;
-mod folder;
 mod types;
 
 pub use ask::{Answer, Ask, Part};
 pub use cache::Counts;
 pub use conditions::{Outcome, Validators, etag, evaluate};
+pub use folder::Folder;
 pub use listing::NAMES_MAX;
 pub use negotiate::{CODINGS, Coding, accepts_html, choose_coding};
 pub use options::{OPEN_FILES_MAX, Options};
 pub use pages::{ErrorPage, error_page, escape_html};
 pub use room::CacheRoom;
 pub use send::answer_file;
-pub use folder::Folder;
 pub use types::mime_type;

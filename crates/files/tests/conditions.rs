@@ -11,7 +11,7 @@ use std::sync::Arc;
 use adyton_files::{Answer, Ask, answer_file};
 use adyton_http::Identity;
 use adyton_http1::{Head, Limits};
-use support::Folder;
+use support::TempFolder;
 
 /// Of the file: one second after `BEFORE`, one before `AFTER`.
 const SAME: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
@@ -21,7 +21,7 @@ const ETAG: &str = "\"ae1b981bc490a05-5\"";
 
 #[test]
 fn conditions_come_in_the_order_of_the_rfc() {
-    let folder = Folder::with(&[("a.txt", "12345")]);
+    let folder = TempFolder::with(&[("a.txt", "12345")]);
     folder.set_modified("a.txt", 784_111_777, 5);
     let mut client = folder.client();
     let cases = [
@@ -80,7 +80,7 @@ fn conditions_come_in_the_order_of_the_rfc() {
 
 #[test]
 fn a_304_keeps_what_a_cache_needs() {
-    let folder = Folder::with(&[("a.txt", "12345"), ("a.txt.gz", "123")]);
+    let folder = TempFolder::with(&[("a.txt", "12345"), ("a.txt.gz", "123")]);
     let mut client = folder.client_with(|options| options.cache_control = Some("max-age=5".into()));
     let reply = client.get_with("/a.txt", "If-None-Match: *");
 
@@ -98,7 +98,7 @@ fn a_304_keeps_what_a_cache_needs() {
 
 #[test]
 fn if_range_compares_strongly() {
-    let folder = Folder::with(&[("a.txt", "12345")]);
+    let folder = TempFolder::with(&[("a.txt", "12345")]);
     folder.set_modified("a.txt", 784_111_777, 5);
     let mut client = folder.client();
     let cases = [
@@ -127,7 +127,7 @@ fn if_range_compares_strongly() {
 
 #[test]
 fn times_that_must_not_be_sent_are_not() {
-    let folder = Folder::with(&[("future.txt", "a")]);
+    let folder = TempFolder::with(&[("future.txt", "a")]);
     folder.set_modified("future.txt", 4_000_000_000, 0);
     let mut client = folder.client();
     let reply = client.get_with("/future.txt", "If-Modified-Since: Sun, 06 Nov 2094 08:49:37 GMT");
@@ -137,7 +137,7 @@ fn times_that_must_not_be_sent_are_not() {
 }
 
 /// Answers with `answer_file`, as for a handler that returns a path.
-fn send_file(folder: &Folder, lines: &str, fields: &[(&[u8], &[u8])]) -> Result<(u16, String), String> {
+fn send_file(folder: &TempFolder, lines: &str, fields: &[(&[u8], &[u8])]) -> Result<(u16, String), String> {
     let request = format!("GET / HTTP/1.1\r\nHost: a\r\n{lines}\r\n");
     let mut head = Head::new();
     head.parse(request.as_bytes(), &Limits::default()).unwrap();
@@ -159,7 +159,7 @@ fn send_file(folder: &Folder, lines: &str, fields: &[(&[u8], &[u8])]) -> Result<
 
 #[test]
 fn any_open_file_can_be_sent_with_conditions_and_ranges() {
-    let folder = Folder::with(&[("a.txt", "12345")]);
+    let folder = TempFolder::with(&[("a.txt", "12345")]);
     folder.set_modified("a.txt", 784_111_777, 5);
     let (status, head) = send_file(&folder, "", &[(b"X-Own", b"1")]).unwrap();
 

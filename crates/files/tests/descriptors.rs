@@ -9,7 +9,7 @@ mod support;
 use std::fs::File;
 
 use rustix::process::{Resource, getrlimit, setrlimit};
-use support::Folder;
+use support::TempFolder;
 
 /// Opens files until no descriptor is left.
 fn use_up_descriptors() -> Vec<File> {
@@ -18,7 +18,7 @@ fn use_up_descriptors() -> Vec<File> {
 
 #[test]
 fn files_kept_open_make_room_when_descriptors_run_out() {
-    let folder = Folder::with(&[("a.txt", "a"), ("b.txt", "b"), ("c.bin", &"c".repeat(70_000))]);
+    let folder = TempFolder::with(&[("a.txt", "a"), ("b.txt", "b"), ("c.bin", &"c".repeat(70_000))]);
     let mut client = folder.client();
     client.warm("/c.bin");
     let limit = getrlimit(Resource::Nofile);

@@ -8,11 +8,11 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
-use support::{Folder, make_fifo};
+use support::{TempFolder, make_fifo};
 
 /// A folder with links of all kinds and a secret beside it.
-fn folder_with_links() -> Folder {
-    let folder = Folder::with(&[("real/a.txt", "inside"), ("index.html", "top")]);
+fn folder_with_links() -> TempFolder {
+    let folder = TempFolder::with(&[("real/a.txt", "inside"), ("index.html", "top")]);
     let secret = folder.outside().join("secret.txt");
     fs::write(&secret, "secret").unwrap();
     fs::create_dir(folder.outside().join("beside")).unwrap();
@@ -100,7 +100,7 @@ fn a_link_that_turns_outside_is_noticed() {
 
 #[test]
 fn a_fifo_a_socket_and_a_device_are_not_served_and_do_not_hang() {
-    let folder = Folder::with(&[]);
+    let folder = TempFolder::with(&[]);
     make_fifo(&folder.path("fifo"));
     let _listener = UnixListener::bind(folder.path("socket")).unwrap();
     let mut client = folder.client_with(|options| (options.follow_symlinks, options.listing) = (true, true));
@@ -117,7 +117,7 @@ fn a_fifo_a_socket_and_a_device_are_not_served_and_do_not_hang() {
 
 #[test]
 fn what_may_not_be_read_is_403() {
-    let folder = Folder::with(&[("a.txt", "a")]);
+    let folder = TempFolder::with(&[("a.txt", "a")]);
     fs::set_permissions(folder.path("a.txt"), fs::Permissions::from_mode(0o000)).unwrap();
     let mut client = folder.client();
     // Root reads everything.

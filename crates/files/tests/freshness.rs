@@ -11,10 +11,10 @@ use std::sync::Arc;
 
 use adyton_files::CacheRoom;
 
-use support::{Folder, Random};
+use support::{Random, TempFolder};
 
 /// A way to change `a.txt`, which holds `one`.
-type Change = fn(&Folder);
+type Change = fn(&TempFolder);
 
 const CHANGES: [(&str, Change, (u16, &str)); 9] = [
     ("other content of the same length", |folder| folder.write("a.txt", "two"), (200, "two")),
@@ -82,7 +82,7 @@ const CHANGES: [(&str, Change, (u16, &str)); 9] = [
 fn a_change_shows_in_the_next_answer() {
     for precompressed in [false, true] {
         for (name, change, (status, body)) in CHANGES {
-            let folder = Folder::with(&[("a.txt", "one")]);
+            let folder = TempFolder::with(&[("a.txt", "one")]);
             folder.set_modified("a.txt", 1_000_000_000, 0);
             let mut client = folder.client_with(|options| options.precompressed = precompressed);
             client.warm("/a.txt");
@@ -98,7 +98,7 @@ fn a_change_shows_in_the_next_answer() {
 
 #[test]
 fn a_long_file_that_changed_is_opened_again() {
-    let folder = Folder::with(&[("a.bin", &"x".repeat(100_000))]);
+    let folder = TempFolder::with(&[("a.bin", &"x".repeat(100_000))]);
     let mut client = folder.client();
     client.warm("/a.bin");
     let loads = client.site.counts().loads;
@@ -116,7 +116,7 @@ fn a_long_file_that_changed_is_opened_again() {
 
 #[test]
 fn a_file_is_not_kept_before_the_clock_can_tell_a_change() {
-    let folder = Folder::with(&[("a.txt", "0")]);
+    let folder = TempFolder::with(&[("a.txt", "0")]);
     let mut client = folder.client();
     for n in 0..2000 {
         let content = (n % 10).to_string();
@@ -128,7 +128,7 @@ fn a_file_is_not_kept_before_the_clock_can_tell_a_change() {
 
 #[test]
 fn requests_that_arrive_together_share_one_look() {
-    let folder = Folder::with(&[("a.txt", "one")]);
+    let folder = TempFolder::with(&[("a.txt", "one")]);
     let mut client = folder.client();
     client.warm("/a.txt");
     client.arrive_together = true;
@@ -141,7 +141,7 @@ fn requests_that_arrive_together_share_one_look() {
 
 #[test]
 fn the_date_is_the_one_of_the_answer() {
-    let folder = Folder::with(&[("a.txt", "one")]);
+    let folder = TempFolder::with(&[("a.txt", "one")]);
     let mut client = folder.client();
     client.warm("/a.txt");
     for _ in 0..3 {
@@ -155,7 +155,7 @@ fn the_date_is_the_one_of_the_answer() {
 
 #[test]
 fn neighbours_that_come_change_and_go_are_noticed() {
-    let folder = Folder::with(&[("a.txt", "plain")]);
+    let folder = TempFolder::with(&[("a.txt", "plain")]);
     let mut client = folder.client();
     let line = "Accept-Encoding: gzip";
     let brief = |client: &mut support::Client| client.get_with("/a.txt", line).text().to_owned();
@@ -185,7 +185,7 @@ fn neighbours_that_come_change_and_go_are_noticed() {
 
 #[test]
 fn conditions_and_ranges_see_a_changed_neighbour_too() {
-    let folder = Folder::with(&[("a.txt", "plain"), ("a.txt.gz", "zip1")]);
+    let folder = TempFolder::with(&[("a.txt", "plain"), ("a.txt.gz", "zip1")]);
     let mut client = folder.client();
     client.warm("/a.txt");
     let etag = client.get_with("/a.txt", "Accept-Encoding: gzip").field("etag").unwrap().to_owned();
@@ -200,7 +200,7 @@ fn conditions_and_ranges_see_a_changed_neighbour_too() {
 
 #[test]
 fn a_form_that_is_refused_does_not_drive_the_file_out() {
-    let folder = Folder::with(&[("a.txt", "plain"), ("a.txt.gz", "zip")]);
+    let folder = TempFolder::with(&[("a.txt", "plain"), ("a.txt.gz", "zip")]);
     let mut client = folder.client();
     client.warm("/a.txt");
     let loads = client.site.counts().loads;
@@ -216,7 +216,7 @@ fn a_form_that_is_refused_does_not_drive_the_file_out() {
 fn a_root_that_is_swapped_shows_in_the_next_answer() {
     for precompressed in [false, true] {
         let folder =
-            Folder::with(&[("a.txt", "old"), ("gone.txt", "old"), ("large.bin", &"o".repeat(100_000))]);
+            TempFolder::with(&[("a.txt", "old"), ("gone.txt", "old"), ("large.bin", &"o".repeat(100_000))]);
         let new = folder.outside().join("new");
         fs::create_dir(&new).unwrap();
         for name in ["a.txt", "more.txt", "large.bin"] {
@@ -244,7 +244,7 @@ fn a_root_that_is_swapped_shows_in_the_next_answer() {
 
 #[test]
 fn a_link_to_the_root_that_is_switched_shows_in_the_next_answer() {
-    let folder = Folder::with(&[("a.txt", "one"), ("only.txt", "one")]);
+    let folder = TempFolder::with(&[("a.txt", "one"), ("only.txt", "one")]);
     let (link, second) = (folder.outside().join("current"), folder.outside().join("second"));
     fs::create_dir(&second).unwrap();
     fs::write(second.join("a.txt"), "two").unwrap();
@@ -265,7 +265,7 @@ fn a_link_to_the_root_that_is_switched_shows_in_the_next_answer() {
 
 #[test]
 fn a_root_that_comes_later_is_served_at_once() {
-    let folder = Folder::with(&[]);
+    let folder = TempFolder::with(&[]);
     let root = folder.outside().join("far/away");
     let mut client = folder.client_with(|options| (options.root, options.listing) = (root.clone(), true));
     for _ in 0..2 {
@@ -281,7 +281,7 @@ fn a_root_that_comes_later_is_served_at_once() {
 
 #[test]
 fn the_cache_keeps_within_its_bytes() {
-    let folder = Folder::with(&[]);
+    let folder = TempFolder::with(&[]);
     for n in 0..200 {
         folder.write(&format!("{n}.txt"), n.to_string().repeat(1000));
     }
@@ -312,7 +312,7 @@ fn the_cache_keeps_within_its_bytes() {
 /// Folders share what there is: one alone has it all, and gives an equal part to another that wants it.
 #[test]
 fn folders_share_the_memory() {
-    let folder = Folder::with(&[]);
+    let folder = TempFolder::with(&[]);
     for n in 0..200 {
         folder.write(&format!("{n}.txt"), n.to_string().repeat(1000));
     }
@@ -348,7 +348,7 @@ fn folders_share_the_memory() {
 
 #[test]
 fn the_cache_keeps_few_files_open() {
-    let folder = Folder::with(&[]);
+    let folder = TempFolder::with(&[]);
     for n in 0..20 {
         folder.write(&format!("{n}.bin"), "x".repeat(70_000));
     }
@@ -365,7 +365,7 @@ fn the_cache_keeps_few_files_open() {
 
 #[test]
 fn without_a_cache_everything_still_works() {
-    let folder = Folder::with(&[("a.txt", "a"), ("b.bin", &"b".repeat(70_000))]);
+    let folder = TempFolder::with(&[("a.txt", "a"), ("b.bin", &"b".repeat(70_000))]);
     let mut client = folder.client_with(|options| options.cache_room = CacheRoom::new(0));
     for _ in 0..50 {
         assert_eq!((200, "a"), client.get("/a.txt").brief());

@@ -5,7 +5,7 @@
 mod support;
 
 use adyton_files::{CODINGS, Coding, accepts_html, choose_coding};
-use support::Folder;
+use support::TempFolder;
 
 #[test]
 fn the_coding_that_a_client_likes_best() {
@@ -74,8 +74,12 @@ fn html_is_accepted_by_the_most_specific_range() {
 
 #[test]
 fn each_form_has_its_own_tag_and_all_vary() {
-    let folder =
-        Folder::with(&[("a.js", "identity"), ("a.js.br", "br"), ("a.js.zst", "zstd"), ("a.js.gz", "gzip")]);
+    let folder = TempFolder::with(&[
+        ("a.js", "identity"),
+        ("a.js.br", "br"),
+        ("a.js.zst", "zstd"),
+        ("a.js.gz", "gzip"),
+    ]);
     let mut client = folder.client();
     for round in ["cold", "warm"] {
         let mut tags = Vec::new();
@@ -113,7 +117,7 @@ fn each_form_has_its_own_tag_and_all_vary() {
 
 #[test]
 fn a_neighbour_must_be_usable() {
-    let folder = Folder::with(&[
+    let folder = TempFolder::with(&[
         ("old.css", "new"),
         ("old.css.br", "br"),
         ("only.css.br", "br"),

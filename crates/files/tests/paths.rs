@@ -5,7 +5,7 @@
 mod support;
 
 use adyton_files::path::{FilePath, PathError, is_published};
-use support::{Folder, Random};
+use support::{Random, TempFolder};
 
 /// UTF-8 as it is, and what is none in hexadecimal digits.
 fn shown(bytes: &[u8]) -> String {
@@ -176,7 +176,7 @@ fn generated_bytes_never_make_a_name_that_breaks_the_invariant() {
 
 #[test]
 fn files_are_found_under_every_spelling_of_their_name() {
-    let folder = Folder::with(&[("a b/é%20.txt", "content"), ("..a.txt", "hidden")]);
+    let folder = TempFolder::with(&[("a b/é%20.txt", "content"), ("..a.txt", "hidden")]);
     let mut client = folder.client();
     for path in ["/a%20b/%C3%A9%2520.txt", "/%61%20b/./%c3%a9%2520%2etxt", "//a%20b//%C3%A9%2520.txt"] {
         for _ in 0..3 {

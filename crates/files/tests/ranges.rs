@@ -7,13 +7,13 @@ mod support;
 use std::ops::Range;
 
 use adyton_files::ranges::{RANGES_MAX, Requested, parse};
-use support::{Folder, Random, Reply};
+use support::{Random, Reply, TempFolder};
 
 const DIGITS: &str = "0123456789";
 
 #[test]
 fn one_range() {
-    let folder = Folder::with(&[("a.txt", DIGITS), ("empty", "")]);
+    let folder = TempFolder::with(&[("a.txt", DIGITS), ("empty", "")]);
     let mut client = folder.client();
     let cases = [
         ("bytes=0-0", 206, "0", "bytes 0-0/10"),
@@ -104,7 +104,7 @@ fn parts(reply: &Reply) -> Vec<(String, String)> {
 #[test]
 fn several_ranges_in_memory_and_from_a_file() {
     let big = (0..10_000).map(|n| format!("{n:09}\n")).collect::<Vec<_>>().concat();
-    let folder = Folder::with(&[("small.txt", DIGITS), ("big.txt", &big)]);
+    let folder = TempFolder::with(&[("small.txt", DIGITS), ("big.txt", &big)]);
     let mut client = folder.client();
     for _ in 0..2 {
         let reply = client.get_with("/small.txt", "Range: bytes=8-,0-1,3-3");

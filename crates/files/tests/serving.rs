@@ -4,12 +4,12 @@
 
 mod support;
 
-use adyton_files::{NAMES_MAX, Options, Folder, mime_type};
-use support::Folder;
+use adyton_files::{Folder, NAMES_MAX, Options, mime_type};
+use support::TempFolder;
 
 #[test]
 fn a_file_comes_with_all_that_describes_it() {
-    let folder = Folder::with(&[("hello.txt", "Hello, World!")]);
+    let folder = TempFolder::with(&[("hello.txt", "Hello, World!")]);
     folder.set_modified("hello.txt", 784_111_777, 5);
     let mut client = folder.client();
     let first = client.get("/hello.txt");
@@ -28,7 +28,7 @@ fn a_file_comes_with_all_that_describes_it() {
 
 #[test]
 fn head_is_get_without_the_body() {
-    let folder = Folder::with(&[
+    let folder = TempFolder::with(&[
         ("a.css", "p {}"),
         ("empty", ""),
         ("big.bin", &"x".repeat(70_000)),
@@ -50,7 +50,7 @@ fn head_is_get_without_the_body() {
 
 #[test]
 fn the_connection_stays_open_as_the_client_wants_it() {
-    let folder = Folder::with(&[("a", "b")]);
+    let folder = TempFolder::with(&[("a", "b")]);
     let mut client = folder.client();
     client.warm("/a");
     let cases = [
@@ -71,7 +71,7 @@ fn the_connection_stays_open_as_the_client_wants_it() {
 fn folders_have_a_slash_an_index_or_nothing() {
     let files =
         [("index.html", "top"), ("docs/index.html", "docs"), ("img/a.png", ""), ("a b/index.html", "")];
-    let folder = Folder::with(&files);
+    let folder = TempFolder::with(&files);
     let mut client = folder.client();
     for round in ["cold", "warm"] {
         assert_eq!((200, "top"), client.get("/").brief(), "{round}");
@@ -102,7 +102,7 @@ fn folders_have_a_slash_an_index_or_nothing() {
 
 #[test]
 fn a_redirect_never_leads_to_another_host() {
-    let folder = Folder::with(&[("evil.example/index.html", ""), ("x/evil.example/index.html", "")]);
+    let folder = TempFolder::with(&[("evil.example/index.html", ""), ("x/evil.example/index.html", "")]);
     let mut client = folder.client();
     for target in [
         "//evil.example",
@@ -124,7 +124,7 @@ fn a_redirect_never_leads_to_another_host() {
 
 #[test]
 fn a_mount_keeps_its_prefix() {
-    let folder = Folder::with(&[("index.html", "top"), ("docs/a.txt", "a"), ("docs/index.html", "")]);
+    let folder = TempFolder::with(&[("index.html", "top"), ("docs/a.txt", "a"), ("docs/index.html", "")]);
     let mut client = folder.client();
     client.prefix = "/static";
     client.warm("/static/docs/a.txt");
@@ -138,7 +138,7 @@ fn a_mount_keeps_its_prefix() {
 
 #[test]
 fn methods_other_than_get_and_head() {
-    let folder = Folder::with(&[("a.txt", "a")]);
+    let folder = TempFolder::with(&[("a.txt", "a")]);
     let mut client = folder.client();
     let allow = Some("GET, HEAD, OPTIONS");
     for (method, status) in
@@ -173,7 +173,7 @@ fn hidden_files_and_sources_are_refused() {
         "...",
     ];
     let files: Vec<(&str, &str)> = names.iter().map(|name| (*name, "secret")).collect();
-    let folder = Folder::with(&files);
+    let folder = TempFolder::with(&files);
     folder.write(".well-known/security.txt", "public");
     let mut client = folder.client_with(|options| options.listing = true);
     for name in names {
@@ -198,7 +198,7 @@ fn hidden_files_and_sources_are_refused() {
 
 #[test]
 fn a_listing_is_sorted_and_escaped() {
-    let folder = Folder::with(&[
+    let folder = TempFolder::with(&[
         ("b.txt", "123"),
         ("A.txt", &"x".repeat(4300)),
         ("zoo/a", ""),
@@ -233,7 +233,7 @@ fn a_listing_is_sorted_and_escaped() {
 
 #[test]
 fn a_listing_says_when_it_is_empty_or_cut() {
-    let folder = Folder::with(&[("many/0", ""), ("empty/.keep", "")]);
+    let folder = TempFolder::with(&[("many/0", ""), ("empty/.keep", "")]);
     let mut client = folder.client_with(|options| options.listing = true);
     assert!(client.get("/empty/").text().contains("This folder is empty."));
     for n in 1..NAMES_MAX {
@@ -249,7 +249,7 @@ fn a_listing_says_when_it_is_empty_or_cut() {
 
 #[test]
 fn a_page_for_what_is_not_there() {
-    let folder = Folder::with(&[("errors/404.html", "<h1>Gone fishing</h1>")]);
+    let folder = TempFolder::with(&[("errors/404.html", "<h1>Gone fishing</h1>")]);
     let mut client = folder.client_with(|options| options.not_found_page = Some("errors/404.html".into()));
     for _ in 0..2 {
         for path in ["/missing", "/.git/config", "/errors/"] {
@@ -275,7 +275,7 @@ fn a_page_for_what_is_not_there() {
 
 #[test]
 fn a_single_page_application_gets_its_index_for_navigation_only() {
-    let folder = Folder::with(&[("index.html", "app"), ("a.js", "js")]);
+    let folder = TempFolder::with(&[("index.html", "app"), ("a.js", "js")]);
     let mut client = folder.client_with(|options| options.spa_fallback = Some("index.html".into()));
     let cases = [
         ("/users/17", "Accept: text/html,application/xhtml+xml,*/*;q=0.8", 200),
@@ -298,7 +298,7 @@ fn a_single_page_application_gets_its_index_for_navigation_only() {
 
 #[test]
 fn what_is_not_there_falls_through_to_the_application() {
-    let folder = Folder::with(&[("a.txt", "a"), ("empty/.keep", "")]);
+    let folder = TempFolder::with(&[("a.txt", "a"), ("empty/.keep", "")]);
     let mut client = folder.client_with(|options| options.fall_through = true);
     for target in [
         "/",
@@ -323,7 +323,7 @@ fn what_is_not_there_falls_through_to_the_application() {
 
 #[test]
 fn cache_control_is_on_files_and_not_on_errors() {
-    let folder = Folder::with(&[("a.txt", "a")]);
+    let folder = TempFolder::with(&[("a.txt", "a")]);
     let mut client = folder.client_with(|options| options.cache_control = Some("max-age=60".into()));
     for _ in 0..2 {
         assert_eq!(Some("max-age=60"), client.get("/a.txt").field("cache-control"));
@@ -338,7 +338,7 @@ type Change = fn(&mut Options);
 
 #[test]
 fn options_that_make_no_sense_are_refused_with_a_sentence() {
-    let folder = Folder::with(&[("file", "")]);
+    let folder = TempFolder::with(&[("file", "")]);
     let cases: [(&str, Change); 7] = [
         ("Cache-Control", |options| options.cache_control = Some("a\r\nb".into())),
         ("index", |options| options.index = "../index.html".into()),
@@ -389,7 +389,7 @@ fn types_by_name() {
 #[test]
 fn a_site_can_move_to_another_thread() {
     fn is_send<T: Send>(_: &T) {}
-    let folder = Folder::with(&[]);
+    let folder = TempFolder::with(&[]);
 
     is_send(&folder.client().site);
 }

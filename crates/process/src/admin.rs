@@ -11,9 +11,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use adyton_http::{BadResponse, BodySize, Method, reason_phrase};
-use adyton_http1::Limits;
 use adyton_server::tally::Tally;
-use adyton_server::{App, Call, Config, Ending, HandOver, Hosted, NoHost, Outcome, Parts, Quota, Server};
+use adyton_server::{
+    App, Call, Config, Ending, HandOver, NoHost, Outcome, Parts, Plan, Server, Site, SiteLimits,
+};
 use adyton_sys::wake::Wake;
 use adyton_sys::{process, socket};
 use serde_json::{Value, json};
@@ -101,11 +102,12 @@ impl AdminServers {
     fn serve(&mut self, listener: OwnedFd, admin: Admin) -> io::Result<()> {
         let wake = Arc::new(Wake::new()?);
         let own = Arc::clone(&wake);
-        let parts = Parts { listeners: vec![listener], addresses: 1, share: None, mounts: Vec::new(), wake };
-        let app = Hosted { host: Arc::new(NoHost), app: Arc::new(admin) };
+        let parts = Parts { listeners: vec![listener], addresses: 1, share: None, folders: Vec::new(), wake };
+        let plan = Plan::new(vec![Site::of_app(Arc::new(admin), limits())]).map_err(io::Error::other)?;
         let ends = Arc::clone(&self.ends);
         let stop = Box::new(move || ends.get().copied());
-        let server = Arc::new(Server::new(config(), vec![parts], None, stop, Some(app), Tally::new()?)?);
+        let server =
+            Arc::new(Server::new(config(), plan, vec![parts], stop, Some(Arc::new(NoHost)), Tally::new()?)?);
         for _ in 0..server.threads() {
             let server = Arc::clone(&server);
             std::thread::Builder::new().name("adyton-admin".into()).spawn(move || server.work(true, 0))?;
@@ -139,45 +141,35 @@ impl AdminServers {
     }
 }
 
+/// How long a client of these sockets may take for anything.
+const WAIT_MS: u64 = 10_000;
+
 fn config() -> Config {
-    let (wait_ms, connections_max) = (10_000, 64);
+    let connections_max = 64;
     Config {
-        head: Limits::default(),
-        request_id_field: Vec::new(),
-        logs_traces: false,
-        refuse_underscores: false,
-        body_bytes_max: 0,
-        body_memory_bytes_max: 0,
-        body_files: Quota::new(0),
-        temp_dir: std::env::temp_dir(),
-        first_byte_timeout_ms: wait_ms,
-        head_timeout_ms: wait_ms,
-        body_idle_timeout_ms: wait_ms,
-        body_rate: 0,
-        body_rate_grace_ms: wait_ms,
-        write_idle_timeout_ms: wait_ms,
-        write_rate: 0,
-        write_rate_grace_ms: wait_ms,
-        keep_alive_timeout_ms: 60_000,
-        keep_alive_requests_max: 0,
+        first_byte_timeout_ms: WAIT_MS,
+        head_timeout_ms: WAIT_MS,
         crowded_timeout_ms: 300,
         connections_max,
-        connections_per_address_max: 0,
-        drain_bytes_max: 64 << 10,
-        linger_timeout_ms: wait_ms,
+        linger_timeout_ms: WAIT_MS,
         graceful_timeout_ms: CLOSING_MS,
         threads: THREADS,
         // Every call waits for the supervisor.
         hand_over: HandOver::Always,
-        nice: 0,
         queue_max: connections_max,
-        queue_timeout_ms: wait_ms,
-        request_timeout_ms: 0,
-        request_total_timeout_ms: 0,
-        stream_body: false,
-        stream_body_threads_max: 0,
+        queue_timeout_ms: WAIT_MS,
         output_bytes_max: 16 << 20,
-        server: Vec::new(),
+        ..Config::default()
+    }
+}
+
+fn limits() -> SiteLimits {
+    SiteLimits {
+        body_bytes_max: 0,
+        body_memory_bytes_max: 0,
+        body_idle_timeout_ms: WAIT_MS,
+        write_idle_timeout_ms: WAIT_MS,
+        ..SiteLimits::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adyton_server::{App, Call, Host, Hosted, IfStill, Outcome, Stream};
+use adyton_server::{App, Call, Host, IfStill, Outcome, Stream};
 use pyo3::prelude::*;
 
 use crate::failure;
@@ -68,6 +68,11 @@ impl<C: Callable> App for Application<C> {
 }
 
 /// An application, in the interpreter of this process.
-pub(crate) fn host(callable: impl Callable) -> Hosted {
-    Hosted { host: Arc::new(Interpreter), app: Arc::new(Application(callable)) }
+pub(crate) fn app(callable: impl Callable) -> Arc<dyn App> {
+    Arc::new(Application(callable))
+}
+
+/// The interpreter of this process.
+pub(crate) fn interpreter() -> Arc<dyn Host> {
+    Arc::new(Interpreter)
 }

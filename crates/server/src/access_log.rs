@@ -78,11 +78,10 @@ impl AccessLog {
     }
 
     /// Keeps what is not written there, too, and counts what is lost.
-    pub(crate) fn leaving(mut self, pages: Pages, lost: Counter) -> Self {
+    pub(crate) fn leave_on(&mut self, pages: Pages, lost: Counter) {
         self.page = pages.take();
         self.pages = Some(pages);
         self.journal.count_in(lost);
-        self
     }
 
     /// Whether `format` could be opened with.

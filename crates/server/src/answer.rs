@@ -1,6 +1,6 @@
-//! One request, answered: from a folder, by the application, or by the server itself.
+//! One request, answered: by the route that its path takes, or by the server itself.
 
-use std::net::SocketAddr;
+use std::sync::Arc;
 
 use adyton_files::{Ask as FileAsk, error_page};
 use adyton_http::{BadResponse, BodySize, Known, Method, Request};
@@ -12,10 +12,12 @@ use crate::access_log::Record;
 use crate::connection::{Connection, Phase, Respond, after_live};
 use crate::desk::Desk;
 use crate::errand::Errand;
-use crate::event_loop::{Loop, Mount};
+use crate::event_loop::Loop;
 use crate::exchange::{After, Answer, Exchange, RequestBytes};
 use crate::lock::lock;
+use crate::outbox::Outbox;
 use crate::outcome::{Left, Stream};
+use crate::plan::Action;
 use crate::reply::Reply;
 use crate::step::{Answering, Next, Step};
 use crate::tally::{Cell, Histogram};
@@ -24,13 +26,16 @@ use crate::tally::{Cell, Histogram};
 const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 impl Loop {
-    /// The folder that is served at `path`, if there is one.
-    pub(crate) fn mount_of(&self, path: &[u8]) -> Option<&Mount> {
-        self.mounts.iter().find(|mount| mount.matches(path))
+    /// The site that a request is for, which its connection is in from now on.
+    pub(crate) fn enter_site(&self, outbox: &mut Outbox, request: Request<'_>) {
+        let site = self.plan.site_of(request);
+        if !Arc::ptr_eq(site, &outbox.site) {
+            outbox.site = Arc::clone(site);
+        }
     }
 
-    /// Answers one request, or says that the application has to: then the exchange has the outbox. `unread`: it has a
-    /// body that was not read.
+    /// Answers one request, or says that an application has to: then the exchange has the outbox. `unread`: it has a body
+    /// that was not read.
     pub(crate) fn answer(
         &mut self,
         connection: &mut Connection,
@@ -43,27 +48,17 @@ impl Loop {
         let answer = &mut exchange.answer;
         answer.outbox = connection.outbox.take();
         answer.outbox().begun = false;
-        let requests_max = self.shared.config.keep_alive_requests_max;
+        self.enter_site(answer.outbox(), request);
+        let requests_max = answer.outbox().site.limits.keep_alive_requests_max;
         let last = requests_max != 0 && connection.requests >= requests_max;
         asked.keep_alive &= !(last || self.stopping_ms.is_some() || self.gives_away());
-        let path = request.path();
         let mut own = asked;
         own.keep_alive &= !unread;
         let id = self.name(request);
         self.begin_answer(answer, own, id);
-        let mut answered = false;
-        if let Some(index) = self.mounts.iter().position(|mount| mount.matches(path)) {
-            let mount = &mut self.mounts[index];
-            let fresh = self.looks;
-            let mut reply = Reply::new(answer, &self.shared.common, &self.date);
-            let made = reply.render(|out, asked, identity| {
-                let ask = FileAsk { request, prefix: &mount.prefix, asked, identity, fresh };
-                mount.site.answer(&ask, out)
-            });
-            answered = reply.take(made);
-        }
-        if !answered && !self.answer_ourselves(answer, request) {
+        if let Some(route) = self.route(answer, request) {
             answer.asked = asked;
+            exchange.route = route;
             return Answering::Ask;
         }
         let after = self.conclude_answer(connection, answer, exchange.started_us, request);
@@ -71,22 +66,41 @@ impl Loop {
         Answering::Done(if unread && after != After::Reset { After::Linger } else { after })
     }
 
-    /// Answers what no application is asked; `false` if one is.
-    fn answer_ourselves(&mut self, answer: &mut Answer, request: Request<'_>) -> bool {
-        let has_app = self.shared.app.is_some();
-        let is_web_socket = request.has(Known::SecWebSocketKey) && request.has(Known::Upgrade);
-        let is_whole_server = request.target() == b"*";
-        let is_foreign = is_web_socket || matches!(request.method(), Method::Trace | Method::Connect);
-        if has_app && !is_foreign && !is_whole_server {
-            return false;
+    /// Has the most specific route answer that does; the number of the route whose application has to.
+    fn route(&mut self, answer: &mut Answer, request: Request<'_>) -> Option<usize> {
+        let Self { plan, folders, shared, date, looks, .. } = self;
+        let mut reply = Reply::new(answer, &shared.common, date);
+        let mut has_missed = false;
+        for (number, pattern, action) in plan.site_of(request).routes.of(request.path()) {
+            match action {
+                // What one folder has not, no other is asked for.
+                Action::Files(_) if has_missed => {}
+                Action::Files(folder) => {
+                    let prefix = &request.path()[..pattern.prefix_bytes()];
+                    let folder = &mut folders[*folder];
+                    let made = reply.render(|out, asked, identity| {
+                        folder.answer(&FileAsk { request, prefix, asked, identity, fresh: *looks }, out)
+                    });
+                    if reply.take(made) {
+                        return None;
+                    }
+                    has_missed = true;
+                }
+                Action::App(_) if is_web_socket(request) => {
+                    reply.fail(501, NO_WEB_SOCKETS);
+                    return None;
+                }
+                Action::App(_) if is_for_server(request) => break,
+                Action::App(_) => return Some(number),
+                Action::Page(page) => {
+                    let made = reply.render(|out, asked, identity| page.write(out, asked, &identity, &[]));
+                    reply.take(made);
+                    return None;
+                }
+            }
         }
-        let mut reply = Reply::new(answer, &self.shared.common, &self.date);
-        if is_web_socket && has_app {
-            reply.fail(501, NO_WEB_SOCKETS);
-        } else {
-            answer_for_server(&mut reply, request.method(), is_whole_server);
-        }
-        true
+        answer_for_server(&mut reply, request);
+        None
     }
 
     /// Gives a request its name.
@@ -170,7 +184,7 @@ impl Loop {
         let key = *key;
         let bytes = request.head_bytes(&desk.buffer);
         answer.row = self.shared.tally.row_of(desk.head.path.of(bytes), answer.status);
-        if self.shared.access_log.is_some() {
+        if answer.outbox().site.log.is_some() {
             *head = bytes.to_vec();
         }
         if let RequestBytes::Lent { end, filled, .. } = *request {
@@ -195,7 +209,7 @@ impl Loop {
     ) -> After {
         connection.outbox = answer.outbox.take();
         answer.row = self.shared.tally.row_of(request.path(), answer.status);
-        self.log_answer(connection.peer(), Some(request), b"", answer, started_us);
+        self.log_answer(connection.outbox(), Some(request), b"", answer, started_us);
         if answer.is_cut() {
             return answer.after_cut();
         }
@@ -213,7 +227,7 @@ impl Loop {
     /// An answer is whole: counts it, and logs it. The path of a request reads the clock here, and nowhere else.
     pub(crate) fn log_answer(
         &mut self,
-        peer: Option<SocketAddr>,
+        outbox: &Outbox,
         request: Option<Request<'_>>,
         refused: &[u8],
         answer: &Answer,
@@ -227,8 +241,8 @@ impl Loop {
         tally.add(Cell::BodyBytes, body_bytes);
         tally.note(Histogram::Duration, duration_us);
         tally.note_row(answer.row, status, duration_us);
-        if let Some(log) = &self.shared.access_log {
-            let id = &answer.id;
+        if let Some(log) = &outbox.site.log {
+            let (peer, id) = (outbox.peer, &answer.id);
             lock(log).record(&Record { peer, request, refused, status, body_bytes, duration_us, id });
         }
     }
@@ -238,13 +252,23 @@ impl Loop {
 /// of its own. 426 would say the opposite: that the client has to upgrade.
 const NO_WEB_SOCKETS: &str = "WebSockets are not served here: an application cannot take a connection over.";
 
-/// What no application is asked: the server as a whole, tunnels, reflections, and nobody.
-fn answer_for_server(reply: &mut Reply<'_>, method: Method, whole_server: bool) {
-    let (status, detail) = match method {
+/// Whether a client wants to speak another protocol from now on.
+fn is_web_socket(request: Request<'_>) -> bool {
+    request.has(Known::SecWebSocketKey) && request.has(Known::Upgrade)
+}
+
+/// What no application is asked: the server as a whole, tunnels, and reflections.
+fn is_for_server(request: Request<'_>) -> bool {
+    matches!(request.method(), Method::Trace | Method::Connect) || request.target() == b"*"
+}
+
+/// What the server says where no route answers.
+fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>) {
+    let (status, detail) = match request.method() {
         // Reflecting a request shows a script what the browser hides from it.
         Method::Trace => (405, "The method TRACE is not served."),
         Method::Connect => (501, "The method CONNECT is not served."),
-        Method::Options if whole_server => {
+        Method::Options if request.target() == b"*" => {
             let written: Result<(), BadResponse> =
                 reply.head(204, b"No Content", BodySize::Known(0), |head| head.field(b"Allow", METHODS));
             debug_assert!(written.is_ok());

@@ -68,15 +68,6 @@ pub trait App: Send + Sync + 'static {
     fn call(&self, call: &mut Call<'_>) -> Outcome;
 }
 
-/// An application, and what it runs in.
-#[derive(Clone)]
-pub struct Hosted {
-    /// What it runs in.
-    pub host: Arc<dyn Host>,
-    /// The application.
-    pub app: Arc<dyn App>,
-}
-
 /// Runs what it is given, or not.
 pub type IfStill<'a> = &'a mut dyn FnMut(&mut dyn FnMut());
 

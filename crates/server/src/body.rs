@@ -10,6 +10,7 @@ use adyton_http1::{Chunked, Framing, Refusal};
 use adyton_sys::{clock, forks, socket};
 
 use crate::config::Config;
+use crate::limits::SiteLimits;
 use crate::refusals::{BROKE_OFF, NO_DISK, NO_READER, NO_ROOM, TOO_LARGE, TOO_SLOW};
 use crate::stored::Stored;
 use crate::waiter::wait_for_client;
@@ -119,6 +120,8 @@ pub(crate) struct Upload {
     memory: Vec<u8>,
     file: Option<Stored>,
     bytes: u64,
+    bytes_max: u64,
+    memory_bytes_max: u64,
 }
 
 /// Smaller pieces of a body that goes into a file are gathered before they are written: else a client could have a
@@ -126,7 +129,7 @@ pub(crate) struct Upload {
 const SPOOL_BYTES: usize = 16 << 10;
 
 impl Upload {
-    pub(crate) fn new(head: &[u8], framing: Framing, now_ms: u64) -> Self {
+    pub(crate) fn new(head: &[u8], framing: Framing, limits: &SiteLimits, now_ms: u64) -> Self {
         Self {
             head: head.to_vec(),
             since_ms: now_ms,
@@ -134,6 +137,8 @@ impl Upload {
             memory: Vec::new(),
             file: None,
             bytes: 0,
+            bytes_max: limits.body_bytes_max,
+            memory_bytes_max: limits.body_memory_bytes_max,
         }
     }
 
@@ -160,7 +165,7 @@ impl Upload {
             let (consumed, data) = self.decoder.step(&input[used..])?;
             self.store(&input[used..][data], config)?;
             used += consumed;
-            if self.bytes.saturating_add(self.decoder.announced_bytes()) > config.body_bytes_max {
+            if self.bytes.saturating_add(self.decoder.announced_bytes()) > self.bytes_max {
                 return Err(TOO_LARGE);
             }
         }
@@ -172,10 +177,10 @@ impl Upload {
 
     fn store(&mut self, data: &[u8], config: &Config) -> Result<(), Refusal> {
         self.bytes += data.len() as u64;
-        if self.bytes > config.body_bytes_max {
+        if self.bytes > self.bytes_max {
             return Err(TOO_LARGE);
         }
-        if self.file.is_none() && self.bytes <= config.body_memory_bytes_max {
+        if self.file.is_none() && self.bytes <= self.memory_bytes_max {
             self.memory.extend_from_slice(data);
             return Ok(());
         }
@@ -331,7 +336,7 @@ impl Live {
     pub(crate) fn new(
         (socket, reading): (OwnedFd, Reading),
         framing: Framing,
-        config: &Config,
+        limits: &SiteLimits,
         (early, awaited): (&[u8], bool),
     ) -> Self {
         Self {
@@ -342,10 +347,10 @@ impl Live {
             at: 0,
             awaited,
             bytes: 0,
-            bytes_max: config.body_bytes_max,
-            idle_timeout_ms: config.body_idle_timeout_ms,
-            rate: config.body_rate,
-            rate_grace_ms: config.body_rate_grace_ms,
+            bytes_max: limits.body_bytes_max,
+            idle_timeout_ms: limits.body_idle_timeout_ms,
+            rate: limits.body_rate,
+            rate_grace_ms: limits.body_rate_grace_ms,
             since_ms: clock::monotonic_ms(),
             failure: None,
         }

@@ -1,4 +1,4 @@
-//! The limits and timeouts that the loop keeps; the settings that fill them have their reasons.
+//! The limits and timeouts that hold for all sites of a server; the settings that fill them have their reasons.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub enum HandOver {
     Never,
 }
 
-/// What the loop allows. Bytes are bytes, `_ms` are milliseconds, `_rate` is bytes per second.
+/// What a server allows whatever site a client wants. Bytes are bytes, `_ms` are milliseconds.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Limits of a request head.
@@ -30,10 +30,6 @@ pub struct Config {
     pub logs_traces: bool,
     /// Refuse requests with `_` in a field's name, rather than hide the field from the application.
     pub refuse_underscores: bool,
-    /// The largest request body; more is a 413.
-    pub body_bytes_max: u64,
-    /// A body up to this size stays in memory, a larger one goes to an unlinked file.
-    pub body_memory_bytes_max: u64,
     /// Disk space for all bodies in files together; more is a 503.
     pub body_files: Arc<Quota>,
     /// Where the unlinked files are made.
@@ -42,22 +38,6 @@ pub struct Config {
     pub first_byte_timeout_ms: u64,
     /// From a head's first byte to its last, in all.
     pub head_timeout_ms: u64,
-    /// The longest pause inside a request body.
-    pub body_idle_timeout_ms: u64,
-    /// The slowest body, once `body_rate_grace_ms` has passed; 0 allows any.
-    pub body_rate: u64,
-    /// How long a body may be slower.
-    pub body_rate_grace_ms: u64,
-    /// The longest time without the client taking a byte.
-    pub write_idle_timeout_ms: u64,
-    /// The slowest reader, once `write_rate_grace_ms` has passed; 0 allows any.
-    pub write_rate: u64,
-    /// How long a reader may be slower.
-    pub write_rate_grace_ms: u64,
-    /// How long a connection may idle between two requests.
-    pub keep_alive_timeout_ms: u64,
-    /// Requests on one connection before it is closed; 0 is no limit.
-    pub keep_alive_requests_max: u32,
     /// How long a client may keep the server waiting for a request while others wait for its place.
     pub crowded_timeout_ms: u64,
     /// Connections at once; past it, new ones wait in the kernel's queue.
@@ -84,8 +64,6 @@ pub struct Config {
     pub request_timeout_ms: u64,
     /// How long it may take in all; 0 is no limit.
     pub request_total_timeout_ms: u64,
-    /// Whether the application reads bodies as they come.
-    pub stream_body: bool,
     /// How many bodies are read so at once, each by a thread that may wait; further ones are read by the loop.
     pub stream_body_threads_max: usize,
     /// Bytes of answers that wait for their clients, together; past it each waits earlier.
@@ -105,3 +83,38 @@ impl Config {
         if lines.is_empty() || head.has(start, &self.request_id_field) { b"" } else { lines }
     }
 }
+
+impl Default for Config {
+    /// A server that keeps everything in memory, for clients that do their part.
+    fn default() -> Config {
+        Config {
+            head: Limits::default(),
+            request_id_field: Vec::new(),
+            logs_traces: false,
+            refuse_underscores: false,
+            body_files: Quota::new(0),
+            temp_dir: std::env::temp_dir(),
+            first_byte_timeout_ms: LONG_MS,
+            head_timeout_ms: LONG_MS,
+            crowded_timeout_ms: LONG_MS,
+            connections_max: 10_000,
+            connections_per_address_max: 0,
+            drain_bytes_max: 64 << 10,
+            linger_timeout_ms: LONG_MS,
+            graceful_timeout_ms: LONG_MS,
+            threads: 4,
+            hand_over: HandOver::Auto,
+            nice: 0,
+            queue_max: 1_000,
+            queue_timeout_ms: LONG_MS,
+            request_timeout_ms: 0,
+            request_total_timeout_ms: 0,
+            stream_body_threads_max: 256,
+            output_bytes_max: 1 << 30,
+            server: Vec::new(),
+        }
+    }
+}
+
+/// Far longer than a client takes that does its part.
+const LONG_MS: u64 = 60_000;

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use crate::body::{Live, Upload, unless_read};
 use crate::exchange::{After, Exchange};
@@ -11,6 +11,7 @@ use crate::held::Held;
 use crate::outbox::Outbox;
 use crate::outcome::Stream;
 use crate::output::{Flushed, Output};
+use crate::plan::Site;
 use crate::reader::Reader;
 
 /// Pipelined requests of one connection before the others get their turn.
@@ -39,9 +40,15 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(socket: OwnedFd, peer: Option<SocketAddr>, listener: u16, now_ms: u64) -> Self {
+    pub(crate) fn new(
+        socket: OwnedFd,
+        peer: Option<SocketAddr>,
+        listener: u16,
+        site: Arc<Site>,
+        now_ms: u64,
+    ) -> Self {
         Self {
-            outbox: Some(Box::new(Outbox::new(socket, peer, listener))),
+            outbox: Some(Box::new(Outbox::new(socket, peer, listener, site))),
             unparsed: false,
             more: false,
             requests: 0,

@@ -276,7 +276,7 @@ impl Loop {
     /// The thread of a call that does not react is given up.
     fn lose(&self, post: &Post<Http>, task: &Task) {
         note(post, task, |task| task.lost = true);
-        let stacks = || self.shared.app.as_ref().and_then(|hosted| hosted.host.held_stacks());
+        let stacks = || self.shared.host.as_ref().and_then(|host| host.held_stacks());
         log_stuck(task, self.now_ms.saturating_sub(task.since_ms), stacks);
         // Who reads the count, and replaces the worker, finds the stacks in the log.
         self.shared.tally.count(Cell::Stuck);

@@ -11,7 +11,7 @@ use adyton_log::{self as log, messages, request};
 use adyton_sys::tid::Tid;
 use adyton_sys::{clock, process};
 
-use crate::app::{Call, Hosted};
+use crate::app::Call;
 use crate::body::Body;
 use crate::config::HandOver;
 use crate::desk::Desk;
@@ -26,6 +26,7 @@ use crate::later::Made;
 use crate::lock::lock;
 use crate::outcome::{Left, Outcome, Pull, Stream};
 use crate::output::Flushed;
+use crate::plan::Site;
 use crate::reply::Reply;
 use crate::shared::{Http, Own, Shared};
 use crate::tally::Histogram;
@@ -52,6 +53,8 @@ pub(crate) struct Driver {
     gives_way: bool,
     /// Where it notes the request that it is in, for the case that the process dies of it.
     seat: Option<Seat>,
+    /// The site of the last request.
+    site: Arc<Site>,
 }
 
 impl Driver {
@@ -70,7 +73,8 @@ impl Driver {
         // With one slot this thread is the loop's driver, too.
         let gives_way = shared.config.nice == 0 || shared.crew.slots() == 1;
         let desk = Desk::new(&shared.config);
-        Self { shared: Arc::clone(shared), desk, hand, home: 0, gives_way, seat: shared.tally.seat() }
+        let site = Arc::clone(shared.plan().first());
+        Self { shared: Arc::clone(shared), desk, hand, home: 0, gives_way, seat: shared.tally.seat(), site }
     }
 
     fn crew(&self) -> &Crew<Http> {
@@ -289,12 +293,15 @@ impl Driver {
 
     /// Calls the application.
     fn ask(&mut self, exchange: &mut Exchange, date: &[u8; 29]) -> Left {
-        let Some(Hosted { app, .. }) = &self.shared.app else {
-            unreachable!("no errand without an application")
-        };
         let Desk { buffer, head, .. } = &mut self.desk;
+        let route = exchange.route;
         let outbox = exchange.outbox();
         let (listener, peer) = (usize::from(outbox.listener), outbox.peer);
+        // Counting each request would have all threads write to one place.
+        if !Arc::ptr_eq(&self.site, &outbox.site) {
+            self.site = Arc::clone(&outbox.site);
+        }
+        let Some(app) = self.site.app(route) else { unreachable!("no errand without an application") };
         let Exchange { key, request: asked, answer, .. } = exchange;
         request::enter(&answer.id);
         if let Some(seat) = &self.seat {
@@ -413,7 +420,7 @@ impl Driver {
         let Exchange { request, answer, head, rest, endpoint, .. } = &mut *exchange;
         let bytes = request.head_bytes(&self.desk.buffer);
         answer.row = self.shared.tally.row_of(self.desk.head.path.of(bytes), answer.status);
-        if self.shared.access_log.is_some() {
+        if answer.outbox().site.log.is_some() {
             *head = bytes.to_vec();
         }
         if let RequestBytes::Lent { end, filled, .. } = request {
@@ -443,10 +450,10 @@ impl Driver {
     fn end_task(&mut self) {
         let task = lock(&self.hand.post.own.task).take();
         if task.is_some_and(|task| task.is_interrupted())
-            && let Some(hosted) = &self.shared.app
+            && let Some(host) = &self.shared.host
         {
             self.hand.take_interpreter();
-            hosted.host.absolve(self.hand.post.own.thread);
+            host.absolve(self.hand.post.own.thread);
         }
     }
 

@@ -37,6 +37,7 @@ use crate::later::Waiting;
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::outcome::Left;
+use crate::plan::Plan;
 use crate::share::{Share, Surplus};
 use crate::shared::{Http, Shared};
 use crate::step::Worked;
@@ -102,24 +103,6 @@ const BATCH_US: u64 = 150;
 /// What a quick call takes at most.
 const CALL_US: u64 = 20;
 
-/// A folder served under a URL prefix.
-pub struct Mount {
-    /// The prefix, such as `/static`; empty for the whole site.
-    pub prefix: Vec<u8>,
-    /// What is served there.
-    pub site: Folder,
-    /// Whether a missing file is a question for the application.
-    pub falls_through: bool,
-}
-
-impl Mount {
-    /// Whether `path` is the prefix or lies beneath it: `/app` does not serve `/apple`.
-    pub(crate) fn matches(&self, path: &[u8]) -> bool {
-        path.strip_prefix(&*self.prefix)
-            .is_some_and(|rest| rest.first().is_none_or(|&byte| byte == b'/') || self.prefix.is_empty())
-    }
-}
-
 /// What a loop is made of.
 pub struct Parts {
     /// Listening sockets, non-blocking: those of every address, and again those of every address for each other
@@ -129,8 +112,8 @@ pub struct Parts {
     pub addresses: usize,
     /// How many connections this process may have beside others.
     pub share: Option<Arc<Share>>,
-    /// Static folders; the longest matching prefix wins.
-    pub mounts: Vec<Mount>,
+    /// The folders that the plan's routes name by number. Each loop has its own of each, with a cache of its own.
+    pub folders: Vec<Folder>,
     /// Wakes the loop, from signal handlers too.
     pub wake: Arc<Wake>,
 }
@@ -187,7 +170,8 @@ pub(crate) struct Loop {
     pub(crate) shared: Arc<Shared>,
     /// Its number among the server's loops.
     pub(crate) home: usize,
-    pub(crate) mounts: Vec<Mount>,
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) folders: Vec<Folder>,
     /// What the `Date` field says now.
     pub(crate) date: [u8; 29],
     pub(crate) timers: Wheel,
@@ -271,15 +255,15 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
-    pub(crate) fn new(mut parts: Parts, home: usize, shared: Arc<Shared>) -> io::Result<Self> {
-        parts.mounts.sort_by_key(|mount| std::cmp::Reverse(mount.prefix.len()));
+    pub(crate) fn new(parts: Parts, home: usize, shared: Arc<Shared>) -> io::Result<Self> {
         let now_ms = clock::monotonic_ms();
         let epoll = Epoll::new()?;
         epoll.add(&*parts.wake, WAKE, Interest::Level)?;
         shared.tally.shift(Cell::Listening, 0, 1);
         Ok(Self {
             home,
-            mounts: parts.mounts,
+            plan: shared.plan(),
+            folders: parts.folders,
             date: [b' '; 29],
             timers: Wheel::new(now_ms),
             again: VecDeque::new(),
@@ -373,6 +357,9 @@ impl Loop {
             let inbox = &self.shared.inboxes[self.home];
             self.returned.extend(inbox.take());
             self.redeemed.extend(inbox.take_redeemed());
+            if let Some((plan, folders)) = inbox.take_plan() {
+                (self.plan, self.folders) = (plan, folders);
+            }
             return Some(None);
         }
         if let Some(key) = self.redeemed.pop() {
@@ -404,7 +391,7 @@ impl Loop {
             self.again_left -= 1;
             return Some(self.again.pop_front().and_then(|key| self.turn_again(key, desk)));
         }
-        let remains = self.shared.app.as_ref().and_then(|hosted| hosted.host.remains())?;
+        let remains = self.shared.host.as_ref().and_then(|host| host.remains())?;
         Some(self.send(NO_KEY, Errand::Discard(remains)))
     }
 
@@ -520,8 +507,8 @@ impl Loop {
             };
             *kind += 1;
         }
-        self.mounts.iter_mut().for_each(|mount| mount.site.give_way());
-        let files = self.mounts.iter().map(|mount| mount.site.counts());
+        self.folders.iter_mut().for_each(Folder::give_way);
+        let files = self.folders.iter().map(Folder::counts);
         let files = files.fold(Counts::default(), |sum, one| Counts {
             hits: sum.hits + one.hits,
             loads: sum.loads + one.loads,
@@ -582,7 +569,7 @@ impl Loop {
             return Some(0);
         }
         let now_ms = self.now_ms;
-        let log_ms = self.shared.access_log.as_ref().and_then(|log| lock(log).tick(now_ms)).map(u64::from);
+        let log_ms = self.plan.logs().filter_map(|log| lock(log).tick(now_ms)).min().map(u64::from);
         let deadlines = [
             self.accept_paused_ms,
             self.stopping_ms,
@@ -917,7 +904,13 @@ impl Loop {
                     let (socket, peer) = accepted?;
                     self.shared.tally.add(Cell::Accepted, 1);
                     let listener = u16::try_from(index % self.listened).unwrap_or(u16::MAX);
-                    return Some(Box::new(Connection::new(socket, peer, listener, self.now_ms)));
+                    return Some(Box::new(Connection::new(
+                        socket,
+                        peer,
+                        listener,
+                        Arc::clone(self.plan.first()),
+                        self.now_ms,
+                    )));
                 }
                 // The client was gone before we came; the next one may wait.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}

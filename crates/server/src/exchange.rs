@@ -19,6 +19,8 @@ pub(crate) struct Exchange {
     /// When the request came, in us of the monotonic clock.
     pub(crate) started_us: u64,
     pub(crate) request: RequestBytes,
+    /// The route of its site whose application is asked.
+    pub(crate) route: usize,
     pub(crate) answer: Answer,
     /// What was received behind the request, if the thread that has it had to leave it to the loop.
     pub(crate) rest: Vec<u8>,
@@ -36,6 +38,7 @@ impl Exchange {
             endpoint: Endpoint::NONE,
             started_us: 0,
             request: RequestBytes::Lent { start: 0, body_at: 0, end: 0, filled: 0 },
+            route: 0,
             answer: Answer::nothing(),
             rest: Vec::new(),
             head: Vec::new(),

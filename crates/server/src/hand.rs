@@ -118,12 +118,12 @@ impl Hand {
     /// Takes what the application's calls need.
     pub(crate) fn take_interpreter(&mut self) {
         if !self.attached
-            && let Some(hosted) = &self.shared.app
+            && let Some(host) = &self.shared.host
         {
             let since_us = clock::monotonic_us();
             let mut waited_us = 0;
             let attach = || {
-                hosted.host.attach();
+                host.attach();
                 waited_us = clock::monotonic_us() - since_us;
             };
             if self.late {
@@ -140,9 +140,9 @@ impl Hand {
 
     pub(crate) fn detach(&mut self) {
         if std::mem::take(&mut self.attached)
-            && let Some(hosted) = &self.shared.app
+            && let Some(host) = &self.shared.host
         {
-            hosted.host.detach();
+            host.detach();
         }
     }
 }
@@ -209,7 +209,7 @@ fn park(
     }
     let gives_slot = crew.slots() > 1 && crew.parked() < parked_max;
     let lacks = gives_slot && crew.park(since_ms);
-    let spawned = lacks && shared.app.as_ref().is_some_and(|hosted| hosted.host.spawn());
+    let spawned = lacks && shared.host.as_ref().is_some_and(|host| host.spawn());
     let waited = if !lacks || spawned || crew.manages_without(since_ms) {
         wait()
     } else {

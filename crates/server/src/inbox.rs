@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use adyton_files::Folder;
 use adyton_sys::wake::Wake;
 
 use crate::endpoints::Endpoint;
@@ -10,6 +11,7 @@ use crate::exchange::Exchange;
 use crate::later::Home;
 use crate::lock::lock;
 use crate::outcome::Left;
+use crate::plan::Plan;
 
 /// An exchange on its way back to its loop.
 pub(crate) struct Return {
@@ -34,6 +36,8 @@ pub(crate) struct Inbox {
     returns: Mutex<Vec<Return>>,
     /// Connections whose tickets are redeemed.
     redeemed: Mutex<Vec<usize>>,
+    /// What is to be served from now on, with the loop's folders for it.
+    plan: Mutex<Option<(Arc<Plan>, Vec<Folder>)>>,
     pub(crate) filled: AtomicBool,
     /// Whether the loop waits for the kernel.
     pub(crate) asleep: AtomicBool,
@@ -52,6 +56,7 @@ impl Inbox {
         Self {
             returns: Mutex::new(Vec::new()),
             redeemed: Mutex::new(Vec::new()),
+            plan: Mutex::new(None),
             filled: flag(),
             asleep: flag(),
             missed: AtomicUsize::new(0),
@@ -78,6 +83,17 @@ impl Inbox {
     pub(crate) fn take(&self) -> Vec<Return> {
         self.filled.store(false, Ordering::SeqCst);
         std::mem::take(&mut *lock(&self.returns))
+    }
+
+    /// Has the loop serve something else from its next request on. Whoever calls this wakes it.
+    pub(crate) fn put_plan(&self, plan: Arc<Plan>, folders: Vec<Folder>) {
+        *lock(&self.plan) = Some((plan, folders));
+        self.filled.store(true, Ordering::SeqCst);
+    }
+
+    /// What is to be served from now on, if that is something else. To be called after [`Inbox::take`].
+    pub(crate) fn take_plan(&self) -> Option<(Arc<Plan>, Vec<Folder>)> {
+        lock(&self.plan).take()
     }
 
     /// Connections whose tickets were redeemed since this was asked last. To be asked after [`Inbox::take`].

@@ -38,7 +38,7 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
     let interrupter = Interrupter::new(shared);
     let post = Arc::clone(post);
     let run = move || {
-        let Some(hosted) = &interrupter.0.app else { return };
+        let Some(host) = &interrupter.0.host else { return };
         let mut passed = None;
         let mut if_still = |strike: &mut dyn FnMut()| {
             // Held meanwhile, so that the call cannot end.
@@ -57,7 +57,7 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
                 None => same.stage = Stage::Runs,
             }
         };
-        let stack = hosted.host.interrupt(post.own.thread, &mut if_still);
+        let stack = host.interrupt(post.own.thread, &mut if_still);
         if let (Some(stack), Some(passed)) = (stack, passed) {
             let how = match passed {
                 (Limit::Silence, None) => "takes longer than --request-timeout",

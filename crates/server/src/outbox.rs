@@ -3,10 +3,12 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 
 use adyton_sys::socket;
 
 use crate::output::{Flushed, Output};
+use crate::plan::Site;
 
 /// The way to one client. Its connection has it, or the exchange that is with the application, or others while the
 /// application has the thread: always one of them.
@@ -24,11 +26,13 @@ pub(crate) struct Outbox {
     /// The loop has answered in its place and given it up: whoever has it drops it.
     pub(crate) disowned: bool,
     pub(crate) peer: Option<SocketAddr>,
+    /// The site that its last request was for.
+    pub(crate) site: Arc<Site>,
     pub(crate) output: Output,
 }
 
 impl Outbox {
-    pub(crate) fn new(socket: OwnedFd, peer: Option<SocketAddr>, listener: u16) -> Self {
+    pub(crate) fn new(socket: OwnedFd, peer: Option<SocketAddr>, listener: u16, site: Arc<Site>) -> Self {
         Self {
             socket,
             listener,
@@ -37,6 +41,7 @@ impl Outbox {
             broken: false,
             disowned: false,
             peer,
+            site,
             output: Output::default(),
         }
     }
@@ -80,7 +85,7 @@ impl Outbox {
         self.disowned = true;
         let Ok(nowhere) = std::fs::File::open("/dev/null") else { return (None, self) };
         let socket = std::mem::replace(&mut self.socket, nowhere.into());
-        let mut taken = Self::new(socket, self.peer, self.listener);
+        let mut taken = Self::new(socket, self.peer, self.listener, Arc::clone(&self.site));
         (taken.watched, taken.begun) = (self.watched, self.begun);
         taken.output = std::mem::take(&mut self.output);
         (Some(Box::new(taken)), self)

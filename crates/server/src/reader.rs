@@ -2,7 +2,7 @@
 
 use adyton_sys::socket;
 
-use crate::config::Config;
+use crate::limits::SiteLimits;
 use crate::outbox::Outbox;
 
 /// How fast a client takes an answer, looked at from time to time.
@@ -24,22 +24,23 @@ impl Reader {
     }
 
     /// Whether the client is too slow by now.
-    pub(crate) fn is_too_slow(&mut self, outbox: &Outbox, now_ms: u64, config: &Config) -> bool {
+    pub(crate) fn is_too_slow(&mut self, outbox: &Outbox, now_ms: u64) -> bool {
+        let limits = &outbox.site.limits;
         let taken_bytes = taken_bytes(outbox);
         if taken_bytes > self.taken_bytes {
             self.taken_bytes = taken_bytes;
             self.progress_ms = now_ms;
         }
         let age_ms = now_ms - self.since_ms;
-        let too_few = taken_bytes.saturating_sub(self.since_bytes) * 1000 < config.write_rate * age_ms;
-        now_ms - self.progress_ms >= config.write_idle_timeout_ms
-            || (age_ms >= config.write_rate_grace_ms && too_few)
+        let too_few = taken_bytes.saturating_sub(self.since_bytes) * 1000 < limits.write_rate * age_ms;
+        now_ms - self.progress_ms >= limits.write_idle_timeout_ms
+            || (age_ms >= limits.write_rate_grace_ms && too_few)
     }
 
     /// When to look again: often enough for both limits.
-    pub(crate) fn look_again_ms(config: &Config) -> u64 {
-        let rate_ms = if config.write_rate > 0 { config.write_rate_grace_ms } else { u64::MAX };
-        config.write_idle_timeout_ms.min(rate_ms).div_ceil(2)
+    pub(crate) fn look_again_ms(limits: &SiteLimits) -> u64 {
+        let rate_ms = if limits.write_rate > 0 { limits.write_rate_grace_ms } else { u64::MAX };
+        limits.write_idle_timeout_ms.min(rate_ms).div_ceil(2)
     }
 }
 

@@ -13,7 +13,6 @@ use adyton_sys::{clock, socket};
 
 use crate::body::unless_read;
 use crate::common::Common;
-use crate::config::Config;
 use crate::date::date_now;
 use crate::exchange::Answer;
 use crate::held::Held;
@@ -454,13 +453,13 @@ impl<'c> Reply<'c> {
     /// Sends until fewer than `bytes` are left, and waits for the client if need be.
     fn send_until(&mut self, bytes: u64) -> io::Result<()> {
         self.outbox();
-        let (Some(outbox), config) = (&mut self.answer.outbox, &self.common.config) else { return Ok(()) };
+        let Some(outbox) = &mut self.answer.outbox else { return Ok(()) };
         let sent = match outbox.flush() {
             Ok(Flushed::All) => return Ok(()),
             Ok(_) if outbox.output.pending_bytes() < bytes => return Ok(()),
             Ok(_) => match &mut self.holder {
-                Some(holder) => holder.park(&mut || send_slowly(outbox, bytes, config)),
-                None => send_slowly(outbox, bytes, config),
+                Some(holder) => holder.park(&mut || send_slowly(outbox, bytes)),
+                None => send_slowly(outbox, bytes),
             },
             Err(error) => Err(error),
         };
@@ -476,9 +475,9 @@ impl<'c> Reply<'c> {
 }
 
 /// Sends at the client's pace until fewer than `bytes` are left.
-fn send_slowly(outbox: &mut Outbox, bytes: u64, config: &Config) -> io::Result<()> {
+fn send_slowly(outbox: &mut Outbox, bytes: u64) -> io::Result<()> {
     let mut reader = Reader::new(outbox, clock::monotonic_ms());
-    let mut look_ms = clock::monotonic_ms() + Reader::look_again_ms(config);
+    let mut look_ms = clock::monotonic_ms() + Reader::look_again_ms(&outbox.site.limits);
     loop {
         match outbox.flush()? {
             Flushed::All => return Ok(()),
@@ -488,7 +487,7 @@ fn send_slowly(outbox: &mut Outbox, bytes: u64, config: &Config) -> io::Result<(
         }
         let now_ms = clock::monotonic_ms();
         if now_ms >= look_ms {
-            if reader.is_too_slow(outbox, now_ms, config) {
+            if reader.is_too_slow(outbox, now_ms) {
                 // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
                 socket::reset_on_close(&outbox.socket);
                 return Err(io::Error::new(
@@ -496,7 +495,7 @@ fn send_slowly(outbox: &mut Outbox, bytes: u64, config: &Config) -> io::Result<(
                     "the client takes its answer too slowly",
                 ));
             }
-            look_ms = now_ms + Reader::look_again_ms(config);
+            look_ms = now_ms + Reader::look_again_ms(&outbox.site.limits);
         }
         socket::wait(&outbox.socket, socket::Until::Writable, look_ms - now_ms)?;
     }

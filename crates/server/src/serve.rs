@@ -86,7 +86,9 @@ impl Loop {
             let Some(end) = body_end(head.framing(), body_at, filled) else {
                 return self.begin_body(key, connection, desk, at..filled);
             };
-            if (end - body_at) as u64 > self.shared.config.body_bytes_max {
+            if end > body_at
+                && self.is_too_large(&mut connection, head.of(&buffer[at..body_at]), (end - body_at) as u64)
+            {
                 let start = start_of(&buffer[at..filled]);
                 return self.refuse(key, connection, desk, TOO_LARGE, &start);
             }
@@ -109,6 +111,12 @@ impl Loop {
         self.settle(key, connection, desk, After::Next)
     }
 
+    /// Whether the site that a request is for, which its connection is in from now on, takes no body of this length.
+    fn is_too_large(&self, connection: &mut Connection, request: Request<'_>, body_bytes: u64) -> bool {
+        self.enter_site(connection.outbox_mut(), request);
+        body_bytes > connection.outbox().site.limits.body_bytes_max
+    }
+
     /// Begins to read a body that is not here yet; or answers at once, if nobody would read it.
     fn begin_body(
         &mut self,
@@ -119,12 +127,13 @@ impl Loop {
     ) -> Step {
         let Desk { buffer, head, exchange, .. } = &mut *desk;
         let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
-        if matches!(head.framing(), Framing::Length(length) if length > self.shared.config.body_bytes_max) {
+        let length = if let Framing::Length(length) = head.framing() { length } else { 0 };
+        if self.is_too_large(&mut connection, head.of(bytes), length) {
             let start = start_of(bytes);
             return self.refuse(key, connection, desk, TOO_LARGE, &start);
         }
-        let is_static = self.mount_of(head.path.of(bytes)).is_some_and(|mount| !mount.falls_through);
-        if self.shared.app.is_none() || is_static {
+        let site = Arc::clone(&connection.outbox().site);
+        if site.needs_no_app(head.path.of(bytes), &self.folders) {
             connection.keep(early, true);
             let exchange = exchange.get_or_insert_with(Exchange::empty);
             return match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
@@ -133,7 +142,7 @@ impl Loop {
             };
         }
         let awaited = head.expects_continue() && early.is_empty();
-        if let Some(reading) = self.shared.begin_reading() {
+        if let Some(reading) = self.shared.begin_reading(&site.limits) {
             if !connection.outbox().output.is_empty() {
                 // `100 Continue` must not overtake the answers to earlier requests: they are sent first.
                 connection.keep(&buffer[request], true);
@@ -143,7 +152,7 @@ impl Loop {
                 let start = start_of(bytes);
                 return self.refuse(key, connection, desk, NO_ROOM, &start);
             };
-            let live = Live::new((socket, reading), head.framing(), &self.shared.config, (early, awaited));
+            let live = Live::new((socket, reading), head.framing(), &site.limits, (early, awaited));
             let body = OwnedBody::Live(Arc::new(Mutex::new(live)));
             let owned = Owned { head: bytes.to_vec(), body };
             return self.answer_owned(key, connection, desk, owned);
@@ -151,7 +160,7 @@ impl Loop {
         if awaited {
             return self.ask_for_body(key, connection, desk, request);
         }
-        let upload = Upload::new(bytes, head.framing(), self.now_ms);
+        let upload = Upload::new(bytes, head.framing(), &site.limits, self.now_ms);
         connection.keep(early, true);
         self.begin_upload(key, connection, desk, upload)
     }
@@ -184,7 +193,8 @@ impl Loop {
         // It is counted when it is whole.
         connection.requests -= 1;
         connection.outbox_mut().output.tail().extend_from_slice(CONTINUE);
-        let upload = Upload::new(bytes, head.framing(), self.now_ms);
+        let limits = &connection.outbox().site.limits;
+        let upload = Upload::new(bytes, head.framing(), limits, self.now_ms);
         self.begin_upload(key, connection, desk, upload)
     }
 
@@ -196,7 +206,7 @@ impl Loop {
         upload: Upload,
     ) -> Step {
         connection.phase = Phase::Upload(Box::new(upload));
-        let deadline_ms = self.now_ms + self.shared.config.body_idle_timeout_ms;
+        let deadline_ms = self.now_ms + connection.outbox().site.limits.body_idle_timeout_ms;
         self.timers.set(key, deadline_ms);
         // Answers to earlier requests do not wait for this one's body.
         if connection.flush().is_err() {
@@ -303,7 +313,7 @@ impl Loop {
         Reply::new(answer, &self.shared.common, &self.date).fail(refusal.status, refusal.reason);
         connection.outbox = answer.outbox.take();
         let started_us = self.start_us();
-        self.log_answer(connection.peer(), None, start, answer, started_us);
+        self.log_answer(connection.outbox(), None, start, answer, started_us);
         self.settle(key, connection, desk, After::Linger)
     }
 }

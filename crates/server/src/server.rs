@@ -1,5 +1,6 @@
 //! A server: loops, the threads that drive them and run the application, and what they share.
 
+use std::error::Error;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -8,17 +9,18 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use adyton_crew::Crew;
+use adyton_files::Folder;
 use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
-use crate::access_log::AccessLog;
-use crate::app::Hosted;
+use crate::app::Host;
 use crate::common::{Asked, Common};
 use crate::config::{Config, HandOver};
 use crate::driver::Driver;
 use crate::event_loop::{Loop, Parts};
 use crate::inbox::Inbox;
 use crate::lock::lock;
+use crate::plan::Plan;
 use crate::refusals::Refusals;
 use crate::shared::Shared;
 use crate::tally::{Cell, Tally};
@@ -57,28 +59,31 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a server of one loop for each of `parts`; they have the same configuration and log. Requests that no mount
-    /// answers go to `app`; without one they are a 404. What happens is counted in `tally`.
+    /// Makes a server of one loop for each of `parts`; they have the same configuration, and serve the same plan, whose
+    /// applications run in `host`. What happens is counted in `tally`.
     ///
     /// # Errors
     ///
-    /// The process is out of descriptors, memory or threads.
+    /// The process is out of descriptors, memory or threads; `InvalidInput`, with a sentence, when the plan names a folder
+    /// that the parts do not have.
     pub fn new(
         config: Config,
+        plan: Plan,
         parts: Vec<Parts>,
-        access_log: Option<AccessLog>,
         stop: Asked,
-        app: Option<Hosted>,
+        host: Option<Arc<dyn Host>>,
         mut tally: Tally,
     ) -> io::Result<Self> {
         let loops = parts.len();
         tally.set_single(loops == 1);
-        let (pages, lost) = (tally.pages(), tally.counter(Cell::LinesLost));
+        let folders = parts.iter().map(|parts| parts.folders.len()).min().unwrap_or(0);
+        plan.check_folders(folders).map_err(unfit)?;
+        let host = host.filter(|_| plan.has_app());
         // Beside the driver of each loop one more is kept fresh, for when a driver is late.
-        let reserve = if config.threads > 1 && app.is_some() { loops + 1 } else { 0 };
+        let reserve = if config.threads > 1 && host.is_some() { loops + 1 } else { 0 };
         let queue = (config.queue_max, config.queue_timeout_ms);
         let crew = Crew::new((loops, config.threads, reserve), queue);
-        let watched = config.hand_over == HandOver::Auto && app.is_some();
+        let watched = config.hand_over == HandOver::Auto && host.is_some();
         let shared = Arc::new(Shared {
             common: Common {
                 config,
@@ -87,7 +92,8 @@ impl Server {
                 output_bytes: Arc::default(),
                 stop,
             },
-            app,
+            host,
+            plan: Mutex::new(Arc::new(plan)),
             crew,
             inboxes: parts.iter().map(|parts| Arc::new(Inbox::new(Arc::clone(&parts.wake)))).collect(),
             readings: Arc::default(),
@@ -98,8 +104,8 @@ impl Server {
             watch: OnceLock::new(),
             ended: Mutex::new(Vec::new()),
             has_ended: Condvar::new(),
-            access_log: access_log.map(|log| Mutex::new(log.leaving(pages, lost))),
         });
+        shared.begin_logs(&lock(&shared.plan));
         for (home, parts) in parts.into_iter().enumerate() {
             shared.crew.offer(Box::new(Loop::new(parts, home, Arc::clone(&shared))?));
         }
@@ -113,7 +119,7 @@ impl Server {
     /// Threads that have to call [`Server::work`]. With one thread for the application, the first of them enters it
     /// and the others do not; else all do.
     pub fn threads(&self) -> usize {
-        if self.shared.app.is_some() { self.shared.crew.threads_wanted() } else { self.loops }
+        if self.shared.host.is_some() { self.shared.crew.threads_wanted() } else { self.loops }
     }
 
     /// Makes the calling thread one of the server's, until the end. `enters` says whether it may enter the
@@ -178,9 +184,8 @@ impl Server {
 
     /// Has the rest of the access log written, and waits for a moment until it is.
     pub fn settle_log(&self) {
-        if let Some(log) = &self.shared.access_log {
-            lock(log).settle();
-        }
+        let plan = self.shared.plan();
+        plan.logs().for_each(|log| lock(log).settle());
     }
 
     /// The requests that threads have been in for long: what each is, and for how many milliseconds.
@@ -202,9 +207,35 @@ impl Server {
     /// Has the access log opened again, under the name that it had: somebody has renamed the file. What fails is told, and
     /// the old one stays.
     pub fn reopen_log(&self) {
-        if let Some(log) = &self.shared.access_log {
-            lock(log).reopen();
+        let plan = self.shared.plan();
+        plan.logs().for_each(|log| lock(log).reopen());
+    }
+
+    /// Serves another plan, from each loop's next request on: `folders` has those of each loop. Answers that have begun
+    /// end as they have begun, and so do requests that an application has.
+    ///
+    /// # Errors
+    ///
+    /// `InvalidInput`, with a sentence, when the plan names a folder that there is not, or has applications and the server
+    /// was made for none. Nothing changes then.
+    pub fn swap(&self, plan: Plan, folders: Vec<Vec<Folder>>) -> io::Result<()> {
+        plan.check_folders(folders.iter().map(Vec::len).min().unwrap_or(0)).map_err(unfit)?;
+        if folders.len() != self.loops {
+            return Err(unfit("the folders of each loop are wanted"));
         }
+        if plan.has_app() && self.shared.host.is_none() {
+            return Err(unfit("a server without applications cannot begin to have one"));
+        }
+        let plan = Arc::new(plan);
+        self.shared.begin_logs(&plan);
+        let old = std::mem::replace(&mut *lock(&self.shared.plan), Arc::clone(&plan));
+        for (inbox, folders) in self.shared.inboxes.iter().zip(folders) {
+            inbox.put_plan(Arc::clone(&plan), folders);
+            inbox.wake.wake();
+        }
+        // What a loop holds back of a log that is no longer ticked.
+        old.logs().for_each(|log| lock(log).flush());
+        Ok(())
     }
 
     /// Each loop goes to another thread at its next wait for the kernel, if one is idle.
@@ -238,4 +269,9 @@ impl Server {
             queue_length: tally.get(Cell::QueueLength),
         }
     }
+}
+
+/// What cannot be served, in a sentence.
+fn unfit(why: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why)
 }

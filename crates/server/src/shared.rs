@@ -9,15 +9,16 @@ use adyton_crew::{Crew, Duties, Post};
 use adyton_sys::clock;
 use adyton_sys::tid::Tid;
 
-use crate::access_log::AccessLog;
-use crate::app::Hosted;
+use crate::app::Host;
 use crate::body::Reading;
 use crate::common::Common;
 use crate::errand::Job;
 use crate::event_loop::Loop;
 use crate::inbox::Inbox;
+use crate::limits::SiteLimits;
 use crate::lock::lock;
 use crate::outbox::Outbox;
+use crate::plan::Plan;
 use crate::tally::Cell;
 use crate::task::Task;
 
@@ -49,8 +50,10 @@ pub(crate) struct Own {
 /// What all threads of a server see.
 pub(crate) struct Shared {
     pub(crate) common: Common,
-    /// The application; `None` where files are all there is.
-    pub(crate) app: Option<Hosted>,
+    /// What applications run in; `None` where files are all there is.
+    pub(crate) host: Option<Arc<dyn Host>>,
+    /// What is served now; a loop may not have it yet.
+    pub(crate) plan: Mutex<Arc<Plan>>,
     pub(crate) crew: Crew<Http>,
     pub(crate) inboxes: Vec<Arc<Inbox>>,
     /// Bodies that the application reads from their connections.
@@ -67,8 +70,6 @@ pub(crate) struct Shared {
     pub(crate) watch: OnceLock<Thread>,
     /// Loops that have ended.
     pub(crate) ended: Mutex<Vec<Loop>>,
-    /// Where answers are logged, by all loops: the lines are in the order in which the answers were finished.
-    pub(crate) access_log: Option<Mutex<AccessLog>>,
     pub(crate) has_ended: Condvar,
 }
 
@@ -92,12 +93,23 @@ impl Shared {
 
     /// A place for a body that the application reads from its connection, where that is asked for. With one thread for
     /// the application there is none: while it waited for a client, nobody would be served.
-    pub(crate) fn begin_reading(&self) -> Option<Reading> {
-        let config = &self.config;
-        if !config.stream_body || self.crew.slots() == 1 {
+    pub(crate) fn begin_reading(&self, limits: &SiteLimits) -> Option<Reading> {
+        if !limits.stream_body || self.crew.slots() == 1 {
             return None;
         }
-        Reading::begin(&self.readings, config.stream_body_threads_max)
+        Reading::begin(&self.readings, self.config.stream_body_threads_max)
+    }
+
+    /// What is served now.
+    pub(crate) fn plan(&self) -> Arc<Plan> {
+        Arc::clone(&lock(&self.plan))
+    }
+
+    /// Notes on the board what the logs of a plan have not written, so that it outlives this process.
+    pub(crate) fn begin_logs(&self, plan: &Plan) {
+        for log in plan.logs() {
+            lock(log).leave_on(self.tally.pages(), self.tally.counter(Cell::LinesLost));
+        }
     }
 
     /// Says on the board how the threads stand.

@@ -74,10 +74,11 @@ impl Loop {
                     .filter(|&slow_ms| slow_ms >= config.crowded_timeout_ms)
             }
             Phase::Upload(upload) => {
-                let stalled_ms = config.body_idle_timeout_ms.saturating_sub(left_ms);
+                let limits = &connection.outbox().site.limits;
+                let stalled_ms = limits.body_idle_timeout_ms.saturating_sub(left_ms);
                 let age_ms = self.now_ms.saturating_sub(upload.since_ms);
                 let is_slow = age_ms >= SLOW_MS.max(config.crowded_timeout_ms)
-                    && upload.bytes() * 1000 < config.body_rate * age_ms;
+                    && upload.bytes() * 1000 < limits.body_rate * age_ms;
                 (stalled_ms >= config.crowded_timeout_ms || is_slow).then_some(age_ms)
             }
             _ => None,

@@ -124,7 +124,7 @@ impl Loop {
             After::Next => {
                 connection.phase = Phase::Head;
                 let deadline_ms = if connection.carry.is_empty() {
-                    self.now_ms + self.shared.config.keep_alive_timeout_ms
+                    self.now_ms + connection.outbox().site.limits.keep_alive_timeout_ms
                 } else {
                     // Nothing of a head may have been answered: its time goes on.
                     connection.since_ms + self.shared.config.head_timeout_ms
@@ -212,7 +212,7 @@ impl Loop {
         if let Phase::Respond(respond) = &mut connection.phase {
             respond.held = Some(held);
         }
-        self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.shared.config));
+        self.timers.set(key, self.now_ms + Reader::look_again_ms(&connection.outbox().site.limits));
     }
 
     /// A connection that is answered has come back, and nothing was missed meanwhile: the next request makes an event.
@@ -261,7 +261,7 @@ impl Loop {
         let Exchange { head: bytes, answer, started_us, .. } = &**exchange;
         let mut head = Head::new();
         let parsed = matches!(head.parse(bytes, &self.shared.config.head), Ok(Parsed::Complete));
-        self.log_answer(connection.peer(), parsed.then(|| head.of(bytes)), bytes, answer, *started_us);
+        self.log_answer(connection.outbox(), parsed.then(|| head.of(bytes)), bytes, answer, *started_us);
     }
 
     /// The time has come to look at how fast the client reads.
@@ -269,7 +269,7 @@ impl Loop {
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
         };
-        let too_slow = respond.reader.is_too_slow(connection.outbox(), self.now_ms, &self.shared.config);
+        let too_slow = respond.reader.is_too_slow(connection.outbox(), self.now_ms);
         connection.phase = Phase::Respond(respond);
         if too_slow {
             log::write(&messages::CLIENT_SLOW, format_args!("a client reads its answer too slowly; closed"));
@@ -277,7 +277,7 @@ impl Loop {
             socket::reset_on_close(&*connection);
             return Worked::Ended(self.close(*connection));
         }
-        self.timers.set(key, self.now_ms + Reader::look_again_ms(&self.shared.config));
+        self.timers.set(key, self.now_ms + Reader::look_again_ms(&connection.outbox().site.limits));
         Worked::Kept(connection)
     }
 
@@ -287,6 +287,7 @@ impl Loop {
         if !connection.outbox().output.is_empty() && connection.flush().is_err() {
             return Step::On(connection, Next::Close);
         }
+        let limits = connection.outbox().site.limits;
         let mut parts_left = PARTS_PER_TURN;
         for _ in 0..RECEIVES_PER_TURN {
             let filled = if connection.unparsed {
@@ -321,13 +322,11 @@ impl Loop {
                 return self.answer_upload(key, connection, desk);
             }
             let age_ms = self.now_ms.saturating_sub(upload.since_ms);
-            if age_ms > self.shared.config.body_rate_grace_ms
-                && upload.bytes() * 1000 < self.shared.config.body_rate * age_ms
-            {
+            if age_ms > limits.body_rate_grace_ms && upload.bytes() * 1000 < limits.body_rate * age_ms {
                 let start = start_of(&upload.head);
                 return self.refuse(key, connection, desk, TOO_SLOW, &start);
             }
-            let deadline_ms = self.now_ms + self.shared.config.body_idle_timeout_ms;
+            let deadline_ms = self.now_ms + limits.body_idle_timeout_ms;
             self.timers.set(key, deadline_ms);
             if used < filled {
                 connection.keep(&desk.buffer[used..filled], true);

@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use adyton_files::{Answer, Ask, Options, Part, Folder};
+use adyton_files::{Answer, Ask, Folder, Options, Part};
 use adyton_http::Identity;
 use adyton_http1::{Head, Limits, Parsed};
 
 /// A folder of the test's own, removed at the end.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct TempFolder(PathBuf);
 
-impl Folder {
+impl TempFolder {
     /// Makes a folder with files in it: path and content.
-    pub(crate) fn with(files: &[(&str, &str)]) -> Folder {
+    pub(crate) fn with(files: &[(&str, &str)]) -> TempFolder {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("adyton-files-{}-{number}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(path.join("site")).unwrap();
-        let folder = Folder(path);
+        let folder = TempFolder(path);
         for (path, content) in files {
             folder.write(path, content);
         }
@@ -73,7 +73,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }

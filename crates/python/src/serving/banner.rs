@@ -62,10 +62,10 @@ pub(crate) fn text(
     let _ = writeln!(
         text,
         "  limits   body {}, head {}, {} connections, keep-alive {} s",
-        size(config.body_bytes_max),
+        size(settings.body_bytes_max),
         size(config.head.head_bytes_max as u64),
         config.connections_max,
-        config.keep_alive_timeout_ms / 1000
+        settings.keep_alive_timeout_ms / 1000
     );
     if let Some(path) = &crowd.control {
         let _ = writeln!(text, "  control  {}", path.display());

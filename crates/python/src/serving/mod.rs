@@ -21,7 +21,7 @@ use adyton_log::messages;
 use adyton_process::{Line, Orders as _, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
-use adyton_server::{AccessLog, Ending, Hosted, Parts, Server};
+use adyton_server::{AccessLog, App, Ending, Parts, Server};
 use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::wake::Wake;
 use adyton_sys::{child, forks, process, stdio, user};
@@ -33,15 +33,15 @@ use self::listen::{Listening, OwnFiles};
 pub(crate) use self::load::{Application, Kind, examine};
 use self::reopen::Reopener;
 use self::settings::{
-    access_log, check_log, check_settings, config, folders, identity, log_queue_bytes_max, loops, mounts,
-    open_log,
+    access_log, check_log, check_settings, config, folders, identity, log_queue_bytes_max, loops,
+    open_folders, open_log, plan,
 };
 pub(crate) use self::supervise::supervise;
 use self::work::{Ordered, Reach};
 use crate::forked;
 use crate::handler::Handler;
 use crate::held_stacks;
-use crate::hosted::host;
+use crate::hosted::{self, interpreter};
 use crate::threads;
 use crate::wsgi::{Listener, Wsgi};
 
@@ -317,8 +317,8 @@ fn serve_at(
         listeners.extend(others.take().into_iter().flatten());
         let own = Arc::new(Wake::new().map_err(Failure::system)?);
         let wake = if home == 0 { Arc::clone(&wake) } else { own };
-        let mounts = mounts(settings, &cache_room)?;
-        parts.push(Parts { listeners, addresses, share: share.clone(), mounts, wake });
+        let folders = open_folders(settings, &cache_room)?;
+        parts.push(Parts { listeners, addresses, share: share.clone(), folders, wake });
     }
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
@@ -332,12 +332,14 @@ fn serve_at(
     });
     let banner = banner.transpose()?;
     let many = (settings.threads > 1, line.is_some());
-    let app = application.map(|found| hosted(py, found, &names, settings, many)).transpose()?;
+    let app = application.map(|found| app(py, found, &names, settings, many)).transpose()?;
     let threads = if app.is_some() { config.threads } else { 1 };
+    let plan = plan(settings, app, access_log)?;
     let ordered = Arc::new(Ordered::default());
     let leaver = line.as_ref().map(Line::leaver).transpose().map_err(Failure::system)?;
     let asked = ordered.asked(handlers, leaver);
-    let server = Server::new(config, parts, access_log, asked, app, tally).map_err(Failure::system)?;
+    let server =
+        Server::new(config, plan, parts, asked, Some(interpreter()), tally).map_err(Failure::system)?;
     let server = Arc::new(server);
     held_stacks::prepare(py)?;
     let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
@@ -366,17 +368,17 @@ fn obey(line: Line, description: &str, beat_ms: Option<u64>, reach: &Arc<Reach>)
     begun.inspect_err(|_| reach.drain(Ending::PROMPT))
 }
 
-/// What the loops call; `many` says whether there are other threads, and other processes.
-fn hosted(
+/// What the plan calls; `many` says whether there are other threads, and other processes.
+fn app(
     py: Python<'_>,
     found: Application,
     names: &[Listener],
     settings: &Settings,
     many: (bool, bool),
-) -> PyResult<Hosted> {
+) -> PyResult<Arc<dyn App>> {
     Ok(match found.kind {
-        Kind::Handler => host(Handler::new(py, found.object)?),
-        Kind::Wsgi => host(Wsgi::new(py, found.object, names, settings, many)?),
+        Kind::Handler => hosted::app(Handler::new(py, found.object)?),
+        Kind::Wsgi => hosted::app(Wsgi::new(py, found.object, names, settings, many)?),
     })
 }
 

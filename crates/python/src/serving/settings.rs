@@ -1,14 +1,15 @@
 //! What the settings become: the loops' configuration, folders, logs, the user; and what is wrong with them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use adyton_cli::{AccessLogFormat, HandOver as When, LogFormat, Settings, Target, UnderscoreHeaders};
-use adyton_files::{CacheRoom, Options, Folder};
+use adyton_files::{CacheRoom, Folder, Options};
 use adyton_http1::Limits;
 use adyton_log::sink::Target as LogTarget;
 use adyton_log::{self as log, messages};
-use adyton_server::{AccessLog, Config, HandOver, Mount, Quota};
+use adyton_route::{PathPattern, Routes};
+use adyton_server::{AccessLog, Action, App, Config, HandOver, Plan, Quota, Site, SiteLimits};
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
 
@@ -26,7 +27,7 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
         check_target("access", &log_place(settings, target))?;
     }
     identity(settings)?;
-    mounts(settings, &CacheRoom::new(0))?;
+    open_folders(settings, &CacheRoom::new(0))?;
     for sentence in adyton_cli::absent_folders(settings) {
         log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
     }
@@ -104,8 +105,8 @@ pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
 }
 
 /// Opens the folders for one loop; all loops share the room for their contents.
-pub(super) fn mounts(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result<Vec<Mount>, Failure> {
-    let open = |(prefix, folder): (String, PathBuf)| {
+pub(super) fn open_folders(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result<Vec<Folder>, Failure> {
+    let open = |(_, folder): (String, PathBuf)| {
         // Wherever this process is already.
         let folder = settings.chdir.as_ref().map_or(folder.clone(), |base| base.join(&folder));
         let options = Options {
@@ -120,15 +121,43 @@ pub(super) fn mounts(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result
             cache_file_bytes_max: settings.static_cache_file_bytes_max,
             ..Options::new(&folder)
         };
-        let falls_through = options.fall_through;
-        match Folder::open(options) {
-            Ok(site) => Ok(Mount { prefix: prefix.into_bytes(), site, falls_through }),
-            Err(error) => {
-                Err(Failure::Said(format!("the folder {} cannot be served: {error}", folder.display()), 2))
-            }
-        }
+        Folder::open(options).map_err(|error| {
+            Failure::Said(format!("the folder {} cannot be served: {error}", folder.display()), 2)
+        })
     };
     folders(settings).into_iter().map(open).collect()
+}
+
+/// What a command line serves: one site, of folders by prefix and the application for all else.
+pub(super) fn plan(
+    settings: &Settings,
+    app: Option<Arc<dyn App>>,
+    access_log: Option<AccessLog>,
+) -> Result<Plan, Failure> {
+    let prefix = |path: String| PathPattern::Prefix(path.into_bytes().into());
+    let folders = folders(settings).into_iter().enumerate();
+    let mut routes: Vec<(PathPattern, Action)> =
+        folders.map(|(folder, (path, _))| (prefix(path), Action::Files(folder))).collect();
+    routes.extend(app.map(|app| (prefix(String::new()), Action::App(app))));
+    let log = access_log.map(|log| Arc::new(Mutex::new(log)));
+    let site = Site { hosts: Vec::new(), limits: limits(settings), log, routes: Routes::new(routes) };
+    Plan::new(vec![site]).map_err(|error| Failure::Said(error.to_string(), 2))
+}
+
+fn limits(settings: &Settings) -> SiteLimits {
+    SiteLimits {
+        body_bytes_max: settings.body_bytes_max,
+        body_memory_bytes_max: settings.body_memory_bytes_max,
+        body_idle_timeout_ms: settings.body_idle_timeout_ms,
+        body_rate: settings.body_rate_min_bytes_per_second,
+        body_rate_grace_ms: settings.body_rate_grace_ms,
+        write_idle_timeout_ms: settings.write_idle_timeout_ms,
+        write_rate: settings.write_rate_min_bytes_per_second,
+        write_rate_grace_ms: settings.write_rate_grace_ms,
+        keep_alive_timeout_ms: settings.keep_alive_timeout_ms,
+        keep_alive_requests_max: settings.keep_alive_requests_max,
+        stream_body: settings.stream_body,
+    }
 }
 
 pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
@@ -148,20 +177,10 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
         logs_traces: settings.log_format == LogFormat::Json
             || settings.access_log.is_some() && settings.access_log_format == AccessLogFormat::Json,
         refuse_underscores: settings.underscore_headers == UnderscoreHeaders::Refuse,
-        body_bytes_max: settings.body_bytes_max,
-        body_memory_bytes_max: settings.body_memory_bytes_max,
         body_files: Quota::new(settings.body_files_bytes_max),
         temp_dir: settings.temp_dir.clone(),
         first_byte_timeout_ms: settings.first_byte_timeout_ms,
         head_timeout_ms: settings.header_timeout_ms,
-        body_idle_timeout_ms: settings.body_idle_timeout_ms,
-        body_rate: settings.body_rate_min_bytes_per_second,
-        body_rate_grace_ms: settings.body_rate_grace_ms,
-        write_idle_timeout_ms: settings.write_idle_timeout_ms,
-        write_rate: settings.write_rate_min_bytes_per_second,
-        write_rate_grace_ms: settings.write_rate_grace_ms,
-        keep_alive_timeout_ms: settings.keep_alive_timeout_ms,
-        keep_alive_requests_max: settings.keep_alive_requests_max,
         connections_max: count(connections_max),
         connections_per_address_max: u32::try_from(settings.connections_per_address_max).unwrap_or(u32::MAX),
         drain_bytes_max: settings.drain_bytes_max,
@@ -179,7 +198,6 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
         request_timeout_ms: settings.request_timeout_ms,
         crowded_timeout_ms: settings.crowded_timeout_ms,
         request_total_timeout_ms: settings.request_total_timeout_ms,
-        stream_body: settings.stream_body,
         stream_body_threads_max: usize::try_from(settings.stream_body_threads_max).unwrap_or(usize::MAX),
         output_bytes_max: settings.output_bytes_max,
         server: settings.server_header.clone().unwrap_or_default().into_bytes(),

@@ -265,8 +265,8 @@ fn lines_are_lost_when_nothing_takes_them() {
     let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::estate::CELLS + 1).unwrap());
     let pages = Pages::new(std::sync::Arc::clone(&board), 1);
     let counter = Counter::new(std::sync::Arc::clone(&board), 0);
-    let log = AccessLog::open(&Target::File("/dev/full".into()), "common", QUEUE_BYTES_MAX).unwrap();
-    let mut log = log.leaving(pages, counter);
+    let mut log = AccessLog::open(&Target::File("/dev/full".into()), "common", QUEUE_BYTES_MAX).unwrap();
+    log.leave_on(pages, counter);
     for _ in 0..10_000 {
         log.record(&record(None, b""));
     }

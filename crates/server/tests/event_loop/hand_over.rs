@@ -7,7 +7,7 @@ use std::thread::ThreadId;
 use std::time::Instant;
 
 use adyton_http::BodySize;
-use adyton_server::{Body, Call, Config, HandOver};
+use adyton_server::{Body, Call, Config, HandOver, SiteLimits};
 
 use crate::support::{
     Gate, PATIENCE, SHORT_MS, SPAWN, Server, assert_timed, begin, config, get, piece, text,
@@ -60,7 +60,11 @@ fn half_read_requests_survive() {
 /// A deadline set on one thread comes on another, in time.
 #[test]
 fn timers_survive() {
-    let server = Server::start(Config { keep_alive_timeout_ms: 2 * SHORT_MS, ..config() }, echo);
+    let server = Server::limited(
+        config(),
+        SiteLimits { keep_alive_timeout_ms: 2 * SHORT_MS, ..SiteLimits::default() },
+        echo,
+    );
     let mut client = server.client();
     let since = Instant::now();
     client.get("/");

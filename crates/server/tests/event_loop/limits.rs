@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use adyton_server::{Call, Config, HandOver, Outcome};
+use adyton_server::{Call, Config, HandOver, Outcome, SiteLimits};
 
 use crate::support::{Client, Gate, SHORT_MS, Server, assert_timed, config, get, text};
 
@@ -118,7 +118,8 @@ fn a_fresh_request_makes_no_room() {
 /// The last request of a connection is answered with `close`, and what was pipelined behind it is not.
 #[test]
 fn requests_of_one_connection() {
-    let server = Server::start(Config { keep_alive_requests_max: 3, ..config() }, hello);
+    let server =
+        Server::limited(config(), SiteLimits { keep_alive_requests_max: 3, ..SiteLimits::default() }, hello);
     for pipelined in [true, false] {
         let mut client = server.client();
         if pipelined {
@@ -142,14 +143,10 @@ fn requests_of_one_connection() {
 fn linger() {
     const DRAIN_BYTES: u64 = 64 << 10;
 
-    let config = Config {
-        body_bytes_max: 1000,
-        drain_bytes_max: DRAIN_BYTES,
-        linger_timeout_ms: SHORT_MS,
-        ..config()
-    };
+    let limits = SiteLimits { body_bytes_max: 1000, ..SiteLimits::default() };
+    let config = Config { drain_bytes_max: DRAIN_BYTES, linger_timeout_ms: SHORT_MS, ..config() };
     let buffer_bytes = (config.head.head_bytes_max + (64 << 10)) as u64;
-    let server = Server::start(config, hello);
+    let server = Server::limited(config, limits, hello);
     let mut client = Client::connect_unix(&server.path);
     let since = Instant::now();
     client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 100000000\r\n\r\n");
@@ -170,7 +167,8 @@ fn linger() {
 /// The refusal of a body that the client still sends is not lost in a reset.
 #[test]
 fn linger_saves_the_answer() {
-    let server = Server::start(Config { body_bytes_max: 1000, ..config() }, hello);
+    let server =
+        Server::limited(config(), SiteLimits { body_bytes_max: 1000, ..SiteLimits::default() }, hello);
     for _ in 0..20 {
         let mut client = server.client();
         client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 60000\r\n\r\n");
@@ -204,13 +202,10 @@ fn linger_ends_with_the_client() {
 /// The limit for bodies in files is for all together, and is free again when they are answered.
 #[test]
 fn disk_space_for_bodies() {
-    let config = Config {
-        body_memory_bytes_max: 1000,
-        body_files: adyton_server::Quota::new(300_000),
-        linger_timeout_ms: SHORT_MS,
-        ..config()
-    };
-    let server = Server::start(config, hello);
+    let limits = SiteLimits { body_memory_bytes_max: 1000, ..SiteLimits::default() };
+    let body_files = adyton_server::Quota::new(300_000);
+    let server =
+        Server::limited(Config { body_files, linger_timeout_ms: SHORT_MS, ..config() }, limits, hello);
     // All of them larger than the receive buffer: a body that comes with its head is in memory already.
     let post = |bytes: usize| {
         let head = format!("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: {bytes}\r\n\r\n");

@@ -14,6 +14,7 @@ mod calls;
 mod hand_over;
 mod limits;
 mod several_loops;
+mod sites;
 mod stop;
 mod streams;
 mod support;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use adyton_http::BodySize;
-use adyton_server::{Body, Call, Config, Outcome, Pull};
+use adyton_server::{Body, Call, Outcome, Pull, SiteLimits};
 
 use crate::support::{Client, Server, begin, config, get, piece, stream, text};
 
@@ -86,7 +86,12 @@ fn ask(client: usize, address: SocketAddr, whole: &[u8]) -> usize {
 /// Every answer is whole and right, whichever loop and thread it comes from, while the loops change hands.
 #[test]
 fn everything_at_once() {
-    let server = Server::with_loops(Config { stream_body: true, ..config() }, LOOPS, answer);
+    let server = Server::with_loops(
+        config(),
+        SiteLimits { stream_body: true, ..SiteLimits::default() },
+        LOOPS,
+        answer,
+    );
     let whole: Vec<u8> = (0..PIECES).flat_map(|number| piece(number, PIECE_BYTES)).collect();
     let answered = Mutex::new(0);
     std::thread::scope(|scope| {

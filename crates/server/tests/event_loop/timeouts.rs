@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use adyton_http::BodySize;
-use adyton_server::{Call, Config, Outcome, Payload};
+use adyton_server::{Call, Config, Outcome, Payload, SiteLimits};
 
 use crate::support::{Client, PATIENCE, SHORT_MS, Server, assert_timed, begin, config, get, text};
 
@@ -78,10 +78,8 @@ fn head_behind_another() {
 /// A body that stops coming.
 #[test]
 fn body_idle() {
-    let server = Server::start(
-        Config { body_idle_timeout_ms: SHORT_MS, linger_timeout_ms: SHORT_MS, ..config() },
-        hello,
-    );
+    let limits = SiteLimits { body_idle_timeout_ms: SHORT_MS, ..SiteLimits::default() };
+    let server = Server::limited(Config { linger_timeout_ms: SHORT_MS, ..config() }, limits, hello);
     let mut client = server.client();
     client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n1234");
     let since = Instant::now();
@@ -95,8 +93,8 @@ fn body_idle() {
 /// A body that comes, but at a trickle.
 #[test]
 fn body_rate() {
-    let config = Config { body_rate: 1000, body_rate_grace_ms: SHORT_MS, ..config() };
-    let server = Server::start(Config { linger_timeout_ms: SHORT_MS, ..config }, hello);
+    let limits = SiteLimits { body_rate: 1000, body_rate_grace_ms: SHORT_MS, ..SiteLimits::default() };
+    let server = Server::limited(Config { linger_timeout_ms: SHORT_MS, ..config() }, limits, hello);
     let mut client = server.client();
     client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 100000\r\n\r\n");
     let since = Instant::now();
@@ -111,8 +109,8 @@ fn body_rate() {
 /// A body that is slow within the grace, or fast enough after it, is served.
 #[test]
 fn body_rate_is_lenient_at_first() {
-    let config = Config { body_rate: 1000, body_rate_grace_ms: 20 * SHORT_MS, ..config() };
-    let server = Server::start(config, hello);
+    let limits = SiteLimits { body_rate: 1000, body_rate_grace_ms: 20 * SHORT_MS, ..SiteLimits::default() };
+    let server = Server::limited(config(), limits, hello);
     let mut client = server.client();
     client.send("POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n\r\n");
     for _ in 0..10 {
@@ -160,7 +158,11 @@ fn large(gone: mpsc::Sender<()>) -> impl Fn(&mut Call<'_>) -> Outcome + Send + S
 #[test]
 fn write_idle() {
     let (sender, gone) = mpsc::channel();
-    let server = Server::start(Config { write_idle_timeout_ms: SHORT_MS, ..config() }, large(sender));
+    let server = Server::limited(
+        config(),
+        SiteLimits { write_idle_timeout_ms: SHORT_MS, ..SiteLimits::default() },
+        large(sender),
+    );
     let mut client = server.client();
     let since = Instant::now();
     client.send(get("/"));
@@ -176,13 +178,13 @@ fn write_idle() {
 #[test]
 fn write_rate() {
     let (sender, gone) = mpsc::channel();
-    let config = Config {
+    let limits = SiteLimits {
         // Four times what this client takes at most.
         write_rate: 50_000_000,
         write_rate_grace_ms: SHORT_MS,
-        ..config()
+        ..SiteLimits::default()
     };
-    let server = Server::start(config, large(sender));
+    let server = Server::limited(config(), limits, large(sender));
     let mut client = Client::connect_unix(&server.path);
     let since = Instant::now();
     client.send(get("/"));
@@ -203,7 +205,11 @@ fn write_rate() {
 fn write_idle_counts_from_the_last_progress() {
     let (sender, _gone) = mpsc::channel();
     let idle_ms = 4 * SHORT_MS;
-    let server = Server::start(Config { write_idle_timeout_ms: idle_ms, ..config() }, large(sender));
+    let server = Server::limited(
+        config(),
+        SiteLimits { write_idle_timeout_ms: idle_ms, ..SiteLimits::default() },
+        large(sender),
+    );
     let mut client = Client::connect_unix(&server.path);
     client.send(get("/"));
     let since = Instant::now();
@@ -225,7 +231,11 @@ fn write_idle_counts_from_the_last_progress() {
 #[test]
 fn keep_alive() {
     let idle_ms = 4 * SHORT_MS;
-    let server = Server::start(Config { keep_alive_timeout_ms: idle_ms, ..config() }, hello);
+    let server = Server::limited(
+        config(),
+        SiteLimits { keep_alive_timeout_ms: idle_ms, ..SiteLimits::default() },
+        hello,
+    );
     let mut client = server.client();
     // Each request begins the time anew.
     for _ in 0..6 {
@@ -245,7 +255,11 @@ fn keep_alive() {
 /// The first byte of a head ends the keep-alive's time: a head has its own.
 #[test]
 fn keep_alive_ends_with_the_next_head() {
-    let server = Server::start(Config { keep_alive_timeout_ms: SHORT_MS, ..config() }, hello);
+    let server = Server::limited(
+        config(),
+        SiteLimits { keep_alive_timeout_ms: SHORT_MS, ..SiteLimits::default() },
+        hello,
+    );
     let mut client = server.client();
     assert_eq!("hello", client.get("/").text());
     client.send("GET / HTTP/1.1\r\n");

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use adyton_http1::Limits;
+use adyton_files::Folder;
 use adyton_log::Level;
 use adyton_server::tally::Tally;
-use adyton_server::{Call, Config, Counters, Ending, HandOver, Hosted, Outcome, Parts, Quota};
+use adyton_server::{Call, Config, Counters, Ending, Outcome, Parts, Plan, Quota, Site, SiteLimits};
 use adyton_sys::socket;
 use adyton_sys::wake::Wake;
 
@@ -23,43 +23,12 @@ const BACKLOG: u32 = 1024;
 
 /// Limits that no test meets by accident; each test sets those that it is about.
 pub(crate) fn config() -> Config {
-    let long_ms = 60_000;
+    let request_timeout_ms = 60_000;
     Config {
-        head: Limits::default(),
-        request_id_field: Vec::new(),
-        logs_traces: false,
-        refuse_underscores: false,
-        body_bytes_max: 1 << 30,
-        body_memory_bytes_max: 1 << 20,
         body_files: Quota::new(1 << 30),
-        temp_dir: std::env::temp_dir(),
-        first_byte_timeout_ms: long_ms,
-        head_timeout_ms: long_ms,
-        body_idle_timeout_ms: long_ms,
-        body_rate: 0,
-        body_rate_grace_ms: long_ms,
-        write_idle_timeout_ms: long_ms,
-        write_rate: 0,
-        write_rate_grace_ms: long_ms,
-        keep_alive_timeout_ms: long_ms,
-        keep_alive_requests_max: 0,
-        connections_max: 10_000,
-        connections_per_address_max: 0,
-        drain_bytes_max: 64 << 10,
-        linger_timeout_ms: long_ms,
-        graceful_timeout_ms: long_ms,
-        threads: 4,
-        hand_over: HandOver::Auto,
-        nice: 0,
-        queue_max: 1_000,
-        queue_timeout_ms: long_ms,
-        request_timeout_ms: long_ms,
-        crowded_timeout_ms: long_ms,
-        request_total_timeout_ms: 0,
-        stream_body: false,
-        stream_body_threads_max: 256,
-        output_bytes_max: 1 << 30,
+        request_timeout_ms,
         server: b"adyton".to_vec(),
+        ..Config::default()
     }
 }
 
@@ -85,14 +54,28 @@ impl Server {
     where
         F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
     {
-        Self::with_loops(config, 1, answer)
+        Self::limited(config, SiteLimits::default(), answer)
     }
 
-    /// The same with several loops, each with a port of its own; the unix socket is the first one's.
-    pub(crate) fn with_loops<F>(config: Config, loops: usize, answer: F) -> Self
+    /// The same with limits of its site.
+    pub(crate) fn limited<F>(config: Config, limits: SiteLimits, answer: F) -> Self
     where
         F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
     {
+        Self::with_loops(config, limits, 1, answer)
+    }
+
+    /// The same with several loops, each with a port of its own; the unix socket is the first one's.
+    pub(crate) fn with_loops<F>(config: Config, limits: SiteLimits, loops: usize, answer: F) -> Self
+    where
+        F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
+    {
+        let site = Site::of_app(Arc::new(Closure { answer }), limits);
+        Self::serving(config, Plan::new(vec![site]).unwrap(), (0..loops).map(|_| Vec::new()).collect())
+    }
+
+    /// Serves a plan, with the folders of each loop.
+    pub(crate) fn serving(config: Config, plan: Plan, folders: Vec<Vec<Folder>>) -> Self {
         static SERVERS: AtomicU32 = AtomicU32::new(0);
 
         adyton_log::set_level(Level::Error);
@@ -101,7 +84,7 @@ impl Server {
         let (wake, stop) = (Arc::new(Wake::new().unwrap()), Arc::new(AtomicBool::new(false)));
         let mut addresses = Vec::new();
         let mut parts = Vec::new();
-        for home in 0..loops {
+        for (home, folders) in folders.into_iter().enumerate() {
             let tcp = socket::listen_tcp(SocketAddr::from(([127, 0, 0, 1], 0)), BACKLOG, false).unwrap();
             addresses.push(socket::local_address(&tcp).unwrap().unwrap());
             let mut listeners = vec![tcp];
@@ -112,20 +95,25 @@ impl Server {
                 Arc::new(Wake::new().unwrap())
             };
             let addresses = listeners.len();
-            parts.push(Parts { listeners, addresses, share: None, mounts: Vec::new(), wake: own });
+            parts.push(Parts { listeners, addresses, share: None, folders, wake: own });
         }
         let asked = Arc::clone(&stop);
         let (one, asked) =
             (config.threads == 1, Box::new(move || asked.load(Ordering::SeqCst).then_some(Ending::PROMPT)));
-        let app = Hosted { host: Arc::new(Witness), app: Arc::new(Closure { answer }) };
         let tally = Tally::new().unwrap();
-        let server = adyton_server::Server::new(config, parts, None, asked, Some(app), tally).unwrap();
+        let server =
+            adyton_server::Server::new(config, plan, parts, asked, Some(Arc::new(Witness)), tally).unwrap();
         let server = Arc::new(server);
         let threads = Arc::new(Mutex::new(Vec::new()));
         for number in 0..server.threads() {
             start(&server, &threads, !one || number == 0);
         }
         Self { address: addresses[0], addresses, path, wake, stop, inner: server, threads }
+    }
+
+    /// What is tested.
+    pub(crate) fn inner(&self) -> &adyton_server::Server {
+        &self.inner
     }
 
     /// A new connection.

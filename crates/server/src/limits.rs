@@ -1,0 +1,50 @@
+//! What the clients of one site may do, and for how long; the settings that fill it have their reasons.
+
+/// The limits and timeouts of a site. Bytes are bytes, `_ms` are milliseconds, `_rate` is bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SiteLimits {
+    /// The largest request body; more is a 413.
+    pub body_bytes_max: u64,
+    /// A body up to this size stays in memory, a larger one goes to an unlinked file.
+    pub body_memory_bytes_max: u64,
+    /// The longest pause inside a request body.
+    pub body_idle_timeout_ms: u64,
+    /// The slowest body, once `body_rate_grace_ms` has passed; 0 allows any.
+    pub body_rate: u64,
+    /// How long a body may be slower.
+    pub body_rate_grace_ms: u64,
+    /// The longest time without the client taking a byte.
+    pub write_idle_timeout_ms: u64,
+    /// The slowest reader, once `write_rate_grace_ms` has passed; 0 allows any.
+    pub write_rate: u64,
+    /// How long a reader may be slower.
+    pub write_rate_grace_ms: u64,
+    /// How long a connection may idle between two requests.
+    pub keep_alive_timeout_ms: u64,
+    /// Requests on one connection before it is closed; 0 is no limit.
+    pub keep_alive_requests_max: u32,
+    /// Whether the application reads bodies as they come.
+    pub stream_body: bool,
+}
+
+impl Default for SiteLimits {
+    /// What no client reaches that does its part.
+    fn default() -> SiteLimits {
+        SiteLimits {
+            body_bytes_max: 1 << 30,
+            body_memory_bytes_max: 1 << 20,
+            body_idle_timeout_ms: LONG_MS,
+            body_rate: 0,
+            body_rate_grace_ms: LONG_MS,
+            write_idle_timeout_ms: LONG_MS,
+            write_rate: 0,
+            write_rate_grace_ms: LONG_MS,
+            keep_alive_timeout_ms: LONG_MS,
+            keep_alive_requests_max: 0,
+            stream_body: false,
+        }
+    }
+}
+
+/// Far longer than a client takes that does its part.
+const LONG_MS: u64 = 60_000;

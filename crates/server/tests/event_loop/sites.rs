@@ -1,0 +1,222 @@
+//! Several sites on one server: each with its routes, limits and log; and another plan while requests run.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use adyton_files::{ErrorPage, Folder, Options};
+use adyton_log::sink::Target;
+use adyton_route::{HostPattern, PathPattern, Routes};
+use adyton_server::{AccessLog, Action, App, Call, Plan, Site, SiteLimits};
+
+use crate::support::{Client, Closure, Gate, PATIENCE, Server, config, text};
+
+/// A folder of a test, removed with it.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Self {
+        static PLACES: AtomicU32 = AtomicU32::new(0);
+
+        let number = PLACES.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("adyton-sites-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("file.txt"), "of the folder").unwrap();
+        Self(path)
+    }
+
+    /// Served, with the other routes behind it.
+    fn falling(&self) -> Folder {
+        Folder::open(Options { fall_through: true, ..Options::new(&self.0) }).unwrap()
+    }
+
+    fn folder(&self) -> Folder {
+        Folder::open(Options::new(&self.0)).unwrap()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Whatever is left is in the folder for what is temporary.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn says(words: &'static str) -> Arc<dyn App> {
+    Arc::new(Closure { answer: move |call: &mut Call<'_>| text(&mut call.reply, words) })
+}
+
+fn prefix(path: &str) -> PathPattern {
+    PathPattern::Prefix(path.as_bytes().into())
+}
+
+fn site(hosts: &[&str], routes: Vec<(PathPattern, Action)>) -> Site {
+    let hosts = hosts.iter().map(|host| HostPattern::read(host).unwrap()).collect();
+    Site { hosts, limits: SiteLimits::default(), log: None, routes: Routes::new(routes) }
+}
+
+fn ask(client: &mut Client, host: &str, path: &str) -> (u16, String) {
+    client.send(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    let answer = client.answer();
+    (answer.status, answer.text().to_owned())
+}
+
+/// One connection asks all sites in turn: the host chooses the site, the path the route, whatever was asked before.
+#[test]
+fn routes() {
+    let place = Place::new();
+    let all = vec![
+        site(&["first.example"], vec![(prefix(""), Action::App(says("first")))]),
+        site(
+            &["shop.example", "*.shop.example"],
+            vec![
+                (prefix(""), Action::App(says("shop"))),
+                (prefix("/admin"), Action::App(says("admin"))),
+                (prefix("/static"), Action::Files(1)),
+                (prefix("/only"), Action::Files(0)),
+                (PathPattern::Exact(b"/gone"[..].into()), Action::Page(ErrorPage::new(410, "It was here."))),
+            ],
+        ),
+        site(&["empty.example"], Vec::new()),
+    ];
+    let server =
+        Server::serving(config(), Plan::new(all).unwrap(), vec![vec![place.folder(), place.falling()]]);
+    let mut client = server.client();
+    for (host, path, status, words) in [
+        ("first.example", "/admin", 200, "first"),
+        ("shop.example", "/", 200, "shop"),
+        ("other.example", "/", 200, "first"),
+        ("www.SHOP.example:80", "/adminx", 200, "shop"),
+        ("shop.example", "/admin/x", 200, "admin"),
+        ("shop.example", "/static/file.txt", 200, "of the folder"),
+        ("shop.example", "/static/none.txt", 200, "shop"),
+        ("first.example", "/static/file.txt", 200, "first"),
+        ("shop.example", "/only/file.txt", 200, "of the folder"),
+        ("shop.example", "/only/none.txt", 404, "There is no such file."),
+        ("shop.example", "/gone", 410, "It was here."),
+        ("shop.example", "/gone/", 200, "shop"),
+        ("empty.example", "/", 404, "Nothing is served here."),
+    ] {
+        let (answered, said) = ask(&mut client, host, path);
+
+        assert_eq!(status, answered, "{host}{path}");
+        assert!(said.contains(words), "{host}{path}: {said}");
+    }
+    server.stop();
+}
+
+/// Limits and logs are those of the site that a request is for.
+#[test]
+fn limits_and_logs() {
+    let place = Place::new();
+    let log = |name: &str| {
+        let target = Target::File(place.0.join(name));
+        Some(Arc::new(Mutex::new(AccessLog::open(&target, "%s %{Host}i", 1 << 20).unwrap())))
+    };
+    let mut strict = site(&["strict.example"], vec![(prefix(""), Action::App(says("strict")))]);
+    strict.limits = SiteLimits { body_bytes_max: 3, keep_alive_requests_max: 2, ..SiteLimits::default() };
+    strict.log = log("strict.log");
+    let mut lax = site(&["lax.example"], vec![(prefix(""), Action::App(says("lax")))]);
+    lax.log = log("lax.log");
+    let server = Server::serving(config(), Plan::new(vec![lax, strict]).unwrap(), vec![Vec::new()]);
+    let post = |host: &str, body: &str, sent: usize| {
+        let mut client = server.client();
+        let length = body.len();
+        let head = format!("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n");
+        client.send(format!("{head}{}", &body[..sent]));
+        client.answer().status
+    };
+
+    assert_eq!(
+        [200, 413, 413],
+        [
+            post("strict.example", "123", 3),
+            post("strict.example", "1234", 4),
+            post("strict.example", "1234", 0)
+        ]
+    );
+    assert_eq!(200, post("lax.example", "1234", 4));
+
+    let mut client = server.client();
+    for (host, stays) in [("lax.example", true), ("strict.example", false)] {
+        client.send(format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+
+        assert_eq!(
+            stays,
+            client.answer().field("Connection").is_none(),
+            "the second request is the last, there"
+        );
+    }
+    client.expect_end();
+    server.stop();
+
+    let lines = |name: &str| fs::read_to_string(place.0.join(name)).unwrap();
+    assert_eq!("200 strict.example\n413 -\n413 -\n200 strict.example\n", lines("strict.log"));
+    assert_eq!("200 lax.example\n200 lax.example\n", lines("lax.log"));
+}
+
+/// Another plan is there for the next request of a connection that stays; a request that runs ends as it began.
+#[test]
+fn swap() {
+    let (place, gate) = (Place::new(), Gate::closed());
+    let old = site(&[], vec![(prefix(""), Action::App(Arc::new(Closure { answer: gate.application() })))]);
+    let server = Server::serving(config(), Plan::new(vec![old]).unwrap(), vec![Vec::new(), Vec::new()]);
+    let mut clients: Vec<Client> = server.addresses.iter().map(|&address| Client::connect(address)).collect();
+    let mut slow = server.client();
+    slow.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+    gate.wait();
+    for client in &mut clients {
+        assert_eq!("hello", ask(client, "a", "/").1);
+    }
+    let new = site(&[], vec![(prefix(""), Action::App(says("new"))), (prefix("/files"), Action::Files(0))]);
+    let folders = vec![vec![place.folder()], vec![place.folder()]];
+    server.inner().swap(Plan::new(vec![new]).unwrap(), folders).unwrap();
+    let since = Instant::now();
+    for client in &mut clients {
+        while "hello" == ask(client, "a", "/").1 {
+            assert!(since.elapsed() < PATIENCE, "the old plan stays");
+        }
+
+        assert_eq!("new", ask(client, "a", "/").1);
+        assert_eq!("of the folder", ask(client, "a", "/files/file.txt").1);
+    }
+    gate.open();
+
+    assert_eq!("hello", slow.answer().text());
+    assert_eq!("new", ask(&mut slow, "a", "/").1);
+    server.stop();
+}
+
+/// A plan that cannot be served changes nothing.
+#[test]
+fn no_plans() {
+    let lacking = || {
+        let files = Action::Files(1);
+        Plan::new(vec![site(&[], vec![(prefix(""), files)])]).unwrap()
+    };
+    let place = Place::new();
+    let server = Server::start(config(), |call| text(&mut call.reply, "hello"));
+    for (folders, sentence) in [
+        (vec![vec![place.folder()]], "a route is for the folder number 1, and there are 1"),
+        (Vec::new(), "a route is for the folder number 1, and there are 0"),
+    ] {
+        assert_eq!(sentence, server.inner().swap(lacking(), folders).unwrap_err().to_string());
+    }
+    let fine = || Plan::new(vec![site(&[], vec![(prefix(""), Action::App(says("new")))])]).unwrap();
+
+    assert!(
+        server.inner().swap(fine(), vec![Vec::new(), Vec::new()]).is_err(),
+        "two loops, and there is one"
+    );
+    assert_eq!("hello", server.client().get("/").text());
+    server.stop();
+
+    assert_eq!("there is no site; give one", Plan::new(Vec::new()).err().unwrap().to_string());
+    let twice = || site(&["a.example"], Vec::new());
+    assert_eq!(
+        "two sites have the host name a.example",
+        Plan::new(vec![twice(), twice()]).err().unwrap().to_string()
+    );
+}
