@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
+
 use crate::form::Entry;
 use crate::room::CacheRoom;
 
@@ -30,7 +32,8 @@ pub struct Counts {
 /// Invariant: `slots[by_path[p]]` holds the entry of path `p`; `bytes` and `open_files` are the sums
 /// over all entries. The bytes are taken from `room`, and the files are no more than `open_files_max`.
 pub(crate) struct Cache {
-    by_path: HashMap<Box<[u8]>, usize>,
+    /// With a quick hash that is seeded at random, so that nobody can choose names that collide.
+    by_path: HashMap<Box<[u8]>, usize, RandomState>,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
     hand: usize,
@@ -52,7 +55,7 @@ impl Cache {
     pub(crate) fn new(room: Arc<CacheRoom>, open_files_max: usize) -> Cache {
         room.enter();
         Cache {
-            by_path: HashMap::new(),
+            by_path: HashMap::default(),
             slots: Vec::new(),
             free: Vec::new(),
             hand: 0,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use adyton_http::Request;
 
 use crate::body::Body;
-use crate::inbox::Inbox;
 use crate::later::{Claim, Home, Ticket, ticket};
 use crate::outcome::{Outcome, Stream};
 use crate::reply::Reply;
@@ -87,14 +86,14 @@ pub struct Call<'c> {
     pub reply: Reply<'c>,
     /// The connection's key in its loop, and where that hears of what comes later.
     pub(crate) key: usize,
-    pub(crate) inbox: &'c Arc<Inbox>,
+    pub(crate) home: &'c Arc<dyn Home>,
 }
 
 impl Call<'_> {
     /// For an answer that is not there yet: the ticket goes to whoever will have it, and the claim into
     /// [`Outcome::Later`]. What has not been taken of the body until then is gone.
     pub fn later(&self) -> (Ticket, Claim) {
-        ticket(self.key, Arc::clone(self.inbox) as Arc<dyn Home>)
+        ticket(self.key, Arc::clone(self.home))
     }
 
     /// How long a body is that came in chunks and is whole by now: the application is to find it as if it had come with

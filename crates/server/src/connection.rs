@@ -5,14 +5,15 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
+use crate::answer::After;
 use crate::body::{Live, Upload, unless_read};
-use crate::exchange::{After, Exchange};
+use crate::exchange::Exchange;
 use crate::held::Held;
 use crate::outbox::Outbox;
 use crate::outcome::Stream;
 use crate::output::{Flushed, Output};
-use crate::plan::Site;
 use crate::reader::Reader;
+use crate::terms::Terms;
 
 /// Pipelined requests of one connection before the others get their turn.
 const REQUESTS_PER_TURN: u32 = 256;
@@ -44,11 +45,11 @@ impl Connection {
         socket: OwnedFd,
         peer: Option<SocketAddr>,
         listener: u16,
-        site: Arc<Site>,
+        terms: Arc<Terms>,
         now_ms: u64,
     ) -> Self {
         Self {
-            outbox: Some(Box::new(Outbox::new(socket, peer, listener, site))),
+            outbox: Some(Box::new(Outbox::new(socket, peer, listener, terms))),
             unparsed: false,
             more: false,
             requests: 0,

@@ -26,7 +26,6 @@ use crate::later::Made;
 use crate::lock::lock;
 use crate::outcome::{Left, Outcome, Pull, Stream};
 use crate::output::Flushed;
-use crate::plan::Site;
 use crate::reply::Reply;
 use crate::shared::{Http, Own, Shared};
 use crate::tally::Histogram;
@@ -53,8 +52,6 @@ pub(crate) struct Driver {
     gives_way: bool,
     /// Where it notes the request that it is in, for the case that the process dies of it.
     seat: Option<Seat>,
-    /// The site of the last request.
-    site: Arc<Site>,
 }
 
 impl Driver {
@@ -73,8 +70,7 @@ impl Driver {
         // With one slot this thread is the loop's driver, too.
         let gives_way = shared.config.nice == 0 || shared.crew.slots() == 1;
         let desk = Desk::new(&shared.config);
-        let site = Arc::clone(shared.plan().first());
-        Self { shared: Arc::clone(shared), desk, hand, home: 0, gives_way, seat: shared.tally.seat(), site }
+        Self { shared: Arc::clone(shared), desk, hand, home: 0, gives_way, seat: shared.tally.seat() }
     }
 
     fn crew(&self) -> &Crew<Http> {
@@ -294,15 +290,12 @@ impl Driver {
     /// Calls the application.
     fn ask(&mut self, exchange: &mut Exchange, date: &[u8; 29]) -> Left {
         let Desk { buffer, head, .. } = &mut self.desk;
-        let route = exchange.route;
         let outbox = exchange.outbox();
         let (listener, peer) = (usize::from(outbox.listener), outbox.peer);
-        // Counting each request would have all threads write to one place.
-        if !Arc::ptr_eq(&self.site, &outbox.site) {
-            self.site = Arc::clone(&outbox.site);
-        }
-        let Some(app) = self.site.app(route) else { unreachable!("no errand without an application") };
-        let Exchange { key, request: asked, answer, .. } = exchange;
+        let Exchange { key, request: asked, answer, site, route, .. } = exchange;
+        let Some(app) = site.as_ref().and_then(|site| site.app(*route)) else {
+            unreachable!("no errand without an application")
+        };
         request::enter(&answer.id);
         if let Some(seat) = &self.seat {
             seat.enter(asked.head_bytes(buffer), &answer.id);
@@ -321,10 +314,10 @@ impl Driver {
         };
         reply.before_wait();
         reply.attach();
-        let (key, inbox) = (*key, &self.shared.inboxes[self.home]);
+        let (key, home) = (*key, &self.shared.homes[self.home]);
         let request = head.of(bytes);
         let is_chunked = head.framing() == Framing::Chunked;
-        let mut call = Call { request, is_chunked, body, listener, peer, reply, key, inbox };
+        let mut call = Call { request, is_chunked, body, listener, peer, reply, key, home };
         let outcome = catch_unwind(AssertUnwindSafe(|| app.call(&mut call))).unwrap_or_else(|_| {
             // The panic's own message is in the log already.
             let target = String::from_utf8_lossy(request.target()).escape_default().to_string();
@@ -420,7 +413,7 @@ impl Driver {
         let Exchange { request, answer, head, rest, endpoint, .. } = &mut *exchange;
         let bytes = request.head_bytes(&self.desk.buffer);
         answer.row = self.shared.tally.row_of(self.desk.head.path.of(bytes), answer.status);
-        if answer.outbox().site.log.is_some() {
+        if answer.outbox().terms.log.is_some() {
             *head = bytes.to_vec();
         }
         if let RequestBytes::Lent { end, filled, .. } = request {

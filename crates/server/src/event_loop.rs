@@ -31,9 +31,8 @@ use crate::date::date_now;
 use crate::desk::Desk;
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Waiting};
 use crate::inbox::Return;
-use crate::later::Waiting;
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::outcome::Left;
@@ -908,7 +907,7 @@ impl Loop {
                         socket,
                         peer,
                         listener,
-                        Arc::clone(self.plan.first()),
+                        Arc::clone(&self.plan.first().terms),
                         self.now_ms,
                     )));
                 }

@@ -1,15 +1,15 @@
 //! One request and its answer: what travels between a loop and the threads that call the application.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use adyton_http::Version;
-use adyton_http1::{Asked, BodyFraming, Framed, Head, Limits, Parsed};
-use adyton_log::request::RequestId;
+use adyton_http1::{Head, Limits, Parsed};
 
-use crate::body::{Live, OwnedBody};
+use crate::answer::Answer;
+use crate::body::OwnedBody;
 use crate::endpoints::Endpoint;
+use crate::later::Claim;
 use crate::outbox::Outbox;
-use crate::prefixes::NOWHERE;
+use crate::plan::Site;
 
 /// A request and its answer. The connection that it came from stays with its loop.
 pub(crate) struct Exchange {
@@ -19,7 +19,8 @@ pub(crate) struct Exchange {
     /// When the request came, in us of the monotonic clock.
     pub(crate) started_us: u64,
     pub(crate) request: RequestBytes,
-    /// The route of its site whose application is asked.
+    /// The site and the number of its route whose application is asked; `None` as long as none was.
+    pub(crate) site: Option<Arc<Site>>,
     pub(crate) route: usize,
     pub(crate) answer: Answer,
     /// What was received behind the request, if the thread that has it had to leave it to the loop.
@@ -38,12 +39,22 @@ impl Exchange {
             endpoint: Endpoint::NONE,
             started_us: 0,
             request: RequestBytes::Lent { start: 0, body_at: 0, end: 0, filled: 0 },
+            site: None,
             route: 0,
             answer: Answer::nothing(),
             rest: Vec::new(),
             head: Vec::new(),
             is_last: false,
         })
+    }
+
+    /// The application of this route is to be asked. To count each time who has the site would have all threads write to
+    /// one place.
+    pub(crate) fn take_route(&mut self, site: &Arc<Site>, route: usize) {
+        if self.site.as_ref().is_none_or(|before| !Arc::ptr_eq(before, site)) {
+            self.site = Some(Arc::clone(site));
+        }
+        self.route = route;
     }
 
     /// Drops the request's bytes: the answer needs them no more.
@@ -128,101 +139,12 @@ pub(crate) fn parse_again(head: &mut Head, bytes: &[u8], limits: &Limits) {
     debug_assert!(matches!(parsed, Ok(Parsed::Complete)), "it was whole when it came");
 }
 
-/// An answer: how far it has come, and where it goes.
-pub(crate) struct Answer {
-    /// The way to the client. `None` while others may reach it, because the application has the thread, and between two
-    /// requests.
-    pub(crate) outbox: Option<Box<Outbox>>,
-    /// The body that the application reads live, until the answer ends.
-    pub(crate) live: Option<Arc<Mutex<Live>>>,
-    pub(crate) asked: Asked,
-    pub(crate) id: RequestId,
-    /// The field that tells the client the id, if it is told.
-    pub(crate) lines: Box<[u8]>,
-    /// Where it is counted by what was asked for.
-    pub(crate) row: u8,
-    pub(crate) status: u16,
-    pub(crate) body_bytes: u64,
-    pub(crate) framed: Option<Framed>,
-    /// Body bytes that the head promised and that were not written yet.
-    pub(crate) left: u64,
-    pub(crate) overrun: bool,
-    /// Something failed after the head: no last chunk, no next request.
-    pub(crate) aborted: bool,
-}
-
-impl Answer {
-    fn nothing() -> Self {
-        Self {
-            outbox: None,
-            live: None,
-            asked: Asked { version: Version::Http11, is_head: false, keep_alive: false },
-            id: RequestId::NONE,
-            lines: Box::default(),
-            row: NOWHERE,
-            status: 0,
-            body_bytes: 0,
-            framed: None,
-            left: 0,
-            overrun: false,
-            aborted: false,
-        }
-    }
-
-    /// Begins the answer to a request that has its name.
-    pub(crate) fn begin(&mut self, asked: Asked, id: RequestId) {
-        (self.asked, self.id) = (asked, id);
-        (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
-        (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
-    }
-
-    /// The way to the client, where nobody else can have it.
-    pub(crate) fn outbox(&mut self) -> &mut Outbox {
-        let Some(outbox) = &mut self.outbox else { unreachable!("nobody else has it now") };
-        outbox
-    }
-
-    pub(crate) fn commit(&mut self, status: u16, framed: Framed) {
-        self.status = status;
-        self.left = if let BodyFraming::Length(bytes) = framed.framing { bytes } else { 0 };
-        self.framed = Some(framed);
-    }
-
-    /// Whether the connection can carry another request after this answer.
-    pub(crate) fn keeps_alive(&self) -> bool {
-        self.framed.is_some_and(|framed| framed.keep_alive)
-    }
-
-    /// Whether the client must not take what it has for a whole answer.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.aborted || self.left > 0
-    }
-
-    /// What follows an answer that was cut. One that ends with its connection looks whole unless that is reset.
-    pub(crate) fn after_cut(&self) -> After {
-        if self.framed.is_some_and(|framed| framed.framing == BodyFraming::UntilClose) {
-            After::Reset
-        } else {
-            After::Close
-        }
-    }
-
-    /// What follows an answer that is not cut.
-    pub(crate) fn after(&self) -> After {
-        if self.keeps_alive() { After::Next } else { After::Close }
-    }
-}
-
-/// What happens to a connection once its answer is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum After {
-    /// The next request.
-    Next,
-    /// The client has sent nothing that was not read: close.
-    Close,
-    /// The answer was cut, and only a reset can tell the client so.
-    Reset,
-    /// The client may still be sending: closing now would reset the connection, and the reset may
-    /// overtake the answer (RFC 9112 section 9.6). Ours is shut down, the rest is read for a while.
-    Linger,
+/// An exchange that waits.
+pub(crate) struct Waiting {
+    pub(crate) exchange: Box<Exchange>,
+    pub(crate) claim: Claim,
+    /// Since when, in ms of the monotonic clock.
+    pub(crate) since_ms: u64,
+    /// When its time is over, in ms of the monotonic clock; `None`: never.
+    pub(crate) due_ms: Option<u64>,
 }

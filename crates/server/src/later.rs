@@ -6,7 +6,6 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::exchange::Exchange;
 use crate::lock::lock;
 use crate::outcome::Outcome;
 use crate::reply::Reply;
@@ -37,16 +36,6 @@ pub struct Ticket {
 
 /// The part of a ticket that the server keeps. Dropped, it closes.
 pub struct Claim(Arc<Mutex<State>>);
-
-/// An exchange that waits.
-pub(crate) struct Waiting {
-    pub(crate) exchange: Box<Exchange>,
-    pub(crate) claim: Claim,
-    /// Since when, in ms of the monotonic clock.
-    pub(crate) since_ms: u64,
-    /// When its time is over, in ms of the monotonic clock; `None`: never.
-    pub(crate) due_ms: Option<u64>,
-}
 
 /// The two parts of a new ticket.
 pub(crate) fn ticket(key: usize, home: Arc<dyn Home>) -> (Ticket, Claim) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use adyton_sys::socket;
 
 use crate::output::{Flushed, Output};
-use crate::plan::Site;
+use crate::terms::Terms;
 
 /// The way to one client. Its connection has it, or the exchange that is with the application, or others while the
 /// application has the thread: always one of them.
@@ -26,13 +26,13 @@ pub(crate) struct Outbox {
     /// The loop has answered in its place and given it up: whoever has it drops it.
     pub(crate) disowned: bool,
     pub(crate) peer: Option<SocketAddr>,
-    /// The site that its last request was for.
-    pub(crate) site: Arc<Site>,
+    /// Those of the site that its last request was for.
+    pub(crate) terms: Arc<Terms>,
     pub(crate) output: Output,
 }
 
 impl Outbox {
-    pub(crate) fn new(socket: OwnedFd, peer: Option<SocketAddr>, listener: u16, site: Arc<Site>) -> Self {
+    pub(crate) fn new(socket: OwnedFd, peer: Option<SocketAddr>, listener: u16, terms: Arc<Terms>) -> Self {
         Self {
             socket,
             listener,
@@ -41,7 +41,7 @@ impl Outbox {
             broken: false,
             disowned: false,
             peer,
-            site,
+            terms,
             output: Output::default(),
         }
     }
@@ -85,7 +85,7 @@ impl Outbox {
         self.disowned = true;
         let Ok(nowhere) = std::fs::File::open("/dev/null") else { return (None, self) };
         let socket = std::mem::replace(&mut self.socket, nowhere.into());
-        let mut taken = Self::new(socket, self.peer, self.listener, Arc::clone(&self.site));
+        let mut taken = Self::new(socket, self.peer, self.listener, Arc::clone(&self.terms));
         (taken.watched, taken.begun) = (self.watched, self.begun);
         taken.output = std::mem::take(&mut self.output);
         (Some(Box::new(taken)), self)

@@ -1,15 +1,15 @@
-//! What a server serves: host → site → route → action. Compiled once, shared by all loops, swapped as a whole.
+//! What a server serves, compiled once and swapped as a whole: host → site → route → action.
 
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use adyton_files::{ErrorPage, Folder};
 use adyton_http::Request;
 use adyton_route::{HostError, HostPattern, Hosts, PathPattern, Routes};
 
-use crate::access_log::AccessLog;
 use crate::app::App;
 use crate::limits::SiteLimits;
+use crate::terms::{SharedLog, Terms};
 
 /// What answers the requests that take a route. What comes next (redirects, gateways, pages of scripts) is one more of
 /// these, and a place in `Loop::answer`.
@@ -24,26 +24,34 @@ pub enum Action {
     Page(ErrorPage),
 }
 
-/// A log that several sites may share.
-pub type SharedLog = Arc<Mutex<AccessLog>>;
-
 /// What is served under some host names.
 pub struct Site {
-    /// Its names; the first site of a plan needs none.
-    pub hosts: Vec<HostPattern>,
-    /// How much its clients may send, and how long everything may take.
-    pub limits: SiteLimits,
-    /// Where its answers are logged, by all loops: the lines are in the order in which the answers were finished.
-    pub log: Option<SharedLog>,
-    /// What answers which path.
-    pub routes: Routes<Action>,
+    hosts: Vec<HostPattern>,
+    pub(crate) terms: Arc<Terms>,
+    pub(crate) routes: Routes<Action>,
+    /// Whether its one route is that of an application, for all paths: then there is nothing to look for.
+    pub(crate) is_one_app: bool,
 }
 
 impl Site {
     /// A site that is one application.
     pub fn of_app(app: Arc<dyn App>, limits: SiteLimits) -> Site {
         let everything = (PathPattern::Prefix(Box::default()), Action::App(app));
-        Site { hosts: Vec::new(), limits, log: None, routes: Routes::new(vec![everything]) }
+        Site::new(Vec::new(), Routes::new(vec![everything]), limits, None)
+    }
+
+    /// A site with these names, of which the first one of a plan needs none; with these routes, limits for its clients, and
+    /// a log for its answers.
+    pub fn new(
+        hosts: Vec<HostPattern>,
+        routes: Routes<Action>,
+        limits: SiteLimits,
+        log: Option<SharedLog>,
+    ) -> Site {
+        let is_everything = |pattern: &PathPattern| *pattern == PathPattern::Prefix(Box::default());
+        let is_one_app = routes.iter().count() == 1
+            && routes.iter().all(|(path, action)| is_everything(path) && matches!(action, Action::App(_)));
+        Site { hosts, terms: Arc::new(Terms { limits, log }), routes, is_one_app }
     }
 
     /// The application of one of its routes.
@@ -110,7 +118,7 @@ impl Plan {
         let names: Vec<Vec<HostPattern>> = sites.iter().map(|site| site.hosts.clone()).collect();
         let hosts = Hosts::new(&names).map_err(PlanError::Host)?;
         let mut logs: Vec<SharedLog> = Vec::new();
-        for log in sites.iter().filter_map(|site| site.log.as_ref()) {
+        for log in sites.iter().filter_map(|site| site.terms.log.as_ref()) {
             if !logs.iter().any(|other| Arc::ptr_eq(other, log)) {
                 logs.push(Arc::clone(log));
             }
@@ -118,13 +126,16 @@ impl Plan {
         Ok(Plan { sites: sites.into_iter().map(Arc::new).collect(), hosts, logs })
     }
 
-    /// The site that a request is for.
+    /// The number of the site that a request is for.
     #[inline]
-    pub(crate) fn site_of(&self, request: Request<'_>) -> &Arc<Site> {
-        match &self.sites[..] {
-            [only] => only,
-            sites => &sites[self.hosts.find(request.host())],
-        }
+    pub(crate) fn number_of(&self, request: Request<'_>) -> usize {
+        if self.sites.len() == 1 { 0 } else { self.hosts.find(request.host()) }
+    }
+
+    /// The site with this number.
+    #[inline]
+    pub(crate) fn site(&self, number: usize) -> &Arc<Site> {
+        &self.sites[number]
     }
 
     /// The site of a client that has not said which it wants.

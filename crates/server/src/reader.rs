@@ -25,7 +25,7 @@ impl Reader {
 
     /// Whether the client is too slow by now.
     pub(crate) fn is_too_slow(&mut self, outbox: &Outbox, now_ms: u64) -> bool {
-        let limits = &outbox.site.limits;
+        let limits = &outbox.terms.limits;
         let taken_bytes = taken_bytes(outbox);
         if taken_bytes > self.taken_bytes {
             self.taken_bytes = taken_bytes;

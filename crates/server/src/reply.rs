@@ -11,10 +11,10 @@ use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
 use adyton_sys::{clock, socket};
 
+use crate::answer::Answer;
 use crate::body::unless_read;
 use crate::common::Common;
 use crate::date::date_now;
-use crate::exchange::Answer;
 use crate::held::Held;
 use crate::outbox::Outbox;
 use crate::output::{Flushed, Output, Payload, Segment};
@@ -477,7 +477,7 @@ impl<'c> Reply<'c> {
 /// Sends at the client's pace until fewer than `bytes` are left.
 fn send_slowly(outbox: &mut Outbox, bytes: u64) -> io::Result<()> {
     let mut reader = Reader::new(outbox, clock::monotonic_ms());
-    let mut look_ms = clock::monotonic_ms() + Reader::look_again_ms(&outbox.site.limits);
+    let mut look_ms = clock::monotonic_ms() + Reader::look_again_ms(&outbox.terms.limits);
     loop {
         match outbox.flush()? {
             Flushed::All => return Ok(()),
@@ -495,7 +495,7 @@ fn send_slowly(outbox: &mut Outbox, bytes: u64) -> io::Result<()> {
                     "the client takes its answer too slowly",
                 ));
             }
-            look_ms = now_ms + Reader::look_again_ms(&outbox.site.limits);
+            look_ms = now_ms + Reader::look_again_ms(&outbox.terms.limits);
         }
         socket::wait(&outbox.socket, socket::Until::Writable, look_ms - now_ms)?;
     }

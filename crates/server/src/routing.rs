@@ -9,11 +9,12 @@ use adyton_log::request::RequestId;
 use adyton_sys::clock;
 
 use crate::access_log::Record;
+use crate::answer::{After, Answer};
 use crate::connection::{Connection, Phase, Respond, after_live};
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
-use crate::exchange::{After, Answer, Exchange, RequestBytes};
+use crate::exchange::{Exchange, RequestBytes};
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::outcome::{Left, Stream};
@@ -26,12 +27,15 @@ use crate::tally::{Cell, Histogram};
 const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 impl Loop {
-    /// The site that a request is for, which its connection is in from now on.
-    pub(crate) fn enter_site(&self, outbox: &mut Outbox, request: Request<'_>) {
-        let site = self.plan.site_of(request);
-        if !Arc::ptr_eq(site, &outbox.site) {
-            outbox.site = Arc::clone(site);
+    /// The number of the site that a request is for, which its connection is in from now on.
+    #[inline]
+    pub(crate) fn enter_site(&self, outbox: &mut Outbox, request: Request<'_>) -> usize {
+        let number = self.plan.number_of(request);
+        let terms = &self.plan.site(number).terms;
+        if !Arc::ptr_eq(terms, &outbox.terms) {
+            outbox.terms = Arc::clone(terms);
         }
+        number
     }
 
     /// Answers one request, or says that an application has to: then the exchange has the outbox. `unread`: it has a body
@@ -48,17 +52,17 @@ impl Loop {
         let answer = &mut exchange.answer;
         answer.outbox = connection.outbox.take();
         answer.outbox().begun = false;
-        self.enter_site(answer.outbox(), request);
-        let requests_max = answer.outbox().site.limits.keep_alive_requests_max;
+        let site = self.enter_site(answer.outbox(), request);
+        let requests_max = answer.outbox().terms.limits.keep_alive_requests_max;
         let last = requests_max != 0 && connection.requests >= requests_max;
         asked.keep_alive &= !(last || self.stopping_ms.is_some() || self.gives_away());
         let mut own = asked;
         own.keep_alive &= !unread;
         let id = self.name(request);
         self.begin_answer(answer, own, id);
-        if let Some(route) = self.route(answer, request) {
+        if let Some(route) = self.route(answer, site, request) {
             answer.asked = asked;
-            exchange.route = route;
+            exchange.take_route(self.plan.site(site), route);
             return Answering::Ask;
         }
         let after = self.conclude_answer(connection, answer, exchange.started_us, request);
@@ -67,17 +71,22 @@ impl Loop {
     }
 
     /// Has the most specific route answer that does; the number of the route whose application has to.
-    fn route(&mut self, answer: &mut Answer, request: Request<'_>) -> Option<usize> {
+    #[inline]
+    fn route(&mut self, answer: &mut Answer, site: usize, request: Request<'_>) -> Option<usize> {
         let Self { plan, folders, shared, date, looks, .. } = self;
-        let mut reply = Reply::new(answer, &shared.common, date);
+        let site = plan.site(site);
+        if site.is_one_app && !is_web_socket(request) && !is_for_server(request) {
+            return Some(0);
+        }
         let mut has_missed = false;
-        for (number, pattern, action) in plan.site_of(request).routes.of(request.path()) {
+        for (number, pattern, action) in site.routes.of(request.path()) {
             match action {
                 // What one folder has not, no other is asked for.
                 Action::Files(_) if has_missed => {}
                 Action::Files(folder) => {
                     let prefix = &request.path()[..pattern.prefix_bytes()];
                     let folder = &mut folders[*folder];
+                    let mut reply = Reply::new(answer, &shared.common, date);
                     let made = reply.render(|out, asked, identity| {
                         folder.answer(&FileAsk { request, prefix, asked, identity, fresh: *looks }, out)
                     });
@@ -87,19 +96,20 @@ impl Loop {
                     has_missed = true;
                 }
                 Action::App(_) if is_web_socket(request) => {
-                    reply.fail(501, NO_WEB_SOCKETS);
+                    Reply::new(answer, &shared.common, date).fail(501, NO_WEB_SOCKETS);
                     return None;
                 }
                 Action::App(_) if is_for_server(request) => break,
                 Action::App(_) => return Some(number),
                 Action::Page(page) => {
+                    let mut reply = Reply::new(answer, &shared.common, date);
                     let made = reply.render(|out, asked, identity| page.write(out, asked, &identity, &[]));
                     reply.take(made);
                     return None;
                 }
             }
         }
-        answer_for_server(&mut reply, request);
+        answer_for_server(&mut Reply::new(answer, &shared.common, date), request);
         None
     }
 
@@ -184,7 +194,7 @@ impl Loop {
         let key = *key;
         let bytes = request.head_bytes(&desk.buffer);
         answer.row = self.shared.tally.row_of(desk.head.path.of(bytes), answer.status);
-        if answer.outbox().site.log.is_some() {
+        if answer.outbox().terms.log.is_some() {
             *head = bytes.to_vec();
         }
         if let RequestBytes::Lent { end, filled, .. } = *request {
@@ -241,7 +251,7 @@ impl Loop {
         tally.add(Cell::BodyBytes, body_bytes);
         tally.note(Histogram::Duration, duration_us);
         tally.note_row(answer.row, status, duration_us);
-        if let Some(log) = &outbox.site.log {
+        if let Some(log) = &outbox.terms.log {
             let (peer, id) = (outbox.peer, &answer.id);
             lock(log).record(&Record { peer, request, refused, status, body_bytes, duration_us, id });
         }

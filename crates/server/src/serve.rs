@@ -8,11 +8,12 @@ use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
 use adyton_sys::socket;
 
+use crate::answer::After;
 use crate::body::{CONTINUE, Live, OwnedBody, Upload};
 use crate::connection::{Connection, Phase};
 use crate::desk::Desk;
 use crate::event_loop::Loop;
-use crate::exchange::{After, Exchange, Owned, RequestBytes};
+use crate::exchange::{Exchange, Owned, RequestBytes};
 use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
 use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::step::{Answering, Next, Step};
@@ -114,7 +115,7 @@ impl Loop {
     /// Whether the site that a request is for, which its connection is in from now on, takes no body of this length.
     fn is_too_large(&self, connection: &mut Connection, request: Request<'_>, body_bytes: u64) -> bool {
         self.enter_site(connection.outbox_mut(), request);
-        body_bytes > connection.outbox().site.limits.body_bytes_max
+        body_bytes > connection.outbox().terms.limits.body_bytes_max
     }
 
     /// Begins to read a body that is not here yet; or answers at once, if nobody would read it.
@@ -128,12 +129,13 @@ impl Loop {
         let Desk { buffer, head, exchange, .. } = &mut *desk;
         let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
         let length = if let Framing::Length(length) = head.framing() { length } else { 0 };
-        if self.is_too_large(&mut connection, head.of(bytes), length) {
+        let site = self.enter_site(connection.outbox_mut(), head.of(bytes));
+        if length > connection.outbox().terms.limits.body_bytes_max {
             let start = start_of(bytes);
             return self.refuse(key, connection, desk, TOO_LARGE, &start);
         }
-        let site = Arc::clone(&connection.outbox().site);
-        if site.needs_no_app(head.path.of(bytes), &self.folders) {
+        let terms = Arc::clone(&connection.outbox().terms);
+        if self.plan.site(site).needs_no_app(head.path.of(bytes), &self.folders) {
             connection.keep(early, true);
             let exchange = exchange.get_or_insert_with(Exchange::empty);
             return match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
@@ -142,7 +144,7 @@ impl Loop {
             };
         }
         let awaited = head.expects_continue() && early.is_empty();
-        if let Some(reading) = self.shared.begin_reading(&site.limits) {
+        if let Some(reading) = self.shared.begin_reading(&terms.limits) {
             if !connection.outbox().output.is_empty() {
                 // `100 Continue` must not overtake the answers to earlier requests: they are sent first.
                 connection.keep(&buffer[request], true);
@@ -152,7 +154,7 @@ impl Loop {
                 let start = start_of(bytes);
                 return self.refuse(key, connection, desk, NO_ROOM, &start);
             };
-            let live = Live::new((socket, reading), head.framing(), &site.limits, (early, awaited));
+            let live = Live::new((socket, reading), head.framing(), &terms.limits, (early, awaited));
             let body = OwnedBody::Live(Arc::new(Mutex::new(live)));
             let owned = Owned { head: bytes.to_vec(), body };
             return self.answer_owned(key, connection, desk, owned);
@@ -160,7 +162,7 @@ impl Loop {
         if awaited {
             return self.ask_for_body(key, connection, desk, request);
         }
-        let upload = Upload::new(bytes, head.framing(), &site.limits, self.now_ms);
+        let upload = Upload::new(bytes, head.framing(), &terms.limits, self.now_ms);
         connection.keep(early, true);
         self.begin_upload(key, connection, desk, upload)
     }
@@ -193,7 +195,7 @@ impl Loop {
         // It is counted when it is whole.
         connection.requests -= 1;
         connection.outbox_mut().output.tail().extend_from_slice(CONTINUE);
-        let limits = &connection.outbox().site.limits;
+        let limits = &connection.outbox().terms.limits;
         let upload = Upload::new(bytes, head.framing(), limits, self.now_ms);
         self.begin_upload(key, connection, desk, upload)
     }
@@ -206,7 +208,7 @@ impl Loop {
         upload: Upload,
     ) -> Step {
         connection.phase = Phase::Upload(Box::new(upload));
-        let deadline_ms = self.now_ms + connection.outbox().site.limits.body_idle_timeout_ms;
+        let deadline_ms = self.now_ms + connection.outbox().terms.limits.body_idle_timeout_ms;
         self.timers.set(key, deadline_ms);
         // Answers to earlier requests do not wait for this one's body.
         if connection.flush().is_err() {

@@ -19,6 +19,7 @@ use crate::config::{Config, HandOver};
 use crate::driver::Driver;
 use crate::event_loop::{Loop, Parts};
 use crate::inbox::Inbox;
+use crate::later::Home;
 use crate::lock::lock;
 use crate::plan::Plan;
 use crate::refusals::Refusals;
@@ -84,6 +85,8 @@ impl Server {
         let queue = (config.queue_max, config.queue_timeout_ms);
         let crew = Crew::new((loops, config.threads, reserve), queue);
         let watched = config.hand_over == HandOver::Auto && host.is_some();
+        let inboxes: Vec<Arc<Inbox>> =
+            parts.iter().map(|parts| Arc::new(Inbox::new(Arc::clone(&parts.wake)))).collect();
         let shared = Arc::new(Shared {
             common: Common {
                 config,
@@ -95,7 +98,8 @@ impl Server {
             host,
             plan: Mutex::new(Arc::new(plan)),
             crew,
-            inboxes: parts.iter().map(|parts| Arc::new(Inbox::new(Arc::clone(&parts.wake)))).collect(),
+            homes: inboxes.iter().map(|inbox| Arc::clone(inbox) as Arc<dyn Home>).collect(),
+            inboxes,
             readings: Arc::default(),
             interrupters: AtomicUsize::new(0),
             got_interpreter: AtomicU64::new(0),

@@ -15,6 +15,7 @@ use crate::common::Common;
 use crate::errand::Job;
 use crate::event_loop::Loop;
 use crate::inbox::Inbox;
+use crate::later::Home;
 use crate::limits::SiteLimits;
 use crate::lock::lock;
 use crate::outbox::Outbox;
@@ -56,6 +57,8 @@ pub(crate) struct Shared {
     pub(crate) plan: Mutex<Arc<Plan>>,
     pub(crate) crew: Crew<Http>,
     pub(crate) inboxes: Vec<Arc<Inbox>>,
+    /// The same, as tickets know them.
+    pub(crate) homes: Vec<Arc<dyn Home>>,
     /// Bodies that the application reads from their connections.
     pub(crate) readings: Arc<AtomicUsize>,
     /// Threads that interrupt a call.

@@ -74,7 +74,7 @@ impl Loop {
                     .filter(|&slow_ms| slow_ms >= config.crowded_timeout_ms)
             }
             Phase::Upload(upload) => {
-                let limits = &connection.outbox().site.limits;
+                let limits = &connection.outbox().terms.limits;
                 let stalled_ms = limits.body_idle_timeout_ms.saturating_sub(left_ms);
                 let age_ms = self.now_ms.saturating_sub(upload.since_ms);
                 let is_slow = age_ms >= SLOW_MS.max(config.crowded_timeout_ms)

@@ -1,8 +1,8 @@
 //! What working on a connection comes to.
 
+use crate::answer::After;
 use crate::connection::Connection;
 use crate::errand::Errand;
-use crate::exchange::After;
 
 /// What a connection does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use crate::desk::Desk;
 use crate::errand::{Errand, LOOK_FOR_CLIENT_MS};
 use crate::event_loop::Loop;
-use crate::exchange::Exchange;
-use crate::later::{Claim, Waiting};
+use crate::exchange::{Exchange, Waiting};
+use crate::later::Claim;
 use crate::refusals::TIMED_OUT;
 use crate::tally::Cell;
 use adyton_sys::clock;

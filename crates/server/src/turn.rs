@@ -4,11 +4,12 @@ use adyton_http1::{Head, Parsed};
 use adyton_log::{self as log, messages};
 use adyton_sys::socket;
 
+use crate::answer::After;
 use crate::connection::{Connection, Linger, Phase, Respond, after_live};
 use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
-use crate::exchange::{After, Exchange};
+use crate::exchange::Exchange;
 use crate::held::Held;
 use crate::outcome::Stream;
 use crate::output::Flushed;
@@ -124,7 +125,7 @@ impl Loop {
             After::Next => {
                 connection.phase = Phase::Head;
                 let deadline_ms = if connection.carry.is_empty() {
-                    self.now_ms + connection.outbox().site.limits.keep_alive_timeout_ms
+                    self.now_ms + connection.outbox().terms.limits.keep_alive_timeout_ms
                 } else {
                     // Nothing of a head may have been answered: its time goes on.
                     connection.since_ms + self.shared.config.head_timeout_ms
@@ -212,7 +213,7 @@ impl Loop {
         if let Phase::Respond(respond) = &mut connection.phase {
             respond.held = Some(held);
         }
-        self.timers.set(key, self.now_ms + Reader::look_again_ms(&connection.outbox().site.limits));
+        self.timers.set(key, self.now_ms + Reader::look_again_ms(&connection.outbox().terms.limits));
     }
 
     /// A connection that is answered has come back, and nothing was missed meanwhile: the next request makes an event.
@@ -277,7 +278,7 @@ impl Loop {
             socket::reset_on_close(&*connection);
             return Worked::Ended(self.close(*connection));
         }
-        self.timers.set(key, self.now_ms + Reader::look_again_ms(&connection.outbox().site.limits));
+        self.timers.set(key, self.now_ms + Reader::look_again_ms(&connection.outbox().terms.limits));
         Worked::Kept(connection)
     }
 
@@ -287,7 +288,7 @@ impl Loop {
         if !connection.outbox().output.is_empty() && connection.flush().is_err() {
             return Step::On(connection, Next::Close);
         }
-        let limits = connection.outbox().site.limits;
+        let limits = connection.outbox().terms.limits;
         let mut parts_left = PARTS_PER_TURN;
         for _ in 0..RECEIVES_PER_TURN {
             let filled = if connection.unparsed {

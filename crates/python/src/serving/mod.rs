@@ -307,19 +307,7 @@ fn serve_at(
     let names: Vec<Listener> = listening[0].iter().map(Listening::listener).collect();
     let shown: Vec<String> = listening[0].iter().map(|listening| listening.shown.clone()).collect();
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
-    let (mut others, share) = beside.unzip();
-    let share = share.map(Arc::new);
-    let mut parts = Vec::new();
-    let cache_room = CacheRoom::new(settings.static_cache_bytes_max);
-    for (home, listening) in listening.into_iter().enumerate() {
-        let mut listeners: Vec<OwnedFd> = listening.into_iter().map(|listening| listening.socket).collect();
-        let addresses = listeners.len();
-        listeners.extend(others.take().into_iter().flatten());
-        let own = Arc::new(Wake::new().map_err(Failure::system)?);
-        let wake = if home == 0 { Arc::clone(&wake) } else { own };
-        let folders = open_folders(settings, &cache_room)?;
-        parts.push(Parts { listeners, addresses, share: share.clone(), folders, wake });
-    }
+    let parts = parts(settings, listening, beside, &wake)?;
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
@@ -359,6 +347,29 @@ fn serve_at(
     }
     hook(py, "on_worker_stop", place)?;
     Ok(done?)
+}
+
+/// What each loop is made of; the first one is woken by signals, through `wake`.
+fn parts(
+    settings: &Settings,
+    listening: Vec<Vec<Listening>>,
+    beside: Option<(Vec<OwnedFd>, Share)>,
+    wake: &Arc<Wake>,
+) -> Result<Vec<Parts>, Failure> {
+    let (mut others, share) = beside.unzip();
+    let share = share.map(Arc::new);
+    let cache_room = CacheRoom::new(settings.static_cache_bytes_max);
+    let mut parts = Vec::new();
+    for (home, listening) in listening.into_iter().enumerate() {
+        let mut listeners: Vec<OwnedFd> = listening.into_iter().map(|listening| listening.socket).collect();
+        let addresses = listeners.len();
+        listeners.extend(others.take().into_iter().flatten());
+        let own = Arc::new(Wake::new().map_err(Failure::system)?);
+        let wake = if home == 0 { Arc::clone(wake) } else { own };
+        let folders = open_folders(settings, &cache_room)?;
+        parts.push(Parts { listeners, addresses, share: share.clone(), folders, wake });
+    }
+    Ok(parts)
 }
 
 /// Says to the supervisor that this worker serves, and does what it is told from now on.

@@ -140,7 +140,7 @@ pub(super) fn plan(
         folders.map(|(folder, (path, _))| (prefix(path), Action::Files(folder))).collect();
     routes.extend(app.map(|app| (prefix(String::new()), Action::App(app))));
     let log = access_log.map(|log| Arc::new(Mutex::new(log)));
-    let site = Site { hosts: Vec::new(), limits: limits(settings), log, routes: Routes::new(routes) };
+    let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), log);
     Plan::new(vec![site]).map_err(|error| Failure::Said(error.to_string(), 2))
 }
 

@@ -52,9 +52,12 @@ fn prefix(path: &str) -> PathPattern {
     PathPattern::Prefix(path.as_bytes().into())
 }
 
+fn names(hosts: &[&str]) -> Vec<HostPattern> {
+    hosts.iter().map(|host| HostPattern::read(host).unwrap()).collect()
+}
+
 fn site(hosts: &[&str], routes: Vec<(PathPattern, Action)>) -> Site {
-    let hosts = hosts.iter().map(|host| HostPattern::read(host).unwrap()).collect();
-    Site { hosts, limits: SiteLimits::default(), log: None, routes: Routes::new(routes) }
+    Site::new(names(hosts), Routes::new(routes), SiteLimits::default(), None)
 }
 
 fn ask(client: &mut Client, host: &str, path: &str) -> (u16, String) {
@@ -115,11 +118,10 @@ fn limits_and_logs() {
         let target = Target::File(place.0.join(name));
         Some(Arc::new(Mutex::new(AccessLog::open(&target, "%s %{Host}i", 1 << 20).unwrap())))
     };
-    let mut strict = site(&["strict.example"], vec![(prefix(""), Action::App(says("strict")))]);
-    strict.limits = SiteLimits { body_bytes_max: 3, keep_alive_requests_max: 2, ..SiteLimits::default() };
-    strict.log = log("strict.log");
-    let mut lax = site(&["lax.example"], vec![(prefix(""), Action::App(says("lax")))]);
-    lax.log = log("lax.log");
+    let app = |words| Routes::new(vec![(prefix(""), Action::App(says(words)))]);
+    let limits = SiteLimits { body_bytes_max: 3, keep_alive_requests_max: 2, ..SiteLimits::default() };
+    let strict = Site::new(names(&["strict.example"]), app("strict"), limits, log("strict.log"));
+    let lax = Site::new(names(&["lax.example"]), app("lax"), SiteLimits::default(), log("lax.log"));
     let server = Server::serving(config(), Plan::new(vec![lax, strict]).unwrap(), vec![Vec::new()]);
     let post = |host: &str, body: &str, sent: usize| {
         let mut client = server.client();
