@@ -16,7 +16,7 @@ pub struct Wish<'w> {
 }
 
 const IDENTITY: Identity<'_> =
-    Identity { date: b"Sun, 06 Nov 1994 08:49:37 GMT", server: b"adyton", lines: b"X-Request-ID: 1\r\n" };
+    Identity { date: b"Sun, 06 Nov 1994 08:49:37 GMT", server: b"Server: adyton\r\n", lines: b"X-Request-ID: 1\r\n" };
 
 /// Panics unless the head that `data` stands for is written as the twin writes it, or refused as by the twin.
 pub fn check(data: &[u8]) {

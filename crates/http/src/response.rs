@@ -12,7 +12,7 @@ use crate::{BadResponse, Known};
 pub struct Identity<'a> {
     /// An IMF-fixdate, RFC 9110 section 5.6.7.
     pub date: &'a [u8; 29],
-    /// The value of Server; empty for no such field.
+    /// The line of Server, with its end; empty for no such field.
     pub server: &'a [u8],
     /// Whole lines of further fields, with their ends.
     pub lines: &'a [u8],
@@ -246,14 +246,12 @@ impl<'o> ResponseHead<'o> {
     #[inline]
     pub fn identify(&mut self, identity: &Identity<'_>) {
         if !self.facts.has_date {
-            self.out.extend_from_slice(b"Date: ");
-            self.out.extend_from_slice(identity.date);
-            self.out.extend_from_slice(b"\r\n");
+            let mut line = *b"Date:                              \r\n";
+            line[b"Date: ".len()..][..identity.date.len()].copy_from_slice(identity.date);
+            self.out.extend_from_slice(&line);
         }
-        if !self.facts.has_server && !identity.server.is_empty() {
-            self.out.extend_from_slice(b"Server: ");
+        if !self.facts.has_server {
             self.out.extend_from_slice(identity.server);
-            self.out.extend_from_slice(b"\r\n");
         }
         self.out.extend_from_slice(identity.lines);
     }

@@ -57,6 +57,16 @@ pub fn begin<'o>(out: &'o mut Vec<u8>, status: u16, reason: &[u8]) -> Result<Res
 pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>, body: BodySize) -> Framed {
     head.identify(identity);
     let (out, facts) = head.into_parts();
+    if let Some(length) = facts.length(body)
+        && !facts.has_no_body(asked.is_head)
+        && asked.keep_alive
+        && !facts.closes()
+        && asked.version == Version::Http11
+    {
+        // The usual case: nothing else has to be said.
+        write_content_length(out, length, true);
+        return Framed { framing: BodyFraming::Length(length), keep_alive: true };
+    }
     let framing = write_framing(out, &facts, asked, body);
     let keep_alive = asked.keep_alive && !facts.closes() && framing != BodyFraming::UntilClose;
     // The status line says 1.1, so that a client of 1.0 may take persistence for granted too.
@@ -73,13 +83,13 @@ pub fn finish(mut head: ResponseHead<'_>, asked: Asked, identity: &Identity<'_>,
 fn write_framing(out: &mut Vec<u8>, facts: &HeadFacts, asked: Asked, body: BodySize) -> BodyFraming {
     if facts.has_no_body(asked.is_head) {
         if let Some(length) = facts.length_without_body(body) {
-            write_content_length(out, length);
+            write_content_length(out, length, false);
         }
         return BodyFraming::None;
     }
     match (facts.length(body), asked.version) {
         (Some(length), _) => {
-            write_content_length(out, length);
+            write_content_length(out, length, false);
             BodyFraming::Length(length)
         }
         (None, Version::Http11) => {
@@ -90,16 +100,17 @@ fn write_framing(out: &mut Vec<u8>, facts: &HeadFacts, asked: Asked, body: BodyS
     }
 }
 
-/// Simply told: the name, `length` in decimal, and the line's end. Written from its end to its start, to be appended at
-/// once.
+/// Simply told: the name, `length` in decimal, the line's end, and the empty line if this one `is_last`. Written from its
+/// end to its start, to be appended at once.
 #[inline]
-fn write_content_length(out: &mut Vec<u8>, length: u64) {
+fn write_content_length(out: &mut Vec<u8>, length: u64, is_last: bool) {
     const NAME: &[u8; 16] = b"Content-Length: ";
     const DIGITS_MAX: usize = 20;
 
-    let mut line = [0; NAME.len() + DIGITS_MAX + 2];
-    let mut start = line.len() - 2;
-    line[start..].copy_from_slice(b"\r\n");
+    let mut line = [0; NAME.len() + DIGITS_MAX + 4];
+    let mut start = line.len() - 4;
+    line[start..].copy_from_slice(b"\r\n\r\n");
+    let end = if is_last { line.len() } else { line.len() - 2 };
     let mut left = length;
     loop {
         start -= 1;
@@ -111,7 +122,7 @@ fn write_content_length(out: &mut Vec<u8>, length: u64) {
     }
     start -= NAME.len();
     line[start..start + NAME.len()].copy_from_slice(NAME);
-    out.extend_from_slice(&line[start..]);
+    out.extend_from_slice(&line[start..end]);
 }
 
 /// Any status line but the usual one.

@@ -68,7 +68,7 @@ pub struct Config {
     pub stream_body_threads_max: usize,
     /// Bytes of answers that wait for their clients, together; past it each waits earlier.
     pub output_bytes_max: u64,
-    /// The `Server` field; empty for none.
+    /// The line of the `Server` field, with its end; empty for none.
     pub server: Vec<u8>,
 }
 

@@ -86,9 +86,20 @@ pub(crate) fn note(
 }
 
 /// The row of a prefix; that of all others when it has none and may not have one, or when there is none left.
+#[inline]
 fn find(cells: &[AtomicU64], prefix: &[u8], keeps: bool) -> usize {
     let hash = hash_of(prefix);
     let first = usize::try_from(hash >> 32).unwrap_or(0);
+    // Nearly always it has its own place, and nothing else is looked at.
+    let own = first % (ROWS - 1);
+    if cells[own * ROW_CELLS + HASH].load(Ordering::Acquire) == hash {
+        return own;
+    }
+    look_further(cells, (first, hash), prefix, keeps)
+}
+
+/// The row of a prefix that is not in its own place.
+fn look_further(cells: &[AtomicU64], (first, hash): (usize, u64), prefix: &[u8], keeps: bool) -> usize {
     for row in (0..ROWS - 1).map(|step| (first + step) % (ROWS - 1)) {
         let cell = &cells[row * ROW_CELLS + HASH];
         match cell.load(Ordering::Acquire) {

@@ -134,7 +134,7 @@ impl Client {
             self.fresh += 1;
         }
         let date: [u8; 29] = self.date.as_bytes().try_into().unwrap();
-        let identity = Identity { date: &date, server: b"Adyton", lines: b"" };
+        let identity = Identity { date: &date, server: b"Server: Adyton\r\n", lines: b"" };
         let (asked, fresh) = (head.asked(), self.fresh);
         let ask = Ask {
             request: head.of(request.as_bytes()),

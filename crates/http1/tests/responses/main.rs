@@ -8,7 +8,7 @@ use adyton_http::{BadResponse, BodySize, CheckedField, Identity, ResponseHead, V
 use adyton_http1::{Asked, BodyFraming, Framed, begin, finish};
 
 const DATE: &[u8; 29] = b"Sun, 06 Nov 1994 08:49:37 GMT";
-const IDENTITY: Identity<'_> = Identity { date: DATE, server: b"Adyton", lines: b"" };
+const IDENTITY: Identity<'_> = Identity { date: DATE, server: b"Server: Adyton\r\n", lines: b"" };
 
 const KEEP: Asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
 

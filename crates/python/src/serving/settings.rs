@@ -200,6 +200,11 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
         request_total_timeout_ms: settings.request_total_timeout_ms,
         stream_body_threads_max: usize::try_from(settings.stream_body_threads_max).unwrap_or(usize::MAX),
         output_bytes_max: settings.output_bytes_max,
-        server: settings.server_header.clone().unwrap_or_default().into_bytes(),
+        server: server_line(settings.server_header.as_deref().unwrap_or_default()),
     }
+}
+
+/// The line of the `Server` field; none for an empty name.
+fn server_line(name: &str) -> Vec<u8> {
+    if name.is_empty() { Vec::new() } else { format!("Server: {name}\r\n").into_bytes() }
 }

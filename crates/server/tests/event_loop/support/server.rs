@@ -27,7 +27,7 @@ pub(crate) fn config() -> Config {
     Config {
         body_files: Quota::new(1 << 30),
         request_timeout_ms,
-        server: b"adyton".to_vec(),
+        server: b"Server: adyton\r\n".to_vec(),
         ..Config::default()
     }
 }
