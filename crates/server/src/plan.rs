@@ -12,7 +12,7 @@ use crate::limits::SiteLimits;
 use crate::terms::{SharedLog, Terms};
 
 /// What answers the requests that take a route. What comes next (redirects, gateways, pages of scripts) is one more of
-/// these, and a place in `Loop::answer`.
+/// these, and an arm in `Loop::route`.
 pub enum Action {
     /// A folder, by its number among those of [`crate::Parts`].
     ///
@@ -61,9 +61,12 @@ impl Site {
 
     /// Whether nothing but a folder, or the server itself, can answer a request for this path.
     pub(crate) fn needs_no_app(&self, path: &[u8], folders: &[Folder]) -> bool {
+        let mut has_missed = false;
         for (_, _, action) in self.routes.of(path) {
             match action {
-                Action::Files(folder) if folders[*folder].falls_through() => {}
+                // As in `Loop::route`.
+                Action::Files(_) if has_missed => {}
+                Action::Files(folder) if folders[*folder].falls_through() => has_missed = true,
                 Action::Files(_) | Action::Page(_) => return true,
                 Action::App(_) => return false,
             }

@@ -159,6 +159,40 @@ fn limits_and_logs() {
     assert_eq!("200 lax.example\n200 lax.example\n", lines("lax.log"));
 }
 
+/// A request whose body has not come is for an application wherever one may answer it, and only there is the body read.
+#[test]
+fn bodies() {
+    let place = Place::new();
+    let all = site(
+        &[],
+        vec![
+            (prefix(""), Action::App(says("app"))),
+            (prefix("/both"), Action::Files(0)),
+            (prefix("/both/falling"), Action::Files(1)),
+            (prefix("/only"), Action::Files(0)),
+        ],
+    );
+    let folders = vec![vec![place.folder(), place.falling()]];
+    let server = Server::serving(config(), Plan::new(vec![all]).unwrap(), folders);
+    for (path, status, words) in [
+        ("/", 200, "app"),
+        ("/both/falling/none.txt", 200, "app"),
+        ("/both/falling/file.txt", 405, ""),
+        ("/both/none.txt", 405, ""),
+        ("/only/none.txt", 405, ""),
+    ] {
+        let mut client = server.client();
+        // A body in chunks is never taken to be here already.
+        client.send(format!("POST {path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"));
+        client.send("4\r\n1234\r\n0\r\n\r\n");
+        let answer = client.answer();
+
+        assert_eq!(status, answer.status, "{path}");
+        assert!(answer.text().contains(words), "{path}");
+    }
+    server.stop();
+}
+
 /// Another plan is there for the next request of a connection that stays; a request that runs ends as it began.
 #[test]
 fn swap() {
