@@ -35,7 +35,7 @@ fn check_answer(site: &mut Folder, head: &Head, bytes: &[u8]) {
         request: head.of(bytes),
         prefix: b"",
         asked: head.asked(),
-        identity: Identity { date: b"Fri, 20 Nov 2026 08:49:37 GMT", server: b"adyton", lines: b"" },
+        identity: Identity { date: b"Fri, 20 Nov 2026 08:49:37 GMT", server: b"Server: adyton\r\n", lines: b"" },
         fresh: site.counts().hits + site.counts().loads,
     };
     let (status, body_bytes, keep_alive, parts) = match site.answer(&ask, &mut out) {
