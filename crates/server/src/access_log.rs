@@ -77,8 +77,11 @@ impl AccessLog {
         })
     }
 
-    /// Keeps what is not written there, too, and counts what is lost.
+    /// Keeps what is not written there, too, and counts what is lost. It stays where it was begun first.
     pub(crate) fn leave_on(&mut self, pages: Pages, lost: Counter) {
+        if self.pages.is_some() {
+            return;
+        }
         self.page = pages.take();
         self.pages = Some(pages);
         self.journal.count_in(lost);

@@ -278,3 +278,17 @@ fn lines_are_lost_when_nothing_takes_them() {
     assert_eq!(10_000, board.cells()[0].load(std::sync::atomic::Ordering::Relaxed));
     assert!(crate::estate::lines(&board.cells()[1..]).is_empty());
 }
+
+/// A log that is in the next plan, too, keeps what it has noted on the board and not written yet.
+#[test]
+fn lines_stay_noted() {
+    let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::estate::CELLS + 1).unwrap());
+    let pages = || Pages::new(std::sync::Arc::clone(&board), 1);
+    let counter = || Counter::new(std::sync::Arc::clone(&board), 0);
+    let mut log = AccessLog::open(&Target::File("/dev/null".into()), "%s", QUEUE_BYTES_MAX).unwrap();
+    log.leave_on(pages(), counter());
+    log.record(&record(None, b""));
+    log.leave_on(pages(), counter());
+
+    assert_eq!(b"200\n", &crate::estate::lines(&board.cells()[1..])[..]);
+}
