@@ -87,11 +87,12 @@ impl Loop {
             let Some(end) = body_end(head.framing(), body_at, filled) else {
                 return self.begin_body(key, connection, desk, at..filled);
             };
-            if end > body_at
-                && self.is_too_large(&mut connection, head.of(&buffer[at..body_at]), (end - body_at) as u64)
-            {
-                let start = start_of(&buffer[at..filled]);
-                return self.refuse(key, connection, desk, TOO_LARGE, &start);
+            if end > body_at {
+                let (request, body_bytes) = (head.of(&buffer[at..body_at]), (end - body_at) as u64);
+                if let Err(refusal) = self.enter_with_body(&mut connection, request, body_bytes) {
+                    let start = start_of(&buffer[at..filled]);
+                    return self.refuse(key, connection, desk, refusal, &start);
+                }
             }
             let Desk { buffer, head, exchange, endpoint, .. } = &mut *desk;
             let exchange = exchange.get_or_insert_with(Exchange::empty);
@@ -112,10 +113,20 @@ impl Loop {
         self.settle(key, connection, desk, After::Next)
     }
 
-    /// Whether the site that a request is for, which its connection is in from now on, takes no body of this length.
-    fn is_too_large(&self, connection: &mut Connection, request: Request<'_>, body_bytes: u64) -> bool {
-        self.enter_site(connection.outbox_mut(), request);
-        body_bytes > connection.outbox().terms.limits.body_bytes_max
+    /// As [`Loop::enter_site`], for a request with a body of this length.
+    ///
+    /// # Errors
+    ///
+    /// The site takes none that is so long.
+    fn enter_with_body(
+        &self,
+        connection: &mut Connection,
+        request: Request<'_>,
+        body_bytes: u64,
+    ) -> Result<usize, Refusal> {
+        let outbox = connection.outbox_mut();
+        let site = self.enter_site(outbox, request);
+        if body_bytes > outbox.terms.limits.body_bytes_max { Err(TOO_LARGE) } else { Ok(site) }
     }
 
     /// Begins to read a body that is not here yet; or answers at once, if nobody would read it.
@@ -129,11 +140,13 @@ impl Loop {
         let Desk { buffer, head, exchange, .. } = &mut *desk;
         let (bytes, early) = buffer[request.clone()].split_at(head.bytes());
         let length = if let Framing::Length(length) = head.framing() { length } else { 0 };
-        let site = self.enter_site(connection.outbox_mut(), head.of(bytes));
-        if length > connection.outbox().terms.limits.body_bytes_max {
-            let start = start_of(bytes);
-            return self.refuse(key, connection, desk, TOO_LARGE, &start);
-        }
+        let site = match self.enter_with_body(&mut connection, head.of(bytes), length) {
+            Ok(site) => site,
+            Err(refusal) => {
+                let start = start_of(bytes);
+                return self.refuse(key, connection, desk, refusal, &start);
+            }
+        };
         let terms = Arc::clone(&connection.outbox().terms);
         if self.plan.site(site).needs_no_app(head.path.of(bytes), &self.folders) {
             connection.keep(early, true);
