@@ -6,6 +6,7 @@ use std::sync::Arc;
 use adyton_http::ResponseHead;
 use adyton_http1::Limits;
 
+use crate::limits::LONG_MS;
 use crate::stored::Quota;
 
 /// When a loop changes hands.
@@ -115,6 +116,3 @@ impl Default for Config {
         }
     }
 }
-
-/// Far longer than a client takes that does its part.
-const LONG_MS: u64 = 60_000;

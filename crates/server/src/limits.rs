@@ -47,4 +47,4 @@ impl Default for SiteLimits {
 }
 
 /// Far longer than a client takes that does its part.
-const LONG_MS: u64 = 60_000;
+pub(crate) const LONG_MS: u64 = 60_000;
