@@ -13,7 +13,7 @@ use adyton_sys::{clock, socket};
 use crate::connection::Connection;
 use crate::desk::Desk;
 use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
-use crate::event_loop::Loop;
+use crate::event_loop::{Calls, Loop};
 use crate::exchange::{Exchange, RequestBytes, parse_again};
 use crate::interrupt::interrupt;
 use crate::lock::lock;
@@ -48,18 +48,18 @@ static BUSY: LazyLock<ErrorPage> =
 impl Loop {
     /// Whether the driver may enter the application now.
     fn may_enter(&mut self) -> bool {
-        if !self.driver.as_ref().is_some_and(|driver| driver.enters) || self.shared.crew.is_starved() {
+        if !self.calls.can_enter() || self.shared.crew.is_starved() {
             return false;
         }
-        self.note_quick();
-        self.shared.crew.take_slot(&mut self.slot)
+        self.calls.note_quick(self.now_ms);
+        self.shared.crew.take_slot(&mut self.calls.slot)
     }
 
     /// Puts a job into the queue. The loop's own slot goes with it if it is the last one and the loop has no use for it.
     fn submit(&mut self, job: Job, since_ms: u64, now_ms: u64) -> Result<(), Job> {
         let spare = !self.needs_slot();
-        let Self { slot, called, shared, .. } = self;
-        let submitted = shared.crew.submit(job, (since_ms, now_ms), spare.then_some(slot), called);
+        let Calls { slot, called, .. } = &mut self.calls;
+        let submitted = self.shared.crew.submit(job, (since_ms, now_ms), spare.then_some(slot), called);
         if called.len() >= CALLED_MAX {
             called.wake();
         }
@@ -83,7 +83,7 @@ impl Loop {
     pub(crate) fn ask(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Step {
         let mut exchange = desk.take_exchange();
         exchange.key = key;
-        let slow = self.learns() && self.endpoints.is_slow(exchange.endpoint);
+        let slow = self.learns() && self.calls.endpoints.is_slow(exchange.endpoint);
         if !slow && self.may_enter() {
             return self.enter(connection, exchange, desk);
         }
@@ -101,10 +101,10 @@ impl Loop {
         let job = Job { errand: Errand::Ask(exchange), home: self.home, is_quick: !slow, since_ms: now_ms };
         match self.submit(job, since_ms, now_ms) {
             Ok(()) => {
-                self.put_away(key, connection);
+                self.connections.put_away(key, connection);
                 self.shared.tally.count(Cell::Queued);
                 self.expect(key, now_ms);
-                if self.has_ended(key) {
+                if self.connections.has_ended(key) {
                     self.expect_departed(key);
                 }
                 Step::Away(None)
@@ -131,7 +131,7 @@ impl Loop {
     /// The driver enters the application with a request.
     fn enter(&mut self, connection: Box<Connection>, exchange: Box<Exchange>, desk: &Desk) -> Step {
         self.note_call(&exchange, &desk.buffer);
-        self.put_away(exchange.key, connection);
+        self.connections.put_away(exchange.key, connection);
         Step::Away(Some(Errand::Ask(exchange)))
     }
 
@@ -150,7 +150,7 @@ impl Loop {
         let departed = self.shared.crew.withdraw(is_gone).is_some();
         if departed {
             self.shared.note_departed();
-            self.away -= 1;
+            self.connections.away -= 1;
             self.forget(key);
         }
         departed
@@ -160,9 +160,9 @@ impl Loop {
     pub(crate) fn give_up(&mut self, job: Job, desk: &mut Desk) -> Option<Errand> {
         let Errand::Ask(exchange) = job.errand else { unreachable!("nothing else is given up") };
         let key = exchange.key;
-        self.away -= 1;
+        self.connections.away -= 1;
         self.guarded(key, desk, |this, desk| {
-            let connection = this.take_away(key);
+            let connection = this.connections.take_away(key);
             let step = this.turn_away(connection, exchange, desk);
             this.work_on(key, step, desk)
         })
@@ -212,7 +212,7 @@ impl Loop {
         let task = post.as_ref().and_then(|post| lock(&post.own.task).clone());
         let (Some(post), Some(task)) = (post, task) else {
             self.timers.set(key, self.now_ms + LOOK_AGAIN_MS);
-            if self.has_ended(key) {
+            if self.connections.has_ended(key) {
                 self.look_for_departed(key);
             }
             return None;
@@ -228,7 +228,7 @@ impl Loop {
         self.lose(&post, &task);
         let (outbox, left) = outbox.disown();
         post.own.lent.put(left);
-        self.away -= 1;
+        self.connections.away -= 1;
         self.guarded(key, desk, |this, desk| this.answer_in_place(outbox, desk, &task))
     }
 
@@ -286,7 +286,7 @@ impl Loop {
     fn answer_in_place(&mut self, outbox: Option<Box<Outbox>>, desk: &mut Desk, task: &Task) -> Worked {
         let Some(outbox) = outbox else { return Worked::Ended(None) };
         let (key, begun) = (task.key, outbox.begun);
-        let mut connection = self.take_away(key);
+        let mut connection = self.connections.take_away(key);
         connection.restart(outbox, self.now_ms);
         if begun {
             socket::reset_on_close(&*connection);

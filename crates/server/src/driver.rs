@@ -114,9 +114,9 @@ impl Driver {
     fn drive(&mut self, mut driven: Box<Loop>) {
         let post = Arc::clone(&self.hand.post);
         self.crew().begin_driving(driven.home, &post);
-        driven.driver = Some(Arc::clone(&post));
+        driven.calls.driver = Some(Arc::clone(&post));
         if std::mem::take(&mut self.hand.slot) {
-            self.crew().bring_slot(&mut driven.slot, clock::monotonic_ms());
+            self.crew().bring_slot(&mut driven.calls.slot, clock::monotonic_ms());
         }
         self.hand.late = false;
         self.home = driven.home;
@@ -127,13 +127,13 @@ impl Driver {
                     None => return,
                 },
                 Advance::Wait { lets_go } => {
-                    if lets_go || !driven.called.is_empty() {
+                    if lets_go || !driven.calls.called.is_empty() {
                         self.hand.detach();
                     }
-                    driven.called.wake();
+                    driven.calls.called.wake();
                     if self.should_give_back(&post) {
                         // The next driver takes one if it needs it; this thread may have a use for it now.
-                        self.hand.slot = std::mem::take(&mut driven.slot.held);
+                        self.hand.slot = std::mem::take(&mut driven.calls.slot.held);
                         self.crew().offer(driven);
                         return;
                     }
@@ -171,7 +171,7 @@ impl Driver {
     fn run_errand(&mut self, mut driven: Box<Loop>, errand: Errand) -> Option<(Box<Loop>, Option<Errand>)> {
         self.hand.post.begin_errand();
         let date = driven.date;
-        let started_us = driven.closely.then(clock::monotonic_us);
+        let started_us = driven.calls.closely.then(clock::monotonic_us);
         self.hand.waited_us = 0;
         match self.shared.config.hand_over {
             HandOver::Auto => self.hand.driven = Some(driven),
@@ -181,7 +181,7 @@ impl Driver {
             }
             HandOver::Never => {
                 // Nobody else would, however long this takes.
-                driven.called.wake();
+                driven.calls.called.wake();
                 self.hand.driven = Some(driven);
             }
         }
@@ -192,13 +192,16 @@ impl Driver {
                     self.come_late(exchange, left, None);
                     return None;
                 };
-                if driven.away > 0 {
+                if driven.connections.away > 0 {
                     // Others are inside the application and will want the interpreter before this batch is over.
                     self.hand.detach();
                 }
                 if let Some(started_us) = started_us {
                     let took_us = clock::monotonic_us() - started_us;
-                    driven.endpoints.took(exchange.endpoint, took_us.saturating_sub(self.hand.waited_us));
+                    driven
+                        .calls
+                        .endpoints
+                        .took(exchange.endpoint, took_us.saturating_sub(self.hand.waited_us));
                 }
                 let next = driven.answered(exchange, left, &mut self.desk);
                 Some((driven, next))

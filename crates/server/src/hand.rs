@@ -94,7 +94,7 @@ impl Hand {
             self.become_late();
             return None;
         };
-        let outbox = driven.lent.take();
+        let outbox = driven.calls.lent.take();
         self.driven = Some(driven);
         outbox
     }
@@ -154,7 +154,7 @@ impl Holder for Hand {
 
     fn lend(&mut self, outbox: Box<Outbox>, body_bytes: u64) {
         if let Some(mut driven) = self.driven.take() {
-            driven.lent = Some(outbox);
+            driven.calls.lent = Some(outbox);
             self.shared.publish(&self.post, driven);
         } else {
             self.lend_late(outbox, body_bytes);

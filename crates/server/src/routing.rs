@@ -6,7 +6,6 @@ use adyton_files::{Ask as FileAsk, error_page};
 use adyton_http::{BadResponse, BodySize, Known, Method, Request};
 use adyton_http1::Asked;
 use adyton_log::request::RequestId;
-use adyton_sys::clock;
 
 use crate::access_log::Record;
 use crate::answer::{After, Answer};
@@ -147,11 +146,11 @@ impl Loop {
         self.guarded(key, desk, |this, desk| {
             let step = match left {
                 Left::Nothing => {
-                    let connection = this.take_away(key);
+                    let connection = this.connections.take_away(key);
                     this.conclude_call(connection, exchange, desk)
                 }
                 Left::Stream(stream) => {
-                    let connection = this.take_away(key);
+                    let connection = this.connections.take_away(key);
                     this.begin_stream(connection, exchange, stream, desk)
                 }
                 Left::Later(claim) => Step::Away(this.keep_ticket(exchange, claim, desk)),
@@ -231,7 +230,7 @@ impl Loop {
 
     /// When the loop learned of the requests that it looks at.
     pub(crate) fn start_us(&self) -> u64 {
-        self.batch_since_us
+        self.calls.batch_since_us()
     }
 
     /// An answer is whole: counts it, and logs it. The path of a request reads the clock here, and nowhere else.
@@ -243,8 +242,7 @@ impl Loop {
         answer: &Answer,
         started_us: u64,
     ) {
-        self.seen_us = clock::monotonic_us();
-        let duration_us = self.seen_us.saturating_sub(started_us);
+        let duration_us = self.turns.read_clock().saturating_sub(started_us);
         let (status, body_bytes) = (answer.status, answer.body_bytes);
         let tally = &self.shared.tally;
         tally.add(Cell::of_status(status), 1);

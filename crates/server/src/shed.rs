@@ -90,9 +90,7 @@ impl Loop {
     fn give_way(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> bool {
         if matches!(socket::peek(&*connection), Ok(Some(1..))) {
             // There is an event for it.
-            if let Some(slot) = self.connections.get_mut(key) {
-                slot.connection = Some(connection);
-            }
+            self.connections.put(key, connection);
             return false;
         }
         let start = start_of_request(&connection);

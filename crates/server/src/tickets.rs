@@ -1,5 +1,9 @@
 //! Requests that are answered later: their exchanges wait with the loop until the ticket is redeemed.
 
+use std::collections::HashMap;
+
+use adyton_sys::clock;
+
 use crate::desk::Desk;
 use crate::errand::{Errand, LOOK_FOR_CLIENT_MS};
 use crate::event_loop::Loop;
@@ -7,7 +11,24 @@ use crate::exchange::{Exchange, Waiting};
 use crate::later::Claim;
 use crate::refusals::TIMED_OUT;
 use crate::tally::Cell;
-use adyton_sys::clock;
+
+/// Requests of a loop whose answers come later than their calls.
+#[derive(Default)]
+pub(crate) struct Tickets {
+    /// Their exchanges, by the keys of their connections.
+    waiting: HashMap<usize, Waiting>,
+    /// Connections whose tickets are redeemed.
+    pub(crate) redeemed: Vec<usize>,
+}
+
+impl Tickets {
+    /// Forgets the request of a connection that is forgotten.
+    pub(crate) fn forget(&mut self, key: usize) {
+        if !self.waiting.is_empty() {
+            self.waiting.remove(&key);
+        }
+    }
+}
 
 impl Loop {
     /// Keeps an exchange until its ticket is redeemed; that may be so already.
@@ -22,7 +43,7 @@ impl Loop {
         if let Some(behind) = exchange.leave_desk(&desk.buffer) {
             rest = behind.to_vec();
         }
-        if let (false, Some(connection)) = (rest.is_empty(), self.kept(key)) {
+        if let (false, Some(connection)) = (rest.is_empty(), self.connections.kept(key)) {
             connection.carry = rest;
             connection.unparsed = true;
         }
@@ -30,24 +51,24 @@ impl Loop {
         let now_ms = clock::monotonic_ms();
         let due_ms = self.shared.config.call_timeout_ms().map(|timeout_ms| now_ms + timeout_ms);
         self.expect(key, now_ms);
-        if self.has_ended(key) {
+        if self.connections.has_ended(key) {
             self.expect_departed(key);
         }
-        self.waiting.insert(key, Waiting { exchange, claim, since_ms: now_ms, due_ms });
+        self.tickets.waiting.insert(key, Waiting { exchange, claim, since_ms: now_ms, due_ms });
         self.redeem(key)
     }
 
     /// The ticket of a connection's request may be redeemed by now.
     pub(crate) fn redeem(&mut self, key: usize) -> Option<Errand> {
-        let made = self.waiting.get(&key)?.claim.take()?;
-        let Waiting { exchange, .. } = self.waiting.remove(&key)?;
-        self.away -= 1;
+        let made = self.tickets.waiting.get(&key)?.claim.take()?;
+        let Waiting { exchange, .. } = self.tickets.waiting.remove(&key)?;
+        self.connections.away -= 1;
         self.send(key, Errand::Redeem(exchange, made))
     }
 
     /// Whether a connection's request waits for its ticket.
     pub(crate) fn is_waiting(&self, key: usize) -> bool {
-        self.waiting.contains_key(&key)
+        self.tickets.waiting.contains_key(&key)
     }
 
     /// Forgets a request that waits for its ticket, and its connection, if the client has gone.
@@ -58,9 +79,9 @@ impl Loop {
             // An answer that is there fails when it is sent.
             !waiting.claim.is_redeemed() && waiting.exchange.is_abandoned(far)
         };
-        let departed = self.waiting.get(&key).is_some_and(has_gone);
+        let departed = self.tickets.waiting.get(&key).is_some_and(has_gone);
         if departed {
-            self.away -= 1;
+            self.connections.away -= 1;
             self.forget(key);
             self.shared.tally.count(Cell::Departed);
         }
@@ -72,19 +93,19 @@ impl Loop {
         if let Some(errand) = self.redeem(key) {
             return Some(errand);
         }
-        if self.has_ended(key) && self.look_for_waiting(key) {
+        if self.connections.has_ended(key) && self.look_for_waiting(key) {
             return None;
         }
-        let due_ms = self.waiting.get(&key)?.due_ms;
+        let due_ms = self.tickets.waiting.get(&key)?.due_ms;
         match due_ms {
             None => self.timers.clear(key),
             Some(due_ms) if self.now_ms < due_ms => self.timers.set(key, due_ms),
             Some(_) => {
-                let Waiting { mut exchange, .. } = self.waiting.remove(&key)?;
-                self.away -= 1;
+                let Waiting { mut exchange, .. } = self.tickets.waiting.remove(&key)?;
+                self.connections.away -= 1;
                 self.shared.tally.count(Cell::TimedOut);
                 return self.guarded(key, desk, |this, desk| {
-                    let mut connection = this.take_away(key);
+                    let mut connection = this.connections.take_away(key);
                     connection.outbox = exchange.answer.outbox.take();
                     let id = exchange.answer.id.clone();
                     let start = exchange.request.head_bytes(&[]).to_vec();

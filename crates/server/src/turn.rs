@@ -49,7 +49,7 @@ impl Loop {
                 // What is received now may be later than the event.
                 Next::Continue => self.looks += 1,
                 // The peer's end was announced together with its last bytes, and is not again.
-                Next::Wait if self.take_ending(key) => {}
+                Next::Wait if self.connections.take_ending(key) => {}
                 Next::Wait => return Worked::Kept(connection),
                 Next::Again => {
                     self.queue(key);
@@ -178,7 +178,7 @@ impl Loop {
         exchange.answer.outbox = connection.outbox.take();
         // Something may have come meanwhile.
         exchange.is_last = false;
-        self.put_away(key, connection);
+        self.connections.put_away(key, connection);
         Step::Away(self.send(key, Errand::Pull(exchange, stream)))
     }
 
@@ -191,7 +191,7 @@ impl Loop {
     ) -> Option<Errand> {
         let key = exchange.key;
         self.guarded(key, desk, |this, desk| {
-            let mut connection = this.take_away(key);
+            let mut connection = this.connections.take_away(key);
             connection.come_back(exchange, stream);
             this.work(key, connection, desk)
         })

@@ -1,0 +1,261 @@
+//! Where a loop's connections come from: its listeners, and when it leaves what waits there to other workers.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use adyton_log::{self as log, messages};
+use adyton_sys::epoll::{Epoll, Interest};
+use adyton_sys::socket;
+
+use super::poll::LISTENERS;
+use crate::addresses::Addresses;
+use crate::share::{Share, Surplus};
+
+/// Connections taken from one listener before the others get their turn.
+const ACCEPTS_PER_TURN: u32 = 64;
+
+/// How long nothing is accepted once the process is out of descriptors: trying at once would fail
+/// again, and keep a CPU busy with it.
+const PAUSE_MS: u64 = 100;
+
+/// How long the log hears nothing more of it: that helps no full disk.
+const COMPLAINT_MS: u64 = 10_000;
+
+/// How long a worker that is ahead of the others leaves new connections to them.
+const SHARE_PAUSE_MS: u64 = 1;
+
+/// What came of an attempt to accept.
+pub(crate) enum Accepted {
+    /// A client, with its address; `None` on unix sockets.
+    Client(OwnedFd, Option<SocketAddr>),
+    /// No client waits.
+    Nothing,
+    /// A client waits, and there is no place for it, or no descriptor (the kernel's error).
+    NoRoom(Option<io::Error>),
+}
+
+/// Listening sockets, and how many connections may come from them.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
+pub(crate) struct Acceptor {
+    listeners: Vec<OwnedFd>,
+    /// How many addresses these are, over and over.
+    addresses: usize,
+    clients: Addresses,
+    share: Option<Arc<Share>>,
+    surplus: Surplus,
+    /// Listeners where connections wait, and how many may come in before the others get their turn.
+    ready: VecDeque<(usize, u32)>,
+    /// Other workers have had the time to take what waits: one is taken here, however many there are.
+    has_waited: bool,
+    /// The listeners are closed as soon as nothing waits there.
+    closing: bool,
+    /// When accepting goes on; set while there were too few descriptors, or no place.
+    paused_ms: Option<u64>,
+    /// When the log may hear of it again.
+    complaint_ms: u64,
+    is_stopping: bool,
+    /// Whether the listeners are watched.
+    is_watching: bool,
+}
+
+impl Acceptor {
+    /// Listens at sockets of so many addresses, over and over.
+    pub(crate) fn new(
+        listeners: Vec<OwnedFd>,
+        addresses: usize,
+        clients: Addresses,
+        share: Option<Arc<Share>>,
+    ) -> Self {
+        Self {
+            listeners,
+            addresses: addresses.max(1),
+            clients,
+            share,
+            surplus: Surplus::default(),
+            ready: VecDeque::new(),
+            has_waited: false,
+            closing: false,
+            paused_ms: None,
+            complaint_ms: 0,
+            is_stopping: false,
+            is_watching: false,
+        }
+    }
+
+    /// When accepting goes on, if it pauses.
+    pub(crate) fn paused_ms(&self) -> Option<u64> {
+        self.paused_ms
+    }
+
+    /// The number of the address at which a listener listens.
+    pub(crate) fn address(&self, listener: usize) -> u16 {
+        u16::try_from(listener % self.addresses).unwrap_or(u16::MAX)
+    }
+
+    /// A connection waits at a listener.
+    pub(crate) fn note_ready(&mut self, listener: usize) {
+        self.ready.push_back((listener, ACCEPTS_PER_TURN));
+    }
+
+    /// Nothing more comes from a listener for now.
+    pub(crate) fn note_empty(&mut self, listener: usize) {
+        self.ready.retain(|(other, _)| *other != listener);
+    }
+
+    /// Whether a connection may wait.
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The listener to take the next connection from.
+    pub(crate) fn next(&mut self) -> Option<usize> {
+        let (listener, left) = self.ready.front_mut()?;
+        let listener = *listener;
+        *left -= 1;
+        if *left == 0 {
+            self.ready.pop_front();
+        }
+        Some(listener)
+    }
+
+    /// Whether other workers shall take what waits: this one is ahead of them. After they have had the time it takes
+    /// one, and then they have it again.
+    pub(crate) fn leaves_to_others(&mut self, now_ms: u64) -> bool {
+        let has_waited = std::mem::take(&mut self.has_waited);
+        let leaves =
+            !has_waited && !self.is_stopping && self.share.as_ref().is_some_and(|share| share.is_ahead());
+        if leaves {
+            self.paused_ms = Some(now_ms + SHARE_PAUSE_MS);
+        }
+        leaves
+    }
+
+    /// Takes a connection from a listener, unless the loop is full.
+    pub(crate) fn take(&self, listener: usize, is_full: bool) -> Accepted {
+        let Some(socket) = self.listeners.get(listener) else { return Accepted::Nothing };
+        // No connection is closed to make room for one that has gone: the last one that waited may be in already.
+        let room_for = |error| match socket::wait(socket, socket::Until::Readable, 0) {
+            Ok(false) => Accepted::Nothing,
+            _ => Accepted::NoRoom(error),
+        };
+        if is_full {
+            return room_for(None);
+        }
+        loop {
+            match socket::accept(socket) {
+                Ok(None) => return Accepted::Nothing,
+                Ok(Some((client, peer))) => return Accepted::Client(client, peer),
+                // The client was gone before we came; the next one may wait.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                // With no descriptor left, accept(2) does not look whether a client waits.
+                Err(error) => return room_for(Some(error)),
+            }
+        }
+    }
+
+    /// A client is taken in; `false` if its address has too many connections.
+    pub(crate) fn enter(&mut self, key: usize, peer: Option<SocketAddr>) -> bool {
+        if !self.clients.enter(key, peer) {
+            return false;
+        }
+        if let Some(share) = &self.share {
+            share.enter();
+        }
+        true
+    }
+
+    /// A client has gone: there is a descriptor again, and a place.
+    pub(crate) fn leave(&mut self, key: usize) {
+        if let Some(share) = &self.share {
+            share.leave(1);
+        }
+        self.clients.leave(key);
+        self.paused_ms = None;
+    }
+
+    /// Accepts nothing for a while: there is no room, or the kernel refuses.
+    pub(crate) fn pause(&mut self, now_ms: u64, error: Option<&io::Error>) {
+        self.paused_ms = Some(now_ms + PAUSE_MS);
+        let Some(error) = error.filter(|_| now_ms >= self.complaint_ms) else { return };
+        self.complaint_ms = now_ms + COMPLAINT_MS;
+        log::write(
+            &messages::ACCEPT_PAUSED,
+            format_args!(
+                "connections cannot be accepted: {error}; trying again every {PAUSE_MS} ms \
+                 (the limit of open files, `ulimit -n`, may be too low)"
+            ),
+        );
+    }
+
+    /// Watches the listeners exactly while connections may be accepted.
+    pub(crate) fn update_watch(&mut self, epoll: &Epoll, now_ms: u64) {
+        if self.paused_ms.is_some_and(|until_ms| until_ms <= now_ms) {
+            self.paused_ms = None;
+            // What waits still was taken by no other worker.
+            self.has_waited = true;
+        } else if self.paused_ms.is_none() && !self.has_waited {
+            self.leaves_to_others(now_ms);
+        }
+        let wanted = self.paused_ms.is_none() && !self.is_stopping;
+        if wanted == self.is_watching {
+            return;
+        }
+        for (listener, socket) in self.listeners.iter().enumerate() {
+            let result = if wanted {
+                epoll.add(socket, LISTENERS + listener as u64, Interest::Exclusive)
+            } else {
+                epoll.remove(socket)
+            };
+            if let Err(error) = result {
+                log::write(
+                    &messages::LISTENER_UNWATCHED,
+                    format_args!("a listener cannot be watched: {error}"),
+                );
+            }
+        }
+        self.is_watching = wanted;
+    }
+
+    /// A stop was asked for. If `takes_queue`, what the kernel has accepted already is taken: a client in its queue would
+    /// see a reset. `connections`: how many the loop has.
+    pub(crate) fn begin_stop(&mut self, epoll: &Epoll, takes_queue: bool, connections: usize, now_ms: u64) {
+        self.is_stopping = true;
+        // What comes from now on is to wake another process that listens there, too: to close a descriptor does not end
+        // its watch while others have the same socket open (epoll(7)).
+        self.update_watch(epoll, now_ms);
+        // What this worker still has is no reason for those that stay to take more than an equal share.
+        if let Some(share) = self.share.take() {
+            share.leave(connections);
+        }
+        let queues = if takes_queue { self.listeners.len() } else { 0 };
+        self.ready = (0..queues).map(|listener| (listener, u32::MAX)).collect();
+        self.closing = true;
+    }
+
+    /// Closes the listeners if that is due. Whether it was.
+    pub(crate) fn close(&mut self) -> bool {
+        let closes = std::mem::take(&mut self.closing);
+        if closes {
+            self.listeners.clear();
+        }
+        closes
+    }
+
+    /// Looks at how many connections this worker, with so many loops, has too many.
+    pub(crate) fn look_at_surplus(&mut self, loops: usize) {
+        self.surplus.look(surplus(self.share.as_deref(), loops));
+    }
+
+    /// Whether one connection more is left to other workers: its client opens the next one there.
+    pub(crate) fn gives_away(&mut self, loops: usize) -> bool {
+        self.surplus.gives(|| surplus(self.share.as_deref(), loops))
+    }
+}
+
+/// The connections that one of a worker's loops has too many.
+fn surplus(share: Option<&Share>, loops: usize) -> u64 {
+    share.map_or(0, |share| share.surplus().div_ceil(loops as u64))
+}

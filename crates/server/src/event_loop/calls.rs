@@ -1,0 +1,123 @@
+//! The calls that a loop's driver makes itself: which it is in, and whether the next one is quick.
+
+use std::sync::Arc;
+
+use adyton_crew::{Called, Claim, Post};
+use adyton_log::request::RequestId;
+use adyton_sys::clock;
+
+use crate::endpoints::{Endpoint, Endpoints};
+use crate::exchange::Exchange;
+use crate::outbox::Outbox;
+use crate::shared::Http;
+use crate::task::{NO_KEY, What};
+
+/// A loop whose last quick call is older has no use for a slot that others wait for.
+const KEEP_SLOT_MS: u64 = 50;
+
+/// A batch that takes longer than this, and [`CALL_US`] more for each call, has a slow call in it: the next calls are
+/// timed one by one, to find out which.
+const BATCH_US: u64 = 150;
+
+/// What a quick call takes at most.
+const CALL_US: u64 = 20;
+
+/// The call that the loop's driver is in.
+#[derive(Clone)]
+pub(crate) struct Calling {
+    pub(crate) key: usize,
+    pub(crate) endpoint: Endpoint,
+    pub(crate) what: What,
+    pub(crate) id: Option<RequestId>,
+    /// Whether it is a request, and not the rest of one that was counted before.
+    pub(crate) counts: bool,
+}
+
+/// What a loop knows of its driver and of the calls that this one makes.
+pub(crate) struct Calls {
+    /// The thread that drives.
+    pub(crate) driver: Option<Arc<Post<Http>>>,
+    /// The slot of its calls.
+    pub(crate) slot: Claim,
+    /// When it last had, or would have had, a quick call to make.
+    quick_ms: u64,
+    /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
+    pub(crate) called: Called<Http>,
+    /// The way to the client that is answered by the call in which the driver is.
+    pub(crate) lent: Option<Box<Outbox>>,
+    pub(crate) now: Calling,
+    pub(crate) endpoints: Endpoints,
+    /// Calls are timed one by one: there is a slow one among them.
+    pub(crate) closely: bool,
+    /// Calls since the last wait, and when that ended.
+    since_wait: u64,
+    wait_us: u64,
+}
+
+impl Calls {
+    pub(crate) fn new() -> Self {
+        Self {
+            driver: None,
+            slot: Claim::default(),
+            quick_ms: 0,
+            called: Called::nobody(),
+            lent: None,
+            now: Calling { key: NO_KEY, endpoint: Endpoint::NONE, what: What::REST, id: None, counts: false },
+            endpoints: Endpoints::new(),
+            closely: false,
+            since_wait: 0,
+            wait_us: 0,
+        }
+    }
+
+    /// Whether the driver is a thread that calls the application.
+    pub(crate) fn can_enter(&self) -> bool {
+        self.driver.as_ref().is_some_and(|driver| driver.enters)
+    }
+
+    /// Takes note that there is a quick call to make.
+    pub(crate) fn note_quick(&mut self, now_ms: u64) {
+        self.quick_ms = now_ms;
+    }
+
+    /// Whether quick calls keep coming.
+    pub(crate) fn are_quick(&self, now_ms: u64) -> bool {
+        now_ms - self.quick_ms <= KEEP_SLOT_MS
+    }
+
+    /// A request's call begins.
+    pub(crate) fn begin(&mut self, exchange: &Exchange, buffer: &[u8]) {
+        let Exchange { key, endpoint, request, answer, .. } = exchange;
+        let now = &mut self.now;
+        (now.key, now.endpoint, now.counts) = (*key, *endpoint, true);
+        now.what.note(request.head_bytes(buffer));
+        now.id = Some(answer.id.clone());
+        self.since_wait += 1;
+    }
+
+    /// A call goes on with an answer, or ends it.
+    pub(crate) fn begin_rest(&mut self, key: usize, id: Option<RequestId>) {
+        self.now = Calling { key, endpoint: Endpoint::NONE, what: What::REST, id, counts: false };
+    }
+
+    /// The kernel has told what is ready: a batch begins.
+    pub(crate) fn begin_batch(&mut self, now_us: u64) {
+        self.wait_us = now_us;
+    }
+
+    /// When the batch began, in us of the monotonic clock.
+    pub(crate) fn batch_since_us(&self) -> u64 {
+        self.wait_us
+    }
+
+    /// A batch is over. Returns how many calls were in it; if it took longer than quick calls do, and `learns`, the next
+    /// calls are timed one by one.
+    pub(crate) fn end_batch(&mut self, learns: bool) -> u64 {
+        let calls = std::mem::take(&mut self.since_wait);
+        if calls > 0 {
+            let took_us = clock::monotonic_us().saturating_sub(self.wait_us);
+            self.closely = learns && took_us > BATCH_US + CALL_US * calls;
+        }
+        calls
+    }
+}
