@@ -2,17 +2,17 @@
 //! that is asked for (`--stream-body`) and threads may wait for clients.
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use adyton_http1::{Chunked, Framing, Refusal};
-use adyton_sys::{clock, forks, socket};
+use adyton_sys::{clock, forks};
 
 use crate::config::Config;
 use crate::limits::SiteLimits;
 use crate::refusals::{BROKE_OFF, NO_DISK, NO_READER, NO_ROOM, TOO_LARGE, TOO_SLOW};
 use crate::stored::Stored;
+use crate::transport::{Transport, Until};
 use crate::waiter::wait_for_client;
 use adyton_log::{self as log, messages};
 
@@ -259,7 +259,7 @@ const LIVE_BYTES_PER_READ: usize = 64 << 10;
 
 /// A body that the application reads from the connection itself.
 pub struct Live {
-    socket: OwnedFd,
+    transport: Transport,
     /// Until it is read, or has failed.
     reading: Option<Reading>,
     decoder: Decoder,
@@ -334,13 +334,13 @@ pub(crate) fn unless_read(live: &Mutex<Live>) -> Option<MutexGuard<'_, Live>> {
 impl Live {
     /// A body of which `early` has arrived; `awaited` says whether its client waits to be told to go on.
     pub(crate) fn new(
-        (socket, reading): (OwnedFd, Reading),
+        (transport, reading): (Transport, Reading),
         framing: Framing,
         limits: &SiteLimits,
         (early, awaited): (&[u8], bool),
     ) -> Self {
         Self {
-            socket,
+            transport,
             reading: Some(reading),
             decoder: Decoder::new(framing),
             raw: early.to_vec(),
@@ -412,7 +412,7 @@ impl Live {
     fn receive(&mut self) -> Result<(), Failure> {
         if std::mem::take(&mut self.awaited) {
             // 25 bytes into an empty send buffer: taken whole, or the connection is gone.
-            socket::send(&self.socket, CONTINUE, false)?;
+            self.transport.send(CONTINUE, false)?;
         }
         self.raw.resize(LIVE_BYTES_PER_READ, 0);
         self.at = 0;
@@ -429,12 +429,12 @@ impl Live {
 
     fn wait_and_receive(&mut self) -> Result<usize, Failure> {
         loop {
-            if let Some(bytes) = socket::recv(&self.socket, &mut self.raw)? {
+            if let Some(bytes) = self.transport.receive(&mut self.raw)? {
                 return Ok(bytes);
             }
             let age_ms = clock::monotonic_ms() - self.since_ms;
             let slow = age_ms > self.rate_grace_ms && self.bytes * 1000 < self.rate * age_ms;
-            let wait = || socket::wait(&self.socket, socket::Until::Readable, self.idle_timeout_ms);
+            let wait = || self.transport.wait(Until::Readable, self.idle_timeout_ms);
             if slow || !wait_for_client(wait)? {
                 return Err(TOO_SLOW.into());
             }

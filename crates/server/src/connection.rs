@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex};
 
 use crate::answer::After;
@@ -14,6 +13,7 @@ use crate::outcome::Stream;
 use crate::output::{Flushed, Output};
 use crate::reader::Reader;
 use crate::terms::Terms;
+use crate::transport::Transport;
 
 /// Pipelined requests of one connection before the others get their turn.
 const REQUESTS_PER_TURN: u32 = 256;
@@ -42,14 +42,14 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) fn new(
-        socket: OwnedFd,
+        transport: Transport,
         peer: Option<SocketAddr>,
         listener: u16,
         terms: Arc<Terms>,
         now_ms: u64,
     ) -> Self {
         Self {
-            outbox: Some(Box::new(Outbox::new(socket, peer, listener, terms))),
+            outbox: Some(Box::new(Outbox::new(transport, peer, listener, terms))),
             unparsed: false,
             more: false,
             requests: 0,
@@ -75,6 +75,11 @@ impl Connection {
     pub(crate) fn outbox_mut(&mut self) -> &mut Outbox {
         let Some(outbox) = &mut self.outbox else { unreachable!("{IS_AWAY}") };
         outbox
+    }
+
+    /// What carries its bytes. Only of a connection that is not away.
+    pub(crate) fn transport(&mut self) -> &mut Transport {
+        &mut self.outbox_mut().transport
     }
 
     /// Its client's address; `None` on unix sockets.
@@ -161,12 +166,6 @@ impl Connection {
 
 /// Said where the server has a fault.
 const IS_AWAY: &str = "a connection that is away is not worked on";
-
-impl AsFd for Connection {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.outbox().as_fd()
-    }
-}
 
 /// What a connection is waiting for.
 ///

@@ -8,7 +8,7 @@ use adyton_crew::Post;
 use adyton_files::ErrorPage;
 use adyton_http::Request;
 use adyton_log::{self as log, messages};
-use adyton_sys::{clock, socket};
+use adyton_sys::clock;
 
 use crate::connection::Connection;
 use crate::desk::Desk;
@@ -289,7 +289,7 @@ impl Loop {
         let mut connection = self.connections.take_away(key);
         connection.restart(outbox, self.now_ms);
         if begun {
-            socket::reset_on_close(&*connection);
+            connection.transport().reset_on_close();
             return self.work_on(key, Step::On(connection, Next::Close), desk);
         }
         let id = task.id.clone().unwrap_or_else(|| self.ids.next(None, None));

@@ -49,6 +49,7 @@ use crate::tally::Cell;
 use crate::task::{NO_KEY, Task};
 use crate::tickets::Tickets;
 use crate::timer::Wheel;
+use crate::transport::Transport;
 
 use self::acceptor::{Accepted, Acceptor};
 use self::calls::Calling;
@@ -561,7 +562,7 @@ impl Loop {
     /// What comes from here on makes an event; what has come since the turn makes one at once.
     pub(crate) fn watch(&mut self, key: usize, outbox: &mut Outbox) -> io::Result<()> {
         if !outbox.watched {
-            self.poll.epoll.add(&*outbox, key as u64, Interest::Edge)?;
+            self.poll.epoll.add(&outbox.transport, key as u64, Interest::Edge)?;
             outbox.watched = true;
         }
         Ok(())
@@ -654,7 +655,13 @@ impl Loop {
                     self.shared.tally.add(Cell::Accepted, 1);
                     let address = self.acceptor.address(listener);
                     let terms = Arc::clone(&self.plan.first().terms);
-                    return Some(Box::new(Connection::new(socket, peer, address, terms, self.now_ms)));
+                    return Some(Box::new(Connection::new(
+                        Transport::new(socket),
+                        peer,
+                        address,
+                        terms,
+                        self.now_ms,
+                    )));
                 }
                 Accepted::Nothing => return None,
                 Accepted::NoRoom(error) => {

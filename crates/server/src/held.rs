@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use adyton_log::{self as log, messages};
-use adyton_sys::socket;
 
 use crate::config::Config;
 use crate::outbox::Outbox;
@@ -39,8 +38,7 @@ impl Held {
         let stored = Stored::new(&config.temp_dir, &config.body_files);
         if let Err(error) = stored.and_then(|stored| outbox.output.spill(stored)) {
             complain(&error, config);
-            socket::reset_on_close(&outbox.socket);
-            socket::shutdown(&outbox.socket);
+            outbox.transport.reset();
         }
         self.set(outbox.output.own_bytes());
     }

@@ -50,6 +50,7 @@ mod task;
 mod terms;
 mod tickets;
 mod timer;
+mod transport;
 mod turn;
 mod waiter;
 mod watch;

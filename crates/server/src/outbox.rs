@@ -1,20 +1,18 @@
-//! Where the answers to one client go: its socket, and what is still to be sent.
+//! Where the answers to one client go: its transport, and what is still to be sent.
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
-
-use adyton_sys::socket;
 
 use crate::output::{Flushed, Output};
 use crate::terms::Terms;
+use crate::transport::Transport;
 
 /// The way to one client. Its connection has it, or the exchange that is with the application, or others while the
 /// application has the thread: always one of them.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Outbox {
-    pub(crate) socket: OwnedFd,
+    pub(crate) transport: Transport,
     /// The listener that accepted it.
     pub(crate) listener: u16,
     /// Whether the loop's epoll instance knows the socket.
@@ -32,9 +30,14 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    pub(crate) fn new(socket: OwnedFd, peer: Option<SocketAddr>, listener: u16, terms: Arc<Terms>) -> Self {
+    pub(crate) fn new(
+        transport: Transport,
+        peer: Option<SocketAddr>,
+        listener: u16,
+        terms: Arc<Terms>,
+    ) -> Self {
         Self {
-            socket,
+            transport,
             listener,
             watched: false,
             begun: false,
@@ -52,7 +55,7 @@ impl Outbox {
     ///
     /// Those of [`Output::flush`].
     pub(crate) fn flush(&mut self) -> io::Result<Flushed> {
-        self.output.flush(self.socket.as_fd())
+        self.output.flush(&mut self.transport)
     }
 
     /// As [`Outbox::flush`], when our side ends at once if everything is taken.
@@ -61,7 +64,7 @@ impl Outbox {
     ///
     /// Those of [`Output::flush_and_end`].
     pub(crate) fn flush_and_end(&mut self) -> io::Result<Flushed> {
-        self.output.flush_and_end(self.socket.as_fd())
+        self.output.flush_and_end(&mut self.transport)
     }
 
     /// As [`Outbox::flush`], while the application goes on: who has it finds out later that the client is gone.
@@ -72,7 +75,7 @@ impl Outbox {
     /// Whether its client has gone. One that has only ended its own side may still read: `far` says whether to take
     /// that for an end, too, as proxies do.
     pub(crate) fn is_abandoned(&self, far: bool) -> bool {
-        match socket::peek(self) {
+        match self.transport.peek() {
             Ok(Some(0)) => far,
             Ok(_) => false,
             Err(_) => true,
@@ -83,17 +86,11 @@ impl Outbox {
     /// which goes nowhere.
     pub(crate) fn disown(mut self: Box<Self>) -> (Option<Box<Self>>, Box<Self>) {
         self.disowned = true;
-        let Ok(nowhere) = std::fs::File::open("/dev/null") else { return (None, self) };
-        let socket = std::mem::replace(&mut self.socket, nowhere.into());
-        let mut taken = Self::new(socket, self.peer, self.listener, Arc::clone(&self.terms));
+        let Ok(nowhere) = Transport::nowhere() else { return (None, self) };
+        let transport = std::mem::replace(&mut self.transport, nowhere);
+        let mut taken = Self::new(transport, self.peer, self.listener, Arc::clone(&self.terms));
         (taken.watched, taken.begun) = (self.watched, self.begun);
         taken.output = std::mem::take(&mut self.output);
         (Some(Box::new(taken)), self)
-    }
-}
-
-impl AsFd for Outbox {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
     }
 }

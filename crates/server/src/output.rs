@@ -5,12 +5,11 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use adyton_sys::socket;
-
 use crate::stored::Stored;
+use crate::transport::Transport;
 
 /// Slices given to the kernel in one call; more than a head, a body and a few chunks is rare.
 const SLICES_MAX: usize = 16;
@@ -211,8 +210,8 @@ impl Output {
     /// # Errors
     ///
     /// The connection is gone; or `UnexpectedEof` when a file became shorter than the answer promised.
-    pub(crate) fn flush(&mut self, fd: BorrowedFd<'_>) -> io::Result<Flushed> {
-        self.send(fd, Then::Wait)
+    pub(crate) fn flush(&mut self, transport: &mut Transport) -> io::Result<Flushed> {
+        self.send(transport, Then::Wait)
     }
 
     /// As [`Output::flush`], when our side ends at once if everything is taken: the end then leaves in the same
@@ -221,12 +220,12 @@ impl Output {
     /// # Errors
     ///
     /// As [`Output::flush`].
-    pub(crate) fn flush_and_end(&mut self, fd: BorrowedFd<'_>) -> io::Result<Flushed> {
-        self.send(fd, Then::End)
+    pub(crate) fn flush_and_end(&mut self, transport: &mut Transport) -> io::Result<Flushed> {
+        self.send(transport, Then::End)
     }
 
-    fn send(&mut self, fd: BorrowedFd<'_>, then: Then) -> io::Result<Flushed> {
-        let flushed = self.send_what_is_taken(fd, then)?;
+    fn send(&mut self, transport: &mut Transport, then: Then) -> io::Result<Flushed> {
+        let flushed = self.send_what_is_taken(transport, then)?;
         if flushed == Flushed::Blocked && self.tail.len() >= SEGMENT_BYTES_MIN {
             self.tail.shrink_to_fit();
             let segment = Segment::Owned(std::mem::take(&mut self.tail));
@@ -235,15 +234,17 @@ impl Output {
         Ok(flushed)
     }
 
-    fn send_what_is_taken(&mut self, fd: BorrowedFd<'_>, then: Then) -> io::Result<Flushed> {
+    fn send_what_is_taken(&mut self, transport: &mut Transport, then: Then) -> io::Result<Flushed> {
         while let Some(queue) = self.queue.as_mut() {
             if !self.corked && fills_packets(queue, &self.tail, then) {
-                socket::cork(fd, true);
+                transport.hold(true);
                 self.corked = true;
             }
             let step = match queue.front() {
-                Some(Segment::File { .. }) => send_file(fd, queue, &mut self.total_bytes)?,
-                Some(_) => send_memory(fd, queue, &self.tail, (&mut self.sent, &mut self.total_bytes))?,
+                Some(Segment::File { .. }) => send_file(transport, queue, &mut self.total_bytes)?,
+                Some(_) => {
+                    send_memory(transport, queue, &self.tail, (&mut self.sent, &mut self.total_bytes))?
+                }
                 None => Flushed::All,
             };
             if step != Flushed::All {
@@ -254,7 +255,7 @@ impl Output {
             }
         }
         while self.sent < self.tail.len() {
-            match socket::send(fd, &self.tail[self.sent..], then == Then::End)? {
+            match transport.send(&self.tail[self.sent..], then == Then::End)? {
                 Some(bytes) => {
                     self.sent += bytes;
                     self.total_bytes += bytes as u64;
@@ -263,7 +264,7 @@ impl Output {
             }
         }
         if then == Then::Wait && std::mem::take(&mut self.corked) {
-            socket::cork(fd, false);
+            transport.hold(false);
         }
         self.sent = 0;
         self.tail.clear();
@@ -283,7 +284,7 @@ fn fills_packets(queue: &VecDeque<Segment>, tail: &[u8], then: Then) -> bool {
 ///
 /// `All` means that the caller may go on with whatever is in front now.
 fn send_memory(
-    fd: BorrowedFd<'_>,
+    transport: &mut Transport,
     queue: &mut VecDeque<Segment>,
     tail: &[u8],
     (sent, total_bytes): (&mut usize, &mut u64),
@@ -294,7 +295,7 @@ fn send_memory(
     }
     // A file that follows fills the packet that these bytes begin.
     let more = slices.len() < queue.len() || !tail.is_empty();
-    let Some(mut bytes) = socket::send_vectored(fd, &slices, more)? else {
+    let Some(mut bytes) = transport.send_vectored(&slices, more)? else {
         return Ok(Flushed::Blocked);
     };
     *total_bytes += bytes as u64;
@@ -313,14 +314,14 @@ fn send_memory(
 
 /// Sends a share of the file at the queue's front.
 fn send_file(
-    fd: BorrowedFd<'_>,
+    transport: &mut Transport,
     queue: &mut VecDeque<Segment>,
     total_bytes: &mut u64,
 ) -> io::Result<Flushed> {
     let Some(Segment::File { file, offset, bytes }) = queue.front_mut() else { return Ok(Flushed::All) };
     if *bytes > 0 {
         let share = usize::try_from((*bytes).min(FILE_BYTES_PER_CALL)).unwrap_or(usize::MAX);
-        match socket::send_file(fd, &**file, *offset, share)? {
+        match transport.send_file(&**file, *offset, share)? {
             None => return Ok(Flushed::Blocked),
             Some(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Some(taken) => {
@@ -361,9 +362,9 @@ mod tests {
         (from..from + 100_000).flat_map(u32::to_le_bytes).collect()
     }
 
-    /// Sends until the socket is full, or all is sent.
-    fn fill(output: &mut Output, socket: &UnixStream) -> io::Result<()> {
-        while output.flush(socket.as_fd())? == Flushed::Turn {}
+    /// Sends until the kernel takes no more, or all is sent.
+    fn fill(output: &mut Output, transport: &mut Transport) -> io::Result<()> {
+        while output.flush(transport)? == Flushed::Turn {}
         Ok(())
     }
 
@@ -374,6 +375,7 @@ mod tests {
         for kept in [[false, false], [false, true], [true, false], [true, true]] {
             let (socket, mut client) = UnixStream::pair()?;
             socket.set_nonblocking(true)?;
+            let mut transport = Transport::new(socket.into());
             let quota = Quota::new(4_000_000);
             let mut output = Output::default();
             let expected: Vec<u8> = (0..5).flat_map(|part| numbered(part * 100_000)).collect();
@@ -382,7 +384,7 @@ mod tests {
                 output.push(Segment::Shared(Box::new(Lent(numbered(part * 100_000), kept))));
             }
             output.tail().extend_from_slice(&numbered(300_000));
-            fill(&mut output, &socket)?;
+            fill(&mut output, &mut transport)?;
             assert!(output.total_bytes() > 0 && output.own_bytes() >= 400_000);
 
             output.spill(Stored::new(&std::env::temp_dir(), &quota)?)?;
@@ -396,7 +398,7 @@ mod tests {
                 client.read_exact(&mut bytes).map(|()| bytes)
             });
             while !output.is_empty() {
-                fill(&mut output, &socket)?;
+                fill(&mut output, &mut transport)?;
             }
             let received = reader.join().map_err(|_| io::Error::other("the reader panicked"))?;
             assert!(expected == received?, "{kept:?}");

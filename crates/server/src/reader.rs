@@ -1,7 +1,5 @@
 //! How fast a client reads.
 
-use adyton_sys::socket;
-
 use crate::limits::SiteLimits;
 use crate::outbox::Outbox;
 
@@ -45,5 +43,5 @@ impl Reader {
 }
 
 fn taken_bytes(outbox: &Outbox) -> u64 {
-    outbox.output.total_bytes().saturating_sub(socket::untaken_bytes(outbox))
+    outbox.output.total_bytes().saturating_sub(outbox.transport.untaken_bytes())
 }

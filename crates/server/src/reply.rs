@@ -9,7 +9,7 @@ use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead};
 use adyton_http1::{self as http1, Asked, BodyFraming, CHUNK_END, Framed, LAST_CHUNK, write_chunk_head};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
-use adyton_sys::{clock, socket};
+use adyton_sys::clock;
 
 use crate::answer::Answer;
 use crate::body::unless_read;
@@ -19,6 +19,7 @@ use crate::held::Held;
 use crate::outbox::Outbox;
 use crate::output::{Flushed, Output, Payload, Segment};
 use crate::reader::Reader;
+use crate::transport::Until;
 
 /// From this size on, bytes are borrowed and sent from where they are; below it, copying them
 /// beside the head is cheaper than a second slice.
@@ -123,7 +124,7 @@ impl<'c> Reply<'c> {
     ///
     /// The client is not connected through a unix socket.
     pub fn peer_user(&mut self) -> io::Result<u32> {
-        socket::peer_user(&*self.outbox())
+        self.outbox().transport.peer_user()
     }
 
     /// Whether the head is written: after that only the body can follow.
@@ -489,7 +490,7 @@ fn send_slowly(outbox: &mut Outbox, bytes: u64) -> io::Result<()> {
         if now_ms >= look_ms {
             if reader.is_too_slow(outbox, now_ms) {
                 // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
-                socket::reset_on_close(&outbox.socket);
+                outbox.transport.reset_on_close();
                 return Err(io::Error::new(
                     io::ErrorKind::TimedOut,
                     "the client takes its answer too slowly",
@@ -497,6 +498,6 @@ fn send_slowly(outbox: &mut Outbox, bytes: u64) -> io::Result<()> {
             }
             look_ms = now_ms + Reader::look_again_ms(&outbox.terms.limits);
         }
-        socket::wait(&outbox.socket, socket::Until::Writable, look_ms - now_ms)?;
+        outbox.transport.wait(Until::Writable, look_ms - now_ms)?;
     }
 }

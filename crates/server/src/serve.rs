@@ -6,7 +6,6 @@ use adyton_http::{Request, Version};
 use adyton_http1::{Asked, Framing, Parsed, Refusal};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
-use adyton_sys::socket;
 
 use crate::answer::After;
 use crate::body::{CONTINUE, Live, OwnedBody, Upload};
@@ -33,7 +32,7 @@ impl Loop {
         let mut filled = carried;
         if !std::mem::take(&mut connection.unparsed) {
             connection.more = false;
-            match socket::recv(&*connection, &mut desk.buffer[carried..]) {
+            match connection.transport().receive(&mut desk.buffer[carried..]) {
                 Ok(None) => return Step::On(connection, Next::Wait),
                 Ok(Some(bytes)) if bytes > 0 => filled += bytes,
                 _ => return Step::On(connection, Next::Close),
@@ -163,11 +162,11 @@ impl Loop {
                 connection.keep(&buffer[request], true);
                 return self.settle(key, connection, desk, After::Next);
             }
-            let Ok(socket) = connection.outbox().socket.try_clone() else {
+            let Ok(transport) = connection.transport().share() else {
                 let start = start_of(bytes);
                 return self.refuse(key, connection, desk, NO_ROOM, &start);
             };
-            let live = Live::new((socket, reading), head.framing(), &terms.limits, (early, awaited));
+            let live = Live::new((transport, reading), head.framing(), &terms.limits, (early, awaited));
             let body = OwnedBody::Live(Arc::new(Mutex::new(live)));
             let owned = Owned { head: bytes.to_vec(), body };
             return self.answer_owned(key, connection, desk, owned);

@@ -1,7 +1,5 @@
 //! Room for new connections when there is none: those that idle give way, and then those whose clients are slow.
 
-use adyton_sys::socket;
-
 use crate::connection::{Connection, Phase};
 use crate::desk::Desk;
 use crate::event_loop::{Loop, Slot};
@@ -30,8 +28,7 @@ impl Loop {
         keys.select_nth_unstable(count - 1);
         let mut closed = false;
         for (_, key) in keys.drain(..count) {
-            let silent =
-                |slot: &Slot| slot.here().is_some_and(|held| !matches!(socket::peek(held), Ok(Some(1..))));
+            let silent = |slot: &Slot| slot.here().is_some_and(|held| !held.outbox().transport.has_arrived());
             // A request that has just arrived is answered rather than lost.
             if self.connections.get(key).is_some_and(silent) {
                 self.forget(key);
@@ -88,7 +85,7 @@ impl Loop {
     /// Closes a slow connection now; if some of a request is there, it is answered as far as the kernel takes it.
     /// `false`: what it was waited for has just arrived.
     fn give_way(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> bool {
-        if matches!(socket::peek(&*connection), Ok(Some(1..))) {
+        if connection.outbox().transport.has_arrived() {
             // There is an event for it.
             self.connections.put(key, connection);
             return false;

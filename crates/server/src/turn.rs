@@ -2,7 +2,6 @@
 
 use adyton_http1::{Head, Parsed};
 use adyton_log::{self as log, messages};
-use adyton_sys::socket;
 
 use crate::answer::After;
 use crate::connection::{Connection, Linger, Phase, Respond, after_live};
@@ -110,11 +109,11 @@ impl Loop {
         match after {
             After::Close => Step::On(connection, Next::Close),
             After::Reset => {
-                socket::reset_on_close(&*connection);
+                connection.transport().reset_on_close();
                 Step::On(connection, Next::Close)
             }
             After::Linger => {
-                socket::shutdown_write(&*connection);
+                connection.transport().end();
                 let deadline_ms = self.now_ms + self.shared.config.linger_timeout_ms;
                 self.timers.set(key, deadline_ms);
                 connection.carry = Vec::new();
@@ -275,7 +274,7 @@ impl Loop {
         if too_slow {
             log::write(&messages::CLIENT_SLOW, format_args!("a client reads its answer too slowly; closed"));
             // Else the kernel would keep what is sent, for minutes, for a client that does not take it.
-            socket::reset_on_close(&*connection);
+            connection.transport().reset_on_close();
             return Worked::Ended(self.close(*connection));
         }
         self.timers.set(key, self.now_ms + Reader::look_again_ms(&connection.outbox().terms.limits));
@@ -298,7 +297,7 @@ impl Loop {
                 carry.len()
             } else {
                 connection.more = false;
-                match socket::recv(&*connection, &mut desk.buffer) {
+                match connection.transport().receive(&mut desk.buffer) {
                     Ok(None) => return Step::On(connection, Next::Wait),
                     Ok(Some(bytes)) if bytes > 0 => {
                         self.shared.tally.add(Cell::ReceivedBytes, bytes as u64);
@@ -375,7 +374,7 @@ fn linger(mut connection: Box<Connection>, desk: &mut Desk) -> Step {
         if linger.bytes_left == 0 {
             return Step::On(connection, Next::Wait);
         }
-        let received = socket::recv(&*connection, &mut desk.buffer);
+        let received = connection.transport().receive(&mut desk.buffer);
         let Phase::Linger(linger) = &mut connection.phase else { return Step::On(connection, Next::Close) };
         match received {
             Ok(Some(bytes)) if bytes > 0 => {

@@ -1,0 +1,126 @@
+//! What carries bytes between a connection and its client.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use adyton_sys::socket;
+pub(crate) use adyton_sys::socket::Until;
+
+/// The way to and from one client: a TCP or unix socket without blocking.
+///
+/// All that connections, answers and streamed bodies do with a socket goes through here, so another way (TLS) is another
+/// variant of this type. A method that moves bytes returns how many, and `None` when the kernel takes or has none now; its
+/// errors say that the connection is gone.
+pub(crate) struct Transport {
+    socket: OwnedFd,
+}
+
+impl Transport {
+    pub(crate) fn new(socket: OwnedFd) -> Self {
+        Self { socket }
+    }
+
+    /// One that leads nowhere.
+    ///
+    /// # Errors
+    ///
+    /// There is no descriptor left.
+    pub(crate) fn nowhere() -> io::Result<Self> {
+        std::fs::File::open("/dev/null").map(|file| Self::new(file.into()))
+    }
+
+    /// A second handle on the same way, for a thread that reads a body from it.
+    ///
+    /// # Errors
+    ///
+    /// There is no descriptor left.
+    pub(crate) fn share(&self) -> io::Result<Self> {
+        self.socket.try_clone().map(Self::new)
+    }
+
+    /// Takes what has arrived; 0 bytes are the client's end.
+    pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        socket::recv(&self.socket, buffer)
+    }
+
+    /// What the next receive would bring, without taking it: at most 1 byte, 0 at the client's end.
+    pub(crate) fn peek(&self) -> io::Result<Option<usize>> {
+        socket::peek(&self.socket)
+    }
+
+    /// Whether something has arrived that is not the client's end.
+    pub(crate) fn has_arrived(&self) -> bool {
+        matches!(self.peek(), Ok(Some(1..)))
+    }
+
+    /// Sends from the beginning of `bytes`; `more` says that the next call follows at once.
+    pub(crate) fn send(&mut self, bytes: &[u8], more: bool) -> io::Result<Option<usize>> {
+        socket::send(&self.socket, bytes, more)
+    }
+
+    /// As [`Transport::send`], of several pieces in one call.
+    pub(crate) fn send_vectored(&mut self, pieces: &[IoSlice<'_>], more: bool) -> io::Result<Option<usize>> {
+        socket::send_vectored(&self.socket, pieces, more)
+    }
+
+    /// Sends up to `bytes` of a file from `offset`; 0 bytes mean that the file ends before that. An error may also say that
+    /// the file cannot be read.
+    pub(crate) fn send_file(
+        &mut self,
+        file: impl AsFd,
+        offset: u64,
+        bytes: usize,
+    ) -> io::Result<Option<usize>> {
+        socket::send_file(&self.socket, file, offset, bytes)
+    }
+
+    /// Holds packets back until they are full, or no longer.
+    pub(crate) fn hold(&mut self, on: bool) {
+        socket::cork(&self.socket, on);
+    }
+
+    /// How many bytes were sent and not taken by the client's side yet.
+    pub(crate) fn untaken_bytes(&self) -> u64 {
+        socket::untaken_bytes(&self.socket)
+    }
+
+    /// Waits until something can be received or sent; `false` when the time is over.
+    ///
+    /// # Errors
+    ///
+    /// Those of `poll(2)`.
+    pub(crate) fn wait(&self, until: Until, timeout_ms: u64) -> io::Result<bool> {
+        socket::wait(&self.socket, until, timeout_ms)
+    }
+
+    /// Ends our side: the client reads to the end of what was sent.
+    pub(crate) fn end(&mut self) {
+        socket::shutdown_write(&self.socket);
+    }
+
+    /// Sees to it that the kernel drops what is unsent when this is closed, and tells the client with a reset.
+    pub(crate) fn reset_on_close(&mut self) {
+        socket::reset_on_close(&self.socket);
+    }
+
+    /// As [`Transport::reset_on_close`], now: whoever sends or receives next has an error.
+    pub(crate) fn reset(&mut self) {
+        self.reset_on_close();
+        socket::shutdown(&self.socket);
+    }
+
+    /// The user at the other end of a unix socket.
+    ///
+    /// # Errors
+    ///
+    /// It is another kind of socket.
+    pub(crate) fn peer_user(&self) -> io::Result<u32> {
+        socket::peer_user(&self.socket)
+    }
+}
+
+impl AsFd for Transport {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
