@@ -61,10 +61,6 @@ pub struct Config {
     pub queue_max: usize,
     /// How long each may wait; then it is a 503.
     pub queue_timeout_ms: u64,
-    /// For how long a call may give nothing before it is interrupted; 0 is no limit.
-    pub request_timeout_ms: u64,
-    /// How long it may take in all; 0 is no limit.
-    pub request_total_timeout_ms: u64,
     /// How many bodies are read so at once, each by a thread that may wait; further ones are read by the loop.
     pub stream_body_threads_max: usize,
     /// Bytes of answers that wait for their clients, together; past it each waits earlier.
@@ -74,11 +70,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// The soonest that a call which has just begun can be overdue; `None` if it never is.
-    pub(crate) fn call_timeout_ms(&self) -> Option<u64> {
-        [self.request_timeout_ms, self.request_total_timeout_ms].into_iter().filter(|&ms| ms > 0).min()
-    }
-
     /// The lines that are added to a head of the application's: it may have told the client the id itself.
     pub(crate) fn lines_for<'l>(&self, head: &ResponseHead<'_>, start: usize, lines: &'l [u8]) -> &'l [u8] {
         if lines.is_empty() || head.has(start, &self.request_id_field) { b"" } else { lines }
@@ -108,8 +99,6 @@ impl Default for Config {
             nice: 0,
             queue_max: 1_000,
             queue_timeout_ms: LONG_MS,
-            request_timeout_ms: 0,
-            request_total_timeout_ms: 0,
             stream_body_threads_max: 256,
             output_bytes_max: 1 << 30,
             server: Vec::new(),

@@ -69,13 +69,14 @@ impl Loop {
     /// Sends an errand: with the driver, or into the queue.
     pub(crate) fn send(&mut self, key: usize, errand: Errand) -> Option<Errand> {
         if self.may_enter() {
-            self.note_rest(key, errand.request_id().cloned());
+            self.note_rest(key, errand.request_id().cloned(), errand.limits());
             return Some(errand);
         }
+        let limits = errand.limits();
         let job = Job { errand, home: self.home, is_quick: false, since_ms: self.now_ms };
         // A request that has begun is not turned away.
         let _ = self.submit(job, ALWAYS_MS, self.now_ms);
-        self.expect(key, self.now_ms);
+        self.expect(key, self.now_ms, limits);
         None
     }
 
@@ -98,12 +99,13 @@ impl Loop {
         }
         exchange.is_last = connection.carry.is_empty() && !connection.more;
         self.send_and_watch(key, exchange.outbox(), desk);
+        let limits = exchange.call_limits();
         let job = Job { errand: Errand::Ask(exchange), home: self.home, is_quick: !slow, since_ms: now_ms };
         match self.submit(job, since_ms, now_ms) {
             Ok(()) => {
                 self.connections.put_away(key, connection);
                 self.shared.tally.count(Cell::Queued);
-                self.expect(key, now_ms);
+                self.expect(key, now_ms, limits);
                 if self.connections.has_ended(key) {
                     self.expect_departed(key);
                 }
@@ -201,11 +203,6 @@ impl Loop {
         if self.is_waiting(key) {
             return self.overdue_waiting(key, desk);
         }
-        if self.shared.config.call_timeout_ms().is_none() {
-            // Nothing is overdue, but its client may have gone.
-            self.look_for_departed(key);
-            return None;
-        }
         let home = self.home;
         let is_its = |task: &Task| task.home == home && task.key == key && !task.lost;
         let post = self.shared.crew.find(|post| lock(&post.own.task).as_ref().is_some_and(is_its));
@@ -217,6 +214,8 @@ impl Loop {
             }
             return None;
         };
+        // Without limits nothing is ever overdue.
+        task.limits.first_ms()?;
         if let Some(again_ms) = self.press(&post, &task) {
             self.timers.set(key, again_ms);
             return None;
@@ -255,9 +254,8 @@ impl Loop {
 
     /// Sees to it that a call ends whose time is over, and returns when to look again; `None` if it does not react.
     fn press(&self, post: &Arc<Post<Http>>, task: &Task) -> Option<u64> {
-        let config = &self.shared.config;
-        let look_again_ms = self.now_ms + config.call_timeout_ms().unwrap_or(LOOK_AGAIN_MS);
-        let Some((due_ms, _)) = task.due_ms(&post.own.item_ms, config) else { return Some(look_again_ms) };
+        let look_again_ms = self.now_ms + task.limits.first_ms().unwrap_or(LOOK_AGAIN_MS);
+        let Some((due_ms, _)) = task.due_ms(&post.own.item_ms) else { return Some(look_again_ms) };
         match task.stage {
             Stage::Parked => Some(look_again_ms),
             Stage::Runs if self.now_ms < due_ms => Some(due_ms),

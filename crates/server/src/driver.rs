@@ -224,7 +224,7 @@ impl Driver {
                 let next = driven.answered(exchange, left, &mut self.desk);
                 Some((driven, next))
             }
-            Errand::Discard(stream) => {
+            Errand::Discard(stream, _) => {
                 self.discard(stream);
                 self.hand.driven.take().map(|driven| (driven, None))
             }
@@ -242,10 +242,10 @@ impl Driver {
                 (exchange.key, What::of(exchange.request.head_bytes(&self.desk.buffer)))
             }
             Errand::Pull(exchange, _) => (exchange.key, What::REST),
-            Errand::Discard(_) => (NO_KEY, What::REST),
+            Errand::Discard(..) => (NO_KEY, What::REST),
         };
-        let id = errand.request_id().cloned();
-        *lock(&self.hand.post.own.task) = Some(Task::new(home, key, begun_us / 1000, what, id));
+        let (id, limits) = (errand.request_id().cloned(), errand.limits());
+        *lock(&self.hand.post.own.task) = Some(Task::new((home, key), begun_us / 1000, what, id, limits));
         let date = crate::date::date_now();
         match errand {
             Errand::Ask(mut exchange) => {
@@ -272,7 +272,7 @@ impl Driver {
                 let left = self.redeem(&mut exchange, made, &date);
                 self.come_late(exchange, left, None);
             }
-            Errand::Discard(stream) => self.discard(stream),
+            Errand::Discard(stream, _) => self.discard(stream),
         }
     }
 

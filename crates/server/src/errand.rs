@@ -7,6 +7,7 @@ use adyton_log::request::RequestId;
 
 use crate::exchange::Exchange;
 use crate::later::Made;
+use crate::limits::CallLimits;
 use crate::outcome::Stream;
 
 /// A request that has waited so long is worth a look at whether its client still listens: one that has ended its own side
@@ -22,7 +23,7 @@ pub(crate) enum Errand {
     /// Give an answer that comes later than its call.
     Redeem(Box<Exchange>, Made),
     /// Drop what is left of an answer whose client has gone, or of those that were sent.
-    Discard(Box<dyn Stream>),
+    Discard(Box<dyn Stream>, CallLimits),
 }
 
 impl Errand {
@@ -32,7 +33,17 @@ impl Errand {
             Self::Ask(exchange) | Self::Pull(exchange, _) | Self::Redeem(exchange, _) => {
                 Some(&exchange.answer.id)
             }
-            Self::Discard(_) => None,
+            Self::Discard(..) => None,
+        }
+    }
+
+    /// How long it may take.
+    pub(crate) fn limits(&self) -> CallLimits {
+        match self {
+            Self::Ask(exchange) | Self::Pull(exchange, _) | Self::Redeem(exchange, _) => {
+                exchange.call_limits()
+            }
+            Self::Discard(_, limits) => *limits,
         }
     }
 }

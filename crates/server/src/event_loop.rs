@@ -38,6 +38,7 @@ use crate::desk::Desk;
 use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
 use crate::exchange::Exchange;
 use crate::inbox::Return;
+use crate::limits::CallLimits;
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::outcome::Left;
@@ -232,7 +233,7 @@ impl Loop {
             return Some(self.turn_again(key, desk));
         }
         let remains = self.shared.host.as_ref().and_then(|host| host.remains())?;
-        Some(self.send(NO_KEY, Errand::Discard(remains)))
+        Some(self.send(NO_KEY, Errand::Discard(remains, self.plan.first().terms.limits.call)))
     }
 
     /// Whether a connection leaves the rest of its requests for its next turn.
@@ -579,7 +580,7 @@ impl Loop {
 
     /// The driver's call takes too long, or waits: the loop leaves it behind with its slot and its connection.
     pub(crate) fn relieve(&mut self, post: &Post<Http>) {
-        let Calling { key, endpoint, what, id, counts } = self.calls.now.clone();
+        let Calling { key, endpoint, what, id, limits, counts } = self.calls.now.clone();
         let now_ms = clock::monotonic_ms();
         self.calls.called.wake();
         self.calls.slot.held = false;
@@ -587,8 +588,8 @@ impl Loop {
             self.shared.tally.count(Cell::HandedOver);
         }
         self.calls.endpoints.slow(endpoint);
-        *lock(&post.own.task) = Some(Task::new(self.home, key, now_ms, what, id));
-        self.expect(key, now_ms);
+        *lock(&post.own.task) = Some(Task::new((self.home, key), now_ms, what, id, limits));
+        self.expect(key, now_ms, limits);
         if let Some(mut outbox) = self.calls.lent.take() {
             // What is written so far must not wait.
             outbox.send();
@@ -597,8 +598,8 @@ impl Loop {
     }
 
     /// Looks after a connection that is away, or the end of an answer whose client has gone.
-    pub(crate) fn expect(&mut self, key: usize, now_ms: u64) {
-        let due_ms = self.shared.config.call_timeout_ms().map(|timeout_ms| now_ms + timeout_ms);
+    pub(crate) fn expect(&mut self, key: usize, now_ms: u64, limits: CallLimits) {
+        let due_ms = limits.first_ms().map(|timeout_ms| now_ms + timeout_ms);
         if key == NO_KEY {
             self.shared.inboxes[self.home].discards.fetch_add(1, Ordering::SeqCst);
             if let Some(due_ms) = due_ms {
@@ -625,8 +626,8 @@ impl Loop {
     }
 
     /// A call goes on with an answer, or ends it.
-    pub(crate) fn note_rest(&mut self, key: usize, id: Option<RequestId>) {
-        self.calls.begin_rest(key, id);
+    pub(crate) fn note_rest(&mut self, key: usize, id: Option<RequestId>, limits: CallLimits) {
+        self.calls.begin_rest(key, id, limits);
     }
 
     /// Whether requests are timed and learned from.

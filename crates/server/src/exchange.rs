@@ -8,6 +8,7 @@ use crate::answer::Answer;
 use crate::body::OwnedBody;
 use crate::endpoints::Endpoint;
 use crate::later::Claim;
+use crate::limits::CallLimits;
 use crate::outbox::Outbox;
 use crate::plan::Site;
 
@@ -71,6 +72,11 @@ impl Exchange {
         self.answer.live = None;
         self.rest = Vec::new();
         self.head = Vec::new();
+    }
+
+    /// How long its call may take.
+    pub(crate) fn call_limits(&self) -> CallLimits {
+        self.answer.outbox.as_ref().map_or_else(CallLimits::default, |outbox| outbox.terms.limits.call)
     }
 
     /// The way to the client.

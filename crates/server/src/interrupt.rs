@@ -45,7 +45,7 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
             let mut now = lock(&post.own.task);
             let is_it = |now: &&mut Task| now.place() == task.place() && now.stage == Stage::Overdue;
             let Some(same) = now.as_mut().filter(is_it) else { return };
-            let due = same.due_ms(&post.own.item_ms, &interrupter.0.config);
+            let due = same.due_ms(&post.own.item_ms);
             match due.filter(|&(due_ms, _)| due_ms <= clock::monotonic_ms()) {
                 Some((_, limit)) => {
                     passed = Some((limit, same.last_item_ms(&post.own.item_ms)));

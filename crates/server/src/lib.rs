@@ -62,7 +62,7 @@ pub use common::{Asked, Ending};
 pub use config::{Config, HandOver};
 pub use event_loop::Parts;
 pub use later::{Claim, Ticket};
-pub use limits::SiteLimits;
+pub use limits::{CallLimits, SiteLimits};
 pub use outcome::{Outcome, Pull, Stream};
 pub use output::Payload;
 pub use plan::{Action, Plan, PlanError, Site};

@@ -25,6 +25,24 @@ pub struct SiteLimits {
     pub keep_alive_requests_max: u32,
     /// Whether the application reads bodies as they come.
     pub stream_body: bool,
+    /// How long its application may take.
+    pub call: CallLimits,
+}
+
+/// How long a call of the application may take, in ms; 0 is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallLimits {
+    /// The longest time without anything of the answer.
+    pub silence_ms: u64,
+    /// The longest time until the end of the answer.
+    pub total_ms: u64,
+}
+
+impl CallLimits {
+    /// The soonest that a call which has just begun can be overdue; `None` if it never is.
+    pub(crate) fn first_ms(self) -> Option<u64> {
+        [self.silence_ms, self.total_ms].into_iter().filter(|&ms| ms > 0).min()
+    }
 }
 
 impl Default for SiteLimits {
@@ -42,6 +60,7 @@ impl Default for SiteLimits {
             keep_alive_timeout_ms: LONG_MS,
             keep_alive_requests_max: 0,
             stream_body: false,
+            call: CallLimits::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
 
-use crate::config::Config;
+use crate::limits::CallLimits;
 
 /// Instead of a connection's key, for what is done when its client has gone.
 pub(crate) const NO_KEY: usize = usize::MAX;
@@ -20,6 +20,8 @@ pub(crate) struct Task {
     pub(crate) what: What,
     /// What the logs call it; `None` for the end of an answer whose client has gone.
     pub(crate) id: Option<RequestId>,
+    /// How long it may take.
+    pub(crate) limits: CallLimits,
     pub(crate) stage: Stage,
     /// It was answered in its place.
     pub(crate) lost: bool,
@@ -32,7 +34,7 @@ pub(crate) enum Stage {
     Runs,
     /// It waits for its client, which does not count.
     Parked,
-    /// Its time is over, and somebody is about to interrupt it.
+    /// Its time is over, and a thread is about to interrupt it.
     Overdue,
     Interrupted,
 }
@@ -47,8 +49,14 @@ pub(crate) enum Limit {
 }
 
 impl Task {
-    pub(crate) fn new(home: usize, key: usize, since_ms: u64, what: What, id: Option<RequestId>) -> Self {
-        Self { home, key, since_ms, what, id, stage: Stage::Runs, lost: false }
+    pub(crate) fn new(
+        (home, key): (usize, usize),
+        since_ms: u64,
+        what: What,
+        id: Option<RequestId>,
+        limits: CallLimits,
+    ) -> Self {
+        Self { home, key, since_ms, what, id, limits, stage: Stage::Runs, lost: false }
     }
 
     /// Where it is: there is one there at a time.
@@ -61,11 +69,11 @@ impl Task {
     }
 
     /// Until when nothing needs to be done about it, and which limit it passes then; `None` if there is none.
-    pub(crate) fn due_ms(&self, item_ms: &AtomicU64, config: &Config) -> Option<(u64, Limit)> {
+    pub(crate) fn due_ms(&self, item_ms: &AtomicU64) -> Option<(u64, Limit)> {
         let silent_since_ms = self.last_item_ms(item_ms).unwrap_or(self.since_ms);
         let limits = [
-            (silent_since_ms, config.request_timeout_ms, Limit::Silence),
-            (self.since_ms, config.request_total_timeout_ms, Limit::Whole),
+            (silent_since_ms, self.limits.silence_ms, Limit::Silence),
+            (self.since_ms, self.limits.total_ms, Limit::Whole),
         ];
         let set = limits.into_iter().filter(|&(_, timeout_ms, _)| timeout_ms > 0);
         set.map(|(since_ms, timeout_ms, limit)| (since_ms + timeout_ms, limit))

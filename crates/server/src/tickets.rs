@@ -49,8 +49,9 @@ impl Loop {
         }
         self.send_and_watch(key, exchange.outbox(), desk);
         let now_ms = clock::monotonic_ms();
-        let due_ms = self.shared.config.call_timeout_ms().map(|timeout_ms| now_ms + timeout_ms);
-        self.expect(key, now_ms);
+        let limits = exchange.call_limits();
+        let due_ms = limits.first_ms().map(|timeout_ms| now_ms + timeout_ms);
+        self.expect(key, now_ms, limits);
         if self.connections.has_ended(key) {
             self.expect_departed(key);
         }

@@ -73,7 +73,7 @@ impl Loop {
         };
         self.log_streamed(&connection, &respond);
         let stream = respond.stream.take()?;
-        self.send(NO_KEY, Errand::Discard(stream))
+        self.send(NO_KEY, Errand::Discard(stream, connection.outbox().terms.limits.call))
     }
 
     /// Sends what the answers have so far, and decides what follows them.

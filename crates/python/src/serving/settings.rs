@@ -9,7 +9,7 @@ use adyton_http1::Limits;
 use adyton_log::sink::Target as LogTarget;
 use adyton_log::{self as log, messages};
 use adyton_route::{PathPattern, Routes};
-use adyton_server::{AccessLog, Action, App, Config, HandOver, Plan, Quota, Site, SiteLimits};
+use adyton_server::{AccessLog, Action, App, CallLimits, Config, HandOver, Plan, Quota, Site, SiteLimits};
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
 
@@ -157,6 +157,10 @@ fn limits(settings: &Settings) -> SiteLimits {
         keep_alive_timeout_ms: settings.keep_alive_timeout_ms,
         keep_alive_requests_max: settings.keep_alive_requests_max,
         stream_body: settings.stream_body,
+        call: CallLimits {
+            silence_ms: settings.request_timeout_ms,
+            total_ms: settings.request_total_timeout_ms,
+        },
     }
 }
 
@@ -195,9 +199,7 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
         nice: settings.slow_nice,
         queue_max: count(settings.queue_limit),
         queue_timeout_ms: settings.queue_timeout_ms,
-        request_timeout_ms: settings.request_timeout_ms,
         crowded_timeout_ms: settings.crowded_timeout_ms,
-        request_total_timeout_ms: settings.request_total_timeout_ms,
         stream_body_threads_max: usize::try_from(settings.stream_body_threads_max).unwrap_or(usize::MAX),
         output_bytes_max: settings.output_bytes_max,
         server: server_line(settings.server_header.as_deref().unwrap_or_default()),

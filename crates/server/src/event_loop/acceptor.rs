@@ -190,19 +190,24 @@ impl Acceptor {
         );
     }
 
-    /// Watches the listeners exactly while connections may be accepted.
+    /// Watches the listeners exactly while connections may be accepted. Called before each wait.
+    #[inline]
     pub(crate) fn update_watch(&mut self, epoll: &Epoll, now_ms: u64) {
         if self.paused_ms.is_some_and(|until_ms| until_ms <= now_ms) {
             self.paused_ms = None;
             // What waits still was taken by no other worker.
             self.has_waited = true;
-        } else if self.paused_ms.is_none() && !self.has_waited {
+        } else if self.paused_ms.is_none() && !self.has_waited && self.share.is_some() {
             self.leaves_to_others(now_ms);
         }
         let wanted = self.paused_ms.is_none() && !self.is_stopping;
-        if wanted == self.is_watching {
-            return;
+        if wanted != self.is_watching {
+            self.watch(epoll, wanted);
         }
+    }
+
+    /// Has the kernel tell of connections that wait, or no longer.
+    fn watch(&mut self, epoll: &Epoll, wanted: bool) {
         for (listener, socket) in self.listeners.iter().enumerate() {
             let result = if wanted {
                 epoll.add(socket, LISTENERS + listener as u64, Interest::Exclusive)

@@ -8,6 +8,7 @@ use adyton_sys::clock;
 
 use crate::endpoints::{Endpoint, Endpoints};
 use crate::exchange::Exchange;
+use crate::limits::CallLimits;
 use crate::outbox::Outbox;
 use crate::shared::Http;
 use crate::task::{NO_KEY, What};
@@ -29,6 +30,8 @@ pub(crate) struct Calling {
     pub(crate) endpoint: Endpoint,
     pub(crate) what: What,
     pub(crate) id: Option<RequestId>,
+    /// How long it may take.
+    pub(crate) limits: CallLimits,
     /// Whether it is a request, and not the rest of one that was counted before.
     pub(crate) counts: bool,
 }
@@ -62,7 +65,14 @@ impl Calls {
             quick_ms: 0,
             called: Called::nobody(),
             lent: None,
-            now: Calling { key: NO_KEY, endpoint: Endpoint::NONE, what: What::REST, id: None, counts: false },
+            now: Calling {
+                key: NO_KEY,
+                endpoint: Endpoint::NONE,
+                what: What::REST,
+                id: None,
+                limits: CallLimits::default(),
+                counts: false,
+            },
             endpoints: Endpoints::new(),
             closely: false,
             since_wait: 0,
@@ -92,12 +102,13 @@ impl Calls {
         (now.key, now.endpoint, now.counts) = (*key, *endpoint, true);
         now.what.note(request.head_bytes(buffer));
         now.id = Some(answer.id.clone());
+        now.limits = exchange.call_limits();
         self.since_wait += 1;
     }
 
     /// A call goes on with an answer, or ends it.
-    pub(crate) fn begin_rest(&mut self, key: usize, id: Option<RequestId>) {
-        self.now = Calling { key, endpoint: Endpoint::NONE, what: What::REST, id, counts: false };
+    pub(crate) fn begin_rest(&mut self, key: usize, id: Option<RequestId>, limits: CallLimits) {
+        self.now = Calling { key, endpoint: Endpoint::NONE, what: What::REST, id, limits, counts: false };
     }
 
     /// The kernel has told what is ready: a batch begins.

@@ -60,6 +60,8 @@ impl Poll {
         self.events.at(self.next).is_some()
     }
 
+    /// The next thing to look at.
+    #[inline]
     pub(crate) fn next(&mut self) -> Option<Told> {
         let ready = self.events.at(self.next)?;
         self.next += 1;

@@ -53,6 +53,7 @@ impl Turns {
     }
 
     /// The next one, if there is one and it has its turn before the next wait.
+    #[inline]
     pub(crate) fn next(&mut self) -> Option<usize> {
         if self.left == 0 {
             return None;

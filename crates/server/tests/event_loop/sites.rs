@@ -3,15 +3,16 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use adyton_files::{ErrorPage, Folder, Options};
 use adyton_log::sink::Target;
 use adyton_route::{HostPattern, PathPattern, Routes};
-use adyton_server::{AccessLog, Action, App, Call, Plan, Site, SiteLimits};
+use adyton_server::{AccessLog, Action, App, Call, Outcome, Plan, Site, SiteLimits, Ticket};
 
-use crate::support::{Client, Closure, Gate, PATIENCE, Server, config, text};
+use crate::support::{Client, Closure, Gate, PATIENCE, SHORT_MS, Server, config, limits, text};
 
 /// A folder of a test, removed with it.
 struct Place(PathBuf);
@@ -119,8 +120,8 @@ fn limits_and_logs() {
         Some(Arc::new(Mutex::new(AccessLog::open(&target, "%s %{Host}i", 1 << 20).unwrap())))
     };
     let app = |words| Routes::new(vec![(prefix(""), Action::App(says(words)))]);
-    let limits = SiteLimits { body_bytes_max: 3, keep_alive_requests_max: 2, ..SiteLimits::default() };
-    let strict = Site::new(names(&["strict.example"]), app("strict"), limits, log("strict.log"));
+    let narrow = SiteLimits { body_bytes_max: 3, keep_alive_requests_max: 2, ..SiteLimits::default() };
+    let strict = Site::new(names(&["strict.example"]), app("strict"), narrow, log("strict.log"));
     let lax = Site::new(names(&["lax.example"]), app("lax"), SiteLimits::default(), log("lax.log"));
     let server = Server::serving(config(), Plan::new(vec![lax, strict]).unwrap(), vec![Vec::new()]);
     let post = |host: &str, body: &str, sent: usize| {
@@ -157,6 +158,38 @@ fn limits_and_logs() {
     let lines = |name: &str| fs::read_to_string(place.0.join(name)).unwrap();
     assert_eq!("200 strict.example\n413 -\n413 -\n200 strict.example\n", lines("strict.log"));
     assert_eq!("200 lax.example\n200 lax.example\n", lines("lax.log"));
+}
+
+/// How long an application may take is said by its site.
+#[test]
+fn timeouts() {
+    let later = || -> (Arc<dyn App>, Receiver<Ticket>) {
+        let (sender, tickets) = channel();
+        let answer = move |call: &mut Call<'_>| {
+            let (ticket, claim) = call.later();
+            sender.send(ticket).unwrap();
+            Outcome::Later(claim)
+        };
+        (Arc::new(Closure { answer }), tickets)
+    };
+    let of = |host: &str, app, silence_ms| {
+        Site::new(names(&[host]), Routes::new(vec![(prefix(""), Action::App(app))]), limits(silence_ms), None)
+    };
+    let ((hasty, hasty_tickets), (patient, patient_tickets)) = (later(), later());
+    let plan = Plan::new(vec![of("patient.example", patient, 0), of("hasty.example", hasty, SHORT_MS)]);
+    let server = Server::serving(config(), plan.unwrap(), vec![Vec::new()]);
+    let (mut before, mut client) = (server.client(), server.client());
+    before.send("GET / HTTP/1.1\r\nHost: patient.example\r\n\r\n");
+    let ticket = patient_tickets.recv_timeout(PATIENCE).unwrap();
+
+    let (status, _) = ask(&mut client, "hasty.example", "/");
+
+    assert_eq!(504, status);
+    assert!(!hasty_tickets.recv_timeout(PATIENCE).unwrap().is_awaited());
+    assert!(ticket.is_awaited(), "its time is not over, although it has waited longer");
+    ticket.redeem(|reply| text(reply, "patient"));
+    assert_eq!("patient", before.answer().text());
+    server.stop();
 }
 
 /// A request whose body has not come is for an application wherever one may answer it, and only there is the body read.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use adyton_http::BodySize;
 use adyton_server::{Call, Config, Outcome, Pull, Ticket};
 
-use crate::support::{PATIENCE, SHORT_MS, Server, begin, config, get, stream, text};
+use crate::support::{PATIENCE, SHORT_MS, Server, begin, config, get, limits, stream, text};
 
 /// An application that gives away the tickets of all requests for `/later`.
 fn giving(tickets: Sender<Ticket>) -> impl Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static {
@@ -40,8 +40,8 @@ fn giving(tickets: Sender<Ticket>) -> impl Fn(&mut Call<'_>) -> Outcome + Send +
 
 fn started(threads: usize, request_timeout_ms: u64) -> (Server, Receiver<Ticket>) {
     let (sender, tickets) = channel();
-    let config = Config { threads, request_timeout_ms, ..config() };
-    (Server::start(config, giving(sender)), tickets)
+    let config = Config { threads, ..config() };
+    (Server::limited(config, limits(request_timeout_ms), giving(sender)), tickets)
 }
 
 /// Waits for a condition.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub(crate) use application::{Closure, SPAWN, Witness, begin, piece, stream, text};
 pub(crate) use client::{Client, End, get};
 pub(crate) use gate::Gate;
-pub(crate) use server::{Server, config};
+pub(crate) use server::{Server, config, limits};
 
 /// How long anything may take that must happen: a failing test ends too.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use adyton_files::Folder;
 use adyton_log::Level;
 use adyton_server::tally::Tally;
-use adyton_server::{Call, Config, Counters, Ending, Outcome, Parts, Plan, Quota, Site, SiteLimits};
+use adyton_server::{
+    Call, CallLimits, Config, Counters, Ending, Outcome, Parts, Plan, Quota, Site, SiteLimits,
+};
 use adyton_sys::socket;
 use adyton_sys::wake::Wake;
 
@@ -23,13 +25,12 @@ const BACKLOG: u32 = 1024;
 
 /// Limits that no test meets by accident; each test sets those that it is about.
 pub(crate) fn config() -> Config {
-    let request_timeout_ms = 60_000;
-    Config {
-        body_files: Quota::new(1 << 30),
-        request_timeout_ms,
-        server: b"Server: adyton\r\n".to_vec(),
-        ..Config::default()
-    }
+    Config { body_files: Quota::new(1 << 30), server: b"Server: adyton\r\n".to_vec(), ..Config::default() }
+}
+
+/// The limits of a site whose application may give nothing for so long.
+pub(crate) fn limits(silence_ms: u64) -> SiteLimits {
+    SiteLimits { call: CallLimits { silence_ms, total_ms: 0 }, ..SiteLimits::default() }
 }
 
 /// A server.
@@ -54,7 +55,7 @@ impl Server {
     where
         F: Fn(&mut Call<'_>) -> Outcome + Send + Sync + 'static,
     {
-        Self::limited(config, SiteLimits::default(), answer)
+        Self::limited(config, limits(60_000), answer)
     }
 
     /// The same with limits of its site.
