@@ -185,6 +185,7 @@ fn timeouts() {
     let (status, _) = ask(&mut client, "hasty.example", "/");
 
     assert_eq!(504, status);
+    drop(client);
     assert!(!hasty_tickets.recv_timeout(PATIENCE).unwrap().is_awaited());
     assert!(ticket.is_awaited(), "its time is not over, although it has waited longer");
     ticket.redeem(|reply| text(reply, "patient"));
