@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use adyton_crew::{Crew, Duty, Place as Spot, Post};
 use adyton_http1::Framing;
-use adyton_log::{self as log, messages, request};
+use adyton_log::request::{self, RequestId};
+use adyton_log::{self as log, messages};
 use adyton_sys::tid::Tid;
 use adyton_sys::{clock, process};
 
@@ -299,12 +300,7 @@ impl Driver {
         let Some(app) = site.as_ref().and_then(|site| site.app(*route)) else {
             unreachable!("no errand without an application")
         };
-        request::enter(&answer.id);
-        if let Some(seat) = &self.seat {
-            seat.enter(asked.head_bytes(buffer), &answer.id);
-        }
-        let mut reply = Reply::new(answer, &self.shared, date);
-        reply.lay_in(&mut self.hand);
+        enter(self.seat.as_ref(), &answer.id, asked.head_bytes(buffer));
         let (bytes, body) = match asked {
             RequestBytes::Lent { start, body_at, end, .. } => {
                 let body = if end == body_at { Body::Empty } else { Body::Bytes(&buffer[*body_at..*end]) };
@@ -315,8 +311,7 @@ impl Driver {
                 (&*owned.head, owned.body.lend())
             }
         };
-        reply.before_wait();
-        reply.attach();
+        let reply = Reply::of_application(answer, &self.shared, date, &mut self.hand);
         let (key, home) = (*key, &self.shared.homes[self.home]);
         let request = head.of(bytes);
         let is_chunked = head.framing() == Framing::Chunked;
@@ -342,14 +337,8 @@ impl Driver {
         let bytes = request.head_bytes(buffer);
         // What follows the answer looks at the desk's head.
         parse_again(head, bytes, &self.shared.config.head);
-        request::enter(&answer.id);
-        if let Some(seat) = &self.seat {
-            seat.enter(bytes, &answer.id);
-        }
-        let mut reply = Reply::new(answer, &self.shared, date);
-        reply.lay_in(&mut self.hand);
-        reply.before_wait();
-        reply.attach();
+        enter(self.seat.as_ref(), &answer.id, bytes);
+        let mut reply = Reply::of_application(answer, &self.shared, date, &mut self.hand);
         let outcome = catch_unwind(AssertUnwindSafe(|| made(&mut reply))).unwrap_or(Outcome::Failed);
         let left = conclude(outcome, &mut reply);
         leave(self.seat.as_ref());
@@ -363,14 +352,8 @@ impl Driver {
         mut stream: Box<dyn Stream>,
         date: &[u8; 29],
     ) -> Option<Box<dyn Stream>> {
-        request::enter(&exchange.answer.id);
-        if let Some(seat) = &self.seat {
-            seat.enter(&[], &exchange.answer.id);
-        }
-        let mut reply = Reply::new(&mut exchange.answer, &self.shared, date);
-        reply.lay_in(&mut self.hand);
-        reply.before_wait();
-        reply.attach();
+        enter(self.seat.as_ref(), &exchange.answer.id, &[]);
+        let mut reply = Reply::of_application(&mut exchange.answer, &self.shared, date, &mut self.hand);
         let pulled = catch_unwind(AssertUnwindSafe(|| stream.pull(&mut reply))).unwrap_or(Pull::Failed);
         match pulled {
             Pull::More => {}
@@ -489,6 +472,14 @@ fn conclude(outcome: Outcome, reply: &mut Reply<'_>) -> Left {
     }
     reply.outbox();
     left
+}
+
+/// The thread is in a request from here on: what it logs is about it, and what it dies of, too.
+fn enter(seat: Option<&Seat>, id: &RequestId, head: &[u8]) {
+    request::enter(id);
+    if let Some(seat) = seat {
+        seat.enter(head, id);
+    }
 }
 
 /// The thread of this seat has come back from a request.

@@ -491,11 +491,13 @@ impl Loop {
             Left::Nothing => None,
             Left::Stream(stream) => Some(stream),
             Left::Later(claim) => {
-                let errand = self.keep_ticket(exchange, claim, desk);
-                if missed && self.is_waiting(key) {
-                    self.expect_departed(key);
-                }
-                return errand;
+                return self.guarded(key, desk, |this, desk| {
+                    let errand = this.keep_ticket(exchange, claim, desk);
+                    if missed && this.is_waiting(key) {
+                        this.expect_departed(key);
+                    }
+                    Worked::Away(errand)
+                });
             }
         };
         self.guarded(key, desk, |this, desk| {

@@ -78,16 +78,19 @@ impl<'c> Reply<'c> {
         Self { answer, bytes_before, common, date: *date, holder: None, held: None }
     }
 
-    /// Lets the application have the thread while it answers.
-    pub(crate) fn lay_in(&mut self, holder: &'c mut dyn Holder) {
-        self.holder = Some(holder);
-    }
-
-    /// Takes what the application's calls need.
-    pub(crate) fn attach(&mut self) {
-        if let Some(holder) = &mut self.holder {
+    /// One that the application writes: it has the thread from here on, and what its calls need.
+    pub(crate) fn of_application(
+        answer: &'c mut Answer,
+        common: &'c Common,
+        date: &[u8; 29],
+        holder: &'c mut dyn Holder,
+    ) -> Self {
+        let mut reply = Self { holder: Some(holder), ..Self::new(answer, common, date) };
+        reply.before_wait();
+        if let Some(holder) = &mut reply.holder {
             holder.attach();
         }
+        reply
     }
 
     /// The way to the client, which others may have had while the application had the thread.
