@@ -47,7 +47,7 @@ impl AccessLog {
     /// | atom | stands for |
     /// | --- | --- |
     /// | `%h`, `%a` | the client's address |
-    /// | `%l`, `%u` | `-`: nobody is asked who they are |
+    /// | `%l`, `%u` | `-`: the server does not authenticate |
     /// | `%t` | when the answer was finished, in UTC: `[20/Nov/2026:10:55:52 +0000]` |
     /// | `%r` | the request line; of a request that was refused, its first bytes |
     /// | `%m`, `%U`, `%q`, `%H` | method, path as it was sent, query with its `?`, protocol |
@@ -159,7 +159,7 @@ impl AccessLog {
         self.held_since_ms = None;
     }
 
-    /// Waits for a moment until all lines are written: for whoever is about to end.
+    /// Waits for a moment until all lines are written: for a process that is about to end.
     pub(crate) fn settle(&mut self) {
         self.flush();
         self.journal.settle(END_PATIENCE);

@@ -12,7 +12,7 @@ use crate::prefixes::NOWHERE;
 
 /// An answer: how far it has come, and where it goes.
 pub(crate) struct Answer {
-    /// The way to the client. `None` while others may reach it, because the application has the thread, and between two
+    /// The way to the client. `None` while other threads may reach it, because the application has the thread, and between two
     /// requests.
     pub(crate) outbox: Option<Box<Outbox>>,
     /// The body that the application reads live, until the answer ends.
@@ -58,7 +58,7 @@ impl Answer {
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
     }
 
-    /// The way to the client, where nobody else can have it.
+    /// The way to the client, where no other thread can have it.
     pub(crate) fn outbox(&mut self) -> &mut Outbox {
         let Some(outbox) = &mut self.outbox else { unreachable!("nobody else has it now") };
         outbox

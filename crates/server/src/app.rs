@@ -33,7 +33,7 @@ pub trait Host: Send + Sync + 'static {
     /// attached. Called on a thread of its own, detached.
     fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String>;
 
-    /// Where all threads are, asked without what calls need: one of them may keep that to itself. `None`: nobody knows.
+    /// Where all threads are, asked without what calls need: one of them may keep that to itself. `None`: it is not known.
     fn held_stacks(&self) -> Option<String> {
         None
     }
@@ -90,7 +90,7 @@ pub struct Call<'c> {
 }
 
 impl Call<'_> {
-    /// For an answer that is not there yet: the ticket goes to whoever will have it, and the claim into
+    /// For an answer that is not there yet: the ticket goes to the thread that will have it, and the claim into
     /// [`Outcome::Later`]. What has not been taken of the body until then is gone.
     pub fn later(&self) -> (Ticket, Claim) {
         ticket(self.key, Arc::clone(self.home))

@@ -112,7 +112,7 @@ impl Decoder {
 
 /// A body on its way in: in memory, then in a file.
 pub(crate) struct Upload {
-    /// The request's head, kept because the loop's buffer is lent to others meanwhile.
+    /// The request's head, kept because the loop's buffer is lent to other connections meanwhile.
     pub(crate) head: Vec<u8>,
     /// When the body began, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
@@ -282,7 +282,7 @@ pub struct Live {
 enum Failure {
     /// Its client breaks a rule or a limit.
     Refused(Refusal),
-    /// The connection has failed, or nobody is left to wait for it.
+    /// The connection has failed, or no thread is left to wait for it.
     Failed(io::Error),
 }
 

@@ -13,7 +13,7 @@ pub struct Ending {
     /// Connections that idle have seconds, and not just a moment, to send one more request: a client that does it when
     /// it is closed would not know whether it was served.
     pub is_patient: bool,
-    /// Nobody else has the listeners: connections that the kernel has accepted are served here, or never.
+    /// No other process has the listeners: connections that the kernel has accepted are served here, or never.
     pub takes_queue: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Who runs a request: the driver at once, a thread of the queue later, or nobody.
+//! Which thread runs a request: the driver at once, one that takes it from the queue later, or none.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
@@ -276,7 +276,7 @@ impl Loop {
         note(post, task, |task| task.lost = true);
         let stacks = || self.shared.host.as_ref().and_then(|host| host.held_stacks());
         log_stuck(task, self.now_ms.saturating_sub(task.since_ms), stacks);
-        // Who reads the count, and replaces the worker, finds the stacks in the log.
+        // The supervisor, which reads the count and replaces the worker, finds the stacks in the log.
         self.shared.tally.count(Cell::Stuck);
     }
 
@@ -303,7 +303,7 @@ fn note(post: &Post<Http>, task: &Task, change: fn(&mut Task)) {
     }
 }
 
-/// Whether this may be a proxy of our own: others could say of their requests what they like.
+/// Whether this may be a proxy of our own: other clients could say of their requests what they like.
 fn is_near(peer: Option<SocketAddr>) -> bool {
     let is_near_v4 = |ip: Ipv4Addr| ip.is_loopback() || ip.is_private();
     match peer.map(|peer| peer.ip()) {
@@ -351,7 +351,7 @@ fn unix_ms(text: &str) -> Option<u64> {
 mod tests {
     use super::{is_near, unix_ms};
 
-    /// Loopback, private addresses and unix sockets; nobody else.
+    /// Loopback, private addresses and unix sockets; nothing else.
     #[test]
     fn proxies_are_near() {
         for near in [

@@ -181,7 +181,7 @@ impl Driver {
                 self.hand.give_up();
             }
             HandOver::Never => {
-                // Nobody else would, however long this takes.
+                // No other thread would, however long this takes.
                 driven.calls.called.wake();
                 self.hand.driven = Some(driven);
             }
@@ -194,7 +194,7 @@ impl Driver {
                     return None;
                 };
                 if driven.connections.away > 0 {
-                    // Others are inside the application and will want the interpreter before this batch is over.
+                    // Other threads are inside the application and will want the interpreter before this batch is over.
                     self.hand.detach();
                 }
                 if let Some(started_us) = started_us {

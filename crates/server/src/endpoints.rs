@@ -36,7 +36,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// That of requests which nobody learns from.
+    /// That of requests which teach nothing.
     pub(crate) const NONE: Self = Self { own: 0, family: 0 };
 
     /// The endpoint of a method and a path.
@@ -134,7 +134,7 @@ impl Place {
     }
 }
 
-/// What has been learned, in a table of fixed size: who sends many paths makes it forget, and no more.
+/// What has been learned, in a table of fixed size: a client that sends many paths makes it forget, and no more.
 pub(crate) struct Endpoints {
     places: Box<[Place]>,
 }

@@ -48,7 +48,7 @@ const GIVEN_CELLS: usize = GIVEN_BYTES_MAX / CELL_BYTES;
 /// Cells of the beginning of a head.
 const HEAD_CELLS: usize = What::HEAD_BYTES_MAX / CELL_BYTES;
 
-/// How a seat stands: it is nobody's.
+/// How a seat stands: it is free.
 const FREE: u64 = 0;
 
 /// How a seat stands: its thread is not inside the application.
@@ -57,7 +57,7 @@ const OUTSIDE: u64 = 1;
 /// How a seat stands: its thread is inside, with so many bytes of a head more than this.
 const INSIDE: u64 = 2;
 
-/// Pages of lines, each of which is free, or somebody's.
+/// Pages of lines, each of which is free, or has an owner.
 pub(crate) struct Pages {
     board: Arc<Board>,
     start: usize,
@@ -94,7 +94,7 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // Whoever dies between a write and this leaves lines that stand in the log already: better twice than not at all.
+        // A process that dies between a write and this leaves lines that stand in the log already: better twice than not at all.
         self.lines.clear();
         self.taken[self.number].store(false, Ordering::Release);
     }
@@ -125,7 +125,7 @@ impl Lines {
         let cells = &self.board.cells()[self.start..self.start + LINES_CELLS];
         let Some(room) = cells.get(1 + self.filled..=end) else { return false };
         store(room, lines);
-        // After the lines: who reads them when this process has died finds whole ones.
+        // After the lines: a reader, when this process has died, finds whole ones.
         cells[0].store(end as u64, Ordering::Release);
         self.filled = end;
         true
@@ -308,7 +308,7 @@ mod tests {
         Ok(())
     }
 
-    /// Who is inside is known, whatever its request is called, and not what its query says.
+    /// Which request is inside is known, whatever it is called, and not what its query says.
     #[test]
     fn requests_inside() -> io::Result<()> {
         let board = board()?;

@@ -92,8 +92,8 @@ pub struct Parts {
 pub(crate) enum Advance {
     /// Goes on an errand, and tells the loop what came of it.
     Errand(Errand),
-    /// Calls [`Loop::wait`]. `lets_go`: lets go of the interpreter first, since that may block, or nobody was called in
-    /// this round: others may have waited for it all the while.
+    /// Calls [`Loop::wait`]. `lets_go`: lets go of the interpreter first, since that may block, or the application was not called in
+    /// this round: other threads may have waited for it all the while.
     Wait { lets_go: bool },
     /// Drops the loop: it has ended.
     End,
@@ -193,7 +193,7 @@ impl Loop {
             self.shared.tally.shift(Cell::Listening, 1, 0);
             return Some(None);
         }
-        // Before the events, which may be for those who come back.
+        // Before the events, which may be for connections that come back.
         if let Some(back) = self.returned.pop_front() {
             return Some(self.take_back(back, desk));
         }
@@ -255,7 +255,7 @@ impl Loop {
         let calls = self.calls.end_batch(learns);
         self.acceptor.update_watch(&self.poll.epoll, self.now_ms);
         let inbox = &self.shared.inboxes[self.home];
-        // SeqCst on both sides: either we see what came, or who brings it sees us asleep.
+        // SeqCst on both sides: either we see what came, or the thread that brings it sees us asleep.
         inbox.asleep.store(true, Ordering::SeqCst);
         if inbox.filled.load(Ordering::SeqCst) {
             inbox.asleep.store(false, Ordering::Relaxed);
@@ -276,7 +276,7 @@ impl Loop {
         let inbox = &self.shared.inboxes[self.home];
         let timeout_ms = if inbox.asleep.load(Ordering::Relaxed) { self.timeout_ms() } else { Some(0) };
         if self.shared.inboxes.len() > 1 {
-            // Another loop may need it, and nobody could take it from one that sleeps.
+            // Another loop may need it, and could not take it from one that sleeps.
             self.shared.crew.give_slot(&mut self.calls.slot, self.now_ms);
         }
         self.shared.tally.add(Cell::Waits, 1);
@@ -397,7 +397,7 @@ impl Loop {
             (self.connections.away > 0).then_some(INBOX_LOOK_MS),
         ];
         // For ever, rather than an option: what an empty one holds may be compared before it is seen to be empty, which is
-        // without effect, and a fault to those who watch the memory.
+        // without effect, and a fault to tools that watch the memory.
         let until = |deadline: Option<u64>| deadline.map_or(u64::MAX, |at_ms| at_ms.saturating_sub(now_ms));
         let deadline_ms = deadlines.into_iter().map(until).fold(u64::MAX, u64::min);
         let wait_ms = waits.into_iter().map(|wait| wait.unwrap_or(u64::MAX)).fold(deadline_ms, u64::min);
@@ -450,7 +450,7 @@ impl Loop {
         self.turn(key, false, desk)
     }
 
-    /// Works on one connection for as long as that needs nobody else.
+    /// Works on one connection for as long as that needs no other thread.
     fn turn(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
         self.turns.begin();
         let slot = self.connections.get_mut(key)?;

@@ -49,7 +49,7 @@ impl Exchange {
         })
     }
 
-    /// The application of this route is to be asked. To count each time who has the site would have all threads write to
+    /// The application of this route is to be asked. A count of the site's references would have all threads write to
     /// one place.
     pub(crate) fn take_route(&mut self, site: &Arc<Site>, route: usize) {
         if self.site.as_ref().is_none_or(|before| !Arc::ptr_eq(before, site)) {

@@ -1,4 +1,4 @@
-//! A thread's hold on the loop that it drives, or on nothing but a request; and how it lets others have that.
+//! A thread's hold on the loop that it drives, or on nothing but a request; and how it lets other threads have that.
 
 use std::io;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl Hand {
         }
     }
 
-    /// Lets others have the loop, if this thread holds it, while the application has the thread.
+    /// Lets other threads have the loop, if this thread holds it, while the application has the thread.
     pub(crate) fn lend_loop(&mut self) {
         if let Some(driven) = self.driven.take() {
             self.shared.publish(&self.post, driven);
@@ -170,7 +170,7 @@ impl Holder for Hand {
             } else if let Some(outbox) = self.post.own.lent.take() {
                 return outbox;
             } else {
-                // Whoever has taken the loop is about to put the outbox here.
+                // The thread that has taken the loop is about to put the outbox here.
                 std::thread::yield_now();
             }
         }
@@ -195,7 +195,7 @@ fn give_up(shared: &Shared, post: &Post<Http>, mut driven: Box<Loop>) {
     shared.crew.offer(driven);
 }
 
-/// Waits for a client without a slot, unless `parked_max` others do.
+/// Waits for a client without a slot, unless `parked_max` other threads do.
 fn park(
     shared: &Shared,
     post: &Arc<Post<Http>>,

@@ -46,7 +46,7 @@ pub(crate) struct Inbox {
     /// Ends of answers whose clients have gone that wait in the queue, or are in the hands of threads without the loop.
     pub(crate) discards: AtomicUsize,
     pub(crate) wake: Arc<Wake>,
-    /// Whether the loop has been woken, and says so, since somebody has asked.
+    /// Whether the loop has been woken, and says so, since it was asked for.
     pub(crate) heard: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ impl Inbox {
             missed: AtomicUsize::new(0),
             discards: AtomicUsize::new(0),
             wake,
-            // Nobody has asked yet.
+            // It was not asked for yet.
             heard: AtomicBool::new(true),
         }
     }
@@ -85,7 +85,7 @@ impl Inbox {
         std::mem::take(&mut *lock(&self.returns))
     }
 
-    /// Has the loop serve something else from its next request on. Whoever calls this wakes it.
+    /// Has the loop serve something else from its next request on. The caller wakes it.
     pub(crate) fn put_plan(&self, plan: Arc<Plan>, folders: Vec<Folder>) {
         *lock(&self.plan) = Some((plan, folders));
         self.filled.store(true, Ordering::SeqCst);

@@ -23,7 +23,7 @@ pub(crate) trait Home: Send + Sync {
 enum State {
     Open,
     Redeemed(Made),
-    /// Answered, or nobody waits any more.
+    /// Answered, or no client waits any more.
     Closed,
 }
 
@@ -45,12 +45,12 @@ pub(crate) fn ticket(key: usize, home: Arc<dyn Home>) -> (Ticket, Claim) {
 
 impl Ticket {
     /// Has `answer` called once, on a thread of the server, between [`crate::Host::attach`] and [`crate::Host::detach`];
-    /// what it returns counts as that of a call. It is dropped, on this thread, if nobody waits for it any more.
+    /// what it returns counts as that of a call. It is dropped, on this thread, if no client waits for it any more.
     pub fn redeem(self, answer: impl FnOnce(&mut Reply<'_>) -> Outcome + Send + 'static) {
         self.fulfil(Box::new(answer));
     }
 
-    /// Whether somebody still waits: the client may have gone, or the request's time be over.
+    /// Whether a client still waits: the client may have gone, or the request's time be over.
     pub fn is_awaited(&self) -> bool {
         matches!(*lock(&self.state), State::Open)
     }

@@ -8,7 +8,7 @@ use crate::output::{Flushed, Output};
 use crate::terms::Terms;
 use crate::transport::Transport;
 
-/// The way to one client. Its connection has it, or the exchange that is with the application, or others while the
+/// The way to one client. Its connection has it, or the exchange that is with the application, or another thread while the
 /// application has the thread: always one of them.
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Outbox {
@@ -21,7 +21,7 @@ pub(crate) struct Outbox {
     pub(crate) begun: bool,
     /// Sending has failed: the client is gone.
     pub(crate) broken: bool,
-    /// The loop has answered in its place and given it up: whoever has it drops it.
+    /// The loop has answered in its place and given it up: the thread that has it drops it.
     pub(crate) disowned: bool,
     pub(crate) peer: Option<SocketAddr>,
     /// Those of the site that its last request was for.
@@ -67,7 +67,7 @@ impl Outbox {
         self.output.flush_and_end(&mut self.transport)
     }
 
-    /// As [`Outbox::flush`], while the application goes on: who has it finds out later that the client is gone.
+    /// As [`Outbox::flush`], while the application goes on: the thread that has it finds out later that the client is gone.
     pub(crate) fn send(&mut self) {
         self.broken |= self.flush().is_err();
     }

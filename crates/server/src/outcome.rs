@@ -9,7 +9,7 @@ pub enum Outcome {
     Done,
     /// The answer has begun; the rest is pulled when the client has taken what there is.
     Stream(Box<dyn Stream>),
-    /// Nothing is written yet: whoever redeems the ticket of this claim answers. A ticket that is dropped fails.
+    /// Nothing is written yet: the thread that redeems the ticket of this claim answers. A ticket that is dropped fails.
     Later(Claim),
     /// It failed, and said why in the log. An answer that has not begun becomes a 500; one that has
     /// is cut, so that what the client has does not look complete.

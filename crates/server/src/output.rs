@@ -21,7 +21,7 @@ const FILE_BYTES_PER_CALL: u64 = 2 << 20;
 /// is copied over and over, and holds what was sent until the last of it is.
 const SEGMENT_BYTES_MIN: usize = 64 << 10;
 
-/// Bytes that somebody else owns, such as a Python `bytes` object, sent without a copy.
+/// Bytes with another owner, such as a Python `bytes` object, sent without a copy.
 pub trait Payload: Send {
     /// The bytes; the same at every call.
     fn bytes(&self) -> &[u8];
@@ -368,7 +368,7 @@ mod tests {
         Ok(())
     }
 
-    /// What was sent in part before it went into a file arrives whole and in order, whoever kept what of it, and whatever
+    /// What was sent in part before it went into a file arrives whole and in order, whichever part another owner keeps, and whatever
     /// is written behind it. Only what is in memory for this answer counts, and the disk space is free at the end.
     #[test]
     fn spilled_output_arrives() -> io::Result<()> {
@@ -431,7 +431,7 @@ mod tests {
         Ok(())
     }
 
-    /// Nobody gets more of the disk than there is for all.
+    /// No answer gets more of the disk than there is for all of them.
     #[test]
     fn disk_space_has_a_bound() -> io::Result<()> {
         let mut output = Output::default();

@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(expected.map(|(name, requests, errors)| (name.to_owned(), requests, errors)), shown[..]);
     }
 
-    /// A name is what was asked for: whoever shows it escapes what he has to.
+    /// A name is what was asked for: the page or program that shows it escapes it.
     #[test]
     fn names() {
         for (path, expected) in [
@@ -273,7 +273,7 @@ mod tests {
         }
     }
 
-    /// Prefixes that somebody has invented make room for those that are asked for again, and nothing is lost.
+    /// Prefixes that a client has invented make room for those that are asked for again, and nothing is lost.
     #[test]
     fn invented() {
         let cells = table();

@@ -1,6 +1,6 @@
-//! Whether a server goes on: its loops, and the interpreter when somebody waits for it.
+//! Whether a server goes on: its loops, and the interpreter when a thread waits for it.
 //!
-//! Somebody outside asks from time to time, and writes the answer on the board, where another process can see it. Each loop
+//! A thread outside asks from time to time, and writes the answer on the board, where another process can see it. Each loop
 //! is woken, also one that idles, and has to say by the next time that it was; that costs the path of a request nothing.
 
 use std::sync::atomic::Ordering;

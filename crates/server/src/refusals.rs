@@ -1,6 +1,6 @@
 //! Requests that were refused: counted by cause, and logged once a minute for each cause.
 //!
-//! A line for each would let a client fill the disk; none would leave nobody any trace of why his requests fail.
+//! A line for each would let a client fill the disk; none would leave no trace of why requests fail.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -216,7 +216,7 @@ mod tests {
         assert!(!untold.is_due(u64::MAX));
     }
 
-    /// Every refusal has a cause, but for those that are nobody's.
+    /// Every refusal has a cause, but for those that have none.
     #[test]
     fn causes() {
         let of = |status| cause_of(Refusal { status, reason: "" }, false);

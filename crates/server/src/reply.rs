@@ -31,12 +31,12 @@ pub const PENDING_BYTES_MAX: u64 = 64 << 10;
 /// An answer waits for its client when this much of it is in memory: the high-water mark.
 pub const WAITING_BYTES_MAX: u64 = 1 << 20;
 
-/// The thread that answers: what it holds, others have while the application works.
+/// The thread that answers: other threads have what it holds while the application works.
 pub(crate) trait Holder {
     /// Takes what the application's calls need.
     fn attach(&mut self);
 
-    /// Before the application has the thread: others can reach the outbox, and the thread's loop. `body_bytes` is what
+    /// Before the application has the thread: other threads can reach the outbox, and the thread's loop. `body_bytes` is what
     /// there is of the answer's body: more than before is a sign of life.
     fn lend(&mut self, outbox: Box<Outbox>, body_bytes: u64);
 
@@ -50,11 +50,11 @@ pub(crate) trait Holder {
     /// Whether it may wait for a client inside the application.
     fn may_wait(&self) -> bool;
 
-    /// Waits for the client, while others have the loop and the slot. Detached.
+    /// Waits for the client, while other threads have the loop and the slot. Detached.
     ///
     /// # Errors
     ///
-    /// Those of `wait`; or there is nobody left to go on meanwhile.
+    /// Those of `wait`; or no thread is left to go on meanwhile.
     fn park(&mut self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
@@ -93,7 +93,7 @@ impl<'c> Reply<'c> {
         reply
     }
 
-    /// The way to the client, which others may have had while the application had the thread.
+    /// The way to the client, which other threads may have had while the application had the thread.
     pub(crate) fn outbox(&mut self) -> &mut Outbox {
         let holder = &mut self.holder;
         self.answer.outbox.get_or_insert_with(|| match holder {
@@ -376,7 +376,7 @@ impl<'c> Reply<'c> {
     /// Whether the client should take something before more is made. Sends what it takes first.
     pub fn is_backed_up(&mut self) -> bool {
         if !self.may_wait() {
-            // Others get their turn on this thread, whether the client has taken it all or not.
+            // Other connections get their turn on this thread, whether the client has taken it all or not.
             return self.answer.body_bytes - self.bytes_before >= PENDING_BYTES_MAX;
         }
         if self.output().memory_bytes() < PENDING_BYTES_MAX {
@@ -394,7 +394,7 @@ impl<'c> Reply<'c> {
         self.holder.as_ref().is_some_and(|holder| holder.may_wait())
     }
 
-    /// Whether the client has gone: nobody wants more of the answer.
+    /// Whether the client has gone: the rest of the answer is for no client.
     pub fn is_abandoned(&mut self) -> bool {
         self.outbox().broken
     }

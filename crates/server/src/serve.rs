@@ -128,7 +128,7 @@ impl Loop {
         if body_bytes > outbox.terms.limits.body_bytes_max { Err(TOO_LARGE) } else { Ok(site) }
     }
 
-    /// Begins to read a body that is not here yet; or answers at once, if nobody would read it.
+    /// Begins to read a body that is not here yet; or answers at once, if it would not be read.
     fn begin_body(
         &mut self,
         key: usize,

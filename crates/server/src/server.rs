@@ -115,7 +115,7 @@ impl Server {
         }
         let watch = if watched { Some(watch::start(&shared, loops)?) } else { None };
         let server = Self { shared, loops, watch: Mutex::new(watch) };
-        // Whoever reads the board need not wait for a first request.
+        // A reader of the board need not wait for a first request.
         server.shared.tally.set(Cell::Threads, server.threads() as u64);
         Ok(server)
     }
@@ -208,7 +208,7 @@ impl Server {
         running
     }
 
-    /// Has the access log opened again, under the name that it had: somebody has renamed the file. What fails is told, and
+    /// Has the access log opened again, under the name that it had: the file was renamed. What fails is told, and
     /// the old one stays.
     pub fn reopen_log(&self) {
         let plan = self.shared.plan();

@@ -1,4 +1,4 @@
-//! A worker's share of the connections: it leaves new ones to others while it has more than they do.
+//! A worker's share of the connections: it leaves new ones to other workers while it has more than they do.
 //!
 //! The kernel spreads connections over the sockets of a shared address by a hash, which leaves one worker of four with
 //! half as many again as another. So each worker listens at the sockets of all, and stops while it is ahead.
@@ -59,7 +59,7 @@ impl Share {
         (serving > 1).then(|| total / serving)
     }
 
-    /// Whether this worker has more than its share: a few connections are nobody's concern.
+    /// Whether this worker has more than its share: a few connections do not matter.
     pub(crate) fn is_ahead(&self) -> bool {
         let own = self.own().load(Ordering::Relaxed);
         self.fair().is_some_and(|fair| own > (fair + fair / 16).max(FEW))
@@ -140,7 +140,7 @@ mod tests {
         assert_eq!([true, true, false], [9; 3].map(|now| surplus.gives(|| now)));
     }
 
-    /// Who has half as much again as all have on the average gives the rest away; alone nobody does.
+    /// A worker with half as much again as all have on the average gives the rest away; one that is alone does not.
     #[test]
     fn surplus() -> io::Result<()> {
         let board = Board::new(CELLS)?;
@@ -158,7 +158,7 @@ mod tests {
         Ok(())
     }
 
-    /// Who has clearly more than the others is ahead; alone nobody is.
+    /// A worker with clearly more than the others is ahead; one that is alone is not.
     #[test]
     fn ahead() -> io::Result<()> {
         let board = Board::new(CELLS)?;

@@ -95,7 +95,7 @@ impl Shared {
     }
 
     /// A place for a body that the application reads from its connection, where that is asked for. With one thread for
-    /// the application there is none: while it waited for a client, nobody would be served.
+    /// the application there is none: while it waited for a client, no other would be served.
     pub(crate) fn begin_reading(&self, limits: &SiteLimits) -> Option<Reading> {
         if !limits.stream_body || self.crew.slots() == 1 {
             return None;

@@ -10,7 +10,7 @@ use crate::turn::start_of_request;
 const SLOW_MS: u64 = 1_000;
 
 impl Loop {
-    /// Makes room for a connection that waits; `false` when there is nobody who has to give way.
+    /// Makes room for a connection that waits; `false` when no connection can give way.
     pub(crate) fn shed(&mut self, desk: &mut Desk) -> bool {
         self.shed_idle() || self.shed_slow(desk)
     }
@@ -92,7 +92,7 @@ impl Loop {
         }
         let start = start_of_request(&connection);
         if !start.is_empty() {
-            // Its descriptor goes at once: nobody lingers where others wait.
+            // Its descriptor goes at once: there is no lingering where others wait.
             drop(self.refuse(key, connection, desk, CROWDED, &start));
         }
         self.forget(key);

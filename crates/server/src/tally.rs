@@ -247,7 +247,7 @@ impl Tally {
 
     /// Where an answer to a request for `path` is counted.
     pub(crate) fn row_of(&self, path: &[u8], status: u16) -> u8 {
-        // Whoever guesses paths gets something else, as a rule.
+        // A client that guesses paths gets something else, as a rule.
         prefixes::row_of(&self.board.cells()[CELLS..ESTATE], path, (200..300).contains(&status))
     }
 
@@ -262,7 +262,7 @@ impl Tally {
         Pages::new(Arc::clone(&self.board), ESTATE)
     }
 
-    /// A number that others than the server count.
+    /// A number that the server does not count itself.
     pub(crate) fn counter(&self, cell: Cell) -> Counter {
         Counter::new(Arc::clone(&self.board), cell as usize)
     }
@@ -365,7 +365,7 @@ impl Sample {
         prefixes::add(&mut self.prefixes, &other.prefixes);
     }
 
-    /// Adds what has happened on a board that nobody writes any more; how it stood is past.
+    /// Adds what has happened on a board that no process writes any more; how it stood is past.
     pub fn add_past(&mut self, other: &Self) {
         prefixes::add(&mut self.prefixes, &other.prefixes);
         let standing = Cell::Idle as usize..Cell::End as usize;

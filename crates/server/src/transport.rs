@@ -103,7 +103,7 @@ impl Transport {
         socket::reset_on_close(&self.socket);
     }
 
-    /// As [`Transport::reset_on_close`], now: whoever sends or receives next has an error.
+    /// As [`Transport::reset_on_close`], now: the next to send or receive has an error.
     pub(crate) fn reset(&mut self) {
         self.reset_on_close();
         socket::shutdown(&self.socket);

@@ -158,7 +158,7 @@ impl Loop {
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
         };
-        // What comes while nobody is reading makes its event now.
+        // What comes from now on makes its event while the application has the exchange.
         respond.missed = true;
         if respond.stream.is_none() {
             return self.finish(key, connection, *respond, desk);

@@ -1,4 +1,4 @@
-//! How a thread waits for a client from deep inside the application: whoever drives it has left word.
+//! How a thread waits for a client from deep inside the application: its driver has said how.
 
 use std::cell::RefCell;
 use std::io;
@@ -10,7 +10,7 @@ pub(crate) trait Waiter {
     ///
     /// # Errors
     ///
-    /// Those of `wait`; or there is nobody left to go on meanwhile, and `wait` was not called.
+    /// Those of `wait`; or no thread is left to go on meanwhile, and `wait` was not called.
     fn wait(&self, wait: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()>;
 }
 
@@ -28,7 +28,7 @@ pub(crate) fn set_waiter(waiter: Option<Rc<dyn Waiter>>) {
 ///
 /// # Errors
 ///
-/// Those of `wait`; or there is nobody left to go on meanwhile.
+/// Those of `wait`; or no thread is left to go on meanwhile.
 pub(crate) fn wait_for_client<R>(mut wait: impl FnMut() -> io::Result<R>) -> io::Result<R> {
     let Some(waiter) = WAITER.with_borrow(Clone::clone) else { return wait() };
     let mut made = None;

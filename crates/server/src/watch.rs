@@ -9,7 +9,7 @@
 //! to hand over costs, so such a call is excused for a while.
 //!
 //! A thread that gets the interpreter after a long wait takes along what has queued meanwhile; if its own request takes long,
-//! the watch calls up others for that.
+//! the watch calls up other threads for that.
 //!
 //! It also sends what streams that have lost the loop have written, when an item is slow after others that were quick.
 

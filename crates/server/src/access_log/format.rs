@@ -155,7 +155,7 @@ fn read_escape(behind: &str) -> Result<(Step, usize), String> {
     Ok((Step::Text(text.into()), 1))
 }
 
-/// What [`read_atom`] knows, for those who wrote something else.
+/// What [`read_atom`] knows, for the message about another.
 const ATOMS: &str = "%h %a %l %u %t %r %m %U %q %H %s %>s %b %B %D %T %P %L %{Name}i %%";
 
 /// The common log format of NCSA httpd and everything since.

@@ -259,7 +259,7 @@ fn standard_output_is_a_log() {
     assert!(AccessLog::open(&Target::Standard, "json", QUEUE_BYTES_MAX).is_ok());
 }
 
-/// A full disk stops nothing, nor does the buffer grow; each line that is lost is counted, where others see it.
+/// A full disk stops nothing, nor does the buffer grow; each line that is lost is counted, where other processes see it.
 #[test]
 fn lines_are_lost_when_nothing_takes_them() {
     let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::estate::CELLS + 1).unwrap());

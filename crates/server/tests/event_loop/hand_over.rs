@@ -161,7 +161,7 @@ fn one_thread_only() {
     server.stop();
 }
 
-/// An answer that nobody reads makes its thread wait, and no other: neither the loop nor the slot is held.
+/// An answer that is not read makes its thread wait, and no other: neither the loop nor the slot is held.
 #[test]
 fn readers_hold_nobody_up() {
     const PIECES: usize = 200;

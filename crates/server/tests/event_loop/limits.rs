@@ -69,7 +69,7 @@ fn connections_of_a_burst() {
     server.stop();
 }
 
-/// At the limit, the connections that have idled longest make room, and only for somebody.
+/// At the limit, the connections that have idled longest make room, and only for one that waits.
 #[test]
 fn idle_connections_make_room() {
     let server = Server::start(Config { connections_max: 16, ..config() }, hello);
@@ -94,7 +94,7 @@ fn idle_connections_make_room() {
     server.stop();
 }
 
-/// A connection on which a request has just begun is not idle, though nobody has looked at it.
+/// A connection on which a request has just begun is not idle, though the loop has not looked at it.
 #[test]
 fn a_fresh_request_makes_no_room() {
     let gate = Gate::closed();
@@ -138,7 +138,7 @@ fn requests_of_one_connection() {
     server.stop();
 }
 
-/// What a client sends behind a refusal is read up to a limit, and for a time; then nobody listens.
+/// What a client sends behind a refusal is read up to a limit, and for a time; then it is not read.
 #[test]
 fn linger() {
     const DRAIN_BYTES: u64 = 64 << 10;

@@ -46,7 +46,7 @@ fn answer(call: &mut Call<'_>) -> Outcome {
             while !live.is_done() {
                 bytes += live.read().unwrap().len();
             }
-            // Whoever answers while somebody reads gives the connection up.
+            // To answer while the body is being read gives the connection up.
             drop(live);
             return text(&mut call.reply, &bytes.to_string());
         }

@@ -13,7 +13,7 @@ fn hello(call: &mut Call<'_>) -> Outcome {
     text(&mut call.reply, "hello")
 }
 
-/// Waits until nobody listens any more, which is when the stop has begun.
+/// Waits until the port is closed, which is when the stop has begun.
 fn wait_for_refusal(address: std::net::SocketAddr) {
     let since = Instant::now();
     while TcpStream::connect(address).is_ok() {

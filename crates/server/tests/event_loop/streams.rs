@@ -41,7 +41,7 @@ fn settled(counter: &AtomicUsize) -> usize {
     }
 }
 
-/// What the kernel keeps for a unix socket that nobody reads, with its own overhead in it.
+/// What the kernel keeps for a unix socket that is not read, with its own overhead in it.
 fn kernel_buffer_bytes() -> usize {
     std::fs::read_to_string("/proc/sys/net/core/wmem_default").unwrap().trim().parse().unwrap()
 }
@@ -75,7 +75,7 @@ fn a_client_that_does_not_read_stops_the_pulls() {
     server.stop();
 }
 
-/// A stream that is backed up keeps nobody else waiting, and neither does one that never ends.
+/// A stream that is backed up keeps no other client waiting, and neither does one that never ends.
 #[test]
 fn streams_leave_the_loop_to_others() {
     let server = Server::start(config(), |call| {
@@ -138,7 +138,7 @@ fn a_pull_that_waits_has_earlier_pieces_sent() {
     server.stop();
 }
 
-/// A panic and a failure inside a pull cut the answer, drop the stream, and harm nobody else.
+/// A panic and a failure inside a pull cut the answer, drop the stream, and harm no other connection.
 #[test]
 fn a_failing_pull_cuts_the_answer() {
     for panics in [true, false] {

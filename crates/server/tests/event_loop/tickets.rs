@@ -1,4 +1,4 @@
-//! Answers that come later than the call, from any thread, once, and also when nobody waits for them any more.
+//! Answers that come later than the call, from any thread, once, and also when no client waits for them any more.
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};

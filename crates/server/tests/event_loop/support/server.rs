@@ -165,7 +165,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // After a failed test nobody waits for the loop; after the others it has ended.
+        // After a failed test the loop is not waited for; after the others it has ended.
         self.ask_stop();
         let _ = std::fs::remove_file(&self.path);
     }
