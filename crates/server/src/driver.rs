@@ -18,7 +18,7 @@ use crate::config::HandOver;
 use crate::desk::Desk;
 use crate::endpoints::Endpoint;
 use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
-use crate::estate::Seat;
+use crate::estate::Trace;
 use crate::event_loop::{Advance, Loop};
 use crate::exchange::{Exchange, RequestBytes, parse_again};
 use crate::hand::{Employment, Hand};
@@ -52,7 +52,7 @@ pub(crate) struct Driver {
     /// Whether it runs at a lower priority, or never shall.
     gives_way: bool,
     /// Where it notes the request that it is in, for the case that the process dies of it.
-    seat: Option<Seat>,
+    trace: Option<Trace>,
 }
 
 impl Driver {
@@ -71,7 +71,7 @@ impl Driver {
         // With one slot this thread is the loop's driver, too.
         let gives_way = shared.config.nice == 0 || shared.crew.slots() == 1;
         let desk = Desk::new(&shared.config);
-        Self { shared: Arc::clone(shared), desk, hand, home: 0, gives_way, seat: shared.tally.seat() }
+        Self { shared: Arc::clone(shared), desk, hand, home: 0, gives_way, trace: shared.tally.trace() }
     }
 
     fn crew(&self) -> &Crew<Http> {
@@ -300,7 +300,7 @@ impl Driver {
         let Some(app) = site.as_ref().and_then(|site| site.app(*route)) else {
             unreachable!("no errand without an application")
         };
-        enter(self.seat.as_ref(), &answer.id, asked.head_bytes(buffer));
+        enter(self.trace.as_ref(), &answer.id, asked.head_bytes(buffer));
         let (bytes, body) = match asked {
             RequestBytes::Lent { start, body_at, end, .. } => {
                 let body = if end == body_at { Body::Empty } else { Body::Bytes(&buffer[*body_at..*end]) };
@@ -326,7 +326,7 @@ impl Driver {
             Outcome::Failed
         });
         let left = conclude(outcome, &mut call.reply);
-        leave(self.seat.as_ref());
+        leave(self.trace.as_ref());
         left
     }
 
@@ -337,11 +337,11 @@ impl Driver {
         let bytes = request.head_bytes(buffer);
         // What follows the answer looks at the desk's head.
         parse_again(head, bytes, &self.shared.config.head);
-        enter(self.seat.as_ref(), &answer.id, bytes);
+        enter(self.trace.as_ref(), &answer.id, bytes);
         let mut reply = Reply::of_application(answer, &self.shared, date, &mut self.hand);
         let outcome = catch_unwind(AssertUnwindSafe(|| made(&mut reply))).unwrap_or(Outcome::Failed);
         let left = conclude(outcome, &mut reply);
-        leave(self.seat.as_ref());
+        leave(self.trace.as_ref());
         left
     }
 
@@ -352,7 +352,7 @@ impl Driver {
         mut stream: Box<dyn Stream>,
         date: &[u8; 29],
     ) -> Option<Box<dyn Stream>> {
-        enter(self.seat.as_ref(), &exchange.answer.id, &[]);
+        enter(self.trace.as_ref(), &exchange.answer.id, &[]);
         let mut reply = Reply::of_application(&mut exchange.answer, &self.shared, date, &mut self.hand);
         let pulled = catch_unwind(AssertUnwindSafe(|| stream.pull(&mut reply))).unwrap_or(Pull::Failed);
         match pulled {
@@ -360,7 +360,7 @@ impl Driver {
             Pull::End => reply.end(),
             Pull::Failed => reply.abort(),
         }
-        leave(self.seat.as_ref());
+        leave(self.trace.as_ref());
         reply.outbox();
         (pulled == Pull::More).then_some(stream)
     }
@@ -475,17 +475,17 @@ fn conclude(outcome: Outcome, reply: &mut Reply<'_>) -> Left {
 }
 
 /// The thread is in a request from here on: what it logs is about it, and what it dies of, too.
-fn enter(seat: Option<&Seat>, id: &RequestId, head: &[u8]) {
+fn enter(trace: Option<&Trace>, id: &RequestId, head: &[u8]) {
     request::enter(id);
-    if let Some(seat) = seat {
-        seat.enter(head, id);
+    if let Some(trace) = trace {
+        trace.enter(head, id);
     }
 }
 
-/// The thread of this seat has come back from a request.
-fn leave(seat: Option<&Seat>) {
+/// The thread of this trace has come back from a request.
+fn leave(trace: Option<&Trace>) {
     request::leave();
-    if let Some(seat) = seat {
-        seat.leave();
+    if let Some(trace) = trace {
+        trace.leave();
     }
 }

@@ -12,7 +12,7 @@
 use adyton_http::Request;
 
 /// Endpoints that are remembered; what is not is taken for quick.
-const PLACES: usize = 1024;
+const SCORES: usize = 1024;
 
 /// From here on a call is slow: some twenty times what it costs to give it to another thread.
 pub(crate) const SLOW_US: u64 = 200;
@@ -102,62 +102,63 @@ fn pattern<'a>(path: &[u8], buffer: &'a mut [u8; PATTERN_BYTES]) -> &'a [u8] {
     &buffer[..length]
 }
 
+/// How slow the calls of an endpoint, or of a family, were.
 #[derive(Clone, Copy)]
-struct Place {
+struct Score {
     name: u64,
-    score: u8,
+    points: u8,
     slow: bool,
 }
 
-impl Place {
-    /// Makes it the place of this name, unless it is that of another which is met more often; tells whether it is.
+impl Score {
+    /// Makes it the score of this name, unless it is that of another which is met more often; tells whether it is.
     fn becomes(&mut self, name: u64) -> bool {
         if self.name != name {
             // The one that is there gives way when it is met as often.
-            self.score -= self.score.div_ceil(4);
-            if self.score > QUICK {
+            self.points -= self.points.div_ceil(4);
+            if self.points > QUICK {
                 return false;
             }
-            *self = Self { name, score: 0, slow: false };
+            *self = Self { name, points: 0, slow: false };
         }
         true
     }
 
     fn slow(&mut self) {
-        self.score += (SCORE_MAX - self.score) / 4;
-        self.slow |= self.score >= SLOW;
+        self.points += (SCORE_MAX - self.points) / 4;
+        self.slow |= self.points >= SLOW;
     }
 
     fn quick(&mut self) {
-        self.score -= self.score.div_ceil(8);
-        self.slow &= self.score >= QUICK;
+        self.points -= self.points.div_ceil(8);
+        self.slow &= self.points >= QUICK;
     }
 }
 
 /// What has been learned, in a table of fixed size: a client that sends many paths makes it forget, and no more.
 pub(crate) struct Endpoints {
-    places: Box<[Place]>,
+    scores: Box<[Score]>,
 }
 
 impl Endpoints {
     /// Nothing is known.
     pub(crate) fn new() -> Self {
-        Self { places: vec![Place { name: 0, score: 0, slow: false }; PLACES].into() }
+        Self { scores: vec![Score { name: 0, points: 0, slow: false }; SCORES].into() }
     }
 
-    fn place(&mut self, name: u64) -> &mut Place {
-        &mut self.places[index(name)]
+    fn entry(&mut self, name: u64) -> &mut Score {
+        &mut self.scores[index(name)]
     }
 
     /// What is known of it, if anything.
-    fn known(&self, name: u64) -> Option<&Place> {
-        Some(&self.places[index(name)]).filter(|place| place.name == name)
+    fn known(&self, name: u64) -> Option<&Score> {
+        Some(&self.scores[index(name)]).filter(|score| score.name == name)
     }
 
     /// Whether requests for this endpoint had better wait in the queue.
     pub(crate) fn is_slow(&self, endpoint: Endpoint) -> bool {
         let known = self.known(endpoint.own).or_else(|| self.known(endpoint.family));
-        known.is_some_and(|place| place.slow)
+        known.is_some_and(|score| score.slow)
     }
 
     /// A call took so long.
@@ -165,10 +166,10 @@ impl Endpoints {
         if us >= SLOW_US {
             self.slow(endpoint);
         } else if self.known(endpoint.own).is_some() {
-            self.place(endpoint.own).quick();
+            self.entry(endpoint.own).quick();
         } else if self.known(endpoint.family).is_some_and(|family| family.slow) {
-            self.place(endpoint.family).quick();
-            self.place(endpoint.own).becomes(endpoint.own);
+            self.entry(endpoint.family).quick();
+            self.entry(endpoint.own).becomes(endpoint.own);
         }
     }
 
@@ -179,16 +180,16 @@ impl Endpoints {
         }
         let is_new = self.known(endpoint.own).is_none();
         for name in [endpoint.own].into_iter().chain(is_new.then_some(endpoint.family)) {
-            let place = self.place(name);
-            if place.becomes(name) {
-                place.slow();
+            let score = self.entry(name);
+            if score.becomes(name) {
+                score.slow();
             }
         }
     }
 }
 
 fn index(name: u64) -> usize {
-    usize::try_from((name >> 8) % PLACES as u64).unwrap_or(0)
+    usize::try_from((name >> 8) % SCORES as u64).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use adyton_sys::board::Board;
 use crate::task::What;
 
 /// Cells of everything here.
-pub(crate) const CELLS: usize = SEATS_START + SEATS * SEAT_CELLS;
+pub(crate) const CELLS: usize = TRACES_START + TRACES * TRACE_CELLS;
 
 /// Pages for lines of the access log: one that is being filled, one that the log's thread has in hand, and two more for a
 /// log that is behind. Lines beyond that are not on the board.
@@ -24,8 +24,8 @@ const PAGES: usize = 4;
 /// Where entries of the error log are, behind those pages.
 const ENTRIES_START: usize = PAGES * LINES_CELLS;
 
-/// Where seats begin.
-const SEATS_START: usize = ENTRIES_START + LINES_CELLS;
+/// Where traces begin.
+const TRACES_START: usize = ENTRIES_START + LINES_CELLS;
 
 /// Bytes in a cell.
 const CELL_BYTES: usize = size_of::<u64>();
@@ -37,10 +37,10 @@ pub(crate) const LINES_BYTES_MAX: usize = 68 * 1024;
 const LINES_CELLS: usize = 1 + LINES_BYTES_MAX / CELL_BYTES;
 
 /// Threads whose requests are noted: more than `--threads` is for most, and 32 KiB that are only touched when used.
-const SEATS: usize = 128;
+const TRACES: usize = 128;
 
 /// How it stands, number and given name of the request, the beginning of its head.
-const SEAT_CELLS: usize = 3 + GIVEN_CELLS + HEAD_CELLS;
+const TRACE_CELLS: usize = 3 + GIVEN_CELLS + HEAD_CELLS;
 
 /// Cells of the name that a request was given.
 const GIVEN_CELLS: usize = GIVEN_BYTES_MAX / CELL_BYTES;
@@ -48,13 +48,13 @@ const GIVEN_CELLS: usize = GIVEN_BYTES_MAX / CELL_BYTES;
 /// Cells of the beginning of a head.
 const HEAD_CELLS: usize = What::HEAD_BYTES_MAX / CELL_BYTES;
 
-/// How a seat stands: it is free.
+/// How a trace stands: it is free.
 const FREE: u64 = 0;
 
-/// How a seat stands: its thread is not inside the application.
+/// How a trace stands: its thread is not inside the application.
 const OUTSIDE: u64 = 1;
 
-/// How a seat stands: its thread is inside, with so many bytes of a head more than this.
+/// How a trace stands: its thread is inside, with so many bytes of a head more than this.
 const INSIDE: u64 = 2;
 
 /// Pages of lines, each of which is free, or has an owner.
@@ -152,15 +152,15 @@ impl Leaves for Lines {
 }
 
 /// Where one thread notes the request that it is in.
-pub(crate) struct Seat {
+pub(crate) struct Trace {
     board: Arc<Board>,
     start: usize,
 }
 
-impl Seat {
+impl Trace {
     /// Takes one of those that begin at `start`; `None` when too many threads have one.
     pub(crate) fn take(board: &Arc<Board>, start: usize) -> Option<Self> {
-        let starts = (0..SEATS).map(|number| start + SEATS_START + number * SEAT_CELLS);
+        let starts = (0..TRACES).map(|number| start + TRACES_START + number * TRACE_CELLS);
         let is_free = |&start: &usize| {
             let cell = &board.cells()[start];
             cell.compare_exchange(FREE, OUTSIDE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
@@ -171,7 +171,7 @@ impl Seat {
     /// Its thread goes inside with this request; without a head it is the rest of an answer.
     pub(crate) fn enter(&self, head: &[u8], id: &RequestId) {
         let head = &head[..head.len().min(What::HEAD_BYTES_MAX)];
-        let cells = &self.board.cells()[self.start..self.start + SEAT_CELLS];
+        let cells = &self.board.cells()[self.start..self.start + TRACE_CELLS];
         let (given, rest) = (id.given().unwrap_or_default(), &cells[3..]);
         cells[1].store(id.number(), Ordering::Relaxed);
         cells[2].store(given.len() as u64, Ordering::Relaxed);
@@ -188,7 +188,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Trace {
     fn drop(&mut self) {
         self.board.cells()[self.start].store(FREE, Ordering::Relaxed);
     }
@@ -201,7 +201,7 @@ pub(crate) fn lines(cells: &[AtomicU64]) -> Vec<u8> {
 
 /// The entries of its error log.
 pub(crate) fn entries(cells: &[AtomicU64]) -> Vec<u8> {
-    noted(&cells[ENTRIES_START..SEATS_START])
+    noted(&cells[ENTRIES_START..TRACES_START])
 }
 
 fn noted(cells: &[AtomicU64]) -> Vec<u8> {
@@ -214,16 +214,16 @@ fn noted(cells: &[AtomicU64]) -> Vec<u8> {
 
 /// The requests that it has left inside the application: method, path and id of each. A query may hold a secret.
 pub(crate) fn inside(cells: &[AtomicU64]) -> Vec<String> {
-    let seats = cells[SEATS_START..].chunks_exact(SEAT_CELLS);
+    let traces = cells[TRACES_START..].chunks_exact(TRACE_CELLS);
     let number = |cell: &AtomicU64| cell.load(Ordering::Acquire);
-    let taken = seats.filter(|seat| number(&seat[0]) >= INSIDE);
-    let say = |seat: &[AtomicU64]| {
+    let taken = traces.filter(|trace| number(&trace[0]) >= INSIDE);
+    let say = |trace: &[AtomicU64]| {
         let length = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-        let mut head = load(&seat[3 + GIVEN_CELLS..], length(number(&seat[0]) - INSIDE));
+        let mut head = load(&trace[3 + GIVEN_CELLS..], length(number(&trace[0]) - INSIDE));
         head.truncate(memchr::memchr(b'?', &head).unwrap_or(head.len()));
         let what = if head.is_empty() { What::REST } else { What::of(&head) };
-        match load(&seat[3..3 + GIVEN_CELLS], length(number(&seat[2]))) {
-            given if given.is_empty() => format!("{what} (request {:016x})", number(&seat[1])),
+        match load(&trace[3..3 + GIVEN_CELLS], length(number(&trace[2]))) {
+            given if given.is_empty() => format!("{what} (request {:016x})", number(&trace[1])),
             given => format!("{what} (request {})", given.escape_ascii()),
         }
     };
@@ -254,7 +254,7 @@ mod tests {
     use adyton_log::request::RequestIds;
     use adyton_sys::board::Board;
 
-    use super::{CELLS, LINES_BYTES_MAX, Leaves, Lines, PAGES, Pages, SEATS, Seat, entries, inside, lines};
+    use super::{CELLS, LINES_BYTES_MAX, Leaves, Lines, PAGES, Pages, TRACES, Trace, entries, inside, lines};
 
     fn board() -> io::Result<Arc<Board>> {
         Board::new(CELLS + 1).map(Arc::new)
@@ -313,17 +313,17 @@ mod tests {
     fn requests_inside() -> io::Result<()> {
         let board = board()?;
         let mut ids = RequestIds::new(1);
-        let seats: Vec<Option<Seat>> = (0..=SEATS).map(|_| Seat::take(&board, 1)).collect();
-        assert_eq!(SEATS, seats.iter().flatten().count());
+        let traces: Vec<Option<Trace>> = (0..=TRACES).map(|_| Trace::take(&board, 1)).collect();
+        assert_eq!(TRACES, traces.iter().flatten().count());
         let (plain, given) = (ids.next(None, None), ids.next(Some(&[b'i'; 128]), None));
-        let Some([first, second, third]) = seats.first_chunk() else { return Ok(()) };
+        let Some([first, second, third]) = traces.first_chunk() else { return Ok(()) };
         let head = format!("POST /{} HTTP/1.1\r\n", "p".repeat(200));
-        for (seat, head, id) in [
+        for (trace, head, id) in [
             (first, &b"GET /login?secret=1 HTTP/1.1\r\nHost: x\r\n\r\n"[..], &plain),
             (second, head.as_bytes(), &given),
             (third, b"", &plain),
         ] {
-            seat.as_ref().inspect(|seat| seat.enter(head, id));
+            trace.as_ref().inspect(|trace| trace.enter(head, id));
         }
         let expected = [
             format!("GET /login (request {plain})"),
@@ -333,13 +333,13 @@ mod tests {
 
         assert_eq!(&expected[..], inside(&board.cells()[1..]));
 
-        first.as_ref().inspect(|seat| seat.leave());
+        first.as_ref().inspect(|trace| trace.leave());
 
         assert_eq!(&expected[1..], inside(&board.cells()[1..]));
 
-        drop(seats);
+        drop(traces);
 
-        assert!(inside(&board.cells()[1..]).is_empty() && Seat::take(&board, 1).is_some());
+        assert!(inside(&board.cells()[1..]).is_empty() && Trace::take(&board, 1).is_some());
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use adyton_log::Counter;
 use adyton_sys::board::Board;
 
-use crate::estate::{self, Lines, Pages, Seat};
+use crate::estate::{self, Lines, Pages, Trace};
 use crate::prefixes::{self, Prefixes};
 
 /// A number on the board.
@@ -274,8 +274,8 @@ impl Tally {
     }
 
     /// Where a thread notes the request that it is in; `None` when too many have a place already.
-    pub(crate) fn seat(&self) -> Option<Seat> {
-        Seat::take(&self.board, ESTATE)
+    pub(crate) fn trace(&self) -> Option<Trace> {
+        Trace::take(&self.board, ESTATE)
     }
 
     /// The lines of its access log that a process which has died has not written.

@@ -15,9 +15,9 @@ use adyton_server::{AccessLog, Action, App, Call, Outcome, Plan, Site, SiteLimit
 use crate::support::{Client, Closure, Gate, PATIENCE, SHORT_MS, Server, config, limits, text};
 
 /// A folder of a test, removed with it.
-struct Place(PathBuf);
+struct TempFolder(PathBuf);
 
-impl Place {
+impl TempFolder {
     fn new() -> Self {
         static PLACES: AtomicU32 = AtomicU32::new(0);
 
@@ -38,7 +38,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempFolder {
     fn drop(&mut self) {
         // Whatever is left is in the folder for what is temporary.
         let _ = fs::remove_dir_all(&self.0);
@@ -70,7 +70,7 @@ fn ask(client: &mut Client, host: &str, path: &str) -> (u16, String) {
 /// One connection asks all sites in turn: the host chooses the site, the path the route, whatever was asked before.
 #[test]
 fn routes() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let all = vec![
         site(&["first.example"], vec![(prefix(""), Action::App(says("first")))]),
         site(
@@ -114,7 +114,7 @@ fn routes() {
 /// Limits and logs are those of the site that a request is for.
 #[test]
 fn limits_and_logs() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let log = |name: &str| {
         let target = Target::File(place.0.join(name));
         Some(Arc::new(Mutex::new(AccessLog::open(&target, "%s %{Host}i", 1 << 20).unwrap())))
@@ -196,7 +196,7 @@ fn timeouts() {
 /// A request whose body has not come is for an application wherever one may answer it, and only there is the body read.
 #[test]
 fn bodies() {
-    let place = Place::new();
+    let place = TempFolder::new();
     let all = site(
         &[],
         vec![
@@ -230,7 +230,7 @@ fn bodies() {
 /// Another plan is there for the next request of a connection that stays; a request that runs ends as it began.
 #[test]
 fn swap() {
-    let (place, gate) = (Place::new(), Gate::closed());
+    let (place, gate) = (TempFolder::new(), Gate::closed());
     let old = site(&[], vec![(prefix(""), Action::App(Arc::new(Closure { answer: gate.application() })))]);
     let server = Server::serving(config(), Plan::new(vec![old]).unwrap(), vec![Vec::new(), Vec::new()]);
     let mut clients: Vec<Client> = server.addresses.iter().map(|&address| Client::connect(address)).collect();
@@ -266,7 +266,7 @@ fn no_plans() {
         let files = Action::Files(1);
         Plan::new(vec![site(&[], vec![(prefix(""), files)])]).unwrap()
     };
-    let place = Place::new();
+    let place = TempFolder::new();
     let server = Server::start(config(), |call| text(&mut call.reply, "hello"));
     for (folders, sentence) in [
         (vec![vec![place.folder()]], "a route is for the folder number 1, and there are 1"),

@@ -9,14 +9,14 @@ use super::{A_MOMENT, PATIENCE};
 
 /// One answer.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Received {
     pub(crate) status: u16,
     /// Status line and fields, as they came.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
+impl Received {
     /// The body as text.
     pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
@@ -75,7 +75,7 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// One GET and its answer.
-    pub(crate) fn get(&mut self, path: &str) -> Answer {
+    pub(crate) fn get(&mut self, path: &str) -> Received {
         self.send(get(path));
         self.answer()
     }
@@ -100,10 +100,10 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// One whole answer: its body has the length that it promised, or its last chunk.
-    pub(crate) fn answer(&mut self) -> Answer {
+    pub(crate) fn answer(&mut self) -> Received {
         let head = String::from_utf8(self.read_until("\r\n\r\n")).unwrap();
         let status = head.strip_prefix("HTTP/1.1 ").unwrap()[..3].parse().unwrap();
-        let mut answer = Answer { status, head, body: Vec::new() };
+        let mut answer = Received { status, head, body: Vec::new() };
         answer.body = if answer.field("Transfer-Encoding") == Some("chunked") {
             self.chunks()
         } else {
