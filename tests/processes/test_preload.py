@@ -348,6 +348,54 @@ def test_hung_fork(crowd: Callable[..., Crowd], tmp_path: Path, when: str, fork:
     assert "error:" not in servers.server.log()
 
 
+HANGS_TWICE = """
+from pathlib import Path
+
+forks = []
+
+def note(name):
+    part = Path(__file__).with_suffix("." + str(os.getpid()))
+    part.write_text(str(os.getpid()))
+    part.replace(part.with_suffix(name))
+
+def in_parent():
+    if os.getpid() != imported_by:
+        note(".pid")
+        time.sleep(600)
+
+def in_child():
+    forks.append(os.getpid())
+    if len(forks) == 2:
+        note(".worker")
+        time.sleep(600)
+
+os.register_at_fork(after_in_parent=in_parent, after_in_child=in_child)
+"""
+"""The process between the prototype and the worker hangs, and the worker, too: it is not told which process that is."""
+
+
+@pytest.mark.parametrize("way", ["stop", "startup-timeout"])
+def test_hung_fork_of_an_unknown_worker(crowd: Callable[..., Crowd], tmp_path: Path, way: str) -> None:
+    """A worker ends with the process that has forked it, although neither could say which one it is."""
+    target = tmp_path / "application.py"
+    text = APPLICATION.read_text(encoding="utf-8") + "imported_by = os.getpid()\n"
+    target.write_text(text, encoding="utf-8")
+    more = () if way == "stop" else ("--startup-timeout", "15s")
+    servers = crowd("--processes", "1", "--preload", *more, target=target)
+    target.write_text(text + HANGS_TWICE, encoding="utf-8")
+    servers.server.signal(signal.SIGHUP)
+    midwife = imports(target)
+    assert until(target.with_suffix(".worker").exists)
+    worker = int(target.with_suffix(".worker").read_text(encoding="ascii"))
+    if way == "startup-timeout":
+        servers.server.wait_for_log(r"worker 1 \(.*\) was not ready after 15 s")
+    else:
+        servers.server.signal(signal.SIGTERM)
+
+        assert 0 == servers.server.wait(PROMPT_S)
+    assert until(lambda: not is_there(midwife) and not is_there(worker))
+
+
 @pytest.mark.parametrize(("when", "fork"), AT_FORK)
 def test_hung_fork_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path, when: str, fork: int) -> None:
     """A worker that is not forked in time is given up, with the place where it hangs; the old one stays."""

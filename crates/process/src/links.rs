@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 use adyton_server::tally::{Sample, Tally};
 use serde::Serialize;
 
 use crate::action::Id;
 use crate::message::{Channel, FromWorker};
+use crate::usage;
 
 /// What there is of one worker.
 pub(crate) struct Link {
     channel: Channel,
+    /// What the worker's end of the line is called in its `/proc/PID/fd`, while it may not have said who it is.
+    far_end: Option<PathBuf>,
     tally: Tally,
     /// CPU time, when it was looked at last.
     cpu_ms: u64,
@@ -21,7 +25,17 @@ pub(crate) struct Link {
 impl Link {
     /// The supervisor's end of a line, and a board.
     pub(crate) fn new(channel: Channel, tally: Tally) -> Self {
-        Self { channel, tally, cpu_ms: 0 }
+        Self { channel, far_end: None, tally, cpu_ms: 0 }
+    }
+
+    /// The same, when the other end goes to a worker that is not there yet.
+    pub(crate) fn to_unborn(channel: Channel, far_end: &OwnedFd, tally: Tally) -> Self {
+        Self { far_end: usage::name_of(far_end), ..Self::new(channel, tally) }
+    }
+
+    /// Whether a process has the other end.
+    pub(crate) fn is_held_by(&self, pid: u32) -> bool {
+        self.far_end.as_ref().is_some_and(|far_end| usage::holds(pid, far_end))
     }
 
     pub(crate) fn channel(&self) -> &Channel {

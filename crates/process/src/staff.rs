@@ -229,6 +229,11 @@ impl Staff {
         }
     }
 
+    /// Whether it is to end, and it is not known which process it is.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.pid == 0 && (self.hurried || self.state == State::Doomed)
+    }
+
     pub(crate) fn is_to_be_replaced(&self) -> bool {
         self.replace.is_some()
     }

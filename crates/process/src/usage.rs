@@ -1,6 +1,8 @@
 //! What a process uses, as proc(5) has it.
 
 use std::fs;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use adyton_sys::child::Exit;
 use adyton_sys::process;
@@ -21,6 +23,25 @@ pub(crate) fn cpu_ms(pid: u32) -> u64 {
 /// Whether a process is a child of this one.
 pub(crate) fn is_our_child(pid: u32) -> bool {
     parent(pid) == Some(process::id())
+}
+
+/// Our children.
+pub(crate) fn children() -> Vec<u32> {
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter(|&pid| is_our_child(pid)).collect()
+}
+
+/// What a descriptor of ours is called in the `/proc/PID/fd` of every process that has the same file open; `None` where
+/// that cannot be told.
+pub(crate) fn name_of(descriptor: &OwnedFd) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/self/fd/{}", descriptor.as_raw_fd())).ok()
+}
+
+/// Whether a process has a file open that is called so.
+pub(crate) fn holds(pid: u32, name: &Path) -> bool {
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|found| found == name)
 }
 
 /// The parent of a process.

@@ -2,7 +2,7 @@
 
 use adyton_log::{self as log, messages};
 use adyton_server::share;
-use adyton_sys::child::Exit;
+use adyton_sys::child::{self, Exit, Kick};
 use serde_json::json;
 
 use super::Supervisor;
@@ -13,6 +13,7 @@ use crate::message::FromWorker;
 use crate::nursery::Loss;
 use crate::reloads::Verdict;
 use crate::staff::Staff;
+use crate::usage;
 
 /// How many of the requests that a worker has died in are named.
 const NAMED_MAX: usize = 20;
@@ -99,6 +100,27 @@ impl Supervisor {
         for (id, pid) in ended {
             let exit = self.strangers.take(pid);
             self.note_worker_end(id, exit, now_ms);
+        }
+    }
+
+    /// Ends forked workers that are to end and have not said who they are: the process that has forked one may have been
+    /// ended before it told, while the worker hangs in what the application does at forks. It is our child by now, and has
+    /// the other end of its line.
+    pub(super) fn end_lost_workers(&self) {
+        let lost: Vec<Id> = self.fleet.workers().filter(|worker| worker.is_lost()).map(Staff::id).collect();
+        if lost.is_empty() {
+            return;
+        }
+        let is_known = |pid: u32| {
+            self.nursery.knows(pid)
+                || self.succession.trial() == Some(pid)
+                || self.fleet.workers().any(|worker| worker.pid() == pid)
+        };
+        let links: Vec<_> = lost.into_iter().filter_map(|id| self.links.get(id)).collect();
+        for pid in usage::children().into_iter().filter(|&pid| !is_known(pid)) {
+            if links.iter().any(|link| link.is_held_by(pid)) {
+                child::kick(pid, Kick::Kill);
+            }
         }
     }
 

@@ -301,6 +301,7 @@ impl Supervisor {
             self.oom_kills.forget(now_ms);
         }
         self.decide(now_ms, |fleet, out| fleet.look(now_ms, out));
+        self.end_lost_workers();
         if is_fresh {
             self.look_at_limits(now_ms);
         }

@@ -56,7 +56,7 @@ impl Supervisor {
             usage::end_before_us(pid);
             self.fleet.note_spawned(birth.id, pid);
         }
-        self.links.insert(birth.id, Link::new(Channel::new(ours), tally));
+        self.links.insert(birth.id, Link::to_unborn(Channel::new(ours), &theirs, tally));
         Ok(())
     }
 

@@ -102,7 +102,9 @@ impl Calls {
         (now.key, now.endpoint, now.counts) = (*key, *endpoint, true);
         now.what.note(request.head_bytes(buffer));
         now.id = Some(answer.id.clone());
-        now.limits = exchange.call_limits();
+        if let Some(outbox) = &answer.outbox {
+            now.limits = outbox.terms.limits.call;
+        }
         self.since_wait += 1;
     }
 
