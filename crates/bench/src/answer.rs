@@ -37,7 +37,7 @@ pub(crate) enum Judgement {
 
 /// A complete answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct JudgedAnswer {
     pub(crate) judgement: Judgement,
     pub(crate) status: u16,
     /// Every byte of the body was compared.
@@ -166,7 +166,7 @@ impl Reader {
         input: &[u8],
         expected: &Expected,
         keep: &mut impl FnMut(&[u8]),
-    ) -> Result<(usize, Option<Answer>), Refusal> {
+    ) -> Result<(usize, Option<JudgedAnswer>), Refusal> {
         let mut taken = 0;
         if self.body.is_none() {
             let Some((bytes, head)) = self.feed_head(input, expected.to_head)? else {
@@ -199,9 +199,9 @@ impl Reader {
 
     /// The answer that is whole now; what is wrong with it is kept to be looked at. `head` is what has come of its head
     /// with its last bytes.
-    fn judged(&mut self, head: &[u8], expected: &Expected) -> Option<Answer> {
+    fn judged(&mut self, head: &[u8], expected: &Expected) -> Option<JudgedAnswer> {
         let body = self.body.take()?;
-        let answer = Answer { interim: std::mem::take(&mut self.interim), ..body.judge(expected) };
+        let answer = JudgedAnswer { interim: std::mem::take(&mut self.interim), ..body.judge(expected) };
         if answer.judgement != Judgement::Right {
             self.head.extend_from_slice(head);
             self.head.truncate(HEAD_BYTES_MAX);
@@ -214,7 +214,7 @@ impl Reader {
     }
 
     /// The server has ended the connection: the answer, if that was its end.
-    pub(crate) fn end(&mut self, expected: &Expected) -> Option<Answer> {
+    pub(crate) fn end(&mut self, expected: &Expected) -> Option<JudgedAnswer> {
         self.body.as_ref().filter(|body| body.head.framing == BodyFraming::UntilClose)?;
         self.judged(&[], expected)
     }
@@ -306,7 +306,7 @@ impl InBody {
         }
     }
 
-    fn judge(&self, expected: &Expected) -> Answer {
+    fn judge(&self, expected: &Expected) -> JudgedAnswer {
         let judgement = if !expected.statuses.have(self.head.status) {
             Judgement::WrongStatus
         } else if !self.has_length(expected) {
@@ -316,7 +316,7 @@ impl InBody {
         } else {
             Judgement::Right
         };
-        Answer {
+        JudgedAnswer {
             judgement,
             status: self.head.status,
             compared: self.compared,

@@ -102,14 +102,14 @@ pub(crate) struct Sent {
     /// When it was begun.
     pub(crate) begun_ns: u64,
     /// Which of the plan's requests it is.
-    pub(crate) target: u32,
+    pub(crate) which: u32,
     /// It was begun within the measurement.
     pub(crate) counted: bool,
 }
 
 /// What became of one of several requests.
 #[derive(Debug)]
-pub(crate) struct OfTarget {
+pub(crate) struct OfUrl {
     pub(crate) sent: u64,
     pub(crate) right: u64,
     pub(crate) wrong: u64,
@@ -117,7 +117,7 @@ pub(crate) struct OfTarget {
     pub(crate) times: Times,
 }
 
-impl OfTarget {
+impl OfUrl {
     /// Nothing yet.
     pub(crate) fn new() -> Self {
         Self { sent: 0, right: 0, wrong: 0, times: Times::coarse() }

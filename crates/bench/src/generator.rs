@@ -59,7 +59,7 @@ impl Shared<'_> {
     /// What is known of a request that was sent.
     #[inline]
     fn learnt(&self, sent: &Sent) -> &Learnt {
-        &self.learnt[sent.target as usize]
+        &self.learnt[sent.which as usize]
     }
 }
 
@@ -121,7 +121,7 @@ impl<'s, 'p> Generator<'s, 'p> {
                 free: (0..count).collect(),
             }),
         };
-        let weights = || shared.learnt.iter().map(|learnt| learnt.target.weight);
+        let weights = || shared.learnt.iter().map(|learnt| learnt.request.weight);
         // Each use of the seed has a row of its own; the first is that of random times.
         let seed = |number: u32, stage: u64| plan.seed ^ (u64::from(number) << 32) ^ (stage << 62);
         let draw = |stage| Draw::new(weights(), seed(number, stage));
@@ -275,8 +275,8 @@ impl<'s, 'p> Generator<'s, 'p> {
 
     /// Settles what the next request is, and counts it.
     fn draw(&mut self, due_ns: u64, counted: bool) -> Sent {
-        let target = self.draws[usize::from(counted)].next();
-        let sent = Sent { due_ns, begun_ns: self.now_ns, target, counted };
+        let which = self.draws[usize::from(counted)].next();
+        let sent = Sent { due_ns, begun_ns: self.now_ns, which, counted };
         self.tally.sent(&sent);
         sent
     }

@@ -143,7 +143,7 @@ fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     };
     let one = &learnt[0];
     let mut easy = plan.clone();
-    easy.targets.clear();
+    easy.url_list.clear();
     easy.slow = Slow::default();
     easy.url.address = Address::Tcp(null.address);
     (easy.threads, easy.connections, easy.load) = (1, plan.connections.min(64), Load::Closed);
@@ -179,10 +179,15 @@ struct Loaded {
     slow: Vec<SlowSide>,
 }
 
-type Told<'a> = (Stop<'a>, &'a mut dyn FnMut(Progress));
+type Callbacks<'a> = (Stop<'a>, &'a mut dyn FnMut(Progress));
 
 /// Loads the server with as many threads as the plan wants, and watches meanwhile.
-fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told<'_>) -> io::Result<Loaded> {
+fn load(
+    plan: &Plan,
+    learnt: &[Learnt],
+    server: &Server,
+    (stop, on_second): Callbacks<'_>,
+) -> io::Result<Loaded> {
     // Connections that are made in the warm-up carry the measurement, too.
     let queues = Queues::now(server);
     let start_ns = clock::monotonic_ns() + plan.warm_up_ms * 1_000_000;
@@ -259,7 +264,7 @@ impl Moment {
 fn watch(
     shared: &Shared<'_>,
     server: &Server,
-    (stop, on_second): Told<'_>,
+    (stop, on_second): Callbacks<'_>,
     is_done: &dyn Fn() -> bool,
 ) -> Observed {
     let mut before = None;

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::answer::{Answer, Came, Judgement};
+use crate::answer::{Came, JudgedAnswer, Judgement};
 use crate::cause::Cause;
-use crate::counts::{
-    Counts, DOUBLINGS, Doublings, FirstWrong, OfConnection, OfTarget, OwnLimits, Second, Sent,
-};
+use crate::counts::{Counts, DOUBLINGS, Doublings, FirstWrong, OfConnection, OfUrl, OwnLimits, Second, Sent};
 use crate::latency::Times;
 use crate::lulls::Lulls;
 use crate::numbers::float;
@@ -122,7 +120,7 @@ pub(crate) struct Tally {
     pub(crate) all_sent: u64,
     pub(crate) all_right: u64,
     /// By what was asked for, if there is a list.
-    pub(crate) by_target: Vec<OfTarget>,
+    pub(crate) by_url: Vec<OfUrl>,
     /// Right answers by connection, with the sum of their times.
     pub(crate) by_connection: Vec<OfConnection>,
     /// How many requests were under way on average.
@@ -183,7 +181,7 @@ impl Tally {
             compared: 0,
             all_sent: 0,
             all_right: 0,
-            by_target: plan.targets.iter().map(|_| OfTarget::new()).collect(),
+            by_url: plan.url_list.iter().map(|_| OfUrl::new()).collect(),
             by_connection: vec![OfConnection::default(); connections],
             in_flight_mean: 0.0,
             edges_ns: 0,
@@ -204,13 +202,13 @@ impl Tally {
     pub(crate) fn sent(&mut self, sent: &Sent) {
         self.all_sent += 1;
         if sent.counted {
-            self.count_sent(sent.target);
+            self.count_sent(sent.which);
         }
     }
 
-    fn count_sent(&mut self, target: u32) {
+    fn count_sent(&mut self, which: u32) {
         self.counts.sent += 1;
-        if let Some(of) = self.by_target.get_mut(target as usize) {
+        if let Some(of) = self.by_url.get_mut(which as usize) {
             of.sent += 1;
         }
     }
@@ -227,7 +225,7 @@ impl Tally {
             return false;
         }
         self.edges_ns -= signed(self.start_ns - sent.begun_ns);
-        self.count_sent(sent.target);
+        self.count_sent(sent.which);
         true
     }
 
@@ -238,7 +236,7 @@ impl Tally {
         connection: usize,
         sent: Sent,
         (first_byte_ns, now_ns): (u64, u64),
-        answer: &Answer,
+        answer: &JudgedAnswer,
     ) {
         self.all_right += u64::from(answer.judgement == Judgement::Right);
         if answer.interim > 0 {
@@ -256,7 +254,7 @@ impl Tally {
         let second = self.second(now_ns);
         if answer.judgement != Judgement::Right {
             second.wrong += 1;
-            return self.answered_wrong(sent.target, answer.judgement);
+            return self.answered_wrong(sent.which, answer.judgement);
         }
         let service_ns = now_ns.saturating_sub(sent.begun_ns);
         let response_ns = now_ns.saturating_sub(sent.due_ns);
@@ -283,13 +281,13 @@ impl Tally {
             self.response.add(response_ns);
         }
         self.in_time += u64::from(told_ns <= self.deadline_ns);
-        if let Some(of) = self.by_target.get_mut(sent.target as usize) {
+        if let Some(of) = self.by_url.get_mut(sent.which as usize) {
             of.right += 1;
             of.times.add(told_ns);
         }
     }
 
-    fn answered_wrong(&mut self, target: u32, judgement: Judgement) {
+    fn answered_wrong(&mut self, which: u32, judgement: Judgement) {
         let cause = match judgement {
             Judgement::Right | Judgement::WrongStatus => None,
             Judgement::WrongLength => Some(Cause::WrongLength),
@@ -303,11 +301,11 @@ impl Tally {
                 *self.causes.entry(cause).or_default() += 1;
             }
         }
-        self.wrong_of(target);
+        self.wrong_of(which);
     }
 
-    fn wrong_of(&mut self, target: u32) {
-        if let Some(of) = self.by_target.get_mut(target as usize) {
+    fn wrong_of(&mut self, which: u32) {
+        if let Some(of) = self.by_url.get_mut(which as usize) {
             of.wrong += 1;
         }
     }
@@ -367,7 +365,7 @@ impl Tally {
         self.oldest_ns = self.oldest_ns.max(now_ns.saturating_sub(sent.begun_ns));
         self.second(now_ns).wrong += 1;
         *self.causes.entry(cause).or_default() += 1;
-        self.wrong_of(sent.target);
+        self.wrong_of(sent.which);
         match cause {
             Cause::TimedOut(_) => self.counts.timeout += 1,
             _ => self.counts.connection_error += 1,
@@ -472,7 +470,7 @@ impl Tally {
             own.squares += theirs.squares;
         }
         self.lulls.merge(&other.lulls);
-        for (own, theirs) in self.by_target.iter_mut().zip(&other.by_target) {
+        for (own, theirs) in self.by_url.iter_mut().zip(&other.by_url) {
             own.sent += theirs.sent;
             own.right += theirs.right;
             own.wrong += theirs.wrong;
@@ -524,7 +522,7 @@ mod tests {
         let plan = Plan::new("http://127.0.0.1:1/".parse().unwrap());
         let mut tally = Tally::new(10 * SECOND_NS, &plan, 1);
         tally.service.add(1_000);
-        tally.unfinished(Sent { due_ns: 0, begun_ns: 0, target: 0, counted: false }, 11 * SECOND_NS);
+        tally.unfinished(Sent { due_ns: 0, begun_ns: 0, which: 0, counted: false }, 11 * SECOND_NS);
 
         assert_eq!((1, 0), (tally.counts.in_flight, tally.edges_ns));
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use adyton_log::Level;
-use adyton_log::sink::Target as LogTarget;
+use adyton_log::sink::Destination;
 
 use crate::bind::Bind;
 use crate::target::Target;
@@ -101,9 +101,9 @@ pub struct Settings {
     pub static_cache_file_bytes_max: u64,
 
     /// Nothing: none.
-    pub access_log: Option<LogTarget>,
+    pub access_log: Option<Destination>,
     pub access_log_format: AccessLogFormat,
-    pub error_log: LogTarget,
+    pub error_log: Destination,
     pub log_format: LogFormat,
     pub log_level: Level,
     pub capture_output: CaptureOutput,

@@ -56,7 +56,7 @@ use std::collections::VecDeque;
 use crossbeam_utils::CachePadded;
 
 use self::queue::Queue;
-pub use self::sync::Place;
+pub use self::sync::Spot;
 use self::sync::{Arc, AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, Thread, fence, lock, thread};
 
 /// What a crew's threads do.
@@ -91,11 +91,11 @@ const STARVED: usize = 2;
 /// One thread's place in the crew.
 pub struct Post<D: Duties> {
     /// The loop, while its driver is in a call.
-    seat: CachePadded<Place<D::Loop>>,
+    seat: CachePadded<Spot<D::Loop>>,
     /// Counts errands by two; odd while the loop is out of this thread's hands, which it may be many times in one errand.
     errands: AtomicUsize,
     attaching: AtomicUsize,
-    assignment: Place<Duty<D>>,
+    assignment: Spot<Duty<D>>,
     thread: Thread,
     /// Whether it has run a request from the queue.
     worked: AtomicBool,
@@ -148,7 +148,7 @@ impl<D: Duties> Post<D> {
 
 /// A loop's claim to a slot for its inline calls.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Claim {
+pub struct SlotClaim {
     /// Whether it has one.
     pub held: bool,
     /// Whether it gets the next one that comes free.
@@ -304,10 +304,10 @@ impl<D: Duties> Crew<D> {
     /// Makes the calling thread one of the crew.
     pub fn join(&self, enters: bool, own: D::Own) -> Arc<Post<D>> {
         let post = Arc::new(Post {
-            seat: CachePadded::new(Place::empty()),
+            seat: CachePadded::new(Spot::empty()),
             errands: AtomicUsize::new(0),
             attaching: AtomicUsize::new(CALM),
-            assignment: Place::empty(),
+            assignment: Spot::empty(),
             thread: thread::current(),
             worked: AtomicBool::new(false),
             is_done: AtomicBool::new(false),
@@ -487,7 +487,7 @@ impl<D: Duties> Crew<D> {
         &self,
         job: D::Job,
         (since_ms, now_ms): (u64, u64),
-        spare: Option<&mut Claim>,
+        spare: Option<&mut SlotClaim>,
         called: &mut Called<D>,
     ) -> Result<(), D::Job> {
         let mut roster = self.lock();
@@ -581,7 +581,7 @@ impl<D: Duties> Crew<D> {
 
     /// Takes a slot for a loop's inline calls; `false` when there is none. Then the loop has a claim to the next one, before
     /// the queue.
-    pub fn take_slot(&self, claim: &mut Claim) -> bool {
+    pub fn take_slot(&self, claim: &mut SlotClaim) -> bool {
         if claim.held {
             return true;
         }
@@ -594,7 +594,7 @@ impl<D: Duties> Crew<D> {
     }
 
     /// The loop has the slot that its new driver brings.
-    pub fn bring_slot(&self, claim: &mut Claim, now_ms: u64) {
+    pub fn bring_slot(&self, claim: &mut SlotClaim, now_ms: u64) {
         claim.held = true;
         if std::mem::take(&mut claim.wanted) {
             let mut roster = self.lock();
@@ -604,8 +604,8 @@ impl<D: Duties> Crew<D> {
     }
 
     /// A loop has no use for the slot that it has, or wants.
-    pub fn give_slot(&self, claim: &mut Claim, now_ms: u64) {
-        let Claim { held, wanted } = std::mem::take(claim);
+    pub fn give_slot(&self, claim: &mut SlotClaim, now_ms: u64) {
+        let SlotClaim { held, wanted } = std::mem::take(claim);
         if held || wanted {
             let mut roster = self.lock();
             roster.slots_free += usize::from(held);
@@ -834,7 +834,7 @@ mod tests {
     fn a_loop_comes_before_the_queue() {
         let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
         let post = crew.join(true, ());
-        let mut claims = [Claim::default(), Claim::default(), Claim::default()];
+        let mut claims = [SlotClaim::default(), SlotClaim::default(), SlotClaim::default()];
         assert!(crew.take_slot(&mut claims[0]) && crew.take_slot(&mut claims[1]));
         assert!(!crew.take_slot(&mut claims[2]) && claims[2].wanted, "both are taken");
         assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::nobody()));
@@ -852,14 +852,14 @@ mod tests {
     fn a_loop_without_quick_calls_wants_nothing() {
         let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
         let post = crew.join(true, ());
-        let mut claims = [Claim::default(), Claim::default(), Claim::default()];
+        let mut claims = [SlotClaim::default(), SlotClaim::default(), SlotClaim::default()];
         assert!(crew.take_slot(&mut claims[0]) && crew.take_slot(&mut claims[1]));
         assert!(!crew.take_slot(&mut claims[2]), "both are taken");
         assert_eq!(Ok(()), crew.submit(7, (0, 0), Some(&mut claims[0]), &mut Called::nobody()));
         assert_eq!((false, 1), (claims[0].held, crew.slots_free()));
 
         crew.give_slot(&mut claims[2], 0);
-        assert_eq!(Claim::default(), claims[2]);
+        assert_eq!(SlotClaim::default(), claims[2]);
         let mut slot = false;
         assert!(matches!(crew.next(&post, &mut slot, 0, || ()), Duty::Work(7)));
         assert_eq!((true, 0), (slot, crew.slots_free()));
@@ -885,7 +885,7 @@ mod tests {
         crew.unpark(&posts[0]);
         crew.unpark(&posts[1]);
         assert!(crew.lock().is_short, "one is missing still");
-        crew.give_slot(&mut Claim { held: true, wanted: false }, 0);
+        crew.give_slot(&mut SlotClaim { held: true, wanted: false }, 0);
         crew.unpark(&posts[2]);
         assert!(!crew.lock().is_short);
     }

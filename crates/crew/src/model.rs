@@ -5,7 +5,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{Called, Claim, Crew, Duties, Duty, Look, Post};
+use super::{Called, Crew, Duties, Duty, Look, Post, SlotClaim};
 
 struct Model;
 
@@ -13,7 +13,7 @@ struct Model;
 struct Driven {
     busy: Arc<AtomicBool>,
     steps_left: usize,
-    claim: Claim,
+    claim: SlotClaim,
     called: Called<Model>,
 }
 
@@ -148,7 +148,7 @@ fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, 
         let scene = Scene::new(slots, reserve, queued);
         let busy = Arc::new(AtomicBool::new(false));
         let called = Called::nobody();
-        scene.crew.offer(Box::new(Driven { busy, steps_left: steps, claim: Claim::default(), called }));
+        scene.crew.offer(Box::new(Driven { busy, steps_left: steps, claim: SlotClaim::default(), called }));
         let mut threads = Vec::new();
         for &enters in &enters[1..] {
             let scene = Arc::clone(&scene);

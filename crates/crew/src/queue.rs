@@ -33,13 +33,13 @@ pub(crate) struct Queue<J> {
     length_max: usize,
     timeout_ms: u64,
     interval: Interval,
-    left: Left,
+    left: Departures,
     pressed: bool,
 }
 
 /// Requests that have left the queue lately.
 #[derive(Clone, Copy, Default)]
-struct Left {
+struct Departures {
     all: u32,
     /// Those of them whose clients had gone.
     gone: u32,
@@ -57,7 +57,7 @@ impl<J> Queue<J> {
     pub(crate) fn new(length_max: usize, timeout_ms: u64) -> Self {
         let interval = Interval { since_ms: 0, shortest_ms: u64::MAX };
         let (waiting, begun) = (VecDeque::new(), VecDeque::new());
-        let left = Left::default();
+        let left = Departures::default();
         Self { waiting, begun, was_begun: false, length_max, timeout_ms, interval, left, pressed: false }
     }
 
@@ -98,7 +98,7 @@ impl<J> Queue<J> {
     pub(crate) fn pop(&mut self, now_ms: u64) -> Option<J> {
         let Some(&(since_ms, _)) = self.waiting.front() else {
             self.pressed = false;
-            self.left = Left::default();
+            self.left = Departures::default();
             self.interval = Interval { since_ms: now_ms, shortest_ms: 0 };
             return self.begun.pop_front();
         };
@@ -127,7 +127,7 @@ impl<J> Queue<J> {
         self.left.gone += u32::from(is_gone);
         self.pressed |= self.left.gone >= GONE_MAX;
         if self.left.all >= LEFT_MAX {
-            self.left = Left::default();
+            self.left = Departures::default();
         }
     }
 

@@ -23,7 +23,7 @@ pub struct Ask<'r> {
 
 /// How a request was answered. A head is in `out`, ready to be sent, in all cases but the last.
 #[derive(Debug)]
-pub enum Answer {
+pub enum FileAnswer {
     /// Head and body are in `out`.
     Whole {
         /// Status code.

@@ -15,7 +15,7 @@ use crate::level::Level;
 use crate::messages::{self, Message};
 use crate::request_id::{self, RequestId};
 use crate::settings::{self, wants};
-use crate::sink::{Sink, Syslog, Target};
+use crate::sink::{Destination, Sink, Syslog};
 use crate::{files, former};
 
 static FILE: OnceLock<PathBuf> = OnceLock::new();
@@ -33,19 +33,19 @@ struct Link {
     next: OnceLock<Box<Link>>,
 }
 
-/// Has entries go to `target` from now on. A file becomes this process's standard error, too, so that what the C library, a
+/// Has entries go to `destination` from now on. A file becomes this process's standard error, too, so that what the C library, a
 /// fault or a child process says there arrives. Call it before anything of an application runs: what that does to its
 /// standard streams later changes nothing here.
 ///
 /// # Errors
 ///
 /// It is a file that cannot be opened.
-pub fn open(target: &Target) -> io::Result<()> {
+pub fn open(destination: &Destination) -> io::Result<()> {
     stdio::occupy()?;
     files::keep_stdout()?;
-    match target {
-        Target::Standard => files::set_file(&OWN, File::from(stdio::copy_of(Standard::Error)?))?,
-        Target::File(path) => {
+    match destination {
+        Destination::Standard => files::set_file(&OWN, File::from(stdio::copy_of(Standard::Error)?))?,
+        Destination::File(path) => {
             let path = std::path::absolute(path)?;
             let file = files::open_file(&path)?;
             former::keep(&file);
@@ -54,7 +54,7 @@ pub fn open(target: &Target) -> io::Result<()> {
             // A process has one for its whole life.
             let _ = FILE.set(path);
         }
-        Target::Syslog(address) => {
+        Destination::Syslog(address) => {
             // As above.
             let _ = SYSLOG.set(Mutex::new(Syslog::open(address)));
         }

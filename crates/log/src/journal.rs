@@ -22,7 +22,7 @@ use adyton_sys::board::Board;
 use adyton_sys::clock;
 
 use crate::entry::{Entry, LOST_WORDS};
-use crate::sink::{Sink, Target};
+use crate::sink::{Destination, Sink};
 use crate::{error_log, former, messages};
 
 /// How long a log that does not take what is queued is waited for when its server or process ends.
@@ -126,7 +126,7 @@ impl Rest {
 
 /// What the thread is at.
 #[derive(Default)]
-enum Hand {
+enum Work {
     /// Nothing.
     #[default]
     Empty,
@@ -138,7 +138,7 @@ enum Hand {
     File,
 }
 
-impl Hand {
+impl Work {
     fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
@@ -152,15 +152,15 @@ enum Which {
 
 /// The thread of an access log, and what it does beyond writing.
 struct Access {
-    target: Target,
+    destination: Destination,
     /// Whether a file is closed when nothing is to be written.
     is_passing: bool,
-    told: Mutex<Told>,
+    told: Mutex<LastTold>,
 }
 
 /// When something was told last, on the monotonic clock.
 #[derive(Default)]
-struct Told {
+struct LastTold {
     failure_ms: Option<u64>,
     loss_ms: Option<u64>,
 }
@@ -172,7 +172,7 @@ struct State {
     bytes: usize,
     /// Where chunks go, while the thread has none in hand.
     sink: Option<Sink>,
-    hand: Hand,
+    work: Work,
     is_asleep: bool,
     is_renamed: bool,
     /// To be called when the file is open that has the name now.
@@ -220,14 +220,14 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The access log at `target`, of which `bytes_max` may wait to be written.
+    /// The access log at `destination`, of which `bytes_max` may wait to be written.
     ///
     /// # Errors
     ///
     /// It cannot be opened, or the process may not have another thread.
-    pub fn access(target: &Target, bytes_max: usize) -> io::Result<Self> {
-        let sink = Sink::open(target)?;
-        Self::start(Self::of_access(target, false), Some(sink), bytes_max)
+    pub fn access(destination: &Destination, bytes_max: usize) -> io::Result<Self> {
+        let sink = Sink::open(destination)?;
+        Self::start(Self::of_access(destination, false), Some(sink), bytes_max)
     }
 
     /// The same for a process that seldom writes there: it is opened when something is to be written, by its thread, and a
@@ -236,12 +236,12 @@ impl Journal {
     /// # Errors
     ///
     /// The process may not have another thread.
-    pub fn passing_access(target: &Target, bytes_max: usize) -> io::Result<Self> {
-        Self::start(Self::of_access(target, true), None, bytes_max)
+    pub fn passing_access(destination: &Destination, bytes_max: usize) -> io::Result<Self> {
+        Self::start(Self::of_access(destination, true), None, bytes_max)
     }
 
-    fn of_access(target: &Target, is_passing: bool) -> Which {
-        Which::Access(Access { target: target.clone(), is_passing, told: Mutex::default() })
+    fn of_access(destination: &Destination, is_passing: bool) -> Which {
+        Which::Access(Access { destination: destination.clone(), is_passing, told: Mutex::default() })
     }
 
     /// The error log.
@@ -290,9 +290,9 @@ impl Journal {
         let mut state = self.shared.lock();
         state.has_ended = true;
         // One that hangs in a write ends when that does.
-        self.shared.is_over.store(!state.hand.is_empty(), Ordering::SeqCst);
+        self.shared.is_over.store(!state.work.is_empty(), Ordering::SeqCst);
         self.shared.wake(&mut state);
-        let is_free = state.hand.is_empty();
+        let is_free = state.work.is_empty();
         drop(state);
         if is_free && let Some(thread) = lock(&self.thread).take() {
             // It only fails when the thread has panicked, which its own message has said.
@@ -359,7 +359,7 @@ impl Journal {
     /// Waits until everything is written, for at most `patience`; what is not by then is lost.
     pub fn settle(&self, patience: Duration) {
         let shared = &self.shared;
-        let has_rest = |state: &State| state.queue.is_empty() && state.hand.is_empty() && !state.is_renamed;
+        let has_rest = |state: &State| state.queue.is_empty() && state.work.is_empty() && !state.is_renamed;
         let state = shared.wait_for(shared.lock(), patience, has_rest);
         if has_rest(&state) {
             drop(state);
@@ -368,16 +368,16 @@ impl Journal {
         drop(state);
         shared.is_over.store(true, Ordering::SeqCst);
         shared.is_pressed.store(true, Ordering::SeqCst);
-        let mut state = shared.wait_for(shared.lock(), HAND_PATIENCE, |state| state.hand.is_empty());
+        let mut state = shared.wait_for(shared.lock(), HAND_PATIENCE, |state| state.work.is_empty());
         let why = io::Error::other("the log does not take what is written");
         for chunk in std::mem::take(&mut state.queue) {
             state.bytes -= chunk.bytes.len();
             shared.lose(&mut state, &chunk);
         }
         // A write that hangs may come to its end after all, but not while anybody waits for it.
-        if let Hand::Chunk(rest) = &state.hand {
+        if let Work::Chunk(rest) = &state.work {
             let missing = rest.count();
-            state.hand = Hand::GivenUp;
+            state.work = Work::GivenUp;
             shared.count_lost(&mut state, missing);
         }
         shared.rest(&mut state);
@@ -441,7 +441,7 @@ impl Shared {
 
     /// Writes an entry if nothing is before it and nobody has to be waited for.
     fn write_or_add(&self, state: &mut State, mut chunk: Chunk) -> io::Result<()> {
-        let is_next = state.queue.is_empty() && state.hand.is_empty() && !state.is_renamed;
+        let is_next = state.queue.is_empty() && state.work.is_empty() && !state.is_renamed;
         let Some(sink) = state.sink.as_mut().filter(|sink| is_next && sink.is_stream()) else {
             return self.add(state, chunk);
         };
@@ -527,14 +527,14 @@ impl Shared {
         let mut state = self.lock();
         loop {
             if std::mem::take(&mut state.is_renamed) {
-                state.hand = Hand::File;
+                state.work = Work::File;
                 let former = state.sink.take();
                 drop(state);
                 let sink = self.opened_again(former);
                 state = self.lock();
-                (state.sink, state.hand) = (sink, Hand::Empty);
+                (state.sink, state.work) = (sink, Work::Empty);
             } else if let Some(chunk) = state.queue.pop_front() {
-                state.hand = Hand::Chunk(chunk.rest());
+                state.work = Work::Chunk(chunk.rest());
                 let sink = state.sink.take();
                 drop(state);
                 let (sink, chunk, failure) = self.write(sink, chunk);
@@ -578,7 +578,7 @@ impl Shared {
     fn write(&self, sink: Option<Sink>, mut chunk: Chunk) -> (Option<Sink>, Chunk, Option<io::Error>) {
         let opened = match (sink, &self.which) {
             (Some(sink), _) => Ok(sink),
-            (None, Which::Access(access)) => Sink::open(&access.target),
+            (None, Which::Access(access)) => Sink::open(&access.destination),
             (None, Which::Errors) => Err(io::Error::other("it is not open")),
         };
         let mut sink = match opened {
@@ -625,7 +625,7 @@ impl Shared {
         mut chunk: Chunk,
         failure: Option<io::Error>,
     ) -> MutexGuard<'s, State> {
-        let is_given_up = matches!(std::mem::take(&mut state.hand), Hand::GivenUp);
+        let is_given_up = matches!(std::mem::take(&mut state.work), Work::GivenUp);
         state.bytes -= chunk.bytes.len();
         drop(chunk.left.take());
         let is_written = failure.is_none();
@@ -667,7 +667,7 @@ impl Shared {
             Which::Errors => error_log::open_again().map(Sink::of_entries).or(former),
             // The next one is opened in any case.
             Which::Access(Access { is_passing: true, .. }) => None,
-            Which::Access(access) => match Sink::open(&access.target) {
+            Which::Access(access) => match Sink::open(&access.destination) {
                 Ok(sink) => Some(sink),
                 Err(error) => {
                     error_log::write(
@@ -723,7 +723,7 @@ mod tests {
         let (reader, writer) = io::pipe().unwrap();
         let file = Arc::new(File::from(OwnedFd::from(writer)));
         let sink = if is_access { Sink::of_lines(file) } else { Sink::of_entries(file) };
-        let which = if is_access { Journal::of_access(&Target::Standard, false) } else { Which::Errors };
+        let which = if is_access { Journal::of_access(&Destination::Standard, false) } else { Which::Errors };
         (reader, Journal::start(which, Some(sink), BYTES_MAX).unwrap())
     }
 

@@ -20,7 +20,7 @@ use adyton_sys::{process, socket};
 use serde_json::{Value, json};
 
 use crate::access::Access;
-use crate::question::{Answer, Ask, Desk};
+use crate::question::{AdminAnswer, Ask, Questions};
 
 /// How long the supervisor may take to answer a question.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -55,17 +55,17 @@ pub(crate) struct AdminServers {
 impl AdminServers {
     /// Serves both sockets, each by itself: who fills one with connections leaves the other free.
     pub(crate) fn open(
-        desk: &Arc<Desk>,
+        questions: &Arc<Questions>,
         control: Option<OwnedFd>,
         admin: Option<OwnedFd>,
         access: Access,
     ) -> io::Result<Self> {
         let mut admin_servers = Self { control, admin, access, servers: Vec::new(), ends: Arc::default() };
-        admin_servers.begin(desk)?;
+        admin_servers.begin(questions)?;
         Ok(admin_servers)
     }
 
-    fn begin(&mut self, desk: &Arc<Desk>) -> io::Result<()> {
+    fn begin(&mut self, questions: &Arc<Questions>) -> io::Result<()> {
         self.ends = Arc::default();
         let listeners = [(&self.control, true), (&self.admin, false)];
         let mut all = Vec::new();
@@ -73,7 +73,7 @@ impl AdminServers {
             let Some(listener) = listener else { continue };
             let address = socket::local_address(listener)?;
             let admin = Admin {
-                desk: Arc::clone(desk),
+                questions: Arc::clone(questions),
                 takes_orders,
                 reloads: AtomicUsize::new(0),
                 address: address.map(|address| address.ip()),
@@ -85,9 +85,9 @@ impl AdminServers {
     }
 
     /// Serves anew what was given up.
-    pub(crate) fn open_again(&mut self, desk: &Arc<Desk>) -> io::Result<()> {
+    pub(crate) fn open_again(&mut self, questions: &Arc<Questions>) -> io::Result<()> {
         let over = std::mem::take(&mut self.servers);
-        let begun = self.begin(desk);
+        let begun = self.begin(questions);
         for (server, _) in &over {
             server.clear();
         }
@@ -174,7 +174,7 @@ fn limits() -> SiteLimits {
 }
 
 struct Admin {
-    desk: Arc<Desk>,
+    questions: Arc<Questions>,
     /// Whether this is the control socket.
     takes_orders: bool,
     /// Who waits for a reload.
@@ -192,14 +192,14 @@ struct Page {
 }
 
 impl Page {
-    fn json((status, value): Answer) -> Self {
+    fn json((status, value): AdminAnswer) -> Self {
         let mut body = value.to_string().into_bytes();
         body.push(b'\n');
         Self { status, kind: b"application/json", body }
     }
 
     /// A value that is text, as text.
-    fn text((status, value): Answer) -> Self {
+    fn text((status, value): AdminAnswer) -> Self {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let end = if text.ends_with('\n') { "" } else { "\n" };
         Self {
@@ -215,16 +215,16 @@ impl Page {
 }
 
 impl Admin {
-    fn ask(&self, ask: Ask) -> Answer {
-        self.desk.ask(ask, PATIENCE)
+    fn ask(&self, ask: Ask) -> AdminAnswer {
+        self.questions.ask(ask, PATIENCE)
     }
 
-    fn reload(&self) -> Answer {
+    fn reload(&self) -> AdminAnswer {
         if self.reloads.fetch_add(1, Ordering::SeqCst) >= RELOADS_MAX {
             self.reloads.fetch_sub(1, Ordering::SeqCst);
             return (429, json!("two others wait for a reload already; SIGHUP reloads without waiting"));
         }
-        let answer = self.desk.ask(Ask::Reload, RELOAD_PATIENCE);
+        let answer = self.questions.ask(Ask::Reload, RELOAD_PATIENCE);
         self.reloads.fetch_sub(1, Ordering::SeqCst);
         answer
     }

@@ -60,7 +60,7 @@ mod supervisor;
 mod table;
 mod top;
 mod usage;
-mod watch;
+mod watched_files;
 mod worker;
 
 pub use access::Access;

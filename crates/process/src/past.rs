@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use adyton_log::sink::Target;
+use adyton_log::sink::Destination;
 use adyton_log::{self as log, Journal, messages};
 use adyton_server::tally::{Cell, Sample, Tally};
 
@@ -18,13 +18,13 @@ pub(crate) struct Past {
     /// Where the lines go, once there were any.
     lines_left: Option<Journal>,
     /// Where requests are logged.
-    access_log: Option<Target>,
+    access_log: Option<Destination>,
     queue_bytes_max: usize,
 }
 
 impl Past {
     /// Nobody is gone yet. Lines go to this access log; so many bytes may wait for it.
-    pub(crate) fn new(access_log: Option<Target>, queue_bytes_max: usize) -> Self {
+    pub(crate) fn new(access_log: Option<Destination>, queue_bytes_max: usize) -> Self {
         Self {
             counted: Sample::default(),
             deaths: BTreeMap::new(),

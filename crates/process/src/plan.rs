@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use adyton_log::sink::Target;
+use adyton_log::sink::Destination;
 use adyton_sys::child::Program;
 
 use crate::access::Access;
@@ -51,7 +51,7 @@ pub struct Plan {
     /// What an earlier life of this supervisor has left.
     pub note: Option<Note>,
     /// Where requests are logged, for the lines that a dead worker has left.
-    pub access_log: Option<Target>,
+    pub access_log: Option<Destination>,
     /// How many bytes may wait until a log takes them.
     pub log_queue_bytes_max: usize,
     /// From a graceful stop's beginning to its first act.

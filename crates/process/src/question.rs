@@ -36,29 +36,29 @@ pub(crate) enum Ask {
 }
 
 /// What came of it: a status of HTTP, and what is to be said.
-pub(crate) type Answer = (u16, Value);
+pub(crate) type AdminAnswer = (u16, Value);
 
 /// A question, with the way back.
 pub(crate) struct Question {
     pub(crate) ask: Ask,
-    pub(crate) reply: Sender<Answer>,
+    pub(crate) reply: Sender<AdminAnswer>,
 }
 
 /// Where questions wait for the supervisor.
-pub(crate) struct Desk {
+pub(crate) struct Questions {
     /// `None`: nobody answers any more.
     questions: Mutex<Option<Vec<Question>>>,
     wake: Wake,
 }
 
-impl Desk {
+impl Questions {
     pub(crate) fn new() -> std::io::Result<Arc<Self>> {
         Ok(Arc::new(Self { questions: Mutex::new(Some(Vec::new())), wake: Wake::new()? }))
     }
 
     /// Asks, and waits for at most `patience`.
-    pub(crate) fn ask(&self, ask: Ask, patience: Duration) -> Answer {
-        let (reply, answer): (Sender<Answer>, Receiver<Answer>) = channel();
+    pub(crate) fn ask(&self, ask: Ask, patience: Duration) -> AdminAnswer {
+        let (reply, answer): (Sender<AdminAnswer>, Receiver<AdminAnswer>) = channel();
         match &mut *self.lock() {
             Some(questions) => questions.push(Question { ask, reply }),
             // What nobody can answer is not waited for.
@@ -98,7 +98,7 @@ impl Desk {
     }
 }
 
-impl AsFd for Desk {
+impl AsFd for Questions {
     /// Readable when somebody asks.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
@@ -110,15 +110,15 @@ mod tests {
     use std::io;
     use std::time::Duration;
 
-    use super::{Ask, Desk};
+    use super::{Ask, Questions};
 
     /// Whoever asks when nobody answers any more is told so, and does not wait.
     #[test]
     fn closed() -> io::Result<()> {
-        let desk = Desk::new()?;
-        desk.close();
+        let questions = Questions::new()?;
+        questions.close();
 
-        assert_eq!(503, desk.ask(Ask::Live, Duration::from_secs(60)).0);
+        assert_eq!(503, questions.ask(Ask::Live, Duration::from_secs(60)).0);
         Ok(())
     }
 }

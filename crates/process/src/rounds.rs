@@ -4,7 +4,7 @@ use std::sync::mpsc::Sender;
 
 use serde_json::{Value, json};
 
-use crate::question::Answer;
+use crate::question::AdminAnswer;
 
 /// How long workers may take to answer a question.
 const ANSWER_MS: u64 = 3_000;
@@ -16,7 +16,7 @@ struct Round {
     /// Slots and processes.
     waiting: Vec<(usize, u32)>,
     answers: Vec<Value>,
-    reply: Sender<Answer>,
+    reply: Sender<AdminAnswer>,
 }
 
 /// Those that are open.
@@ -38,7 +38,7 @@ impl Rounds {
         &mut self,
         number: u64,
         waiting: Vec<(usize, u32)>,
-        reply: Sender<Answer>,
+        reply: Sender<AdminAnswer>,
         now_ms: u64,
     ) {
         self.open.push(Round { number, due_ms: now_ms + ANSWER_MS, waiting, answers: Vec::new(), reply });

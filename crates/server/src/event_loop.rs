@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-use adyton_crew::{Called, Claim, Post};
+use adyton_crew::{Called, Post, SlotClaim};
 use adyton_files::{Counts, Folder};
 use adyton_log::request::{RequestId, RequestIds};
 use adyton_log::{self as log, messages};
@@ -190,7 +190,7 @@ pub(crate) struct Loop {
     /// Who drives.
     pub(crate) driver: Option<Arc<Post<Http>>>,
     /// The slot of its inline calls.
-    pub(crate) slot: Claim,
+    pub(crate) slot: SlotClaim,
     /// When it last had, or would have had, a quick call to make.
     quick_ms: u64,
     /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
@@ -272,7 +272,7 @@ impl Loop {
             idle_until_ms: None,
             discards_due_ms: None,
             driver: None,
-            slot: Claim::default(),
+            slot: SlotClaim::default(),
             quick_ms: 0,
             called: Called::nobody(),
             lent: None,

@@ -137,12 +137,12 @@ fn for_each_open(mut act: impl FnMut(RawFd)) {
 
 /// The own address of a socket.
 #[derive(Clone, Copy)]
-struct Address {
+struct SocketAddress {
     storage: libc::sockaddr_storage,
     length: libc::socklen_t,
 }
 
-impl Address {
+impl SocketAddress {
     fn of(socket: RawFd) -> Option<Self> {
         // SAFETY: all-zero is a valid `sockaddr_storage`: a family and bytes.
         let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
@@ -196,7 +196,7 @@ impl Address {
 
 /// Where the server listens.
 struct Addresses {
-    list: [MaybeUninit<Address>; ADDRESSES_MAX],
+    list: [MaybeUninit<SocketAddress>; ADDRESSES_MAX],
     count: usize,
 }
 
@@ -204,7 +204,7 @@ impl Addresses {
     fn of_listeners() -> Self {
         let mut all = Self { list: [const { MaybeUninit::uninit() }; ADDRESSES_MAX], count: 0 };
         LISTENERS.for_each(|number| {
-            if let Some(address) = Address::of(number).filter(|_| is_listener(number))
+            if let Some(address) = SocketAddress::of(number).filter(|_| is_listener(number))
                 && !all.known().any(|known| known.accepts(&address))
                 && let Some(free) = all.list.get_mut(all.count)
             {
@@ -215,14 +215,14 @@ impl Addresses {
         all
     }
 
-    fn known(&self) -> impl Iterator<Item = &Address> {
+    fn known(&self) -> impl Iterator<Item = &SocketAddress> {
         // SAFETY: the first `count` were written.
         self.list[..self.count].iter().map(|address| unsafe { address.assume_init_ref() })
     }
 
     fn contains(&self, number: RawFd) -> bool {
         self.count > 0
-            && Address::of(number).is_some_and(|own| self.known().any(|listens| listens.accepts(&own)))
+            && SocketAddress::of(number).is_some_and(|own| self.known().any(|listens| listens.accepts(&own)))
     }
 }
 

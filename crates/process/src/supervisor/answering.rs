@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::Supervisor;
 use crate::fleet::WORKERS_MAX;
 use crate::message::ToWorker;
-use crate::question::{Answer, Ask};
+use crate::question::{AdminAnswer, Ask};
 
 impl Supervisor {
-    pub(super) fn answer(&mut self, ask: Ask, reply: Sender<Answer>, now_ms: u64) {
+    pub(super) fn answer(&mut self, ask: Ask, reply: Sender<AdminAnswer>, now_ms: u64) {
         let answer = match ask {
             Ask::Status(whole) => (200, self.status(whole, now_ms)),
             Ask::Metrics => (200, Value::from(self.metrics(now_ms))),
@@ -68,7 +68,7 @@ impl Supervisor {
         let _ = reply.send(answer);
     }
 
-    fn ask_workers(&mut self, number: u64, message: &ToWorker, reply: Sender<Answer>, now_ms: u64) {
+    fn ask_workers(&mut self, number: u64, message: &ToWorker, reply: Sender<AdminAnswer>, now_ms: u64) {
         let asked = self
             .fleet
             .workers()

@@ -104,7 +104,7 @@ impl Supervisor {
 
     /// A worker has ended before it served.
     pub(super) fn note_not_started(&mut self, generation: u32, exit: Option<Exit>, now_ms: u64) {
-        let awaits_changes = self.plan.develops && self.watch.sees_files();
+        let awaits_changes = self.plan.develops && self.watched.sees_files();
         match self.reloads.note_not_started(generation, exit, awaits_changes) {
             Verdict::TryLater => {}
             Verdict::TryAtOnce => self.fleet.hold_until(now_ms),

@@ -58,7 +58,7 @@ impl Supervisor {
     /// Watches the files of the application, in development only: workers may say what they like.
     pub(super) fn watch_sources(&mut self, files: &[Source]) {
         if self.plan.develops {
-            self.watch.add_sources(files);
+            self.watched.add_sources(files);
         }
     }
 

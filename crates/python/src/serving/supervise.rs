@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use adyton_cli::{Bind, Control, Pace, Processes, Settings};
-use adyton_log::sink::Target;
+use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
 use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
@@ -21,7 +21,7 @@ use super::banner::{self, Crowd};
 use super::failure::Failure;
 use super::listen::{self, Listening, OwnFiles, Sharing};
 use super::settings::{
-    check_log, check_settings, config, identity, log_place, log_queue_bytes_max, loops, open_log,
+    check_log, check_settings, config, identity, log_destination, log_queue_bytes_max, loops, open_log,
 };
 
 /// Connections that wait at the sockets for programs and monitors.
@@ -77,7 +77,7 @@ pub(crate) fn supervise(
         touch: settings.touch_reload.clone(),
         develops: settings.reload,
         note,
-        access_log: settings.access_log.as_ref().map(|target| log_place(settings, target)),
+        access_log: settings.access_log.as_ref().map(|destination| log_destination(settings, destination)),
         log_queue_bytes_max: log_queue_bytes_max(settings),
         drain_delay_ms: settings.drain_delay_ms,
     };
@@ -114,12 +114,12 @@ fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
 
 /// Says to whoever looks on that nothing is served, and where the reason stands.
 fn say_not_started(settings: &Settings) {
-    if matches!(settings.error_log, Target::File(_)) {
+    if matches!(settings.error_log, Destination::File(_)) {
         // What the worker has said may have been lost, which this process only knows when it says something.
         log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
     }
-    let place = log_place(settings, &settings.error_log);
-    adyton_log::tell_onlooker(&format!("adyton: nothing is served; the error log {place} says why\n"));
+    let destination = log_destination(settings, &settings.error_log);
+    adyton_log::tell_onlooker(&format!("adyton: nothing is served; the error log {destination} says why\n"));
 }
 
 /// How many event loops a worker has.
@@ -140,8 +140,8 @@ fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) ->
     }
     if let Some(identity) = identity {
         let all = settings.access_log.iter().chain([&settings.error_log]);
-        let files = all.filter_map(|target| match log_place(settings, target) {
-            Target::File(path) => std::path::absolute(path).ok(),
+        let files = all.filter_map(|destination| match log_destination(settings, destination) {
+            Destination::File(path) => std::path::absolute(path).ok(),
             _ => None,
         });
         let refused =
