@@ -4,11 +4,12 @@ use adyton_log::messages::Message;
 use adyton_server::Ending;
 use adyton_sys::child::Kick;
 
-/// Names one worker, as long as the supervisor runs: process numbers come again, and one that is being forked has none.
+/// Names one worker, as long as the supervisor runs: process numbers are reused, and one that is being forked has no
+/// number yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Id(pub(crate) u64);
 
-/// Who gets a signal.
+/// Which process gets a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whom {
     /// A child that was not reaped yet.

@@ -1,7 +1,7 @@
 //! The control socket and the admin listener: HTTP, served by this very server, on threads beside the supervisor's.
 //!
 //! The control socket is for programs of the same user, or of root, and takes orders; the admin listener is for
-//! monitors, and only tells how things stand; `access.rs` says whom.
+//! monitors, and only tells how things stand; `access.rs` says to which clients.
 
 use std::io;
 use std::net::IpAddr;
@@ -25,16 +25,16 @@ use crate::question::{AdminAnswer, Ask, Questions};
 /// How long the supervisor may take to answer a question.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long whoever does not take an answer may keep the process from its end.
+/// How long a client that does not take its answer may keep the process from ending.
 const CLOSING_MS: u64 = 2_000;
 
-/// How long a reload may take before whoever asked for it is told to look at the log.
+/// How long a reload may take before the client that asked for it is told to look at the log.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Questions that are answered at the same time, at each of the two.
 const THREADS: usize = 4;
 
-/// Who may wait for a reload at the same time: it keeps a thread, and others have to be answered meanwhile.
+/// How many requests may wait for a reload at once: each keeps a thread, and others have to be answered meanwhile.
 const RELOADS_MAX: usize = 2;
 
 const PAGE: &str = include_str!("dashboard.html");
@@ -43,7 +43,7 @@ const PAGE: &str = include_str!("dashboard.html");
 const POLICY: &[u8] =
     b"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
-/// Those who serve the two sockets.
+/// The servers of the two sockets.
 pub(crate) struct AdminServers {
     control: Option<OwnedFd>,
     admin: Option<OwnedFd>,
@@ -53,7 +53,7 @@ pub(crate) struct AdminServers {
 }
 
 impl AdminServers {
-    /// Serves both sockets, each by itself: who fills one with connections leaves the other free.
+    /// Serves both sockets, each by itself: a client that fills one with connections leaves the other free.
     pub(crate) fn open(
         questions: &Arc<Questions>,
         control: Option<OwnedFd>,
@@ -116,13 +116,13 @@ impl AdminServers {
         Ok(())
     }
 
-    /// Begins to close what is open, once all that was asked is answered. Who connects from now on waits for the next
-    /// supervisor.
+    /// Begins to close what is open, once all that was asked is answered. A client that connects from now on waits for
+    /// the next supervisor.
     pub(crate) fn give_up(&self) {
         self.end(Ending { is_patient: false, takes_queue: false });
     }
 
-    /// Whether nobody waits for an answer any more, since they were given up.
+    /// Whether no client waits for an answer any more, since they were given up.
     pub(crate) fn have_ended(&self) -> bool {
         self.servers.iter().all(|(server, _)| server.has_ended())
     }
@@ -132,7 +132,7 @@ impl AdminServers {
         self.servers.iter().for_each(|(_, wake)| wake.wake());
     }
 
-    /// Sends what was answered before the process ends: whoever has ordered the end would take the server for dead.
+    /// Sends what was answered before the process ends: the client that ordered the end would take the server for dead.
     pub(crate) fn close(&self) {
         self.end(Ending::PROMPT);
         for (server, _) in &self.servers {
@@ -177,9 +177,9 @@ struct Admin {
     questions: Arc<Questions>,
     /// Whether this is the control socket.
     takes_orders: bool,
-    /// Who waits for a reload.
+    /// How many requests wait for a reload.
     reloads: AtomicUsize,
-    /// Where it listens; `None`: at a unix socket, whose rights say who may ask.
+    /// Where it listens; `None`: at a unix socket, whose file mode says who may ask.
     address: Option<IpAddr>,
     access: Access,
 }
@@ -222,7 +222,7 @@ impl Admin {
     fn reload(&self) -> AdminAnswer {
         if self.reloads.fetch_add(1, Ordering::SeqCst) >= RELOADS_MAX {
             self.reloads.fetch_sub(1, Ordering::SeqCst);
-            return (429, json!("two others wait for a reload already; SIGHUP reloads without waiting"));
+            return (429, json!("two other requests wait for a reload already; SIGHUP reloads without waiting"));
         }
         let answer = self.questions.ask(Ask::Reload, RELOAD_PATIENCE);
         self.reloads.fetch_sub(1, Ordering::SeqCst);
@@ -276,7 +276,7 @@ impl Admin {
                 self.control(call.request.method(), path, query)
             }
             Ok(user) => Page::json((403, json!(format!("user {user} may not give orders here")))),
-            Err(error) => Page::json((403, Value::from(format!("nobody knows who asks: {error}")))),
+            Err(error) => Page::json((403, Value::from(format!("the client's address is unknown: {error}")))),
         }
     }
 }

@@ -8,18 +8,18 @@ use adyton_sys::process;
 /// Memory that a worker is expected to need when nothing else is known.
 const WORKER_BYTES: u64 = 128 << 20;
 
-/// What is granted, and by whom.
+/// What is granted, and by what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grant {
     /// CPU time for each second.
     pub cpus: f64,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Who says that it is no more CPU time.
+    /// What limits the CPU time.
     whose: Whose,
 }
 
-/// What there is of CPUs, and who sees to it that there are no more.
+/// What limits the CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whose {
     Machine,

@@ -40,7 +40,7 @@ pub struct Note {
     #[serde(default)]
     pub(crate) prefixes: BTreeMap<String, [u64; 3]>,
     pub(crate) deaths: BTreeMap<String, u64>,
-    /// From where on is logged, if somebody has changed that.
+    /// The level of the log, if it was changed while the server ran.
     pub(crate) log_level: Option<String>,
     pub(crate) control: Option<RawFd>,
     pub(crate) admin: Option<RawFd>,
@@ -197,7 +197,7 @@ mod tests {
         Ok((worker, theirs))
     }
 
-    /// A worker of this version goes on; one whose board nobody can read is replaced, and nothing fails.
+    /// A worker of this version goes on; one whose board cannot be read is replaced, and nothing fails.
     #[test]
     fn boards() -> io::Result<()> {
         let (same, _line) = noted(Tally::new()?.board())?;

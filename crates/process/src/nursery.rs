@@ -12,7 +12,7 @@ use crate::cause::{Cause, Known, Reason, cause};
 use crate::limits::Limits;
 use crate::staff::LAST_WORDS_MS;
 
-/// How long nobody is started in the place of the first prototype that could not import the application.
+/// How long no other prototype is started after the first that could not import the application.
 const PAUSE_MS: u64 = 1_000;
 
 /// A prototype.
@@ -27,7 +27,7 @@ struct Prototype {
     is_doomed: bool,
 }
 
-/// One that nobody needs any more.
+/// One that is not needed any more.
 #[derive(Debug)]
 struct Dismissed {
     pid: u32,
@@ -109,8 +109,8 @@ impl Nursery {
         such.map(|prototype| prototype.pid)
     }
 
-    /// Lets those go that nobody needs, and ends those that are late. `needed` are the newest generation, and the newest that
-    /// has served: that is what is left if the other does not.
+    /// Lets those go that are not needed, and ends those that are late. `needed` are the newest generation, and the
+    /// newest that has served, which is what is left if the other never serves.
     pub(crate) fn look(&mut self, needed: [u32; 2], now_ms: u64, out: &mut Vec<Action>) {
         self.dismiss(|prototype| !needed.contains(&prototype.generation), now_ms, out);
         let is_late = |prototype: &&mut Prototype| prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms);
@@ -187,7 +187,7 @@ impl Nursery {
         }
     }
 
-    /// A process has ended; says whether it was one that nobody needed any more.
+    /// A process has ended; says whether it was one that was not needed any more.
     pub(crate) fn note_dismissed_end(&mut self, pid: u32) -> bool {
         let at = self.dismissed.iter().position(|dismissed| dismissed.pid == pid);
         at.map(|at| self.dismissed.swap_remove(at)).is_some()
@@ -351,8 +351,8 @@ mod tests {
         ]);
     }
 
-    /// One that is too slow, or does not fork, is made to say where it is, and then killed; what nobody needs is killed at once
-    /// while it imports.
+    /// One that is too slow, or does not fork, is made to say where it is, and then killed; one that is not needed is
+    /// killed at once while it imports.
     #[test]
     fn escalation() {
         let stuck = "log: the prototype (process 1) is not ready; this is where it is:";
@@ -403,7 +403,7 @@ mod tests {
         ]);
     }
 
-    /// Where workers are not forked there is none.
+    /// Where workers are not forked there is no prototype.
     #[test]
     fn unused() {
         let nursery = Nursery::new(false, Limits::default());

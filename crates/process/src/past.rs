@@ -23,7 +23,7 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// Nobody is gone yet. Lines go to this access log; so many bytes may wait for it.
+    /// No worker is gone yet. Lines go to this access log; so many bytes may wait for it.
     pub(crate) fn new(access_log: Option<Destination>, queue_bytes_max: usize) -> Self {
         Self {
             counted: Sample::default(),
@@ -65,7 +65,7 @@ impl Past {
             }
             Err(error) => log::write(
                 &messages::ACCESS_LOG_LOST,
-                format_args!("there can be no thread that writes the last lines of a worker: {error}"),
+                format_args!("no thread could be started to write the last lines of a worker: {error}"),
             ),
         }
     }
