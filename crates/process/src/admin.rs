@@ -222,7 +222,10 @@ impl Admin {
     fn reload(&self) -> AdminAnswer {
         if self.reloads.fetch_add(1, Ordering::SeqCst) >= RELOADS_MAX {
             self.reloads.fetch_sub(1, Ordering::SeqCst);
-            return (429, json!("two other requests wait for a reload already; SIGHUP reloads without waiting"));
+            return (
+                429,
+                json!("two other requests wait for a reload already; SIGHUP reloads without waiting"),
+            );
         }
         let answer = self.questions.ask(Ask::Reload, RELOAD_PATIENCE);
         self.reloads.fetch_sub(1, Ordering::SeqCst);

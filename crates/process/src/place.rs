@@ -25,7 +25,7 @@ pub struct Place {
     sockets: Vec<Vec<RawFd>>,
     /// The sockets of the others, at which it listens while it has fewer connections than they.
     others: Vec<RawFd>,
-    /// From where on is logged, if somebody has changed that.
+    /// The level of the log, if it was changed while the server ran.
     log_level: Option<String>,
 }
 

@@ -40,7 +40,7 @@ pub struct Plan {
     pub control: Option<OwnedFd>,
     /// Where monitors ask how things stand.
     pub admin: Option<OwnedFd>,
-    /// Who may ask there.
+    /// Which requests are answered there.
     pub access: Access,
     /// Told, once, when the first worker serves: with what it serves.
     pub on_ready: Box<dyn FnMut(&str)>,

@@ -6,7 +6,7 @@
 
 use crate::limits::Limits;
 
-/// Whether somebody hears a worker.
+/// Whether a worker is heard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pulse {
     /// Its signs of life, when it was looked at last.

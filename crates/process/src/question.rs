@@ -23,7 +23,7 @@ pub(crate) enum Ask {
     Reload,
     /// The end; `true`: at once.
     Stop(bool),
-    /// One worker more, or one less.
+    /// One more worker, or one less.
     Scale(i8),
     /// Where every thread of every worker is.
     Dump,
@@ -46,7 +46,7 @@ pub(crate) struct Question {
 
 /// Where questions wait for the supervisor.
 pub(crate) struct Questions {
-    /// `None`: nobody answers any more.
+    /// `None`: no questions are answered any more.
     questions: Mutex<Option<Vec<Question>>>,
     wake: Wake,
 }
@@ -61,7 +61,7 @@ impl Questions {
         let (reply, answer): (Sender<AdminAnswer>, Receiver<AdminAnswer>) = channel();
         match &mut *self.lock() {
             Some(questions) => questions.push(Question { ask, reply }),
-            // What nobody can answer is not waited for.
+            // An answer that cannot come is not waited for.
             None => drop(reply),
         }
         self.wake.wake();
@@ -88,7 +88,7 @@ impl Questions {
         self.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Takes no more questions: whoever still waits, or asks from now on, is told at once that it is over.
+    /// Takes no more questions: a thread that still waits, or asks from now on, is told at once that it is over.
     pub(crate) fn close(&self) {
         *self.lock() = None;
     }
@@ -99,7 +99,7 @@ impl Questions {
 }
 
 impl AsFd for Questions {
-    /// Readable when somebody asks.
+    /// Readable when there is a question.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
@@ -112,7 +112,7 @@ mod tests {
 
     use super::{Ask, Questions};
 
-    /// Whoever asks when nobody answers any more is told so, and does not wait.
+    /// A question after the end is refused, and not kept waiting.
     #[test]
     fn closed() -> io::Result<()> {
         let questions = Questions::new()?;

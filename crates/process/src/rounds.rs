@@ -71,7 +71,7 @@ impl Rounds {
             let mut answers = round.answers;
             answers.extend(silent);
             answers.sort_by_key(|answer| answer["worker"].as_u64());
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ = round.reply.send((200, Value::Array(answers)));
         }
     }
@@ -91,7 +91,7 @@ mod tests {
         let (one, two) =
             (json!({"worker": 1, "pid": 7, "answer": "a"}), json!({"worker": 2, "pid": 8, "answer": "b"}));
         let silent = json!({"worker": 2, "pid": 8, "answer": null});
-        // Who answers, who is gone, how much later it is looked at, and what is answered then.
+        // Which workers answer, which are gone, how much later it is looked at, and what is answered then.
         let table = [
             (vec![8, 7], vec![], 0, Some(json!([one, two]))),
             (vec![7], vec![], ANSWER_MS - 1, None),

@@ -42,7 +42,7 @@ pub(crate) struct Birth {
     /// The number of its slot.
     pub(crate) number: usize,
     pub(crate) generation: u32,
-    /// Where its connections are counted, for the others to see.
+    /// Where its connections are counted, for the other workers to see.
     pub(crate) seat: usize,
     pub(crate) now_ms: u64,
     /// Until when it has to serve.
@@ -243,7 +243,7 @@ impl Staff {
         if self.pid == 0 { "not forked yet".to_owned() } else { format!("process {}", self.pid) }
     }
 
-    /// Who gets its signals: itself, or who is about to fork it.
+    /// Which process gets its signals: its own, or the prototype that is about to fork it.
     pub(crate) fn whom(&self) -> Option<Whom> {
         if self.pid == 0 { self.forker } else { Some(Whom::Child(self.pid)) }
     }
@@ -273,7 +273,7 @@ impl Staff {
         }
     }
 
-    /// Somebody else has told it to end. Another one takes its place, as if we had.
+    /// It was told to end from outside. Another one takes its place, as if we had told it.
     pub(crate) fn note_leaving(
         &mut self,
         is_told: bool,
@@ -460,7 +460,7 @@ impl Staff {
             out.push(Action::Log(&messages::WORKER_REPLACED, text));
             let why = Reason::Limit { limit };
             self.replace = Some(why.clone());
-            // It reads that when it can. What waits at its sockets is served by others.
+            // It reads that when it can. What waits at its sockets is served by other workers.
             self.drain(why, STUCK, limits.graceful_timeout_ms, now_ms, out);
         }
     }
@@ -478,7 +478,7 @@ impl Staff {
         cause(exit, &known)
     }
 
-    /// Whether nobody has told it to end.
+    /// Whether it was not told to end.
     pub(crate) fn is_unasked(&self) -> bool {
         self.told.is_none()
     }

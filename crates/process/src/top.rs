@@ -55,7 +55,7 @@ pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
         };
         let looks = TwoLooks { before: earlier, now: &status, running: &running, seconds };
         let out = view(&looks, Size::of_stdout());
-        // Without colours there is no terminal to redraw, or its user wants none of that.
+        // Without colours there is no terminal to redraw, or its user does not want that.
         let clear = if color { "\x1b[H\x1b[2J" } else { "" };
         let mut terminal = io::stdout();
         if write!(terminal, "{clear}{out}").and_then(|()| terminal.flush()).is_err() {
@@ -124,7 +124,7 @@ fn share(since: &Counts, way: u64) -> String {
     (way * 100).checked_div(calls).map_or_else(|| "-".to_owned(), |part| format!("{part} %"))
 }
 
-/// The mean of what was waited; `-` when nobody had to.
+/// The mean of what was waited; `-` when nothing had to wait.
 fn mean(sum_us: u64, waits: u64) -> String {
     sum_us.checked_div(waits).map_or_else(|| "-".to_owned(), |us| format!("{us} µs"))
 }

@@ -29,7 +29,7 @@ impl WatchedFiles {
         self.add_as_of(file, None);
     }
 
-    /// Looks at one more file, of which somebody has an earlier version already if it was changed after `since`.
+    /// Looks at one more file, of which a worker has an earlier version already if it was changed after `since`.
     fn add_as_of(&mut self, file: &Path, since: Option<SystemTime>) {
         if self.changed.len() < FILES_MAX && !self.changed.contains_key(file) {
             self.changed.insert(file.to_owned(), since.or_else(|| modified(file)));
@@ -97,7 +97,7 @@ mod tests {
 
     use super::{FILES_MAX, Source, WatchedFiles};
 
-    /// Whoever names files without end does not have all of them looked at.
+    /// Of files without end, not all are looked at.
     #[test]
     fn not_without_end() {
         let mut watched_files = WatchedFiles::default();

@@ -35,7 +35,7 @@ impl Supervisor {
                 (409, json!(format!("no further worker can be started: {WORKERS_MAX} are the most")))
             }
             Ask::Scale(by) if by < 0 && self.fleet.wanted() <= 1 => {
-                (409, json!("there can be no worker less: one is the least"))
+                (409, json!("there is only one worker, and one is the least"))
             }
             Ask::Scale(by) => {
                 self.scale(by, now_ms);
@@ -64,7 +64,7 @@ impl Supervisor {
                 None => (400, json!("a level is debug, info, warning or error")),
             },
         };
-        // Whoever asked may have gone.
+        // The client may have gone.
         let _ = reply.send(answer);
     }
 

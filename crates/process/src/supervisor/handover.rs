@@ -130,7 +130,7 @@ impl Supervisor {
         if let Err(error) = self.admin_servers.open_again(&self.questions) {
             log::write(
                 &messages::PROGRAM_NOT_REPLACED,
-                format_args!("nobody can ask this server any more, nor give it orders: {error}"),
+                format_args!("this server cannot be asked any more, nor given orders: {error}"),
             );
         }
     }

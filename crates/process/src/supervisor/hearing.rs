@@ -37,8 +37,8 @@ impl Supervisor {
         }
     }
 
-    /// A forked worker says who it is. What it says is looked at: this process sends signals to whoever it names, mostly
-    /// with more rights than it has itself.
+    /// A forked worker says which process it is. That is checked: this process sends signals to the process named,
+    /// mostly with more rights than the worker has itself.
     fn note_hello(&mut self, id: Id, pid: u32, now_ms: u64) {
         let is_taken = self.succession.trial() == Some(pid)
             || self.fleet.workers().any(|worker| worker.pid() == pid)

@@ -55,7 +55,7 @@ use crate::watched_files::WatchedFiles;
 /// How often it looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;
 
-/// In development somebody waits for it.
+/// In development a person waits for it.
 const DEVELOPING_TICK_MS: u64 = 300;
 
 /// And while one of them is between two states.
@@ -100,19 +100,19 @@ struct Supervisor {
     prototype_lines: BTreeMap<u32, PrototypeLine>,
     ports: Ports,
     past: Past,
-    /// Children that have ended before they could say who they are.
+    /// Children that have ended before they could say which worker they are.
     strangers: Strangers,
     since_ms: u64,
     serves: String,
     signals: Signals,
     manager: Manager,
-    /// From where on is logged, if somebody has changed that.
+    /// The level of the log, if it was changed while the server ran.
     log_level: Option<Level>,
     questions: Arc<Questions>,
     admin_servers: AdminServers,
     /// Where workers count their connections, for each other to see.
     shares: Board,
-    /// Who waits for the end of a reload, with when it began.
+    /// Requests that wait for the end of a reload, with when it began.
     awaiting_reload: Vec<(Sender<AdminAnswer>, u64)>,
     rounds: Rounds,
     watched: WatchedFiles,
@@ -185,7 +185,7 @@ impl Supervisor {
             self.wait()?;
         }
         for (reply, _) in self.awaiting_reload.drain(..) {
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ = reply.send((409, json!("the server was stopped")));
         }
         self.questions.close();
@@ -354,7 +354,7 @@ impl Supervisor {
         );
         for (reply, since_ms) in self.awaiting_reload.drain(..) {
             let took_ms = now_ms - since_ms;
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ =
                 reply.send((200, json!({"generation": generation, "workers": workers, "took_ms": took_ms})));
         }
@@ -365,8 +365,8 @@ impl Supervisor {
         self.reloads.is_open() && self.fleet.is_renewed(self.reloads.generation())
     }
 
-    /// Whether an old worker takes connections: it does until it has done what it was told. Who connects after the end of a
-    /// reload meets the new version.
+    /// Whether an old worker takes connections: it does until it has done what it was told. A client that connects
+    /// after the end of a reload meets the new version.
     fn is_old_met(&self, generation: u32) -> bool {
         let mut old = self.fleet.workers().filter(|worker| worker.generation() != generation);
         old.any(|worker| {
