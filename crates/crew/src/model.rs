@@ -71,7 +71,7 @@ impl Scene {
                     slot = self.drive(&post, driven);
                 }
                 Duty::Work(_) => self.enter(),
-                Duty::Resume => panic!("nobody was parked"),
+                Duty::Resume => panic!("no thread was parked"),
                 Duty::Leave => return,
             }
         }
@@ -147,7 +147,7 @@ fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, 
         let reserve = usize::from(enters.len() > 2);
         let scene = Scene::new(slots, reserve, queued);
         let busy = Arc::new(AtomicBool::new(false));
-        let called = Called::nobody();
+        let called = Called::empty();
         scene.crew.offer(Box::new(Driven { busy, steps_left: steps, claim: SlotClaim::default(), called }));
         let mut threads = Vec::new();
         for &enters in &enters[1..] {
@@ -163,7 +163,7 @@ fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, 
         assert_eq!(1, scene.ended.load(Ordering::Acquire), "the loop has ended once");
         // Threads that take loops only leave what is in the queue when the last loop has ended.
         let left = scene.crew.waiting();
-        assert!(left == 0 || reserve > 0, "nobody was left to answer");
+        assert!(left == 0 || reserve > 0, "no thread was left to answer");
         assert_eq!(steps, scene.answered.load(Ordering::Acquire) + left, "every request was answered once");
         assert_eq!(
             (0, slots),
@@ -210,7 +210,7 @@ fn wait_for_the_interpreter(workers: usize, switches: usize) {
             assert!(matches!(scene.crew.next(&post, &mut false, 0, || ()), Duty::Work(1)));
         })];
         threads.extend((0..workers).map(|_| start(|scene| scene.crew.attach_worker(0, || ()))));
-        assert_eq!(Ok(()), scene.crew.submit(1, (0, 0), None, &mut Called::nobody()));
+        assert_eq!(Ok(()), scene.crew.submit(1, (0, 0), None, &mut Called::empty()));
         for thread in threads {
             thread.join().unwrap();
         }

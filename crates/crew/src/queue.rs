@@ -1,10 +1,10 @@
 //! Requests that wait for a thread: bounded in length and in age.
 //!
-//! A queue that is always backed up adds its length to every request's time and serves nobody better for
-//! it. So its delay is controlled, after `CoDel` (RFC 8289, for packets): when even the shortest wait of an
-//! interval was above the target, the queue is *pressed*. Then the newest request is served first, because
-//! it is the one whose client is still there, and what has waited longer than the target is turned away at
-//! once. The pressure ends when the queue has run empty.
+//! A queue that is always backed up adds its length to every request's time and serves none of them better for it. So
+//! its delay is controlled, after `CoDel` (RFC 8289, for packets): when even the shortest wait of an interval was above
+//! the target, the queue is *pressed*. Then the newest request is served first, because it is the one whose client is
+//! still there, and what has waited longer than the target is turned away at once. The pressure ends when the queue has
+//! run empty.
 //!
 //! Clients may have less patience than the longest wait allows. They show it: when many of those that leave the queue
 //! do so because their clients have gone, it is pressed, too. In the order of their arrival all would be served just
@@ -221,7 +221,8 @@ mod tests {
         assert_eq!(1, queue.len());
     }
 
-    /// Who has waited elsewhere is older than those that came before; who finds a free thread may have waited for ever.
+    /// A request that has waited elsewhere is older than those that came before; one that finds a free thread may have
+    /// waited for ever.
     #[test]
     fn ages_are_kept_in_order() {
         let mut queue = Queue::new(10, 1_000);
@@ -235,7 +236,7 @@ mod tests {
         assert_eq!([Some(2), Some(0), Some(3)], [0; 3].map(|_| queue.pop(1_701)), "the youngest first");
     }
 
-    /// A queue that keeps everybody waiting serves the newest, turns the old away, and is calm again once empty.
+    /// A queue that keeps every request waiting serves the newest, turns the old away, and is calm again once empty.
     #[test]
     fn pressed_while_all_wait() {
         let mut queue = Queue::new(1_000, 1_000);

@@ -1,15 +1,15 @@
-//! A log's queue, and the thread of its own that writes what is in it: whoever has something to say never waits for a disk
-//! that hangs or a reader that stands still.
+//! A log's queue, and the thread of its own that writes what is in it: a thread that logs never waits for a disk that
+//! hangs or a reader that stands still.
 //!
 //! A chunk is what is written in one go: an entry of the error log, or a batch of lines of the access log. Chunks are
 //! written in the order in which they came. One that finds no room in the queue is lost, and so is what the log refuses
 //! (a full disk, a pipe without a reader): to keep it would only move the limit. How much was lost is counted, and told
 //! when the log takes chunks again.
 //!
-//! The thread is woken only if it sleeps, so a busy log costs those who write nothing but a lock. An entry for a pipe, a
-//! socket or a terminal is written by whoever has it, if nothing is queued before it: that never waits, spares the switch to
-//! the thread, and the last words of a process that dies are out. For a file there is a place that outlives the process
-//! ([`Leaves`]).
+//! The thread is woken only if it sleeps, so a busy log costs the writing threads nothing but a lock. An entry for a pipe, a
+//! socket or a terminal is written by the thread that logs it, if nothing is queued before it: that never waits, spares
+//! the switch to the thread, and the last words of a process that dies are out. For a file there is a place that
+//! outlives the process ([`Leaves`]).
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -71,7 +71,7 @@ pub(crate) type Then = Box<dyn FnOnce() + Send>;
 
 /// What is written in one go.
 struct Chunk {
-    /// While the thread has it in hand, others can see what is lost if it hangs.
+    /// While the thread writes it, other threads can see what is lost if it hangs.
     bytes: Arc<Vec<u8>>,
     /// How much of it is written.
     done: usize,
@@ -132,7 +132,7 @@ enum Work {
     Empty,
     /// A chunk, of which this was not written when it was taken.
     Chunk(Rest),
-    /// One that nobody waits for any more.
+    /// A chunk that is not waited for any more.
     GivenUp,
     /// A file that it opens.
     File,
@@ -189,7 +189,7 @@ impl State {
     /// Keeps the buffer of a batch for the next one.
     fn recycle(&mut self, chunk: Chunk) {
         if matches!(chunk.kind, Kind::Lines) {
-            // Nobody else has it any more.
+            // No other thread has it any more.
             self.spare = Arc::try_unwrap(chunk.bytes).unwrap_or_default();
             self.spare.clear();
         }
@@ -342,7 +342,7 @@ impl Journal {
         self.shared.lock().leaves = Some(leaves);
     }
 
-    /// Has the thread open the file again, under its name: somebody has renamed it.
+    /// Has the thread open the file again, under its name: it was renamed.
     pub fn reopen(&self) {
         self.reopen_then(Box::new(|| ()));
     }
@@ -374,7 +374,7 @@ impl Journal {
             state.bytes -= chunk.bytes.len();
             shared.lose(&mut state, &chunk);
         }
-        // A write that hangs may come to its end after all, but not while anybody waits for it.
+        // A write that hangs may come to its end after all, but not while a thread waits for it.
         if let Work::Chunk(rest) = &state.work {
             let missing = rest.count();
             state.work = Work::GivenUp;
@@ -439,7 +439,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Writes an entry if nothing is before it and nobody has to be waited for.
+    /// Writes an entry if nothing is before it and its reader need not be waited for.
     fn write_or_add(&self, state: &mut State, mut chunk: Chunk) -> io::Result<()> {
         let is_next = state.queue.is_empty() && state.work.is_empty() && !state.is_renamed;
         let Some(sink) = state.sink.as_mut().filter(|sink| is_next && sink.is_stream()) else {
@@ -552,7 +552,7 @@ impl Shared {
     /// Waits for something to do.
     fn sleep<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         if matches!(&self.which, Which::Access(access) if access.is_passing) {
-            // What waits in a pipe for a reader would be gone with the last who has it open.
+            // What waits in a pipe for a reader would be gone with the last descriptor of it.
             state.sink.take_if(|sink| !sink.is_stream());
         }
         self.rest(&mut state);
@@ -718,7 +718,7 @@ mod tests {
     /// More than a pipe takes.
     const PIPE_BYTES: usize = 1 << 20;
 
-    /// A log that somebody reads, or nobody.
+    /// A log with the reader of its pipe.
     fn piped(is_access: bool) -> (PipeReader, Journal) {
         let (reader, writer) = io::pipe().unwrap();
         let file = Arc::new(File::from(OwnedFd::from(writer)));
@@ -781,7 +781,7 @@ mod tests {
         assert_eq!((lost, count), (told, there + usize::try_from(lost).unwrap()));
     }
 
-    /// What nobody reads keeps nobody from the end, and is counted.
+    /// What is not read does not keep the process from its end, and is counted.
     #[test]
     fn a_reader_that_stands_does_not_keep_the_end_waiting() {
         let (reader, journal) = piped(true);
@@ -797,7 +797,7 @@ mod tests {
         assert_eq!(4 * (PIPE_BYTES / 200), there + usize::try_from(lost).unwrap());
     }
 
-    /// An entry that can be written is out when the call returns, and whoever writes without a thread gets it back.
+    /// An entry that can be written is out when the call returns, and without the log's thread the caller gets it back.
     #[test]
     fn entries_are_out_at_once() {
         let (mut reader, journal) = piped(false);

@@ -80,7 +80,7 @@ messages! {
             "Raise `--graceful-timeout`, or make the request react to its interruption."
         THREAD_NOT_STARTED = 214 Error "A thread that would help out could not be started."
             "Raise the limit of threads of the process or its cgroup."
-        SOURCES_UNKNOWN = 215 Error "Nobody knows which files `--reload` has to watch." "Report it, please."
+        SOURCES_UNKNOWN = 215 Error "It is not known which files `--reload` has to watch." "Report it, please."
         ENDING_FAILED = 216 Error "What the application has to do when it ends has failed."
             "The message says why."
         NOT_LOADED = 217 Error "The application could not be loaded."

@@ -116,7 +116,8 @@ impl Sink {
         matches!(self.way, Way::Stream(_))
     }
 
-    /// Writes the rest of `bytes` from `done` on, usually by one write(2), which `O_APPEND` keeps apart from those of others.
+    /// Writes the rest of `bytes` from `done` on, usually by one write(2), which `O_APPEND` keeps apart from those of
+    /// other processes.
     ///
     /// # Errors
     ///
@@ -212,7 +213,7 @@ impl Destination {
             Self::Standard => Ok(()),
             Self::File(path) => match path.metadata() {
                 Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(|_| ()),
-                // Whoever reads a pipe would take the close for its end.
+                // The reader of a pipe would take the close for its end.
                 Ok(_) => Ok(()),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     std::path::absolute(path)?.parent().map_or(Ok(()), |folder| folder.metadata().map(|_| ()))
@@ -234,7 +235,7 @@ impl SyslogAddress {
 }
 
 impl Syslog {
-    /// A connection; while nobody listens there, entries are lost.
+    /// A connection; while no collector listens there, entries are lost.
     pub(crate) fn open(address: &SyslogAddress) -> Self {
         // What fails now is told with the first entry.
         let remote = address.look_up().ok().flatten();
@@ -266,7 +267,7 @@ impl Syslog {
         match self.try_send(&datagram) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
             Err(_) => {
-                // Of a datagram that was sent to a port where nobody listened, the next send hears.
+                // A datagram to a port without a listener makes the next send fail.
                 if !matches!(self.socket, Some(Socket::Remote(_))) {
                     self.socket = Some(Socket::open(&self.address, self.remote)?);
                 }
@@ -342,7 +343,7 @@ mod tests {
         assert_eq!("whole\npart of a li\nnext\nafter\n", text);
     }
 
-    /// Nobody reads: nothing waits, and no line comes twice or in parts when somebody reads again.
+    /// Without a reader nothing waits, and no line comes twice or in parts when it is read again.
     #[test]
     fn a_full_pipe_takes_the_rest_later() {
         let (mut reader, mut sink) = piped();

@@ -274,7 +274,7 @@ impl Loop {
             driver: None,
             slot: SlotClaim::default(),
             quick_ms: 0,
-            called: Called::nobody(),
+            called: Called::empty(),
             lent: None,
             calling: Calling {
                 key: NO_KEY,

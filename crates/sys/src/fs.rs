@@ -69,7 +69,7 @@ pub struct Meta {
 /// component by component with `O_NOFOLLOW`; links are then refused even where they may be followed.
 #[derive(Debug)]
 pub struct Root {
-    /// None has stood at the path so far when there is none here.
+    /// `None`: no folder has stood at the path so far.
     folder: Option<Folder>,
     /// Absolute, so that it stays the same place whatever folder the process moves to.
     path: PathBuf,
@@ -379,7 +379,7 @@ impl Meta {
     }
 }
 
-/// What an error of this module means to who asked for the file.
+/// What an error of this module means for the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// There is no such file beneath the root, or none that may be reached.

@@ -160,7 +160,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "0",
         example: "20",
         help: "clients beside the load that send a byte at a time",
-        detail: "As those who read slowly, but it is the request that comes slowly, each byte in a packet of its own.",
+        detail: "As slow readers, but it is the request that comes slowly, each byte in a packet of its own.",
         ..LOAD
     },
     Row {
@@ -339,7 +339,7 @@ pub static ROWS: &[Row<Bench>] = &[
         },
         example: "foreign-load",
         repeatable: true,
-        help: "show figures although others disturbed the machine, marked as that",
+        help: "show figures although other programs disturbed the machine, marked as that",
         detail: "For desktops, which always have something else to do: instead of INVALID the report says DISTURBED, and \
                  by what. `foreign-load`: other programs kept more than a tenth of a CPU busy. `steal`: the hypervisor gave \
                  more than 2 % of the CPU time to others. What --find-rate finds is `at least` then. No other gate can be \
@@ -382,7 +382,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "NAME", set: |bench, name| set_name(&mut bench.baseline, name) },
         example: "main",
         help: "compare with the report that was kept under this name",
-        detail: "With an interval for the ratio of the rates, and no difference where there is none.",
+        detail: "With an interval for the ratio of the rates; a difference within the noise is not called one.",
         ..OUTPUT
     },
     Row {
@@ -391,7 +391,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "off",
         example: "on",
         help: "show one request and its answer, and measure nothing",
-        detail: "Byte for byte, except that a long body is cut. Of an answer that is none, what has come of it and why.",
+        detail: "Byte for byte, except that a long body is cut. Of an answer that did not come whole, what has come of it and why.",
         ..OUTPUT
     },
     Row {
