@@ -18,7 +18,7 @@ pub(crate) struct Expected {
     pub(crate) body: Vec<u8>,
     /// The answers have no body, whatever their heads say.
     pub(crate) to_head: bool,
-    /// The length that the heads of such answers must tell, if they tell one; none: any.
+    /// The length that the heads of such answers must tell, if they tell one; `None`: any.
     pub(crate) told_bytes: Option<u64>,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Reader {
     head: Vec<u8>,
     /// Interim answers since the last that was whole.
     pub(crate) interim: u32,
-    /// What the last wrong answer looks like, until somebody takes it.
+    /// What the last wrong answer looks like, until it is taken.
     pub(crate) looks: Option<Box<Looks>>,
     /// Which bodies are compared, if not all are.
     sample: Random,
@@ -480,7 +480,7 @@ mod tests {
         assert_eq!((Came::Nothing, 0), came(&[interim, RIGHT].concat()));
     }
 
-    /// Answers to HEAD tell the length of a body that does not come, or tell none.
+    /// Answers to HEAD tell the length of a body that does not come, or do not.
     #[test]
     fn answers_to_head() {
         let cases = [

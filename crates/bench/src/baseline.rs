@@ -84,7 +84,7 @@ pub struct Comparison {
     /// is the mean time.
     pub judged: &'static str,
     /// The ratio of it now to that of before lies between these with 95 % confidence, as far as the seconds of each run
-    /// tell; none when there are too few. It knows nothing of what differs from run to run.
+    /// tell; `None` when there are too few. It knows nothing of what differs from run to run.
     pub between: Option<(f64, f64)>,
     /// One of both runs was disturbed, which the user has accepted.
     pub is_disturbed: bool,

@@ -37,7 +37,7 @@ struct Total {
     queued: u64,
 }
 
-/// Who counts: where he is asked.
+/// Where the hits that were counted are asked for.
 pub(crate) enum Counter {
     /// The middleware.
     Middleware(Url),
@@ -50,7 +50,7 @@ impl Counter {
     ///
     /// # Errors
     ///
-    /// A sentence: nobody counts there.
+    /// A sentence: hits are not counted there.
     pub(crate) fn find(plan: &Plan, server: &Server) -> Result<Self, String> {
         // No cache has this one.
         let url = plan.url.with_target(&format!("{PATH}?{:x}", adyton_sys::process::random()))?;
@@ -63,7 +63,7 @@ impl Counter {
         urls.find(|url| matches!(json_at::<Status>(plan, url), Ok((Some(_), _)))).map(Self::Supervisor).ok_or_else(
             || {
                 format!(
-                    "nobody counts hits at {}, which answers {status}: the application needs adyton.counting around it",
+                    "hits are not counted at {}, which answers {status}: the application needs adyton.counting around it",
                     plan.url
                 )
             },
@@ -103,7 +103,7 @@ impl HitsReply {
     }
 }
 
-/// Asks for JSON; nothing if it is none of that shape, or the status is not 200. With the status.
+/// Asks for JSON; `None` if it has another shape, or the status is not 200. With the status.
 fn json_at<T: DeserializeOwned>(plan: &Plan, url: &Url) -> Result<(Option<T>, u16), String> {
     let wanted = WeightedRequest { weight: 1, method: "GET".to_owned(), url: url.clone(), has_body: false };
     let expected = Expected {

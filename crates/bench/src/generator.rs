@@ -63,7 +63,7 @@ impl Shared<'_> {
     }
 }
 
-/// What one thread has counted so far, for those who look on.
+/// What one thread has counted so far, for the line that shows progress.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) right: AtomicU64,
@@ -143,7 +143,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         })
     }
 
-    /// Drives until the end of the measurement; the connections stay open as long as there is somebody who holds them.
+    /// Drives until the end of the measurement; the connections stay open until what is returned is dropped.
     ///
     /// # Errors
     ///
@@ -281,7 +281,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         sent
     }
 
-    /// Opens a connection; what goes wrong at once is counted as a request that nobody has taken.
+    /// Opens a connection; what goes wrong at once is counted as a request that was not taken.
     fn open(&mut self, index: usize) -> bool {
         let connection = &mut self.connections[index];
         let opened = connection.open(&self.shared.plan.url.address, self.now_ns).and_then(|()| {
@@ -382,7 +382,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             rest = &rest[taken..];
             let Some(answer) = answer else { continue };
             if !rest.is_empty() && connection.waiting.len() == 1 {
-                // Which of the answers is the right one, nobody knows.
+                // Which of the answers is the right one cannot be known.
                 return Err(Cause::Unasked);
             }
             connection.waiting.pop_front();

@@ -137,8 +137,8 @@ impl Default for Times {
 /// A column of a table of times: its title, where its figure is, and how many times it takes to tell it.
 pub(crate) type Column = (&'static str, fn(&Latency) -> f64, u64);
 
-/// So many times lie beyond a percentile that is told: of fewer than three there is none with a probability of 5 % or more,
-/// and then it is the longest time by another name.
+/// So many times lie beyond a percentile that is told: with fewer than three expected, there is none with a probability
+/// of 5 % or more, and the percentile is the longest time by another name.
 const BEYOND_MIN: u64 = 3;
 
 /// How many times it takes to tell a percentile that one in so many exceeds.

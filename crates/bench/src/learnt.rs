@@ -18,7 +18,7 @@ pub(crate) struct Learnt {
     pub(crate) raw: Vec<u8>,
     /// What it is.
     pub(crate) answer: JudgedAnswer,
-    /// What its head tells that who measures should know.
+    /// What its head tells that the user should know.
     pub(crate) warnings: Vec<Reason>,
 }
 

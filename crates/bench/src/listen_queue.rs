@@ -1,8 +1,9 @@
 //! Connections that the kernel dropped because the server did not accept those before them.
 //!
-//! Two counts know of them, packet by packet. That of the network namespace (`ListenOverflows`, `ListenDrops`) has new
-//! connections alone, but those to all programs. That of a listening socket (`sk_drops`) has what came to this one alone,
-//! but also packets of no connection that ask for none, as a reset that comes too late. What both have is the server's.
+//! Two counts know of them, packet by packet. That of the network namespace (`ListenOverflows`, `ListenDrops`) counts
+//! new connections only, but those to all programs. That of a listening socket (`sk_drops`) counts what came to this
+//! socket only, but also packets that ask for no connection, as a reset that comes too late. What both have is the
+//! server's.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,7 +19,7 @@ pub(crate) struct Dropped {
     pub(crate) overflows: u64,
     /// For any reason.
     pub(crate) drops: u64,
-    /// Who should have accepted them.
+    /// Which program should have accepted them.
     pub(crate) of: Whose,
 }
 

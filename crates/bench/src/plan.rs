@@ -17,7 +17,7 @@ pub struct Plan {
     pub omitted: Vec<String>,
     /// The body of every request.
     pub body: Vec<u8>,
-    /// What is asked for instead of the URL, drawn by weight; none: the URL.
+    /// What is asked for instead of the URL, drawn by weight; empty: the URL.
     pub url_list: Vec<WeightedRequest>,
     /// Connections at the same time, of all threads together; at least as many as threads.
     pub connections: u32,
@@ -70,7 +70,7 @@ pub struct WeightedRequest {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
     /// Closed loop: each connection sends the next request when it has the answer to the last. The server sets the
-    /// pace: when it stalls, nothing is sent, and the latencies say nothing of those who would have come.
+    /// pace: when it stalls, nothing is sent, and the latencies say nothing of requests that would have come.
     Closed,
     /// Open loop: requests are due at times that do not depend on the answers.
     Open {
@@ -91,7 +91,7 @@ impl Load {
         }
     }
 
-    /// Requests a second that are due; none in a closed loop.
+    /// Requests a second that are due; `None` in a closed loop.
     pub(crate) fn rate(self) -> Option<f64> {
         match self {
             Self::Closed => None,

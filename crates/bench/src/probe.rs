@@ -24,7 +24,7 @@ const BODY_BYTES_MAX: usize = 256 << 20;
 /// Answers that differ are more often wrong than meant so.
 const LOOK_FIRST: &str = "look at some (--debug); if that is right,";
 
-/// What the heads of answers tell: that they are coded, though nobody has asked for it, or that a cache has answered.
+/// What the heads of answers tell: that they are coded, though that was not asked for, or that a cache has answered.
 fn told_by(heads: &[Vec<u8>], plan: &Plan) -> Vec<Reason> {
     let has = |name: &str| plan.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let accepts_coding = has("Accept-Encoding");
@@ -125,7 +125,7 @@ pub struct Exchange {
     pub request: Vec<u8>,
     /// What has come of an answer.
     pub answer: Vec<u8>,
-    /// Why that is no whole answer, in a sentence; none if it is one.
+    /// Why that is no whole answer, in a sentence; `None` if it is one.
     pub fault: Option<String>,
 }
 

@@ -36,7 +36,7 @@ pub struct Report {
     /// What has disturbed the figures, although the user accepts them (`--accept`): gates that would be in `invalid` else.
     #[serde(default)]
     pub disturbed: Vec<Reason>,
-    /// What the figures do not say, and who reads them should know.
+    /// What the figures do not say, and their reader should know.
     #[serde(default)]
     pub warnings: Vec<Reason>,
     /// The user has ended it before what was asked had been measured.
@@ -160,9 +160,9 @@ pub struct Asked {
     pub load: &'static str,
     /// Requests a second that were due; only with an open loop.
     pub rate: Option<f64>,
-    /// How many requests; none if the time was given.
+    /// How many requests; `None` if the time was given.
     pub requests: Option<u64>,
-    /// How long; none if the number of requests was given.
+    /// How long; `None` if the number of requests was given.
     pub duration_ms: Option<u64>,
     /// If anything is left to chance.
     pub seed: Option<u64>,
@@ -264,7 +264,8 @@ pub struct Overdue {
 /// Everything else on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineSide {
-    /// CPU time that the hypervisor gave to others, in percent of all; unknown, as each of these, if it could not be read.
+    /// CPU time that the hypervisor gave to other machines, in percent of all; unknown, as each of these, if it could
+    /// not be read.
     pub steal_percent: Option<f64>,
     /// CPUs that were busy with other programs on average; unknown, too, if the server is here and not ours to see.
     pub foreign_cpus: Option<f64>,
@@ -337,7 +338,7 @@ pub(crate) fn can_drift(report: &Report) -> bool {
 pub(crate) fn unknown(report: &Report) -> Option<String> {
     let machine = &report.machine;
     let parts = [
-        (machine.steal_percent.is_none(), "what the hypervisor gave to others"),
+        (machine.steal_percent.is_none(), "what the hypervisor gave to other machines"),
         (machine.foreign_cpus.is_none(), "what other programs took"),
         (machine.listen_overflows.is_none(), "whether a listen queue was full"),
     ];

@@ -44,7 +44,7 @@ pub struct Progress {
     pub wrong: u64,
     /// Right answers so far by how long they took, from when they were due with an open loop.
     pub doublings: Doublings,
-    /// Others have the machine, which is looked at while a run goes on if the user accepts it.
+    /// Other programs use the machine, which is looked at while a run goes on if the user accepts it.
     pub disturbed: bool,
 }
 
@@ -100,7 +100,7 @@ impl Known {
     ///
     /// # Errors
     ///
-    /// Nobody counts hits, or the kernel refuses.
+    /// Hits are not counted, or the kernel refuses.
     pub(crate) fn measure(
         &self,
         plan: &Plan,
@@ -214,7 +214,7 @@ fn load(
             generators.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
         let is_done = || threads.iter().all(thread::ScopedJoinHandle::is_finished);
         let observed = watch(&shared, server, (stop, on_second), &is_done);
-        // Threads that nobody has joined still hold their connections: the server's memory was that with them.
+        // Threads that were not joined yet still hold their connections: the server's memory was that with them.
         let tallies: Vec<_> = threads.into_iter().map(thread::ScopedJoinHandle::join).collect();
         ended.store(true, Ordering::Relaxed);
         let slow = slow.map_or(Ok(Vec::new()), thread::ScopedJoinHandle::join);

@@ -1,9 +1,9 @@
 //! Slow clients beside the load: some read their answers at a pace, others send their requests, or the bodies of these,
 //! a byte at a time.
 //!
-//! One thread drives all of them. They are apart from the figures of the load: nobody wants to know how many requests a
-//! second come from clients that are slow by intent. But their answers are checked, and what became of each request is
-//! told, because a server must neither serve the others less for them nor give them up too soon.
+//! One thread drives all of them. They are apart from the figures of the load: how many requests a second come from
+//! clients that are slow by intent says nothing. But their answers are checked, and what became of each request is
+//! told, because a server must neither serve other clients less for them nor give them up too soon.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -226,7 +226,7 @@ impl<'p> Client<'p> {
             };
             bytes = &bytes[taken..];
             if let Some(answer) = answer {
-                // Nobody has asked for more.
+                // There was no further request.
                 return Some(if bytes.is_empty() { self.judged(&answer) } else { Outcome::Wrong });
             }
         }

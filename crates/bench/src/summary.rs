@@ -15,8 +15,8 @@ use crate::report::{
 use crate::server_side::Used;
 use crate::tally::Tally;
 
-/// The answers of a connection took much longer than those of others if their mean is so many times p99 of all; of fewer
-/// answers than that, chance decides.
+/// The answers of a connection took much longer than those of other connections if their mean is so many times p99 of
+/// all; of fewer answers than that, chance decides.
 const SLOW_TIMES: f64 = 2.0;
 const SLOW_ANSWERS_MIN: u64 = 3;
 
@@ -184,7 +184,8 @@ impl Fairness {
 }
 
 impl GeneratorSide {
-    /// Who shares his CPUs with the server waits for it, as it does for him: then it is the server that keeps him busy.
+    /// A generator that shares its CPUs with the server waits for it, as the server does for the generator: that wait
+    /// is not its own work.
     fn new(tally: &Tally, observed: &Observed, seconds: f64) -> Self {
         let busy_us = if observed.shares_cpus { tally.cpu_us } else { tally.busy_us };
         Self {

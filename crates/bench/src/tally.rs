@@ -36,7 +36,7 @@ impl Places {
         self.0[place] = self.0[place].saturating_add(1);
     }
 
-    /// What so many of 100 do not exceed, in microseconds; none if fewer than three lie beyond.
+    /// What so many of 100 do not exceed, in microseconds; `None` if fewer than three lie beyond.
     fn percentile_us(&self, percentile: u64) -> Option<f64> {
         let count: u64 = self.0.iter().map(|count| u64::from(*count)).sum();
         if count * (100 - percentile) < 3 * 100 {
@@ -319,7 +319,7 @@ impl Tally {
         self.connect.add(took_ns);
     }
 
-    /// Interim answers came before an answer, or before there was none.
+    /// Interim answers came before an answer, or no answer followed.
     pub(crate) fn interim(&mut self, sent: &Sent, count: u32) {
         if sent.counted {
             self.interim = (self.interim.0 + u64::from(count), self.interim.1.max(count));
@@ -382,7 +382,7 @@ impl Tally {
         self.unanswered.add(end_ns.saturating_sub(sent.due_ns));
         self.oldest_ns = self.oldest_ns.max(age_ns);
         self.oldest_pending_ns = self.oldest_pending_ns.max(age_ns);
-        // What is under way for longer than any answer took is none that the times could know; where it began before the
+        // A request under way for longer than any answer took is none that the times can know of; where it began before the
         // measurement, nothing of it is within: what `counts` has taken off for that is given back, and no more.
         let before_ns = self.start_ns.saturating_sub(sent.begun_ns);
         self.edges_ns += signed(age_ns.min(self.service.max_ns()).max(before_ns));

@@ -6,7 +6,7 @@ use crate::url::Url;
 /// What a list may have: each URL costs some 40 KiB of histogram in each thread, and three requests beforehand.
 const URLS_MAX: usize = 1_000;
 
-/// Weights are summed, and nobody needs a finer share.
+/// Weights are summed, and a finer share is not needed.
 const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Plan {

@@ -40,8 +40,8 @@ const CHANCE: f64 = 4.0;
 const SLOWER_TIMES: f64 = 1.5;
 const SLOWER_US_MIN: f64 = 1_000.0;
 
-/// Nothing for so long is a stall, if answers take less than half of it, and come so often that chance leaves no such
-/// gap: of `n` gaps of a random row the longest is `ln n + 5` times the mean once in 150 runs.
+/// This long without an answer is a stall, if answers take less than half of it, and come so often that chance leaves
+/// no such gap: of `n` gaps of a random row the longest is `ln n + 5` times the mean once in 150 runs.
 const STALL_MS_MIN: u64 = 500;
 const STALL_TIMES: f64 = 2.0;
 const STALL_CHANCE: f64 = 5.0;
@@ -100,7 +100,7 @@ fn warnings(report: &Report) -> Vec<Reason> {
     WARNINGS.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
 }
 
-/// Who is served slowly asks seldom, in a closed loop: the percentiles over requests are those of the others.
+/// A connection that is served slowly asks seldom, in a closed loop: the percentiles over requests are those of the others.
 fn unfair(report: &Report) -> Option<String> {
     let fair = &report.fairness;
     let is_told = report.is_valid() && report.asked.keep_alive && fair.slow_connections > 0;
@@ -186,7 +186,7 @@ fn hits(report: &Report) -> Option<String> {
     }
     (hits.seen > hits.sent).then(|| {
         format!(
-            "{} requests were sent, and the application has seen {}: something asks twice, or others ask, too",
+            "{} requests were sent, and the application has seen {}: something asks twice, or other clients ask, too",
             hits.sent, hits.seen
         )
     })
@@ -220,7 +220,7 @@ fn little(report: &Report) -> Option<String> {
 }
 
 /// In a closed loop every connection has its requests under way all the time, whatever the times say. At the end of a
-/// number of requests there are none left for some.
+/// number of requests there are no requests left for some connections.
 fn idle(report: &Report) -> Option<String> {
     let asked = &report.asked;
     let all = f64::from(asked.connections) * f64::from(asked.pipeline);
@@ -267,7 +267,7 @@ fn listen_queue(report: &Report) -> Option<String> {
     })
 }
 
-/// Whether others have the machine, as far as is known.
+/// Whether other programs use the machine, as far as is known.
 pub(crate) fn is_disturbed(machine: &MachineSide) -> bool {
     machine.steal_percent.is_some_and(|percent| percent > STEAL_PERCENT_MAX)
         || machine.foreign_cpus.is_some_and(|cpus| cpus > FOREIGN_CPUS_MAX)
@@ -275,13 +275,13 @@ pub(crate) fn is_disturbed(machine: &MachineSide) -> bool {
 
 fn steal(report: &Report) -> Option<String> {
     let steal = report.machine.steal_percent?;
-    (steal > STEAL_PERCENT_MAX).then(|| format!("the hypervisor gave {steal:.1} % of the CPU time to others"))
+    (steal > STEAL_PERCENT_MAX).then(|| format!("the hypervisor gave {steal:.1} % of the CPU time to other machines"))
 }
 
 fn foreign_load(report: &Report) -> Option<String> {
     let foreign = report.machine.foreign_cpus.filter(|cpus| *cpus > FOREIGN_CPUS_MAX)?;
     Some(format!(
-        "other programs kept {foreign:.2} CPUs busy, or processes of the server that have ended, for which nobody waited"
+        "other programs kept {foreign:.2} CPUs busy, or processes of the server that have ended without being waited for"
     ))
 }
 
@@ -368,7 +368,7 @@ struct Mean {
 }
 
 impl Mean {
-    /// One time alone does not say how much others differ.
+    /// One time alone does not say how much the times differ.
     fn of(second: &Second) -> Option<Self> {
         let count = float(second.right);
         let mean_us = float(second.sum_us) / count;
@@ -423,7 +423,7 @@ fn late(report: &Report) -> Option<String> {
     })
 }
 
-/// What has waited for so long, in such a number, that it would change what is said of times, has none itself.
+/// Requests without an answer that have waited so long, and are so many, that they would change what is said of times.
 fn overdue(report: &Report) -> Option<String> {
     let overdue = report.overdue.filter(|_| report.counts.right > 0)?;
     let due = report.counts.sent + report.never_sent;
@@ -565,7 +565,7 @@ pub(crate) mod tests {
         assert!(GATES.iter().all(|(gate, _)| fired(*gate)), "a gate has no case");
     }
 
-    /// Who accepts a disturbed machine accepts nothing else.
+    /// A user who accepts a disturbed machine accepts nothing else.
     #[test]
     fn what_is_accepted_disturbs() {
         let mut report = good();
@@ -581,7 +581,7 @@ pub(crate) mod tests {
         assert_eq!((0, true), (report.disturbed.len(), report.is_valid()));
     }
 
-    /// A case for each warning, and those that are none.
+    /// A case for each warning, and cases without one.
     const WARNED: &[Case] = &[
         ("good", |_| {}, &[]),
         ("slow connections", |report| report.fairness.slow_connections = 4, &["fairness"]),
@@ -653,7 +653,7 @@ pub(crate) mod tests {
         (report.machine.listen_overflows, report.machine.listen_queues_of) = (Some(overflows), Whose::Anyone);
     }
 
-    /// Who is blamed depends on whose queues were counted.
+    /// Which program is blamed depends on whose queues were counted.
     #[test]
     fn whose_queue_was_full() {
         let mut report = good();

@@ -17,7 +17,7 @@ pub struct Ask<'r> {
     pub asked: Asked,
     /// The answer's `Date` and `Server`.
     pub identity: Identity<'r>,
-    /// The same for requests that arrived together, which share one stat, and for no others.
+    /// The same for requests that arrived together, which share one stat, and for no other requests.
     pub fresh: u64,
 }
 

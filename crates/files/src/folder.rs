@@ -1,4 +1,4 @@
-//! A folder that is served: which file answers a request, and what does when none does.
+//! A folder that is served: which file answers a request, and what answers when there is none.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -295,7 +295,7 @@ impl Form {
     /// Writes the head of a 200 in front of the content, and notes where its date stands.
     fn render(&mut self, loader: &Loader<'_>, content_type: &str, is_negotiated: bool, ask: &Ask<'_>) {
         let asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
-        // Others get it, too: nothing in it is of this request alone.
+        // Other requests get it, too: nothing in it is of this request alone.
         let identity = Identity { lines: b"", ..ask.identity };
         let ask = Ask { asked, identity, ..*ask };
         let mut reply = Vec::new();

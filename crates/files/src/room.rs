@@ -55,7 +55,7 @@ impl CacheRoom {
         self.wanted_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What is wanted, to be given by whoever asks.
+    /// What is wanted, to be given by the cache that asks.
     pub(crate) fn take_wanted(&self) -> u64 {
         match self.wanted_bytes.load(Ordering::Relaxed) {
             0 => 0,

@@ -132,7 +132,7 @@ impl Content<'_> {
     }
 }
 
-/// Seconds since 1970 for `Last-Modified`; none for a time before that or in the future, which must
+/// Seconds since 1970 for `Last-Modified`; `None` for a time before that or in the future, which must
 /// not be sent (RFC 9110 section 8.8.2.1).
 pub(crate) fn modified_s(meta: &Meta, now_ns: i64) -> Option<u64> {
     if meta.mtime_ns > now_ns {
@@ -249,7 +249,7 @@ fn content_range(range: &Range<u64>, form: &Representation<'_>) -> String {
     format!("bytes {}-{}/{}", range.start, range.end - 1, form.content.bytes())
 }
 
-/// A separator that nobody can have written into a file beforehand: 128 bits from the hasher whose
+/// A separator that cannot have been written into a file beforehand: 128 bits from the hasher whose
 /// keys the standard library seeds from the system's randomness.
 fn boundary() -> String {
     let keys = RandomState::new();

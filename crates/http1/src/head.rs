@@ -33,7 +33,7 @@ pub struct Head {
 /// that keep their connection often repeat what they ask for.
 #[derive(Clone, Debug, Default)]
 struct Last {
-    /// Empty when there is none, or when it is longer than [`LAST_BYTES_MAX`].
+    /// Empty when there is no last head, or when it is longer than [`LAST_BYTES_MAX`].
     bytes: Vec<u8>,
     limits: Limits,
     /// How many heads were read.

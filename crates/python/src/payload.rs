@@ -1,8 +1,8 @@
 //! `bytes` objects sent from where they are, without a copy.
 //!
 //! The loop drops a payload when the client has taken it, at a moment when its thread is not
-//! attached to the interpreter: the reference is put aside, and given back when somebody is attached
-//! anyway, or when there is so much of it that the loop sends somebody.
+//! attached to the interpreter: the reference is put aside, and given back when a thread is attached anyway, or when
+//! there is so much of it that the loop has a thread attach for it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -73,7 +73,7 @@ pub(crate) fn give_back(_py: Python<'_>) {
     }
 }
 
-/// What was sent, when it is so much that somebody should attach to give it back.
+/// What was sent, when it is so much that a thread should attach to give it back.
 pub(crate) fn remains() -> Option<Box<dyn Stream>> {
     (SENT_BYTES.load(Ordering::Relaxed) >= REMAINS_BYTES).then(|| Box::new(Remains(take())) as _)
 }

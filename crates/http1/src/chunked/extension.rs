@@ -1,7 +1,7 @@
 //! Chunk extensions, RFC 9112 section 7.1.1: checked, counted and dropped.
 //!
-//! The whitespace that the RFC calls bad is refused, although it asks to tolerate it: nobody sends it, and
-//! parsers that disagree over it have been led to disagree over where a chunk ends.
+//! The whitespace that the RFC calls bad is refused, although it asks to tolerate it: no client sends it, and parsers
+//! that disagree over it have been led to disagree over where a chunk ends.
 
 use crate::Refusal;
 use adyton_http::bytes::{is_forbidden_in_value, is_token_byte};

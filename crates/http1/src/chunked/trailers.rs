@@ -107,7 +107,7 @@ fn is_forbidden(name: &[u8]) -> bool {
         )
 }
 
-/// The longest forbidden name has 19 bytes; what is cut off at this length is none.
+/// The longest forbidden name has 19 bytes; a name that is cut off at this length is not forbidden.
 const NAME_BYTES_KEPT: usize = 24;
 
 /// Bytes of the whole section: a checksum or two and a signature.

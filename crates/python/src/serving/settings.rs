@@ -34,7 +34,7 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whom workers are to become.
+/// The user that workers run as.
 pub(super) fn identity(settings: &Settings) -> Result<Option<Identity>, Failure> {
     let group = settings.group.as_deref();
     let found = settings.user.as_deref().map(|user| Identity::find(user, group)).transpose();
@@ -73,7 +73,7 @@ pub(super) fn open_log(settings: &Settings) -> Result<(), Failure> {
         .map_err(|error| Failure::Said(format!("cannot open the error log {destination}: {error}"), 2))
 }
 
-/// Makes sure that somebody takes what is logged, before anything is begun.
+/// Makes sure that the log can be written, before anything is begun.
 pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
     check_destination("error", &log_destination(settings, &settings.error_log))
 }
@@ -205,7 +205,7 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
     }
 }
 
-/// The line of the `Server` field; none for an empty name.
+/// The line of the `Server` field; empty for an empty name.
 fn server_line(name: &str) -> Vec<u8> {
     if name.is_empty() { Vec::new() } else { format!("Server: {name}\r\n").into_bytes() }
 }

@@ -95,7 +95,7 @@ pub(crate) fn supervise(
 /// What a supervisor becomes before it opens anything; one that is the first looks at its settings. The group of its workers,
 /// if it is to be another one.
 fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
-    // A user who is not there is told now, and not by a worker.
+    // An unknown user is reported now, and not by a worker.
     let identity = identity(settings)?;
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
@@ -112,7 +112,7 @@ fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
     Ok(group)
 }
 
-/// Says to whoever looks on that nothing is served, and where the reason stands.
+/// Tells the user who started this that nothing is served, and where the reason stands.
 fn say_not_started(settings: &Settings) {
     if matches!(settings.error_log, Destination::File(_)) {
         // What the worker has said may have been lost, which this process only knows when it says something.
@@ -272,7 +272,7 @@ fn processes(settings: &Settings, loops: usize) -> (usize, String) {
     }
 }
 
-/// The number that nobody has given, between those that somebody has.
+/// A number that the settings do not give, within the bounds that they do give.
 fn within_bounds(settings: &Settings, number: usize, why: String) -> (usize, String) {
     let given = |number: u64| usize::try_from(number).ok().filter(|&number| number > 0);
     match (given(settings.min_processes), given(settings.max_processes)) {
@@ -341,19 +341,19 @@ fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>,
     Ok(Some(socket))
 }
 
-/// Removes the control sockets of servers that were killed: nobody listens there, and their processes are gone.
+/// Removes the control sockets of servers that were killed: no process listens there, and theirs are gone.
 fn remove_stale(folder: &Path) {
     for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let is_socket = path.extension().is_some_and(|end| end == "sock");
         let pid = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u32>().ok());
         if is_socket && pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // What stays is in nobody's way: it is only looked at in vain.
+            // What stays does no harm: it is only looked at in vain.
             let _ = socket::remove_stale(&path);
         }
     }
 }
 
-/// Makes the folder of control sockets, for this user alone; refuses one that somebody else has made.
+/// Makes the folder of control sockets, for this user alone; refuses one of another user.
 fn own_folder(folder: &Path) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -361,12 +361,12 @@ fn own_folder(folder: &Path) -> io::Result<()> {
     }
     let found = std::fs::symlink_metadata(folder)?;
     if !found.is_dir() || found.uid() != process::user() {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
     }
     Ok(())
 }
 
-/// Who may ask the listener for monitors: its own name is right, too.
+/// Which requests the admin listener answers: its own name is right, too.
 fn access(settings: &Settings) -> adyton_process::Access {
     let own = settings.admin.iter().filter_map(|bind| match bind {
         Bind::Tcp { host, .. } => Some(host.clone()),
