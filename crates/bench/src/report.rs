@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::counts::{Counts, FirstWrong, OwnLimits, Second};
 use crate::hits::Hits;
 use crate::latency::{Latency, Times};
-use crate::listen_queue::Whose;
+use crate::listen_queue::QueueOwner;
 use crate::numbers::float;
 use crate::reason::Reason;
 use crate::slow_side::SlowSide;
@@ -274,7 +274,7 @@ pub struct MachineSide {
     /// Packets of new connections that a listener has dropped for this or any other reason.
     pub listen_drops: Option<u64>,
     /// Whose listeners these are.
-    pub listen_queues_of: Whose,
+    pub listen_queues_of: QueueOwner,
 }
 
 impl Report {

@@ -6,7 +6,7 @@
 use std::f64::consts::PI;
 
 use crate::counts::Second;
-use crate::listen_queue::Whose;
+use crate::listen_queue::QueueOwner;
 use crate::numbers::{float, ms};
 use crate::reason::Reason;
 use crate::report::{MachineSide, Report, STEADY_SECONDS_MIN, can_drift, whole_seconds};
@@ -256,8 +256,8 @@ fn generator(report: &Report) -> Option<String> {
 fn listen_queue(report: &Report) -> Option<String> {
     let dropped = report.machine.listen_overflows.max(report.machine.listen_drops)?;
     let (whose, doubt) = match report.machine.listen_queues_of {
-        Whose::Server => ("the server's", ""),
-        Whose::Anyone => ("a", "; it may be that of another program, which this machine does not tell apart"),
+        QueueOwner::Server => ("the server's", ""),
+        QueueOwner::Anyone => ("a", "; it may be that of another program, which this machine does not tell apart"),
     };
     (dropped > 0).then(|| {
         format!(
@@ -275,7 +275,8 @@ pub(crate) fn is_disturbed(machine: &MachineSide) -> bool {
 
 fn steal(report: &Report) -> Option<String> {
     let steal = report.machine.steal_percent?;
-    (steal > STEAL_PERCENT_MAX).then(|| format!("the hypervisor gave {steal:.1} % of the CPU time to other machines"))
+    (steal > STEAL_PERCENT_MAX)
+        .then(|| format!("the hypervisor gave {steal:.1} % of the CPU time to other machines"))
 }
 
 fn foreign_load(report: &Report) -> Option<String> {
@@ -305,7 +306,7 @@ fn steady(report: &Report) -> Option<String> {
     if let Some(second) = rates.iter().position(is_stall) {
         let rate = rates[second];
         return Some(format!(
-            "in second {} there were {rate:.0} right answers, in others {middle:.0}",
+            "in second {} there were {rate:.0} right answers, in the others {middle:.0}",
             second + 1
         ));
     }
@@ -650,7 +651,7 @@ pub(crate) mod tests {
     }
 
     fn anyones_overflows(report: &mut Report, overflows: u64) {
-        (report.machine.listen_overflows, report.machine.listen_queues_of) = (Some(overflows), Whose::Anyone);
+        (report.machine.listen_overflows, report.machine.listen_queues_of) = (Some(overflows), QueueOwner::Anyone);
     }
 
     /// Which program is blamed depends on whose queues were counted.
@@ -797,7 +798,7 @@ pub(crate) mod tests {
                 foreign_cpus: Some(0.0),
                 listen_overflows: Some(0),
                 listen_drops: Some(0),
-                listen_queues_of: Whose::Server,
+                listen_queues_of: QueueOwner::Server,
             },
         }
     }

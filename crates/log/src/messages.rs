@@ -125,7 +125,7 @@ messages! {
             "Mend the installation, and send SIGUSR2 again."
         PROGRAM_NOT_REPLACED = 326 Error "The program that is on the disk cannot take the running one's place."
             "The message says why."
-        WAITS_FOR_CHANGE = 327 Error "With `--reload`: the first version does not start, and there is none to serve on."
+        WAITS_FOR_CHANGE = 327 Error "With `--reload`: the first version does not start, and there is no older one to serve."
             "Read the traceback above, and mend it: the next change is tried."
         WORKER_LEAVES = 328 Warning "SIGTERM has told a worker to end, from outside; another one takes its place."
             "Send signals to the supervisor."
@@ -140,14 +140,14 @@ messages! {
     }
     "Logs" {
         ACCESS_LOG_LOST = 401 Error "The access log cannot be written, and lines are lost. Told once a minute."
-            "Make room, or look at who reads the pipe."
+            "Make room, or look at the reader of the pipe."
         LOG_NOT_REOPENED = 402 Error "A log could not be opened again; the old file is written to."
             "Give the user of the workers the right to make it."
-        ENTRIES_LOST = 403 Error "Entries of this log were lost before this one." "Make room, or look at who reads it."
+        ENTRIES_LOST = 403 Error "Entries of this log were lost before this one." "Make room, or look at its reader."
         ERROR_LOG_LOST = 404 Error "The error log cannot be written, or can be again. Told on what is standard error without it, once a minute."
             "Make room."
         ACCESS_LINES_LOST = 405 Error "Lines of the access log were lost: as many as the message says. Told when it takes lines again, and at most once a minute."
-            "Make room, look at who reads the pipe, or raise `--log-queue-bytes-max`."
+            "Make room, look at the reader of the pipe, or raise `--log-queue-bytes-max`."
     }
 }
 

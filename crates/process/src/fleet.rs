@@ -7,7 +7,7 @@ use adyton_server::pulse::Ailment;
 use adyton_server::share;
 use adyton_sys::child::Exit;
 
-use crate::action::{Action, Id, Whom};
+use crate::action::{Action, Id, Recipient};
 use crate::cause::Cause;
 use crate::jitter::Jitter;
 use crate::limits::Limits;
@@ -254,7 +254,7 @@ impl Fleet {
     }
 
     /// A prototype has begun to fork a worker, by way of this process.
-    pub(crate) fn note_forking(&mut self, id: Id, forker: Option<Whom>) {
+    pub(crate) fn note_forking(&mut self, id: Id, forker: Option<Recipient>) {
         if let Some(worker) = self.worker_mut(id) {
             worker.note_forking(forker);
         }
@@ -422,7 +422,7 @@ mod tests {
     use adyton_sys::child::Exit;
 
     use super::{Fleet, Wanted};
-    use crate::action::{Id, Whom, lines};
+    use crate::action::{Id, Recipient, lines};
     use crate::limits::Limits;
     use crate::plan::Pace;
     use crate::staff::Measured;
@@ -533,7 +533,7 @@ mod tests {
                     let generation = fleet.note_ready(Id(id), now_ms, &mut out);
                     self.proven = self.proven.max(generation.unwrap_or(0));
                 }
-                Forking(id) => fleet.note_forking(Id(id), Some(Whom::Forker { pid: 7, birth: 1 })),
+                Forking(id) => fleet.note_forking(Id(id), Some(Recipient::Forker { pid: 7, birth: 1 })),
                 Hello(id) => fleet.note_hello(Id(id), 100 + u32::try_from(id).unwrap_or(0), &mut out),
                 Leaving(id) => fleet.note_leaving(Id(id), true, now_ms, &mut out),
                 Ends(id, exit) => self.ends(id, exit),

@@ -6,7 +6,7 @@
 use adyton_log::messages;
 use adyton_sys::child::{Exit, Kick};
 
-use crate::action::{Action, Whom};
+use crate::action::{Action, Recipient};
 use crate::backoff::backoff_ms;
 use crate::cause::{Cause, Known, Reason, cause};
 use crate::limits::Limits;
@@ -117,13 +117,13 @@ impl Nursery {
         for prototype in self.prototypes.iter_mut().filter(is_late) {
             let pid = prototype.pid;
             if std::mem::replace(&mut prototype.is_doomed, true) {
-                out.push(Action::Signal(Whom::Child(pid), Kick::Kill));
+                out.push(Action::Signal(Recipient::Child(pid), Kick::Kill));
                 prototype.due_ms = None;
                 continue;
             }
             let text = format!("the prototype (process {pid}) is not ready; this is where it is:");
             out.push(Action::Log(&messages::PROTOTYPE_STUCK, text));
-            out.push(Action::Signal(Whom::Child(pid), Kick::Abort));
+            out.push(Action::Signal(Recipient::Child(pid), Kick::Abort));
             prototype.due_ms = Some(now_ms + LAST_WORDS_MS);
         }
     }
@@ -181,7 +181,7 @@ impl Nursery {
         }
         for dismissed in &mut self.dismissed {
             if dismissed.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
-                out.push(Action::Signal(Whom::Child(dismissed.pid), Kick::Kill));
+                out.push(Action::Signal(Recipient::Child(dismissed.pid), Kick::Kill));
                 dismissed.due_ms = None;
             }
         }

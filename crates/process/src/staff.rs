@@ -8,7 +8,7 @@ use adyton_server::pulse::Ailment;
 use adyton_sys::child::{Exit, Kick};
 use serde::{Deserialize, Serialize};
 
-use crate::action::{Action, Id, Whom};
+use crate::action::{Action, Id, Recipient};
 use crate::cause::{Cause, Known, Reason, cause};
 use crate::limits::Limits;
 use crate::pulse::Pulse;
@@ -89,7 +89,7 @@ pub(crate) struct Staff {
     /// 0 while it is being forked.
     pid: u32,
     /// The process that is about to fork it, while it is there.
-    forker: Option<Whom>,
+    forker: Option<Recipient>,
     generation: u32,
     state: State,
     seat: usize,
@@ -244,12 +244,12 @@ impl Staff {
     }
 
     /// Which process gets its signals: its own, or the prototype that is about to fork it.
-    pub(crate) fn whom(&self) -> Option<Whom> {
-        if self.pid == 0 { self.forker } else { Some(Whom::Child(self.pid)) }
+    pub(crate) fn recipient(&self) -> Option<Recipient> {
+        if self.pid == 0 { self.forker } else { Some(Recipient::Child(self.pid)) }
     }
 
     fn signal(&self, kick: Kick, out: &mut Vec<Action>) {
-        out.extend(self.whom().map(|whom| Action::Signal(whom, kick)));
+        out.extend(self.recipient().map(|recipient| Action::Signal(recipient, kick)));
     }
 
     /// Its process has begun.
@@ -258,7 +258,7 @@ impl Staff {
     }
 
     /// A prototype has begun to fork it, by way of this process.
-    pub(crate) fn note_forking(&mut self, forker: Option<Whom>) {
+    pub(crate) fn note_forking(&mut self, forker: Option<Recipient>) {
         if self.pid == 0 {
             self.forker = forker;
         }
@@ -353,7 +353,7 @@ impl Staff {
         if self.due_ms.is_none_or(|due_ms| due_ms > now_ms) {
             return;
         }
-        if self.whom().is_none() {
+        if self.recipient().is_none() {
             // The order to fork it was not followed.
             out.push(Action::DoomPrototype(self.generation));
         }

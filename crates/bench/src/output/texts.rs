@@ -297,7 +297,10 @@ mod tests {
 
         (report.machine.steal_percent, report.machine.foreign_cpus) = (None, None);
         let (_, text) = told(&report).unwrap_or_default();
-        assert!(text.starts_with("what the hypervisor gave to other machines; what other programs took: "), "{text}");
+        assert!(
+            text.starts_with("what the hypervisor gave to other machines; what other programs took: "),
+            "{text}"
+        );
     }
 
     #[test]

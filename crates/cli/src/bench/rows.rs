@@ -212,7 +212,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: time(1, |bench, ms| bench.deadline_ms = Some(ms)),
         example: "200ms",
         help: "tell how many right answers came within this time",
-        detail: "From when their requests were due if there is a rate, else from when they were sent. Others are right all \
+        detail: "From when their requests were due if there is a rate, else from when they were sent. Late ones are right all \
                  the same, and in all other figures.",
         ..LOAD
     },
@@ -314,7 +314,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "HEX", set: set_sha256 },
         example: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
         help: "the SHA-256 that the body of the first answer must have",
-        detail: "The others must be the same, byte by byte.",
+        detail: "All later answers must be the same, byte by byte.",
         ..CHECKS
     },
     Row {

@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "when another thread takes the event loop over",
         detail: "`auto`: when it takes longer than a few milliseconds; endpoints that mostly do are run by threads \
                  of their own straight away. `always`: before it begins, which costs every request two thread \
-                 switches. `never`: a slow request holds all others up, as in servers without threads. The last two \
+                 switches. `never`: a slow request holds up all others, as in servers without threads. The last two \
                  are there for tests and comparisons.",
         ..GROUP
     },
@@ -136,7 +136,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "give bodies to the application as they come",
         detail: "Off, a request body is read before the application is called, so that a slow upload costs no thread. \
                  On, reading waits for the client: for proxies, progress bars, and uploads that never end. With \
-                 `--threads 1` it is off: while the only thread waited, nobody would be served.",
+                 `--threads 1` it is off: while the only thread waited, no client would be served.",
         ..GROUP
     },
     Row {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Supervisor;
-use crate::action::{Id, Whom};
+use crate::action::{Id, Recipient};
 use crate::message::{FromWorker, Source};
 use crate::usage;
 
@@ -33,7 +33,7 @@ impl Supervisor {
     fn note_forking(&mut self, id: Id, pid: u32) {
         let birth = usage::birth(pid);
         if usage::parent(pid).is_some_and(|parent| self.nursery.knows(parent)) {
-            self.fleet.note_forking(id, birth.map(|birth| Whom::Forker { pid, birth }));
+            self.fleet.note_forking(id, birth.map(|birth| Recipient::Forker { pid, birth }));
         }
     }
 

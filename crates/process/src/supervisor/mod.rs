@@ -29,7 +29,7 @@ use adyton_sys::signal_queue::{Signal, Signals};
 use adyton_sys::{clock, socket};
 use serde_json::json;
 
-use crate::action::{Action, Whom};
+use crate::action::{Action, Recipient};
 use crate::admin::AdminServers;
 use crate::demand::Demand;
 use crate::fleet::Fleet;
@@ -398,16 +398,16 @@ impl Supervisor {
                 Action::Log(message, text) => log::write(message, format_args!("{text}")),
                 Action::Drain(id, ending) => {
                     if self.links.send(id, &ToWorker::drain(ending)).is_err()
-                        && let Some(whom) = self.fleet.worker(id).and_then(Staff::whom)
+                        && let Some(recipient) = self.fleet.worker(id).and_then(Staff::recipient)
                     {
-                        signal(whom, Kick::Terminate);
+                        signal(recipient, Kick::Terminate);
                     }
                 }
                 Action::Hurry(id, ending) => {
                     // It may have ended already.
                     let _ = self.links.send(id, &ToWorker::drain(ending));
                 }
-                Action::Signal(whom, kick) => signal(whom, kick),
+                Action::Signal(recipient, kick) => signal(recipient, kick),
                 Action::DoomPrototype(generation) => self.nursery.doom(generation, now_ms),
                 Action::Release(pid) => {
                     self.prototype_lines.remove(&pid);
@@ -417,10 +417,10 @@ impl Supervisor {
     }
 }
 
-fn signal(whom: Whom, kick: Kick) {
-    match whom {
-        Whom::Child(pid) => child::kick(pid, kick),
-        Whom::Forker { pid, birth } if usage::birth(pid) == Some(birth) => child::kick(pid, kick),
-        Whom::Forker { .. } => {}
+fn signal(recipient: Recipient, kick: Kick) {
+    match recipient {
+        Recipient::Child(pid) => child::kick(pid, kick),
+        Recipient::Forker { pid, birth } if usage::birth(pid) == Some(birth) => child::kick(pid, kick),
+        Recipient::Forker { .. } => {}
     }
 }
