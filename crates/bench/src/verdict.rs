@@ -257,7 +257,9 @@ fn listen_queue(report: &Report) -> Option<String> {
     let dropped = report.machine.listen_overflows.max(report.machine.listen_drops)?;
     let (whose, doubt) = match report.machine.listen_queues_of {
         QueueOwner::Server => ("the server's", ""),
-        QueueOwner::Anyone => ("a", "; it may be that of another program, which this machine does not tell apart"),
+        QueueOwner::Anyone => {
+            ("a", "; it may be that of another program, which this machine does not tell apart")
+        }
     };
     (dropped > 0).then(|| {
         format!(
@@ -651,7 +653,8 @@ pub(crate) mod tests {
     }
 
     fn anyones_overflows(report: &mut Report, overflows: u64) {
-        (report.machine.listen_overflows, report.machine.listen_queues_of) = (Some(overflows), QueueOwner::Anyone);
+        (report.machine.listen_overflows, report.machine.listen_queues_of) =
+            (Some(overflows), QueueOwner::Anyone);
     }
 
     /// Which program is blamed depends on whose queues were counted.

@@ -51,7 +51,7 @@ KNOWN = frozenset({"foreign-load", GENERATOR})
 FOREIGN_CPUS_MAX = 0.1
 """What other programs may have of the CPUs of peer or load."""
 RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0
-"""A peer is itself again after so many answers within that time; after the last nobody waits any longer."""
+"""A peer is itself again after so many answers within that time; the last is how long that is waited for."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Pace:
     least: int = 1
     """So many rounds are made, however long they take."""
     known_within: float | None = None
-    """A peer is left out of further rounds when its rates are known within that part of them; or none is."""
+    """A peer is left out of further rounds when its rates are known within that part of them; ``None``: no peer is."""
     seed: int = 1
     """What the order of the peers in each round is made of."""
 
@@ -224,7 +224,7 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
             allowed = KNOWN | scenario.allowed
             put(row, number, loads, Bench(server, pace, seats, seed=number + 1, allowed=allowed))
     except (PeerError, OSError) as error:
-        # Who has served before, or was not tried before, may serve the next time.
+        # A peer that has served before, or was not tried before, may serve the next time.
         kind = START if row.shots or not row.spoilt else RUN
         for load in loads:
             row.is_good(load, number, {kind: str(error)})
@@ -265,7 +265,7 @@ def put(row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:
 
 
 def halved(row: Row, number: int, load: Load, rate: float, bench: Bench) -> list[dict[str, Any]]:
-    """Offers half of the rate, once more if that is spoilt, and returns the reports; none if none counts."""
+    """Offers half of the rate, once more if that is spoilt, and returns the reports; empty if none counts."""
     for _ in range(2):
         try:
             half = bench.once(replace(load, options=load.half), rate)
@@ -354,7 +354,7 @@ class Bench:
         # What was spent before the measurement is taken off: it was as busy then.
         cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + lead_s)
         memory_bytes = _processes.memory_bytes(leaders)
-        # It may still work on pages that nobody waits for any more: they are no part of the next measurement.
+        # It may still work on pages whose clients have gone: they are no part of the next measurement.
         recovered_s = recovery_s(load, server, ended_s) if load.recovers or load.beside else None
         return Shot(
             reports[:1],

@@ -109,7 +109,7 @@ class Trials:
         return self.goodputs[max(self.goodputs)]
 
     def beside(self, other: Trials) -> tuple[float, float]:
-        """Returns the medians of both in the rounds that both were in; zeros where there is none."""
+        """Returns the medians of both in the rounds that both were in; zeros without such a round."""
         common = self.goodputs.keys() & other.goodputs.keys()
         if not common:
             return 0.0, 0.0
@@ -136,7 +136,7 @@ class Found:
     confirmed: dict[str, Any]
     """The report of the open loop."""
     lower: list[dict[str, Any]]
-    """Those of lower rates, one after the other until one held; none where none was needed."""
+    """Those of lower rates, one after the other until one held; empty where none was needed."""
     doubts: list[str]
     fits: bool
     """Whether the winner needs no more memory than there may be."""
@@ -153,7 +153,7 @@ class Found:
 
     @property
     def held(self) -> dict[str, Any] | None:
-        """The report of the highest rate that was offered and at which it keeps its goal; none if at none."""
+        """The report of the highest rate that was offered and at which it keeps its goal; ``None`` if there is none."""
         return next((each for each in [self.confirmed, *self.lower] if keeps(each, self.goal_s)), None)
 
     @property
@@ -407,7 +407,7 @@ def in_time(report: dict[str, Any], goal_s: float) -> float:
 
 
 def valid(trials: Sequence[Trials]) -> list[Trials]:
-    """Returns the trials that have a figure of each round they were in; nothing is found if none has."""
+    """Returns the trials that have a figure of each round they were in; empty if no trial has."""
     left = [trial for trial in trials if not trial.invalid]
     if not left:
         why = "; ".join(f"{trial.choice}: {trial.invalid}" for trial in trials)

@@ -342,7 +342,7 @@ pub static ROWS: &[Row<Bench>] = &[
         help: "show figures although other programs disturbed the machine, marked as that",
         detail: "For desktops, which always have something else to do: instead of INVALID the report says DISTURBED, and \
                  by what. `foreign-load`: other programs kept more than a tenth of a CPU busy. `steal`: the hypervisor gave \
-                 more than 2 % of the CPU time to others. What --find-rate finds is `at least` then. No other gate can be \
+                 more than 2 % of the CPU time to other machines. What --find-rate finds is `at least` then. No other gate can be \
                  accepted.",
         ..OUTPUT
     },

@@ -239,7 +239,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "/run/mysite/control.sock",
         help: "socket for adyton status, reload and the like",
         detail: "Only its own user and root may use it. `auto` is a socket named after the process in \
-                 `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for others.",
+                 `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for other users.",
         ..GROUP
     },
     Row {
