@@ -21,7 +21,7 @@ ADYTON = (sys.executable, "-m", "adyton")
 """Our command line, whatever is on the path."""
 
 PORTS = range(20_000, 30_000)
-"""Below those that the kernel gives to clients, and to servers that name no port (``ip_local_port_range``)."""
+"""Below those that the kernel gives to clients, and to servers without one (``ip_local_port_range``)."""
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file to which a job of GitHub's adds the report of each run."""

@@ -86,7 +86,7 @@ class Seats:
 
 
 def siblings_of(cpu: int) -> frozenset[int]:
-    """Returns the CPUs that are hyper-threads of one core, this one among them; itself where that is not known."""
+    """Returns the CPUs that are hyper-threads of one core, this one among them; itself if unknown."""
     try:
         text = (TOPOLOGY / f"cpu{cpu}/topology/thread_siblings_list").read_text("ascii")
     except OSError:

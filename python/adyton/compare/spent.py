@@ -20,7 +20,7 @@ class Spent:
 
     clock_s: float
     peer_s: float
-    """By the processes of the peer; those that have ended are in it only if their parent has waited for them."""
+    """By the processes of the peer; those that have ended count only if their parent has waited for them."""
     load_s: float
     """By this program and the loads that it has started, which have ended."""
     server: Busy

@@ -130,7 +130,7 @@ def confirmation(found: Found) -> str:
 
 
 def lower(found: Found) -> str:
-    """Says at which lower rate it holds, as a sentence behind another; empty where no lower rate was offered."""
+    """Says at which lower rate it holds, as a sentence behind another; empty if none was offered."""
     if not found.lower:
         return ""
     if (held := found.held) is None:

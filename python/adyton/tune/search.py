@@ -153,7 +153,7 @@ class Found:
 
     @property
     def held(self) -> dict[str, Any] | None:
-        """The report of the highest rate that was offered and at which it keeps its goal; ``None`` if there is none."""
+        """The report of the highest rate that was offered and at which its goal is kept; ``None``: none."""
         return next((each for each in [self.confirmed, *self.lower] if keeps(each, self.goal_s)), None)
 
     @property
