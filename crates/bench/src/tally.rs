@@ -229,7 +229,7 @@ impl Tally {
         true
     }
 
-    /// An answer has come whole; its first byte came so long after the request was sent.
+    /// An answer has come whole; its first byte came `first_byte_ns` after the request was sent.
     #[inline]
     pub(crate) fn answered(
         &mut self,
@@ -310,7 +310,7 @@ impl Tally {
         }
     }
 
-    /// A connection was made, which took so long.
+    /// A connection was made.
     pub(crate) fn connected(&mut self, took_ns: u64, now_ns: u64) {
         if now_ns < self.start_ns {
             return self.connect_before.add(took_ns);
@@ -382,7 +382,7 @@ impl Tally {
         self.unanswered.add(end_ns.saturating_sub(sent.due_ns));
         self.oldest_ns = self.oldest_ns.max(age_ns);
         self.oldest_pending_ns = self.oldest_pending_ns.max(age_ns);
-        // A request under way for longer than any answer took is none that the times can know of; where it began before the
+        // The times know nothing of a request under way for longer than any answer took; where it began before the
         // measurement, nothing of it is within: what `counts` has taken off for that is given back, and no more.
         let before_ns = self.start_ns.saturating_sub(sent.begun_ns);
         self.edges_ns += signed(age_ns.min(self.service.max_ns()).max(before_ns));
@@ -418,7 +418,7 @@ impl Tally {
         &mut self.series[length - 1]
     }
 
-    /// Makes the series at least so long, and returns the length that was asked for.
+    /// Makes the series at least that long, and returns the length that was asked for.
     fn series_up_to(&mut self, seconds: u64) -> usize {
         let length = usize::try_from(seconds).unwrap_or(usize::MAX);
         if length > self.series.len() {

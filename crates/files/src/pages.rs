@@ -21,7 +21,7 @@ pub struct ErrorPage {
 
 impl ErrorPage {
     /// `detail` is escaped here and may hold what the client sent; empty, it is left out. A status that allows no body,
-    /// or is none, becomes 500.
+    /// or is not valid, becomes 500.
     pub fn new(status: u16, detail: &str) -> Self {
         let status = if matches!(status, 200..=203 | 300..=303 | 305..=999) { status } else { 500 };
         Self { status, text: page(status, detail) }

@@ -28,8 +28,8 @@ use crate::{error_log, former, messages};
 /// How long a log that does not take what is queued is waited for when its server or process ends.
 pub const END_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long its thread is waited for after that, to say how much of what it has in hand is written.
-const HAND_PATIENCE: Duration = Duration::from_secs(1);
+/// How long its thread is waited for after that, to say how much of its chunk is written.
+const CHUNK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often it is told at most that the access log loses lines.
 const TELL_EVERY_MS: u64 = 60_000;
@@ -126,7 +126,7 @@ impl Rest {
 
 /// What the thread is at.
 #[derive(Default)]
-enum Work {
+enum Activity {
     /// Nothing.
     #[default]
     Empty,
@@ -138,7 +138,7 @@ enum Work {
     File,
 }
 
-impl Work {
+impl Activity {
     fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
@@ -168,11 +168,11 @@ struct LastTold {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Chunk>,
-    /// What is in the queue, and in the thread's hand.
+    /// What is in the queue, and what the thread writes.
     bytes: usize,
-    /// Where chunks go, while the thread has none in hand.
+    /// Where chunks go, while the thread writes none.
     sink: Option<Sink>,
-    work: Work,
+    activity: Activity,
     is_asleep: bool,
     is_renamed: bool,
     /// To be called when the file is open that has the name now.
@@ -206,7 +206,7 @@ struct Shared {
     rest: Condvar,
     /// The thread is not to wait for a reader any more: there is another file, or no time.
     is_pressed: AtomicBool,
-    /// What it has in hand is given up.
+    /// What it writes is given up.
     is_over: AtomicBool,
     /// How much was lost in all.
     lost: AtomicU64,
@@ -290,9 +290,9 @@ impl Journal {
         let mut state = self.shared.lock();
         state.has_ended = true;
         // One that hangs in a write ends when that does.
-        self.shared.is_over.store(!state.work.is_empty(), Ordering::SeqCst);
+        self.shared.is_over.store(!state.activity.is_empty(), Ordering::SeqCst);
         self.shared.wake(&mut state);
-        let is_free = state.work.is_empty();
+        let is_free = state.activity.is_empty();
         drop(state);
         if is_free && let Some(thread) = lock(&self.thread).take() {
             // It only fails when the thread has panicked, which its own message has said.
@@ -359,7 +359,7 @@ impl Journal {
     /// Waits until everything is written, for at most `patience`; what is not by then is lost.
     pub fn settle(&self, patience: Duration) {
         let shared = &self.shared;
-        let has_rest = |state: &State| state.queue.is_empty() && state.work.is_empty() && !state.is_renamed;
+        let has_rest = |state: &State| state.queue.is_empty() && state.activity.is_empty() && !state.is_renamed;
         let state = shared.wait_for(shared.lock(), patience, has_rest);
         if has_rest(&state) {
             drop(state);
@@ -368,16 +368,16 @@ impl Journal {
         drop(state);
         shared.is_over.store(true, Ordering::SeqCst);
         shared.is_pressed.store(true, Ordering::SeqCst);
-        let mut state = shared.wait_for(shared.lock(), HAND_PATIENCE, |state| state.work.is_empty());
+        let mut state = shared.wait_for(shared.lock(), CHUNK_PATIENCE, |state| state.activity.is_empty());
         let why = io::Error::other("the log does not take what is written");
         for chunk in std::mem::take(&mut state.queue) {
             state.bytes -= chunk.bytes.len();
             shared.lose(&mut state, &chunk);
         }
         // A write that hangs may come to its end after all, but not while a thread waits for it.
-        if let Work::Chunk(rest) = &state.work {
+        if let Activity::Chunk(rest) = &state.activity {
             let missing = rest.count();
-            state.work = Work::GivenUp;
+            state.activity = Activity::GivenUp;
             shared.count_lost(&mut state, missing);
         }
         shared.rest(&mut state);
@@ -441,7 +441,7 @@ impl Shared {
 
     /// Writes an entry if nothing is before it and its reader need not be waited for.
     fn write_or_add(&self, state: &mut State, mut chunk: Chunk) -> io::Result<()> {
-        let is_next = state.queue.is_empty() && state.work.is_empty() && !state.is_renamed;
+        let is_next = state.queue.is_empty() && state.activity.is_empty() && !state.is_renamed;
         let Some(sink) = state.sink.as_mut().filter(|sink| is_next && sink.is_stream()) else {
             return self.add(state, chunk);
         };
@@ -527,14 +527,14 @@ impl Shared {
         let mut state = self.lock();
         loop {
             if std::mem::take(&mut state.is_renamed) {
-                state.work = Work::File;
+                state.activity = Activity::File;
                 let former = state.sink.take();
                 drop(state);
                 let sink = self.opened_again(former);
                 state = self.lock();
-                (state.sink, state.work) = (sink, Work::Empty);
+                (state.sink, state.activity) = (sink, Activity::Empty);
             } else if let Some(chunk) = state.queue.pop_front() {
-                state.work = Work::Chunk(chunk.rest());
+                state.activity = Activity::Chunk(chunk.rest());
                 let sink = state.sink.take();
                 drop(state);
                 let (sink, chunk, failure) = self.write(sink, chunk);
@@ -625,7 +625,7 @@ impl Shared {
         mut chunk: Chunk,
         failure: Option<io::Error>,
     ) -> MutexGuard<'s, State> {
-        let is_given_up = matches!(std::mem::take(&mut state.work), Work::GivenUp);
+        let is_given_up = matches!(std::mem::take(&mut state.activity), Activity::GivenUp);
         state.bytes -= chunk.bytes.len();
         drop(chunk.left.take());
         let is_written = failure.is_none();

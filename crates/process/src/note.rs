@@ -66,7 +66,7 @@ pub(crate) struct NotedSlot {
     pub(crate) retires_ms: Option<u64>,
 }
 
-/// A worker that serves, or drains; others are not there when a note is written.
+/// A worker that serves, or drains; no worker is in another state when a note is written.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct NotedWorker {
     #[serde(flatten)]
@@ -83,7 +83,7 @@ impl Note {
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// No descriptor has this number, or it holds no note.
     pub fn read(number: &str) -> io::Result<Self> {
         let number = number.parse().map_err(io::Error::other)?;
         let text = io::read_to_string(std::fs::File::from(child::inherit(number)?))?;

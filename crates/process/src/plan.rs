@@ -26,11 +26,11 @@ pub struct Plan {
     pub processes: usize,
     /// Between which numbers that may change by itself.
     pub bounds: Bounds,
-    /// How many may be started at once in the place of others.
+    /// How many may be started at once to replace others.
     pub pace: Pace,
     /// When a worker is replaced, and how long it may take for what.
     pub limits: Limits,
-    /// Whether each worker may listen at the sockets of the others, too: all are of addresses that can be shared.
+    /// Whether each worker may listen at the sockets of the others, too: all their addresses can be shared.
     pub shares: bool,
     /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
     pub open: Box<dyn Fn() -> io::Result<Sockets>>,

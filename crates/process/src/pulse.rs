@@ -2,7 +2,7 @@
 //!
 //! Each worker counts on its board while its loops and its interpreter go on (`pulse.rs` in `server`). One that does
 //! not is named and no longer counted on, and given up after `--heartbeat-timeout`: its successor starts at once, and the
-//! order to finish what runs waits for it, should it come to itself.
+//! order to finish what runs waits for it, should it go on after all.
 
 use crate::limits::Limits;
 

@@ -22,7 +22,7 @@ pub struct Worker {
     pub place: Place,
     /// Its sockets, for each of its loops those of every address.
     pub sockets: Sockets,
-    /// The sockets of others, of every address once more for each of them.
+    /// The sockets of other workers: one for each address and worker.
     pub others: Vec<OwnedFd>,
     /// Where it counts.
     pub tally: Tally,

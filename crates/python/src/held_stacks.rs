@@ -1,4 +1,4 @@
-//! Where all threads are when none of ours gets the interpreter: faulthandler writes it at a signal.
+//! Where all threads are when none of the server's gets the interpreter: faulthandler writes it at a signal.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};

@@ -223,7 +223,7 @@ pub fn signal_name(number: i32) -> String {
 ///
 /// # Errors
 ///
-/// There is none.
+/// No descriptor has this number.
 pub fn inherit(number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: only changes a flag; a number that is no descriptor answers EBADF.
     if number < 0 || unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {

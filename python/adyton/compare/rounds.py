@@ -74,7 +74,7 @@ class Pace:
     least: int = 1
     """So many rounds are made, however long they take."""
     known_within: float | None = None
-    """A peer leaves further rounds out once its rates are known within that part of them; ``None``: never."""
+    """A peer has no further rounds once its rates are known within that part of them; ``None``: never."""
     seed: int = 1
     """What the order of the peers in each round is made of."""
 
