@@ -5,7 +5,7 @@ use adyton_http1::{BodyFraming, Chunked, Received, Refusal};
 use crate::plan::{Check, Statuses};
 use crate::random::Random;
 
-/// With [`Check::Sample`], the bytes of one body in so many are compared: comparing costs little then, and a wrong body
+/// With [`Check::Sample`], the bytes of one body in this many are compared: comparing costs little then, and a wrong body
 /// that comes ten times a second is still seen within two seconds on average.
 pub(crate) const SAMPLE: usize = 16;
 
@@ -452,7 +452,7 @@ mod tests {
                 }
                 let looks = reader.looks.unwrap();
 
-                // Of the byte that differs on, so many are shown as came with it.
+                // From the byte that differs on, only what came with it is shown.
                 let (found, expected) = (looks.body.split(": ").next(), why.split(": ").next());
                 assert_eq!((head.as_bytes(), expected), (looks.head.as_slice(), found), "{size}");
                 assert!(size < text.len() || looks.body == why, "{}", looks.body);

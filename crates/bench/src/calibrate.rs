@@ -95,7 +95,7 @@ pub(crate) struct Answers {
 const SEND_BYTES: usize = 64 << 10;
 
 impl Answers {
-    /// Of this answer, to so many requests at once at most.
+    /// Of this answer, to at most `at_once` requests at once.
     pub(crate) fn new(one: &[u8], at_once: usize) -> Self {
         let times = (SEND_BYTES / one.len().max(1)).clamp(1, at_once.max(1));
         Self { one_bytes: one.len(), bytes: one.repeat(times) }

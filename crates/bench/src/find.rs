@@ -23,7 +23,7 @@ const RATES_MAX: usize = 16;
 /// The lowest rate that is tried, in requests a second.
 const RATE_MIN: f64 = 1.0;
 
-/// What was found must hold once more; so often a little less is tried when it does not.
+/// What was found must hold once more; how often a little less is tried when it does not.
 const CONFIRMATIONS_MAX: usize = 4;
 
 /// Gates that say something of the server, and so of the rate; the other gates speak of this program and the machine.
@@ -32,7 +32,7 @@ const SERVERS_GATES: [&str; 5] = ["answers", "hits", "late", "listen-queue", "st
 /// Gates that say that a rate may have failed for want of something that is not the server's.
 const OTHERS_GATES: [&str; 4] = ["generator", "own-limits", "steal", "foreign-load"];
 
-/// A rate that may have failed so is tried so often.
+/// How often a rate is tried that may have failed for such a reason.
 const TRIES: usize = 2;
 
 /// One rate that was tried, or the closed loop that said where to search.

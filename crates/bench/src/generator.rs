@@ -502,7 +502,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         for sent in self.connections.iter().flat_map(|connection| &connection.waiting) {
             self.tally.unfinished(*sent, end_ns);
         }
-        // Behind the last of so many as were asked for, none was due.
+        // Behind the last request that was asked for, none was due.
         for due_ns in self.open_loop.iter().filter(|_| !self.exhausted).flat_map(|open| &open.late) {
             self.tally.never_sent(*due_ns, end_ns);
         }

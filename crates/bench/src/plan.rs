@@ -132,9 +132,9 @@ pub enum Arrivals {
 /// When the measurement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// After so many milliseconds; what is under way then is counted as that.
+    /// After this many milliseconds; what is under way then is counted as that.
     Duration(u64),
-    /// When so many requests have an outcome.
+    /// When this many requests have an outcome.
     Requests(u64),
 }
 

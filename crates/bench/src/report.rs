@@ -18,7 +18,7 @@ pub(crate) const SCHEMA: &str = "adyton-bench/1";
 /// CPU time is told if it is right within this part.
 const CPU_ERROR_MAX: f64 = 0.1;
 
-/// A rate takes so many seconds: in less a machine schedules a few times.
+/// The least number of seconds that a rate takes: in less a machine schedules only a few times.
 pub(crate) const RATE_SECONDS_MIN: f64 = 0.1;
 
 /// Seconds below which no drift can be told; a stall is named however short the measurement is.
@@ -175,7 +175,7 @@ pub struct Asked {
     pub answer_body_bytes: u64,
     /// What of it is compared.
     pub checked: &'static str,
-    /// Every byte of one body in so many is; 1: of all that are compared at all.
+    /// Every byte is compared of one body in this many; 1: of all that are compared at all.
     pub sample: usize,
 }
 
@@ -324,7 +324,7 @@ pub(crate) fn whole_seconds(report: &Report) -> &[Second] {
     &report.series[..count_whole(report.series.len(), report.seconds)]
 }
 
-/// How many of so many seconds are whole in a measurement of that length.
+/// How many of the first `count` seconds are whole in a measurement of `seconds`.
 pub(crate) fn count_whole(count: usize, seconds: f64) -> usize {
     (1..=count).take_while(|second| float(*second as u64) <= seconds).count()
 }

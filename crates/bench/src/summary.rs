@@ -15,7 +15,7 @@ use crate::report::{
 use crate::server_side::Used;
 use crate::tally::Tally;
 
-/// The answers of a connection took much longer than those of other connections if their mean is so many times p99 of
+/// The answers of a connection took much longer than those of other connections if their mean is this many times p99 of
 /// all; of fewer answers than that, chance decides.
 const SLOW_TIMES: f64 = 2.0;
 const SLOW_ANSWERS_MIN: u64 = 3;

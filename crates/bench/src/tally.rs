@@ -36,7 +36,7 @@ impl Places {
         self.0[place] = self.0[place].saturating_add(1);
     }
 
-    /// What so many of 100 do not exceed, in microseconds; `None` if fewer than three lie beyond.
+    /// What `percentile` of 100 do not exceed, in microseconds; `None` if fewer than three lie beyond.
     fn percentile_us(&self, percentile: u64) -> Option<f64> {
         let count: u64 = self.0.iter().map(|count| u64::from(*count)).sum();
         if count * (100 - percentile) < 3 * 100 {
@@ -149,7 +149,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Nothing yet, of a measurement that begins at `start_ns`, over so many connections.
+    /// Nothing yet, of a measurement that begins at `start_ns`, over `connections`.
     pub(crate) fn new(start_ns: u64, plan: &Plan, connections: usize) -> Self {
         Self {
             start_ns,
@@ -331,7 +331,7 @@ impl Tally {
         self.came = self.came.take().or(text);
     }
 
-    /// A kept connection was closed without notice after so many answers.
+    /// A kept connection was closed without notice after this many answers.
     pub(crate) fn ended_kept(&mut self, answers: u64) {
         let (few, many) = self.kept.unwrap_or((answers, answers));
         self.kept = Some((few.min(answers), many.max(answers)));

@@ -35,7 +35,7 @@ const STALL_SHARE: f64 = 0.5;
 /// What random numbers are taken to do by themselves, in standard deviations: beyond it they are one time in 16,000.
 const CHANCE: f64 = 4.0;
 
-/// A server gets slower when the times of the last third of the seconds are so many times those of the first, and
+/// A server gets slower when the times of the last third of the seconds are this many times those of the first, and
 /// longer by more than what a machine does by itself; open loops only, for in a closed one the rate says it.
 const SLOWER_TIMES: f64 = 1.5;
 const SLOWER_US_MIN: f64 = 1_000.0;
@@ -46,7 +46,7 @@ const STALL_MS_MIN: u64 = 500;
 const STALL_TIMES: f64 = 2.0;
 const STALL_CHANCE: f64 = 5.0;
 
-/// What is under way at the end for longer than this is a stall, if it is so many times older than any answer.
+/// What is under way at the end for longer than this is a stall, if it is `HUNG_TIMES` older than any answer.
 const HUNG_MS_MIN: u64 = 500;
 const HUNG_TIMES: f64 = 2.0;
 
@@ -313,7 +313,7 @@ fn steady(report: &Report) -> Option<String> {
         ));
     }
     let [first, _, last] = thirds(&rates).map(median);
-    // The median of so many random numbers varies less than one of them.
+    // The median of many random numbers varies less than one of them.
     let of_medians = by_chance(report, middle) * (PI / float(rates.len().div_ceil(3) as u64)).sqrt();
     let has_drifted = (last / first - 1.0).abs() > DRIFT_MAX && (last - first).abs() > of_medians;
     let drift = has_drifted

@@ -138,7 +138,7 @@ impl Scene {
 }
 
 /// Runs a loop of some requests on threads that may enter or not, in all orders with at most `switches` switches that
-/// no thread asked for; the watch looks so often.
+/// no thread asked for; the watch looks `looks` times.
 fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, usize, usize), queued: bool) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(switches);

@@ -19,7 +19,7 @@ const INTERVAL_MS: u64 = 100;
 /// far enough above what a crowd waits that merely takes turns.
 const TARGET_PART: u64 = 2;
 
-/// When so many of so many requests have left the queue because their clients had gone, the queue is pressed.
+/// When `GONE_MAX` of the last `LEFT_MAX` requests have left the queue because their clients had gone, the queue is pressed.
 const GONE_MAX: u32 = 4;
 const LEFT_MAX: u32 = 16;
 

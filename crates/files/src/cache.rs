@@ -100,7 +100,7 @@ impl Cache {
         None
     }
 
-    /// Gives up entries until there is room for so many bytes; `false` when no entry is left, and there is still too
+    /// Gives up entries until there is room for this many bytes; `false` when no entry is left, and there is still too
     /// little room.
     fn take_from_own(&mut self, bytes: u64) -> bool {
         if self.bytes < self.room.part_bytes() {

@@ -40,7 +40,7 @@ impl CacheRoom {
         self.bytes_max / self.caches.load(Ordering::Relaxed).max(1)
     }
 
-    /// Takes so many bytes, if they are free.
+    /// Takes this many bytes, if they are free.
     pub(crate) fn take(&self, bytes: u64) -> bool {
         let add = |now: u64| now.checked_add(bytes).filter(|&sum| sum <= self.bytes_max);
         self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()

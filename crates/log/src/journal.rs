@@ -359,7 +359,8 @@ impl Journal {
     /// Waits until everything is written, for at most `patience`; what is not by then is lost.
     pub fn settle(&self, patience: Duration) {
         let shared = &self.shared;
-        let has_rest = |state: &State| state.queue.is_empty() && state.activity.is_empty() && !state.is_renamed;
+        let has_rest =
+            |state: &State| state.queue.is_empty() && state.activity.is_empty() && !state.is_renamed;
         let state = shared.wait_for(shared.lock(), patience, has_rest);
         if has_rest(&state) {
             drop(state);

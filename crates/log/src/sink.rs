@@ -53,7 +53,7 @@ impl fmt::Display for Destination {
 /// Where a log is written, on the thread that may wait for it.
 pub(crate) struct Sink {
     way: Way,
-    /// Whether what comes is lines, of which so many as a pipe takes whole are written in one piece; else one piece.
+    /// Whether what comes is lines, as many of which as a pipe takes whole are written in one piece; else one piece.
     is_lines: bool,
     /// Whether the last write that got through ended inside a line.
     is_within: bool,

@@ -446,7 +446,7 @@ mod tests {
         /// A new generation is wanted.
         Reload,
         Measured(u64, Measured),
-        /// A look, a second after the last one, with so many beats until then.
+        /// A look, a second after the last one, with this number of beats until then.
         Heard(u64, u64),
         Stop(bool),
         More,
@@ -813,7 +813,7 @@ mod tests {
         }
     }
 
-    /// All orders of so many things.
+    /// All orders of `number` things.
     fn permutations(number: usize) -> Vec<Vec<usize>> {
         let Some(last) = number.checked_sub(1) else { return vec![Vec::new()] };
         let with = |order: &Vec<usize>, at: usize| [&order[..at], &[last], &order[at..]].concat();

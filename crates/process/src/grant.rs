@@ -23,7 +23,7 @@ pub struct Grant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LimitedBy {
     Machine,
-    /// An affinity or a cpuset: these CPUs only, of so many.
+    /// An affinity or a cpuset: some CPUs only, of this number in all.
     Affinity(u32),
     /// The quota of a control group.
     Group,

@@ -23,7 +23,7 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// No worker is gone yet. Lines go to this access log; so many bytes may wait for it.
+    /// No worker is gone yet. Lines go to this access log; at most `queue_bytes_max` bytes wait for it.
     pub(crate) fn new(access_log: Option<Destination>, queue_bytes_max: usize) -> Self {
         Self {
             counted: Sample::default(),

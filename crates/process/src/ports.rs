@@ -11,7 +11,7 @@ pub type Sockets = Vec<Vec<OwnedFd>>;
 /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
 pub(crate) type Open = Box<dyn Fn() -> io::Result<Sockets>>;
 
-/// Sockets of other workers that one gets at most: a message carries so many.
+/// Sockets of other workers that one gets at most: a message carries no more.
 const OTHERS_MAX: usize = 128;
 
 /// The sockets of all slots.
@@ -85,7 +85,7 @@ impl Ports {
         others.filter(is_one).flatten().flatten().map(AsFd::as_fd).take(OTHERS_MAX).collect()
     }
 
-    /// Lets new connections come to the slots that stay, which are so many.
+    /// Lets new connections come only to the `wanted` slots that stay.
     pub(crate) fn spread(&self, wanted: usize) {
         let Some(first) = self.slots.first() else { return };
         let count = u32::try_from(wanted * first.len()).unwrap_or(u32::MAX);

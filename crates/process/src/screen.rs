@@ -21,7 +21,7 @@ impl Section {
         self.titles.len() + self.rows.len().min(self.most.saturating_add(1))
     }
 
-    /// At most so many lines, the last of which says how many rows are missing.
+    /// At most `lines` lines, the last of which says how many rows are missing.
     fn cut(mut self, lines: usize) -> Vec<String> {
         let room = lines.saturating_sub(self.titles.len());
         if room == 0 {

@@ -13,7 +13,7 @@ use crate::cause::{Cause, Known, Reason, cause};
 use crate::limits::Limits;
 use crate::pulse::Pulse;
 
-/// A worker that does not end in time gets so much more to say where it is.
+/// How much longer a worker that does not end in time gets, to say where it is.
 pub(crate) const LAST_WORDS_MS: u64 = 2_000;
 
 /// What a worker needs to end by itself, beyond the time of its requests.

@@ -11,7 +11,7 @@ use adyton_server::{Payload, Pull, Reply, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// From so many bytes on that were sent it is worth to attach for nothing else.
+/// How many bytes must have been sent before it is worth to attach for nothing else.
 const REMAINS_BYTES: usize = 1 << 20;
 
 static SENT: Mutex<Vec<Py<PyBytes>>> = Mutex::new(Vec::new());

@@ -275,9 +275,9 @@ pub fn connect_tcp(address: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// As [`connect_tcp`], and the kernel holds only so many bytes for this socket (`SO_RCVBUF`, socket(7)), which come in
-/// segments as on an Ethernet (`TCP_MAXSEG`, tcp(7)): a peer that sends more notices that nothing is read. With the
-/// segments of the loopback interface, 64 KiB, its own kernel takes three megabytes from it first.
+/// As [`connect_tcp`], and the kernel holds only a given number of bytes for this socket (`SO_RCVBUF`, socket(7)),
+/// which come in segments as on an Ethernet (`TCP_MAXSEG`, tcp(7)): a peer that sends more notices that nothing is
+/// read. With the segments of the loopback interface, 64 KiB, its own kernel takes three megabytes from it first.
 ///
 /// # Errors
 ///

@@ -37,8 +37,8 @@ pub const NO_READER: i32 = libc::ENXIO;
 /// `WouldBlock` when it is nothing; else as write(2).
 pub fn write_now(fd: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     match pwritev2(&fd, &[IoSlice::new(bytes)], NO_OFFSET, ReadWriteFlags::NOWAIT) {
-        // Terminals, and pipes before Linux 6.4. When poll(2) says so, so much can be written to a pipe without waiting,
-        // unless another process is quicker.
+        // Terminals, and pipes before Linux 6.4. When poll(2) says so, `WHOLE_BYTES_MAX` can be written to a pipe
+        // without waiting, unless another process is quicker.
         Err(Errno::OPNOTSUPP) if socket::wait(&fd, Until::Writable, 0)? => {
             Ok(rustix::io::write(&fd, &bytes[..bytes.len().min(WHOLE_BYTES_MAX)])?)
         }

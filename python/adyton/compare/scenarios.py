@@ -27,7 +27,7 @@ class Load:
     half: tuple[str, ...] = ()
     """Options with which half of its rate is offered, too, for the times; empty: it is not."""
     times: float = 0.0
-    """Offered at so many times the rate of the load that is the measure; 0: as fast as it can."""
+    """Offered at this many times the rate of the load that is the measure; 0: as fast as it can."""
     is_measure: bool = False
     """Whether it is that."""
     beside: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ LAST = ("errors", "MiB", "beside ours")
 
 
 def closed(connections: int, name: str = "", pages: tuple[str, ...] = ("hello",)) -> Load:
-    """Returns a load as fast as it can over so many connections, and at half of that rate."""
+    """Returns a load as fast as it can over these connections, and at half of that rate."""
     half = ("-c", str(max(connections, HALF_CONNECTIONS)), *POISSON)
     return Load(("-c", str(connections)), name, pages, half)
 

@@ -32,18 +32,18 @@ TELLABLE = 0.05
 CLIENTS = (8, 1024)
 """The fewest and the most connections of a trial."""
 GOAL_OF = 10.0
-"""Without a goal, an answer may take so many times what it takes alone."""
+"""Without a goal, how many times as long an answer may take as alone."""
 GOAL_S_MIN = 0.05
 CONFIRMED_AT = 0.8
 """The part of the winner's rate at which it is confirmed."""
 LOWER, LOWER_MAX = 0.7, 4
-"""Where that is not confirmed, rates are offered that are so many times the last, at most so many of them."""
+"""If that is not confirmed, lower rates are offered: the factor to the next, and how many at most."""
 FIRST_PART = 0.5
 """The part of the confirmation's time that the first rate has."""
 IN_TIME = 0.99
 """The part of the answers that has to be within the goal then."""
 CROWD = 4
-"""Requests at once, on so many threads of one process: shows what they do to each other."""
+"""Requests at once, on as many threads of one process: shows what they do to each other."""
 ALONE_PART = 0.1
 """Of the whole time, for which requests come alone, and then among a few; starts come on top."""
 TRIALS_UNTIL, SCALING_UNTIL = 0.74, 0.87
@@ -54,11 +54,11 @@ WARM_UP_S_MIN, MEASURED_S_MIN = 0.1, 0.2
 """The shortest that any load has."""
 MILLION = 1e6
 TRIES = 2
-"""A run that is invalid is made so often before its reason is taken for that of the choice."""
+"""How often an invalid run is made before its reason is taken for that of the choice."""
 KNOWN = {"foreign-load"}
 """What works behind the application, such as a database here, is no stranger."""
 AT_LEAST = {"generator", "own-limits"}
-"""The load was at its own limit: the choice serves so much at least."""
+"""The load was at its own limit: the choice serves at least that much."""
 COUNTED = {"answers", "late"}
 """The confirmation counts what these say itself: every request that was due."""
 
@@ -455,7 +455,7 @@ def fitting(trials: Sequence[Trials], memory_bytes: int) -> list[Trials]:
 def better_half(trials: Sequence[Trials]) -> list[Trials]:
     """Returns the better half by the last round; of what one trial cannot tell apart, the smaller.
 
-    What serves so much at least may be as good as any.
+    A choice whose rate is known as "at least" only may be as good as any.
     """
     best = max(trial.last for trial in trials)
 

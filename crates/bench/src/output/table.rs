@@ -42,7 +42,7 @@ impl Ink {
     }
 }
 
-/// The report as a table, in lines of at most so many columns.
+/// The report as a table, in lines of at most `columns`.
 pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
     let [answer, load] = asked(report);
     let [what, place] = title(report);

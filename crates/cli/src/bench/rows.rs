@@ -66,7 +66,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: count(0, 1 << 50, |bench, number| bench.requests = number),
         default: "0",
         example: "10000",
-        help: "measure so many requests instead; 0: the duration counts",
+        help: "measure this many requests instead; 0: the duration counts",
         detail: "The measurement ends when each of them has an answer, or an error. Beside a duration it is refused.",
         ..LOAD
     },

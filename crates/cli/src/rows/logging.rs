@@ -80,7 +80,7 @@ pub(super) const ROWS: &[Row] = &[
         default: "1m",
         example: "8m",
         help: "what may wait until a log takes it",
-        detail: "For each process and log: so much is kept while a disk hangs or the reader of a pipe stands still. No request \
+        detail: "For each process and log: what is kept while a disk hangs or the reader of a pipe stands still. No request \
                  waits for a log; what comes when that is full is lost, which is counted (`adyton_log_lines_lost_total`) and \
                  told when the log takes lines again. 1 MiB is some 6,000 lines.",
         ..GROUP

@@ -150,7 +150,7 @@ pub(super) const ROWS: &[Row] = &[
         default: "256",
         example: "64",
         help: "most threads that wait for such bodies",
-        detail: "With `--stream-body`: so many threads may be reading bodies at once, beside those of `--threads`. What \
+        detail: "With `--stream-body`: how many threads may be reading bodies at once, beside those of `--threads`. What \
                  comes above that is read before the application is called, as without `--stream-body`. A thread waits \
                  for `--body-idle-timeout` at most, and `--body-rate-min` counts: then the request is answered 408.",
         ..GROUP
