@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 
 use adyton_http1::{Head, Limits, Parsed};
 use adyton_log::request::RequestIds;
-use adyton_log::sink::Target;
+use adyton_log::sink::Destination;
 use adyton_server::{AccessLog, Record};
 
 /// Panics unless each format makes one whole line of `bytes`, a request or what came in its place.
@@ -60,7 +60,7 @@ fn line_of(record: &Record<'_>, format: &str) -> Vec<u8> {
     }
     FILE.with(|mut file| {
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let mut log = AccessLog::open(&Target::File(path.into()), format, QUEUE_BYTES_MAX)
+        let mut log = AccessLog::open(&Destination::File(path.into()), format, QUEUE_BYTES_MAX)
             .expect("a format that was checked");
         log.record(record);
         drop(log);

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
 
-use adyton_files::{Answer, Ask, CacheRoom, Options, Part, Folder};
+use adyton_files::{Ask, CacheRoom, FileAnswer, Folder, Options, Part};
 use adyton_http::Identity;
 use adyton_http1::{Head, Limits, Parsed};
 
@@ -39,9 +39,9 @@ fn check_answer(site: &mut Folder, head: &Head, bytes: &[u8]) {
         fresh: site.counts().hits + site.counts().loads,
     };
     let (status, body_bytes, keep_alive, parts) = match site.answer(&ask, &mut out) {
-        Answer::Whole { status, body_bytes, keep_alive } => (status, body_bytes, keep_alive, Vec::new()),
-        Answer::Parts { status, body_bytes, keep_alive, parts } => (status, body_bytes, keep_alive, parts),
-        Answer::FallThrough => return assert!(out.is_empty(), "something was written"),
+        FileAnswer::Whole { status, body_bytes, keep_alive } => (status, body_bytes, keep_alive, Vec::new()),
+        FileAnswer::Parts { status, body_bytes, keep_alive, parts } => (status, body_bytes, keep_alive, parts),
+        FileAnswer::FallThrough => return assert!(out.is_empty(), "something was written"),
     };
     let head_bytes = find(&out, b"\r\n\r\n").expect("an end") + 4;
     let body = parts.iter().fold(out[head_bytes..].to_vec(), |body, part| [body, content(part)].concat());

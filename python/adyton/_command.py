@@ -24,7 +24,7 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 def seconds(text: str) -> float:
     """Reads a time such as ``100ms``, ``2s``, ``3m`` or ``1h``, in seconds.
 
-    Raises :class:`argparse.ArgumentTypeError` when it is none.
+    Raises :class:`argparse.ArgumentTypeError` when it is not one.
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", text)
     if found is None or float(found[1]) <= 0:
@@ -33,7 +33,7 @@ def seconds(text: str) -> float:
 
 
 def writable(text: str) -> Path:
-    """Reads the name of a file that can be written, without leaving one: nobody measures for nothing.
+    """Reads the name of a file that can be written, without leaving one: no measurement is in vain.
 
     Raises :class:`argparse.ArgumentTypeError` when it cannot be.
     """

@@ -51,7 +51,7 @@ def prepare(chdir: str | None, python_path: Sequence[str], env: Sequence[tuple[s
 
 
 def _try(setting: str, path: str, use: Callable[[str], object]) -> None:
-    """Uses a path that a setting names; an error says which it is, and whom it is refused to."""
+    """Uses a path that a setting names; an error says which it is, and to which user it is refused."""
     try:
         use(path)
     except PermissionError as error:
@@ -67,7 +67,7 @@ def _look_into(folder: str) -> None:
 
 
 def _user() -> str:
-    """Who this process is, by name if there is one."""
+    """The user of this process, by name if there is one."""
     import pwd
 
     try:
@@ -290,7 +290,7 @@ def before_preload() -> None:
 def after_preload() -> None:
     """Takes what was imported out of the collector's sight: its look would copy every page.
 
-    Says which threads the import has started: a fork has none but the one that forks (fork(2)).
+    Says which threads the import has started: a fork has only the one that forks (fork(2)).
     """
     import gc
 

@@ -34,7 +34,7 @@ class Stat:
 
 
 def stat_of(pid: int) -> Stat | None:
-    """Reads one process; none when it has ended meanwhile."""
+    """Reads one process; ``None`` when it has ended meanwhile."""
     with contextlib.suppress(OSError):
         text = (PROC / str(pid) / "stat").read_text("utf-8", "replace")
         # Behind the name, which may hold anything: state, parent, group, session, and later children's times.
@@ -73,13 +73,13 @@ def cpu_s_of(pid: int) -> float:
 class Busy:
     """For how long CPUs were busy, in seconds (proc_stat(5)), which the kernel counts in hundredths.
 
-    Time that a hypervisor gave to others is in neither.
+    Time that a hypervisor gave to other machines is in neither.
     """
 
     programs_s: float
     """User, nice and system time."""
     interrupts_s: float
-    """Interrupts, in the network's part of which packets are delivered, whoever they are for."""
+    """Interrupts, in the network's part of which packets are delivered, for all programs."""
 
     @property
     def all_s(self) -> float:
@@ -108,7 +108,7 @@ class Memory:
     proportional: int
     """Its PSS: what is shared counts by its part."""
     private: int
-    """What it shares with nobody."""
+    """What it shares with no other process."""
 
     @classmethod
     def of(cls, pid: int) -> Memory:
@@ -123,7 +123,7 @@ class Memory:
 
 
 def memory_bytes(leaders: set[int]) -> int | None:
-    """Returns the proportional memory (PSS) of these sessions; none when it may not be looked at."""
+    """Returns the proportional memory (PSS) of these sessions; ``None`` when it may not be looked at."""
     total = 0
     for stat in of_sessions(leaders):
         try:

@@ -104,7 +104,7 @@ class Response:
 
     @staticmethod
     def json(data: Any, status: int = 200) -> Response:  # noqa: ANN401
-        """``data`` as JSON (RFC 8259), in UTF-8. Raises ``TypeError`` or ``ValueError`` for what is none."""
+        """``data`` as JSON (RFC 8259), in UTF-8. Raises ``TypeError`` or ``ValueError`` if it cannot."""
         import json  # noqa: PLC0415
 
         text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -21,7 +21,7 @@ ADYTON = (sys.executable, "-m", "adyton")
 """Our command line, whatever is on the path."""
 
 PORTS = range(20_000, 30_000)
-"""Below those that the kernel gives to clients, and to servers that name none (``ip_local_port_range``)."""
+"""Below those that the kernel gives to clients, and to servers without one (``ip_local_port_range``)."""
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 """The file to which a job of GitHub's adds the report of each run."""
@@ -85,7 +85,7 @@ def reasons(report: dict[str, Any], but: Collection[str] = ()) -> dict[str, str]
 
 
 def free_port() -> int:
-    """Returns a port of the loopback that nobody listens at, and that the kernel gives to nobody."""
+    """Returns a port of the loopback at which nothing listens, and that the kernel gives to no client."""
     for port in random.sample(PORTS, len(PORTS)):
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
@@ -94,6 +94,6 @@ def free_port() -> int:
 
 
 def environment() -> dict[str, str]:
-    """Returns the variables for a server: nothing that the user has set for one of his own."""
+    """Returns the variables for a server: nothing that the user has set for another server."""
     own = ("ADYTON_", "WEB_CONCURRENCY")
     return {name: value for name, value in os.environ.items() if not name.startswith(own)}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Under these names wrappers keep what they wrap.
 _WRAPPED = ("app", "application", "wsgi_app", "wrap_app", "wrapped_app", "_app", "_application")
 
-#: Wrappers around wrappers are looked through so many times at most.
+#: How many layers of wrappers are looked through at most.
 _LAYERS_MAX = 32
 
 

@@ -11,7 +11,7 @@ A request for ``/.adyton-hits`` is answered with the count of all processes of t
 and if there are more than requests, something asks twice.
 
 Each process counts in a file of its own, mapped into its memory, so that nothing is lost when it ends and
-nobody waits for anybody. The files of one server are known by the parent of its processes and by its port:
+none waits for another. The files of one server are known by the parent of its processes and by its port:
 that is what workers have in common whether they were forked before the application was loaded or after.
 So this is for measuring, one server at a time with the same parent and the same port.
 """
@@ -115,7 +115,7 @@ class _Hits:
         return json.dumps({"hits": hits, "processes": len(processes)}).encode()
 
     def _be_own(self, port: str) -> None:
-        """Begins a file for this process, if it has none."""
+        """Begins a file for this process, if it has none yet."""
         process = os.getpid()
         if self._process == process:
             return

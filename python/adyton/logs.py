@@ -2,7 +2,7 @@
 
 What the application prints, and what it writes to ``sys.stderr`` and ``wsgi.errors``, is in the error log
 line by line, with the worker and the request that it comes from (``--capture-output``). So are messages of
-:mod:`logging` for which nobody has set up a handler. :class:`Handler` takes all of them, with their levels::
+:mod:`logging` for which no handler is set up. :class:`Handler` takes all of them, with their levels::
 
     LOGGING = {
         "version": 1,
@@ -170,7 +170,7 @@ def _say_warnings() -> None:
         line: str | None = None,
     ) -> None:
         if file is not None or not isinstance(sys.stderr, _Stream):
-            # Somebody wants it elsewhere.
+            # The caller wants it elsewhere.
             usual(message, category, filename, lineno, file, line)
             return
         text = warnings.formatwarning(message, category, filename, lineno, line)

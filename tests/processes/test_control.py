@@ -461,7 +461,7 @@ def test_reloads_that_last(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
             return [one.result().body for one in done if one.done() and one.result().status == 429]
 
         assert until(lambda: 6 == len(refused()))
-        assert b"two others wait for a reload already" in refused()[0]
+        assert b"two other requests wait for a reload already" in refused()[0]
         assert b"live\n" == client.fetch(address, "/livez").body
         assert 200 == client.fetch(control, "/status").status
         assert 6 == len([one for one in done if one.done()])

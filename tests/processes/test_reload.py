@@ -271,7 +271,7 @@ def test_own_program_may_grow_again(crowd: Callable[..., Crowd]) -> None:
     servers.server.signal(signal.SIGUSR2)
     servers.server.wait_for_log("the supervisor is version")
     with Load(servers.server.port, "/wait", keeping=16, opening=0):
-        servers.server.wait_for_log("one worker more: 2")
+        servers.server.wait_for_log("one more worker: 2")
 
         assert until(lambda: 2 == len(servers.pids()))
 

@@ -622,7 +622,7 @@ def test_nice(crowd: Callable[..., Crowd]) -> None:
 
 
 def test_scale(crowd: Callable[..., Crowd]) -> None:
-    """SIGTTIN is one worker more and SIGTTOU one less, without losing a request; one stays."""
+    """SIGTTIN is one more worker and SIGTTOU one less, without losing a request; one stays."""
     servers = crowd("--processes", "1")
     with Load(servers.server.port, "/who") as load:
         servers.server.signal(signal.SIGTTIN)
@@ -735,7 +735,7 @@ def test_demand(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1", "--max-processes", "2", "--threads", "2")
     assert servers.settles(1)
     with Load(servers.server.port, "/wait", keeping=16, opening=0) as load:
-        servers.server.wait_for_log("one worker more: 2")
+        servers.server.wait_for_log("one more worker: 2")
 
         assert until(lambda: 2 == len(servers.pids()))
         load.run(4)

@@ -5,7 +5,7 @@ use adyton_http1::{BodyFraming, Chunked, Received, Refusal};
 use crate::plan::{Check, Statuses};
 use crate::random::Random;
 
-/// With [`Check::Sample`], the bytes of one body in so many are compared: comparing costs little then, and a wrong body
+/// With [`Check::Sample`], the bytes of one body in this many are compared: comparing costs little then, and a wrong body
 /// that comes ten times a second is still seen within two seconds on average.
 pub(crate) const SAMPLE: usize = 16;
 
@@ -18,7 +18,7 @@ pub(crate) struct Expected {
     pub(crate) body: Vec<u8>,
     /// The answers have no body, whatever their heads say.
     pub(crate) to_head: bool,
-    /// The length that the heads of such answers must tell, if they tell one; none: any.
+    /// The length that the heads of such answers must tell, if they tell one; `None`: any.
     pub(crate) told_bytes: Option<u64>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Judgement {
 
 /// A complete answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct JudgedAnswer {
     pub(crate) judgement: Judgement,
     pub(crate) status: u16,
     /// Every byte of the body was compared.
@@ -96,7 +96,7 @@ pub(crate) struct Reader {
     head: Vec<u8>,
     /// Interim answers since the last that was whole.
     pub(crate) interim: u32,
-    /// What the last wrong answer looks like, until somebody takes it.
+    /// What the last wrong answer looks like, until it is taken.
     pub(crate) looks: Option<Box<Looks>>,
     /// Which bodies are compared, if not all are.
     sample: Random,
@@ -166,7 +166,7 @@ impl Reader {
         input: &[u8],
         expected: &Expected,
         keep: &mut impl FnMut(&[u8]),
-    ) -> Result<(usize, Option<Answer>), Refusal> {
+    ) -> Result<(usize, Option<JudgedAnswer>), Refusal> {
         let mut taken = 0;
         if self.body.is_none() {
             let Some((bytes, head)) = self.feed_head(input, expected.to_head)? else {
@@ -199,9 +199,9 @@ impl Reader {
 
     /// The answer that is whole now; what is wrong with it is kept to be looked at. `head` is what has come of its head
     /// with its last bytes.
-    fn judged(&mut self, head: &[u8], expected: &Expected) -> Option<Answer> {
+    fn judged(&mut self, head: &[u8], expected: &Expected) -> Option<JudgedAnswer> {
         let body = self.body.take()?;
-        let answer = Answer { interim: std::mem::take(&mut self.interim), ..body.judge(expected) };
+        let answer = JudgedAnswer { interim: std::mem::take(&mut self.interim), ..body.judge(expected) };
         if answer.judgement != Judgement::Right {
             self.head.extend_from_slice(head);
             self.head.truncate(HEAD_BYTES_MAX);
@@ -214,7 +214,7 @@ impl Reader {
     }
 
     /// The server has ended the connection: the answer, if that was its end.
-    pub(crate) fn end(&mut self, expected: &Expected) -> Option<Answer> {
+    pub(crate) fn end(&mut self, expected: &Expected) -> Option<JudgedAnswer> {
         self.body.as_ref().filter(|body| body.head.framing == BodyFraming::UntilClose)?;
         self.judged(&[], expected)
     }
@@ -306,7 +306,7 @@ impl InBody {
         }
     }
 
-    fn judge(&self, expected: &Expected) -> Answer {
+    fn judge(&self, expected: &Expected) -> JudgedAnswer {
         let judgement = if !expected.statuses.have(self.head.status) {
             Judgement::WrongStatus
         } else if !self.has_length(expected) {
@@ -316,7 +316,7 @@ impl InBody {
         } else {
             Judgement::Right
         };
-        Answer {
+        JudgedAnswer {
             judgement,
             status: self.head.status,
             compared: self.compared,
@@ -452,7 +452,7 @@ mod tests {
                 }
                 let looks = reader.looks.unwrap();
 
-                // Of the byte that differs on, so many are shown as came with it.
+                // From the byte that differs on, only what came with it is shown.
                 let (found, expected) = (looks.body.split(": ").next(), why.split(": ").next());
                 assert_eq!((head.as_bytes(), expected), (looks.head.as_slice(), found), "{size}");
                 assert!(size < text.len() || looks.body == why, "{}", looks.body);
@@ -480,7 +480,7 @@ mod tests {
         assert_eq!((Came::Nothing, 0), came(&[interim, RIGHT].concat()));
     }
 
-    /// Answers to HEAD tell the length of a body that does not come, or tell none.
+    /// Answers to HEAD tell the length of a body that does not come, or do not.
     #[test]
     fn answers_to_head() {
         let cases = [

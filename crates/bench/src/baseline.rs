@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::numbers::float;
-use crate::plan::{self, Plan};
+use crate::plan::{Plan, WeightedRequest};
 use crate::random::Random;
 use crate::report::{Report, count_whole, whole_seconds};
 
@@ -18,7 +18,7 @@ pub struct Baseline {
     #[serde(default)]
     disturbed: Vec<serde::de::IgnoredAny>,
     asked: Asked,
-    urls: Vec<Target>,
+    urls: Vec<ListedUrl>,
     slow: Vec<Slow>,
     rate: f64,
     seconds: f64,
@@ -42,7 +42,7 @@ struct Asked {
 
 /// One of several URLs.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-struct Target {
+struct ListedUrl {
     url: String,
     method: String,
     weight: u32,
@@ -84,7 +84,7 @@ pub struct Comparison {
     /// is the mean time.
     pub judged: &'static str,
     /// The ratio of it now to that of before lies between these with 95 % confidence, as far as the seconds of each run
-    /// tell; none when there are too few. It knows nothing of what differs from run to run.
+    /// tell; `None` when there are too few. It knows nothing of what differs from run to run.
     pub between: Option<(f64, f64)>,
     /// One of both runs was disturbed, which the user has accepted.
     pub is_disturbed: bool,
@@ -150,7 +150,7 @@ impl Baseline {
         let rows = [
             ("The URL", asked.url.clone(), plan.url.to_string()),
             ("The method", asked.method.clone(), plan.method.clone()),
-            ("The list of URLs", list(&self.urls), list(&targets(plan))),
+            ("The list of URLs", list(&self.urls), list(&listed(plan))),
             ("Connections", asked.connections.to_string(), plan.connections.to_string()),
             ("Connections", kept(asked.keep_alive).to_owned(), kept(plan.keep_alive).to_owned()),
             ("Requests at once", asked.pipeline.to_string(), plan.pipeline.to_string()),
@@ -203,18 +203,20 @@ fn offered(load: &str, rate: Option<f64>) -> String {
     rate.map_or_else(|| "closed".to_owned(), |rate| format!("{rate} requests/s ({load})"))
 }
 
-fn targets(plan: &Plan) -> Vec<Target> {
-    let of = |target: &plan::Target| Target {
-        url: target.url.to_string(),
-        method: target.method.clone(),
-        weight: target.weight,
+fn listed(plan: &Plan) -> Vec<ListedUrl> {
+    let of = |request: &WeightedRequest| ListedUrl {
+        url: request.url.to_string(),
+        method: request.method.clone(),
+        weight: request.weight,
     };
-    plan.targets.iter().map(of).collect()
+    plan.url_list.iter().map(of).collect()
 }
 
-fn list(targets: &[Target]) -> String {
-    let lines: Vec<String> =
-        targets.iter().map(|target| format!("{} {} {}", target.weight, target.method, target.url)).collect();
+fn list(listed: &[ListedUrl]) -> String {
+    let lines: Vec<String> = listed
+        .iter()
+        .map(|request| format!("{} {} {}", request.weight, request.method, request.url))
+        .collect();
     if lines.is_empty() { "none".to_owned() } else { lines.join(", ") }
 }
 

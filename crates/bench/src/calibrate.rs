@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use adyton_sys::epoll::{Epoll, Events, Interest};
 use adyton_sys::socket;
 
-use crate::answer::{Answer, Expected};
+use crate::answer::{Expected, JudgedAnswer};
 use crate::learnt::Learnt;
 use crate::plan::Statuses;
 
@@ -95,7 +95,7 @@ pub(crate) struct Answers {
 const SEND_BYTES: usize = 64 << 10;
 
 impl Answers {
-    /// Of this answer, to so many requests at once at most.
+    /// Of this answer, to at most `at_once` requests at once.
     pub(crate) fn new(one: &[u8], at_once: usize) -> Self {
         let times = (SEND_BYTES / one.len().max(1)).clamp(1, at_once.max(1));
         Self { one_bytes: one.len(), bytes: one.repeat(times) }
@@ -105,9 +105,9 @@ impl Answers {
 /// One request in the place of several: it and its answer have the mean length of theirs, by weight. What a request
 /// costs this program is a constant and something for each byte, so this one costs what theirs do on average.
 pub(crate) fn mean(all: &[Learnt]) -> Learnt {
-    let weights: u64 = all.iter().map(|learnt| u64::from(learnt.target.weight)).sum();
+    let weights: u64 = all.iter().map(|learnt| u64::from(learnt.request.weight)).sum();
     let length = |of: fn(&Learnt) -> usize| {
-        let sum: u64 = all.iter().map(|learnt| u64::from(learnt.target.weight) * of(learnt) as u64).sum();
+        let sum: u64 = all.iter().map(|learnt| u64::from(learnt.request.weight) * of(learnt) as u64).sum();
         usize::try_from(sum / weights.max(1)).unwrap_or(usize::MAX)
     };
     let (first, request_bytes) = (&all[0], length(|learnt| learnt.request_bytes).max(1));
@@ -116,11 +116,11 @@ pub(crate) fn mean(all: &[Learnt]) -> Learnt {
     let close = if keep_alive { "" } else { "Connection: close\r\n" };
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n{close}\r\n", body.len());
     Learnt {
-        target: first.target.clone(),
+        request: first.request.clone(),
         request_bytes,
         requests: vec![0; 2 * request_bytes],
         raw: [head.as_bytes(), &body].concat(),
-        answer: Answer { keep_alive, ..first.answer },
+        answer: JudgedAnswer { keep_alive, ..first.answer },
         warnings: Vec::new(),
         expected: Expected {
             statuses: Statuses::Successful,

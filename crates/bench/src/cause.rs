@@ -22,7 +22,7 @@ pub(crate) enum Cause {
     WrongBytes,
     /// The answer breaks a rule of HTTP.
     Malformed(&'static str),
-    /// Bytes came that nobody had asked for.
+    /// Bytes came that were not asked for.
     Unasked,
     /// A unix socket whose listen queue is full.
     QueueFull,

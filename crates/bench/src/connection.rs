@@ -16,7 +16,7 @@ use crate::url::Address;
 pub(crate) enum Stage {
     /// There is no socket. One is opened with the next request, not before `not_before_ns`.
     Closed {
-        /// Zero, or so long after a connection that could not be made that a dead server is not hammered.
+        /// Zero, or some time after a connection that could not be made, so that a dead server is not hammered.
         not_before_ns: u64,
     },
     /// Begun at this time, and not answered yet.

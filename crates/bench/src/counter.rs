@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use crate::answer::{Expected, Judgement};
 use crate::hits::Hits;
-use crate::plan::{Check, Plan, Statuses, Target};
+use crate::plan::{Check, Plan, Statuses, WeightedRequest};
 use crate::probe::ask;
 use crate::server_side::Server;
 use crate::slow_side::SlowSide;
@@ -17,7 +17,7 @@ const PATH: &str = "/.adyton-hits";
 
 /// What the middleware says.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct HitsReply {
     hits: u64,
     processes: u32,
 }
@@ -37,7 +37,7 @@ struct Total {
     queued: u64,
 }
 
-/// Who counts: where he is asked.
+/// Where the hits that were counted are asked for.
 pub(crate) enum Counter {
     /// The middleware.
     Middleware(Url),
@@ -50,11 +50,11 @@ impl Counter {
     ///
     /// # Errors
     ///
-    /// A sentence: nobody counts there.
+    /// A sentence: hits are not counted there.
     pub(crate) fn find(plan: &Plan, server: &Server) -> Result<Self, String> {
         // No cache has this one.
         let url = plan.url.with_target(&format!("{PATH}?{:x}", adyton_sys::process::random()))?;
-        let (told, status) = json_at::<Told>(plan, &url)?;
+        let (told, status) = json_at::<HitsReply>(plan, &url)?;
         if told.is_some() {
             return Ok(Self::Middleware(url));
         }
@@ -63,7 +63,7 @@ impl Counter {
         urls.find(|url| matches!(json_at::<Status>(plan, url), Ok((Some(_), _)))).map(Self::Supervisor).ok_or_else(
             || {
                 format!(
-                    "nobody counts hits at {}, which answers {status}: the application needs adyton.counting around it",
+                    "hits are not counted at {}, which answers {status}: the application needs adyton.counting around it",
                     plan.url
                 )
             },
@@ -75,7 +75,7 @@ impl Counter {
     /// # Errors
     ///
     /// It says nothing any more.
-    pub(crate) fn ask(&self, plan: &Plan) -> Result<Told, String> {
+    pub(crate) fn ask(&self, plan: &Plan) -> Result<HitsReply, String> {
         let (told, url) = match self {
             Self::Middleware(url) => (json_at(plan, url)?.0, url),
             Self::Supervisor(url) => (json_at(plan, url)?.0.map(Status::told), url),
@@ -85,13 +85,13 @@ impl Counter {
 }
 
 impl Status {
-    fn told(self) -> Told {
+    fn told(self) -> HitsReply {
         let Total { inline, handed_over, queued } = self.total;
-        Told { hits: inline + handed_over + queued, processes: self.processes }
+        HitsReply { hits: inline + handed_over + queued, processes: self.processes }
     }
 }
 
-impl Told {
+impl HitsReply {
     /// What was seen since `before`, beside what a load has counted.
     pub(crate) fn since(&self, before: &Self, tally: &Tally, slow: &[SlowSide]) -> Hits {
         Hits {
@@ -103,9 +103,9 @@ impl Told {
     }
 }
 
-/// Asks for JSON; nothing if it is none of that shape, or the status is not 200. With the status.
+/// Asks for JSON; `None` if it has another shape, or the status is not 200. With the status.
 fn json_at<T: DeserializeOwned>(plan: &Plan, url: &Url) -> Result<(Option<T>, u16), String> {
-    let target = Target { weight: 1, method: "GET".to_owned(), url: url.clone(), has_body: false };
+    let wanted = WeightedRequest { weight: 1, method: "GET".to_owned(), url: url.clone(), has_body: false };
     let expected = Expected {
         statuses: Statuses::Of(vec![200]),
         check: Check::Nothing,
@@ -113,7 +113,7 @@ fn json_at<T: DeserializeOwned>(plan: &Plan, url: &Url) -> Result<(Option<T>, u1
         to_head: false,
         told_bytes: None,
     };
-    let (answer, body) = ask(plan, url, &plan.request(&target), &expected, &mut Vec::new())?;
+    let (answer, body) = ask(plan, url, &plan.request(&wanted), &expected, &mut Vec::new())?;
     let read = serde_json::from_slice(&body).ok().filter(|_| answer.judgement == Judgement::Right);
     Ok((read, answer.status))
 }

@@ -8,7 +8,7 @@ use crate::latency::Times;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Requests that were under way at any time of the measurement: those that were sent within it, or that could not
-    /// be because nobody took the connection, and those that were under way when it began. With a number of requests
+    /// be because the connection was not taken, and those that were under way when it began. With a number of requests
     /// only these count.
     pub sent: u64,
     /// Answers that are right in all that is checked.
@@ -76,7 +76,8 @@ pub struct Second {
     /// The squares of these times together, in µs².
     #[serde(skip)]
     pub(crate) squares: f64,
-    /// What half of these times, and 99 of 100, do not exceed, within an eighth; none of too few, or behind the first hour.
+    /// What half of these times, and 99 of 100, do not exceed, within an eighth; `None` of too few, or behind the first
+    /// hour.
     #[serde(default)]
     pub p50_us: Option<f64>,
     #[serde(default)]
@@ -102,14 +103,14 @@ pub(crate) struct Sent {
     /// When it was begun.
     pub(crate) begun_ns: u64,
     /// Which of the plan's requests it is.
-    pub(crate) target: u32,
+    pub(crate) which: u32,
     /// It was begun within the measurement.
     pub(crate) counted: bool,
 }
 
 /// What became of one of several requests.
 #[derive(Debug)]
-pub(crate) struct OfTarget {
+pub(crate) struct OfUrl {
     pub(crate) sent: u64,
     pub(crate) right: u64,
     pub(crate) wrong: u64,
@@ -117,7 +118,7 @@ pub(crate) struct OfTarget {
     pub(crate) times: Times,
 }
 
-impl OfTarget {
+impl OfUrl {
     /// Nothing yet.
     pub(crate) fn new() -> Self {
         Self { sent: 0, right: 0, wrong: 0, times: Times::coarse() }

@@ -11,7 +11,7 @@ pub(crate) struct Draw {
 }
 
 impl Draw {
-    /// Draws among so many as there are weights, of which none is 0.
+    /// Draws among as many as there are weights, none of which is 0.
     pub(crate) fn new(weights: impl Iterator<Item = u32>, seed: u64) -> Self {
         let sums = weights.scan(0, |sum, weight| {
             *sum += u64::from(weight);

@@ -23,16 +23,16 @@ const RATES_MAX: usize = 16;
 /// The lowest rate that is tried, in requests a second.
 const RATE_MIN: f64 = 1.0;
 
-/// What was found must hold once more; so often a little less is tried when it does not.
+/// What was found must hold once more; how often a little less is tried when it does not.
 const CONFIRMATIONS_MAX: usize = 4;
 
-/// Gates that say something of the server, and so of the rate; the others speak of this program and the machine.
+/// Gates that say something of the server, and so of the rate; the other gates speak of this program and the machine.
 const SERVERS_GATES: [&str; 5] = ["answers", "hits", "late", "listen-queue", "steady"];
 
 /// Gates that say that a rate may have failed for want of something that is not the server's.
 const OTHERS_GATES: [&str; 4] = ["generator", "own-limits", "steal", "foreign-load"];
 
-/// A rate that may have failed so is tried so often.
+/// How often a rate is tried that may have failed for such a reason.
 const TRIES: usize = 2;
 
 /// One rate that was tried, or the closed loop that said where to search.
@@ -44,7 +44,7 @@ pub struct Step {
     pub rate: f64,
     /// Right answers a second.
     pub answered: f64,
-    /// The times from when requests were due; none of the closed loop.
+    /// The times from when requests were due; `None` with a closed loop.
     pub response: Option<Latency>,
     /// The condition held, and every answer was right.
     pub held: bool,
@@ -71,7 +71,7 @@ pub struct Found {
     pub interrupted: bool,
     /// In the order in which they were tried.
     pub steps: Vec<Step>,
-    /// The highest rate that held, and held once more; none when none did.
+    /// The highest rate that held, and held once more; `None` when no rate did.
     pub rate: Option<f64>,
     /// Gates that say that the figure must not be used: those that failed when it held, and those for which a higher
     /// rate may have failed although the server could do it; those of [`Report::invalid`](crate::Report).

@@ -59,11 +59,11 @@ impl Shared<'_> {
     /// What is known of a request that was sent.
     #[inline]
     fn learnt(&self, sent: &Sent) -> &Learnt {
-        &self.learnt[sent.target as usize]
+        &self.learnt[sent.which as usize]
     }
 }
 
-/// What one thread has counted so far, for those who look on.
+/// What one thread has counted so far, for the line that shows progress.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) right: AtomicU64,
@@ -121,7 +121,7 @@ impl<'s, 'p> Generator<'s, 'p> {
                 free: (0..count).collect(),
             }),
         };
-        let weights = || shared.learnt.iter().map(|learnt| learnt.target.weight);
+        let weights = || shared.learnt.iter().map(|learnt| learnt.request.weight);
         // Each use of the seed has a row of its own; the first is that of random times.
         let seed = |number: u32, stage: u64| plan.seed ^ (u64::from(number) << 32) ^ (stage << 62);
         let draw = |stage| Draw::new(weights(), seed(number, stage));
@@ -143,7 +143,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         })
     }
 
-    /// Drives until the end of the measurement; the connections stay open as long as there is somebody who holds them.
+    /// Drives until the end of the measurement; the connections stay open until what is returned is dropped.
     ///
     /// # Errors
     ///
@@ -275,13 +275,13 @@ impl<'s, 'p> Generator<'s, 'p> {
 
     /// Settles what the next request is, and counts it.
     fn draw(&mut self, due_ns: u64, counted: bool) -> Sent {
-        let target = self.draws[usize::from(counted)].next();
-        let sent = Sent { due_ns, begun_ns: self.now_ns, target, counted };
+        let which = self.draws[usize::from(counted)].next();
+        let sent = Sent { due_ns, begun_ns: self.now_ns, which, counted };
         self.tally.sent(&sent);
         sent
     }
 
-    /// Opens a connection; what goes wrong at once is counted as a request that nobody has taken.
+    /// Opens a connection; what goes wrong at once is counted as a request that was not taken.
     fn open(&mut self, index: usize) -> bool {
         let connection = &mut self.connections[index];
         let opened = connection.open(&self.shared.plan.url.address, self.now_ns).and_then(|()| {
@@ -382,7 +382,7 @@ impl<'s, 'p> Generator<'s, 'p> {
             rest = &rest[taken..];
             let Some(answer) = answer else { continue };
             if !rest.is_empty() && connection.waiting.len() == 1 {
-                // Which of the answers is the right one, nobody knows.
+                // Which of the answers is the right one cannot be known.
                 return Err(Cause::Unasked);
             }
             connection.waiting.pop_front();
@@ -502,7 +502,7 @@ impl<'s, 'p> Generator<'s, 'p> {
         for sent in self.connections.iter().flat_map(|connection| &connection.waiting) {
             self.tally.unfinished(*sent, end_ns);
         }
-        // Behind the last of so many as were asked for, none was due.
+        // Behind the last request that was asked for, none was due.
         for due_ns in self.open_loop.iter().filter(|_| !self.exhausted).flat_map(|open| &open.late) {
             self.tally.never_sent(*due_ns, end_ns);
         }

@@ -75,7 +75,7 @@ impl Times {
         self.0.count_between(self.0.next_non_equivalent(ns), LONGEST_NS)
     }
 
-    /// The time that so many of a hundred do not exceed, in microseconds.
+    /// The time that `percentile` of a hundred do not exceed, in microseconds.
     pub(crate) fn percentile_us(&self, percentile: f64) -> f64 {
         us(self.0.value_at_percentile(percentile))
     }
@@ -137,11 +137,11 @@ impl Default for Times {
 /// A column of a table of times: its title, where its figure is, and how many times it takes to tell it.
 pub(crate) type Column = (&'static str, fn(&Latency) -> f64, u64);
 
-/// So many times lie beyond a percentile that is told: of fewer than three there is none with a probability of 5 % or more,
-/// and then it is the longest time by another name.
+/// How many times must lie beyond a percentile that is told: with fewer than three expected, there is none with a
+/// probability of 5 % or more, and the percentile is the longest time by another name.
 const BEYOND_MIN: u64 = 3;
 
-/// How many times it takes to tell a percentile that one in so many exceeds.
+/// How many times it takes to tell a percentile that one in `count` exceeds.
 const fn one_in(count: u64) -> u64 {
     BEYOND_MIN * count
 }

@@ -1,14 +1,14 @@
 //! What is known of a request before the measurement: what is sent, and what is right.
 
-use crate::answer::{Answer, Expected, HEAD_BYTES_MAX, Looks};
+use crate::answer::{Expected, HEAD_BYTES_MAX, JudgedAnswer, Looks};
 use crate::counts::FirstWrong;
-use crate::plan::Target;
+use crate::plan::WeightedRequest;
 use crate::reason::Reason;
 
 /// What is known of a request before the measurement.
 #[derive(Debug)]
 pub(crate) struct Learnt {
-    pub(crate) target: Target,
+    pub(crate) request: WeightedRequest,
     /// The length of one request.
     pub(crate) request_bytes: usize,
     /// The same request as often as a connection may have under way, and once more.
@@ -17,8 +17,8 @@ pub(crate) struct Learnt {
     /// The whole answer as the server has sent it, for the calibration.
     pub(crate) raw: Vec<u8>,
     /// What it is.
-    pub(crate) answer: Answer,
-    /// What its head tells that who measures should know.
+    pub(crate) answer: JudgedAnswer,
+    /// What its head tells that the user should know.
     pub(crate) warnings: Vec<Reason>,
 }
 
@@ -37,6 +37,6 @@ impl Learnt {
         let lines = head[..head.len().min(HEAD_BYTES_MAX)].split(|byte| *byte == b'\n');
         let text = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line).escape_ascii().to_string());
         let head = text.collect::<Vec<_>>().join("\n").trim_end().to_owned();
-        FirstWrong { request: format!("{} {}", self.target.method, self.target.url), why, head }
+        FirstWrong { request: format!("{} {}", self.request.method, self.request.url), why, head }
     }
 }

@@ -54,7 +54,7 @@ pub use find::{Found, Step, find_rate};
 pub use latency::Latency;
 pub use numbers::{grouped, grouped_whole};
 pub use output::{Ink, Judged, SEARCH_HEADING, compared, csv, hlog, html, markdown, reasons, table, tried};
-pub use plan::{Arrivals, Body, Check, Load, Plan, Slow, Statuses, Target, Until};
+pub use plan::{Arrivals, Body, Check, Load, Plan, Slow, Statuses, Until, WeightedRequest};
 pub use probe::{Exchange, exchanges};
 pub use reason::Reason;
 pub use report::{Report, Run};

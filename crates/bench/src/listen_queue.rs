@@ -1,8 +1,9 @@
 //! Connections that the kernel dropped because the server did not accept those before them.
 //!
-//! Two counts know of them, packet by packet. That of the network namespace (`ListenOverflows`, `ListenDrops`) has new
-//! connections alone, but those to all programs. That of a listening socket (`sk_drops`) has what came to this one alone,
-//! but also packets of no connection that ask for none, as a reset that comes too late. What both have is the server's.
+//! Two counts know of them, packet by packet. That of the network namespace (`ListenOverflows`, `ListenDrops`) counts
+//! new connections only, but those to all programs. That of a listening socket (`sk_drops`) counts what came to this
+//! socket only, but also packets that ask for no connection, as a reset that comes too late. What both have is the
+//! server's.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,14 +19,14 @@ pub(crate) struct Dropped {
     pub(crate) overflows: u64,
     /// For any reason.
     pub(crate) drops: u64,
-    /// Who should have accepted them.
-    pub(crate) of: Whose,
+    /// Which program should have accepted them.
+    pub(crate) of: QueueOwner,
 }
 
 /// Whose listen queues have been counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Whose {
+pub enum QueueOwner {
     /// The server's.
     #[default]
     Server,
@@ -57,12 +58,12 @@ impl Queues {
         let (now, then) = self.all.zip(before.all)?;
         let (overflows, drops) = (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1));
         let Some((now, then)) = self.own.as_ref().zip(before.own.as_ref()) else {
-            return Some(Dropped { overflows, drops, of: Whose::Anyone });
+            return Some(Dropped { overflows, drops, of: QueueOwner::Anyone });
         };
         // A socket that is new, as after a reload, has begun at zero.
         let one = |(cookie, now): (&u64, &u32)| now.wrapping_sub(then.get(cookie).copied().unwrap_or(0));
         let own = now.iter().map(one).map(u64::from).sum();
-        Some(Dropped { overflows: overflows.min(own), drops: drops.min(own), of: Whose::Server })
+        Some(Dropped { overflows: overflows.min(own), drops: drops.min(own), of: QueueOwner::Server })
     }
 }
 
@@ -93,7 +94,7 @@ mod tests {
         Queues { all: Some((all, all + 1)), own: own.map(|own| own.iter().copied().collect()) }
     }
 
-    fn between(before: &Queues, after: &Queues) -> (u64, Whose) {
+    fn between(before: &Queues, after: &Queues) -> (u64, QueueOwner) {
         let dropped = after.since(before).unwrap_or_default();
         (dropped.overflows, dropped.of)
     }
@@ -110,7 +111,7 @@ mod tests {
             ("resets that came late", 100, [(1, 12), (2, 23)], 0),
             ("a reload", 150, [(2, 21), (3, 7)], 8),
         ] {
-            assert_eq!((expected, Whose::Server), between(&before, &queues(all, Some(&own))), "{name}");
+            assert_eq!((expected, QueueOwner::Server), between(&before, &queues(all, Some(&own))), "{name}");
         }
     }
 
@@ -118,7 +119,7 @@ mod tests {
     fn counts_of_sockets_wrap() {
         let (before, after) = (queues(0, Some(&[(1, u32::MAX)])), queues(9, Some(&[(1, 1)])));
 
-        assert_eq!((2, Whose::Server), between(&before, &after));
+        assert_eq!((2, QueueOwner::Server), between(&before, &after));
     }
 
     #[test]
@@ -133,7 +134,7 @@ mod tests {
     fn without_a_list_of_sockets_all_are_counted() {
         let (some, none) = (queues(100, Some(&[(1, 10)])), queues(103, None));
 
-        assert_eq!((3, Whose::Anyone), between(&some, &none));
-        assert_eq!((3, Whose::Anyone), between(&queues(100, None), &queues(103, Some(&[(1, 10)]))));
+        assert_eq!((3, QueueOwner::Anyone), between(&some, &none));
+        assert_eq!((3, QueueOwner::Anyone), between(&queues(100, None), &queues(103, Some(&[(1, 10)]))));
     }
 }

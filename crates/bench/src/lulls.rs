@@ -1,14 +1,14 @@
 //! Times without a right answer: a stall lies in one of them, wherever in the measurement it is.
 
-/// The longest time without an answer that is nobody's concern, in nanoseconds: shorter ones are not noted.
+/// Shorter times without an answer than this, in nanoseconds, are not noted.
 const SHORTEST_NS: u64 = 100_000_000;
 
 /// Times between two right answers, of one thread or of several together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lulls {
-    /// From when to when, in order; none overlaps another.
+    /// From when to when, in order, without overlaps.
     noted: Vec<(u64, u64)>,
-    /// The last right answer, or the start: from then on there is none yet.
+    /// The last right answer, or the start: from then on there is no answer yet.
     last_ns: u64,
 }
 

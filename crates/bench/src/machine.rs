@@ -1,4 +1,4 @@
-//! What the machine did meanwhile: the time that others took (proc(5)).
+//! What the machine did meanwhile: the time that other programs and machines took (proc(5)).
 
 use std::collections::HashSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::fs;
 pub(crate) struct Ticks {
     /// Of all programs together: everything but idle and waiting for a disk.
     pub(crate) busy: u64,
-    /// What the hypervisor gave to others.
+    /// What the hypervisor gave to other machines.
     pub(crate) steal: u64,
     /// All.
     pub(crate) all: u64,

@@ -17,8 +17,8 @@ pub struct Plan {
     pub omitted: Vec<String>,
     /// The body of every request.
     pub body: Vec<u8>,
-    /// What is asked for instead of the URL, drawn by weight; none: the URL.
-    pub targets: Vec<Target>,
+    /// What is asked for instead of the URL, drawn by weight; empty: the URL.
+    pub url_list: Vec<WeightedRequest>,
     /// Connections at the same time, of all threads together; at least as many as threads.
     pub connections: u32,
     /// Threads, each with an event loop of its own.
@@ -55,7 +55,7 @@ pub struct Plan {
 
 /// One of several requests, which are drawn by weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct WeightedRequest {
     /// How often it is drawn, beside the others' weights; not 0.
     pub weight: u32,
     /// The method, a token.
@@ -70,7 +70,7 @@ pub struct Target {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Load {
     /// Closed loop: each connection sends the next request when it has the answer to the last. The server sets the
-    /// pace: when it stalls, nothing is sent, and the latencies say nothing of those who would have come.
+    /// pace: when it stalls, nothing is sent, and the latencies say nothing of requests that would have come.
     Closed,
     /// Open loop: requests are due at times that do not depend on the answers.
     Open {
@@ -91,7 +91,7 @@ impl Load {
         }
     }
 
-    /// Requests a second that are due; none in a closed loop.
+    /// Requests a second that are due; `None` in a closed loop.
     pub(crate) fn rate(self) -> Option<f64> {
         match self {
             Self::Closed => None,
@@ -132,9 +132,9 @@ pub enum Arrivals {
 /// When the measurement ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// After so many milliseconds; what is under way then is counted as that.
+    /// After this many milliseconds; what is under way then is counted as that.
     Duration(u64),
-    /// When so many requests have an outcome.
+    /// When this many requests have an outcome.
     Requests(u64),
 }
 
@@ -190,7 +190,7 @@ impl Plan {
             headers: Vec::new(),
             omitted: Vec::new(),
             body: Vec::new(),
-            targets: Vec::new(),
+            url_list: Vec::new(),
             connections: 64,
             threads: 1,
             keep_alive: true,
@@ -211,10 +211,14 @@ impl Plan {
     }
 
     /// Everything that is asked for.
-    pub(crate) fn requested(&self) -> Vec<Target> {
-        let only =
-            || Target { weight: 1, method: self.method.clone(), url: self.url.clone(), has_body: true };
-        if self.targets.is_empty() { vec![only()] } else { self.targets.clone() }
+    pub(crate) fn requested(&self) -> Vec<WeightedRequest> {
+        let only = || WeightedRequest {
+            weight: 1,
+            method: self.method.clone(),
+            url: self.url.clone(),
+            has_body: true,
+        };
+        if self.url_list.is_empty() { vec![only()] } else { self.url_list.clone() }
     }
 
     /// Whether it contradicts itself.
@@ -230,10 +234,10 @@ impl Plan {
         if self.pipeline == 0 || (self.pipeline > 1 && !self.keep_alive) {
             return wrong("only connections that are kept alive can have several requests under way");
         }
-        if self.pipeline > 1 && self.targets.len() > 1 {
+        if self.pipeline > 1 && self.url_list.len() > 1 {
             return wrong("of several URLs one is asked for at a time on a connection: leave --pipeline out");
         }
-        if !self.targets.is_empty() && self.expected != Body::First {
+        if !self.url_list.is_empty() && self.expected != Body::First {
             return wrong(
                 "the right bodies of several URLs are those of their first answers, and cannot be given",
             );
@@ -250,13 +254,13 @@ impl Plan {
             }
             _ => {}
         }
-        self.requested().iter().try_for_each(|target| self.check_framing(target))
+        self.requested().iter().try_for_each(|request| self.check_framing(request))
     }
 
     /// Whether the fields that the user gives say of the body what is true: a server would take the rest of it, or the
     /// beginning of the next request, for something else (RFC 9112 section 6).
-    fn check_framing(&self, target: &Target) -> Result<(), String> {
-        let length = self.body_of(target).len();
+    fn check_framing(&self, request: &WeightedRequest) -> Result<(), String> {
+        let length = self.body_of(request).len();
         for (name, value) in &self.headers {
             if name.eq_ignore_ascii_case("Transfer-Encoding") {
                 return Err(
@@ -266,7 +270,7 @@ impl Plan {
             if name.eq_ignore_ascii_case("Content-Length") && *value != length.to_string() {
                 return Err(format!(
                     "Content-Length: {value} is not the length of the body of {} {}, which has {length} bytes: leave it out",
-                    target.method, target.url
+                    request.method, request.url
                 ));
             }
         }
@@ -276,8 +280,8 @@ impl Plan {
         Ok(())
     }
 
-    pub(crate) fn body_of(&self, target: &Target) -> &[u8] {
-        if target.has_body { &self.body } else { &[] }
+    pub(crate) fn body_of(&self, request: &WeightedRequest) -> &[u8] {
+        if request.has_body { &self.body } else { &[] }
     }
 
     fn omits(&self, name: &str) -> bool {
@@ -285,13 +289,13 @@ impl Plan {
     }
 
     /// The bytes of one request.
-    pub(crate) fn request(&self, target: &Target) -> Vec<u8> {
-        let body = self.body_of(target);
+    pub(crate) fn request(&self, request: &WeightedRequest) -> Vec<u8> {
+        let body = self.body_of(request);
         // What the user gives or leaves out takes the place of ours.
         let has = |name: &str| {
             self.omits(name) || self.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
         };
-        let mut head = format!("{} {} HTTP/1.1\r\n", target.method, target.url.target);
+        let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.url.target);
         let mut field = |name: &str, value: &str| {
             head.push_str(name);
             head.push_str(": ");
@@ -299,7 +303,7 @@ impl Plan {
             head.push_str("\r\n");
         };
         if !has("Host") {
-            field("Host", &target.url.host);
+            field("Host", &request.url.host);
         }
         if !has("User-Agent") {
             field("User-Agent", concat!("adyton-bench/", env!("CARGO_PKG_VERSION")));
@@ -307,7 +311,7 @@ impl Plan {
         for (name, value) in &self.headers {
             field(name, value);
         }
-        if (!body.is_empty() || target.may_have_body()) && !has("Content-Length") {
+        if (!body.is_empty() || request.may_have_body()) && !has("Content-Length") {
             field("Content-Length", &body.len().to_string());
         }
         if !self.keep_alive && !has("Connection") {
@@ -322,7 +326,9 @@ impl Plan {
     /// What is compared, in words.
     pub(crate) fn checked(&self) -> &'static str {
         match self.check {
-            Check::Body | Check::Sample | Check::Length if self.requested().iter().all(Target::is_head) => {
+            Check::Body | Check::Sample | Check::Length
+                if self.requested().iter().all(WeightedRequest::is_head) =>
+            {
                 "status, and the length that is told"
             }
             Check::Body => "status and every byte of the body",
@@ -333,7 +339,7 @@ impl Plan {
     }
 }
 
-impl Target {
+impl WeightedRequest {
     /// Whether the answers have no body, whatever their heads say.
     pub(crate) fn is_head(&self) -> bool {
         self.method == "HEAD"

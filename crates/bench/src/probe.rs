@@ -6,12 +6,12 @@ use adyton_sys::clock;
 use adyton_sys::socket::{self, Until};
 use sha2::{Digest, Sha256};
 
-use crate::answer::{Answer, Expected, HEAD_BYTES_MAX, Judgement, Reader};
+use crate::answer::{Expected, HEAD_BYTES_MAX, JudgedAnswer, Judgement, Reader};
 use crate::connection::Connection;
 use crate::counts::Sent;
 use crate::failure::Failure;
 use crate::learnt::Learnt;
-use crate::plan::{Body, Check, Plan, Statuses, Target};
+use crate::plan::{Body, Check, Plan, Statuses, WeightedRequest};
 use crate::reason::Reason;
 use crate::url::Url;
 
@@ -24,7 +24,7 @@ const BODY_BYTES_MAX: usize = 256 << 20;
 /// Answers that differ are more often wrong than meant so.
 const LOOK_FIRST: &str = "look at some (--debug); if that is right,";
 
-/// What the heads of answers tell: that they are coded, though nobody has asked for it, or that a cache has answered.
+/// What the heads of answers tell: that they are coded, though that was not asked for, or that a cache has answered.
 fn told_by(heads: &[Vec<u8>], plan: &Plan) -> Vec<Reason> {
     let has = |name: &str| plan.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let accepts_coding = has("Accept-Encoding");
@@ -59,12 +59,12 @@ fn told_by(heads: &[Vec<u8>], plan: &Plan) -> Vec<Reason> {
 ///
 /// A sentence: the server does not answer, its answer is not right, or its answers differ.
 pub(crate) fn learn(plan: &Plan) -> Result<Vec<Learnt>, String> {
-    plan.requested().into_iter().map(|target| learn_one(plan, target)).collect()
+    plan.requested().into_iter().map(|wanted| learn_one(plan, wanted)).collect()
 }
 
-fn learn_one(plan: &Plan, target: Target) -> Result<Learnt, String> {
-    let (url, request) = (&target.url, plan.request(&target));
-    let mut expected = anything(plan, &target);
+fn learn_one(plan: &Plan, wanted: WeightedRequest) -> Result<Learnt, String> {
+    let (url, request) = (&wanted.url, plan.request(&wanted));
+    let mut expected = anything(plan, &wanted);
     let mut raw = Vec::new();
     let (answer, body) = ask(plan, url, &request, &expected, &mut raw)?;
     if answer.judgement == Judgement::WrongStatus {
@@ -104,16 +104,16 @@ fn learn_one(plan: &Plan, target: Target) -> Result<Learnt, String> {
     }
     let warnings = told_by(&heads, plan);
     let requests = request.repeat(plan.pipeline as usize + 1);
-    Ok(Learnt { request_bytes: request.len(), requests, expected, raw, answer, target, warnings })
+    Ok(Learnt { request_bytes: request.len(), requests, expected, raw, answer, request: wanted, warnings })
 }
 
 /// What is right while nothing is known of the body.
-fn anything(plan: &Plan, target: &Target) -> Expected {
+fn anything(plan: &Plan, wanted: &WeightedRequest) -> Expected {
     Expected {
         statuses: plan.statuses.clone(),
         check: Check::Nothing,
         body: Vec::new(),
-        to_head: target.is_head(),
+        to_head: wanted.is_head(),
         told_bytes: None,
     }
 }
@@ -125,7 +125,7 @@ pub struct Exchange {
     pub request: Vec<u8>,
     /// What has come of an answer.
     pub answer: Vec<u8>,
-    /// Why that is no whole answer, in a sentence; none if it is one.
+    /// Why that is no whole answer, in a sentence; `None` if it is one.
     pub fault: Option<String>,
 }
 
@@ -136,9 +136,9 @@ pub struct Exchange {
 /// The plan contradicts itself.
 pub fn exchanges(plan: &Plan) -> Result<impl Iterator<Item = Exchange>, Failure> {
     plan.check().map_err(Failure::Plan)?;
-    Ok(plan.requested().into_iter().map(|target| {
-        let (request, mut answer) = (plan.request(&target), Vec::new());
-        let fault = ask(plan, &target.url, &request, &anything(plan, &target), &mut answer).err();
+    Ok(plan.requested().into_iter().map(|wanted| {
+        let (request, mut answer) = (plan.request(&wanted), Vec::new());
+        let fault = ask(plan, &wanted.url, &request, &anything(plan, &wanted), &mut answer).err();
         Exchange { request, answer, fault }
     }))
 }
@@ -181,12 +181,12 @@ pub(crate) fn ask(
     request: &[u8],
     expected: &Expected,
     raw: &mut Vec<u8>,
-) -> Result<(Answer, Vec<u8>), String> {
+) -> Result<(JudgedAnswer, Vec<u8>), String> {
     let failed = |error: std::io::Error| format!("{url}: {error}");
     let now_ns = clock::monotonic_ns();
     let mut connection = Connection::new(0);
     connection.open(&url.address, now_ns).map_err(failed)?;
-    connection.queue(Sent { due_ns: now_ns, begun_ns: now_ns, target: 0, counted: false }, request.len());
+    connection.queue(Sent { due_ns: now_ns, begun_ns: now_ns, which: 0, counted: false }, request.len());
     let (mut reader, mut body) = (Reader::new(0), Vec::new());
     let mut buffer = vec![0; 64 << 10];
     let patience = |until| {

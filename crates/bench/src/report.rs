@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::counts::{Counts, FirstWrong, OwnLimits, Second};
 use crate::hits::Hits;
 use crate::latency::{Latency, Times};
-use crate::listen_queue::Whose;
+use crate::listen_queue::QueueOwner;
 use crate::numbers::float;
 use crate::reason::Reason;
 use crate::slow_side::SlowSide;
@@ -18,7 +18,7 @@ pub(crate) const SCHEMA: &str = "adyton-bench/1";
 /// CPU time is told if it is right within this part.
 const CPU_ERROR_MAX: f64 = 0.1;
 
-/// A rate takes so many seconds: in less a machine schedules a few times.
+/// The least number of seconds that a rate takes: in less a machine schedules only a few times.
 pub(crate) const RATE_SECONDS_MIN: f64 = 0.1;
 
 /// Seconds below which no drift can be told; a stall is named however short the measurement is.
@@ -36,7 +36,7 @@ pub struct Report {
     /// What has disturbed the figures, although the user accepts them (`--accept`): gates that would be in `invalid` else.
     #[serde(default)]
     pub disturbed: Vec<Reason>,
-    /// What the figures do not say, and who reads them should know.
+    /// What the figures do not say, and their reader should know.
     #[serde(default)]
     pub warnings: Vec<Reason>,
     /// The user has ended it before what was asked had been measured.
@@ -160,9 +160,9 @@ pub struct Asked {
     pub load: &'static str,
     /// Requests a second that were due; only with an open loop.
     pub rate: Option<f64>,
-    /// How many requests; none if the time was given.
+    /// How many requests; `None` if the time was given.
     pub requests: Option<u64>,
-    /// How long; none if the number of requests was given.
+    /// How long; `None` if the number of requests was given.
     pub duration_ms: Option<u64>,
     /// If anything is left to chance.
     pub seed: Option<u64>,
@@ -175,7 +175,7 @@ pub struct Asked {
     pub answer_body_bytes: u64,
     /// What of it is compared.
     pub checked: &'static str,
-    /// Every byte of one body in so many is; 1: of all that are compared at all.
+    /// Every byte is compared of one body in this many; 1: of all that are compared at all.
     pub sample: usize,
 }
 
@@ -264,7 +264,8 @@ pub struct Overdue {
 /// Everything else on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MachineSide {
-    /// CPU time that the hypervisor gave to others, in percent of all; unknown, as each of these, if it could not be read.
+    /// CPU time that the hypervisor gave to other machines, in percent of all; unknown, as each of these, if it could
+    /// not be read.
     pub steal_percent: Option<f64>,
     /// CPUs that were busy with other programs on average; unknown, too, if the server is here and not ours to see.
     pub foreign_cpus: Option<f64>,
@@ -273,7 +274,7 @@ pub struct MachineSide {
     /// Packets of new connections that a listener has dropped for this or any other reason.
     pub listen_drops: Option<u64>,
     /// Whose listeners these are.
-    pub listen_queues_of: Whose,
+    pub listen_queues_of: QueueOwner,
 }
 
 impl Report {
@@ -323,7 +324,7 @@ pub(crate) fn whole_seconds(report: &Report) -> &[Second] {
     &report.series[..count_whole(report.series.len(), report.seconds)]
 }
 
-/// How many of so many seconds are whole in a measurement of that length.
+/// How many of the first `count` seconds are whole in a measurement of `seconds`.
 pub(crate) fn count_whole(count: usize, seconds: f64) -> usize {
     (1..=count).take_while(|second| float(*second as u64) <= seconds).count()
 }
@@ -337,7 +338,7 @@ pub(crate) fn can_drift(report: &Report) -> bool {
 pub(crate) fn unknown(report: &Report) -> Option<String> {
     let machine = &report.machine;
     let parts = [
-        (machine.steal_percent.is_none(), "what the hypervisor gave to others"),
+        (machine.steal_percent.is_none(), "what the hypervisor gave to other machines"),
         (machine.foreign_cpus.is_none(), "what other programs took"),
         (machine.listen_overflows.is_none(), "whether a listen queue was full"),
     ];

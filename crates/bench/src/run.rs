@@ -44,7 +44,7 @@ pub struct Progress {
     pub wrong: u64,
     /// Right answers so far by how long they took, from when they were due with an open loop.
     pub doublings: Doublings,
-    /// Others have the machine, which is looked at while a run goes on if the user accepts it.
+    /// Other programs use the machine, which is looked at while a run goes on if the user accepts it.
     pub disturbed: bool,
 }
 
@@ -100,7 +100,7 @@ impl Known {
     ///
     /// # Errors
     ///
-    /// Nobody counts hits, or the kernel refuses.
+    /// Hits are not counted, or the kernel refuses.
     pub(crate) fn measure(
         &self,
         plan: &Plan,
@@ -143,7 +143,7 @@ fn calibrate(plan: &Plan, all: &[Learnt]) -> io::Result<f64> {
     };
     let one = &learnt[0];
     let mut easy = plan.clone();
-    easy.targets.clear();
+    easy.url_list.clear();
     easy.slow = Slow::default();
     easy.url.address = Address::Tcp(null.address);
     (easy.threads, easy.connections, easy.load) = (1, plan.connections.min(64), Load::Closed);
@@ -179,10 +179,15 @@ struct Loaded {
     slow: Vec<SlowSide>,
 }
 
-type Told<'a> = (Stop<'a>, &'a mut dyn FnMut(Progress));
+type Callbacks<'a> = (Stop<'a>, &'a mut dyn FnMut(Progress));
 
 /// Loads the server with as many threads as the plan wants, and watches meanwhile.
-fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told<'_>) -> io::Result<Loaded> {
+fn load(
+    plan: &Plan,
+    learnt: &[Learnt],
+    server: &Server,
+    (stop, on_second): Callbacks<'_>,
+) -> io::Result<Loaded> {
     // Connections that are made in the warm-up carry the measurement, too.
     let queues = Queues::now(server);
     let start_ns = clock::monotonic_ns() + plan.warm_up_ms * 1_000_000;
@@ -209,7 +214,7 @@ fn load(plan: &Plan, learnt: &[Learnt], server: &Server, (stop, on_second): Told
             generators.into_iter().map(|generator| scope.spawn(move || generator.drive())).collect();
         let is_done = || threads.iter().all(thread::ScopedJoinHandle::is_finished);
         let observed = watch(&shared, server, (stop, on_second), &is_done);
-        // Threads that nobody has joined still hold their connections: the server's memory was that with them.
+        // Threads that were not joined yet still hold their connections: the server's memory was that with them.
         let tallies: Vec<_> = threads.into_iter().map(thread::ScopedJoinHandle::join).collect();
         ended.store(true, Ordering::Relaxed);
         let slow = slow.map_or(Ok(Vec::new()), thread::ScopedJoinHandle::join);
@@ -259,7 +264,7 @@ impl Moment {
 fn watch(
     shared: &Shared<'_>,
     server: &Server,
-    (stop, on_second): Told<'_>,
+    (stop, on_second): Callbacks<'_>,
     is_done: &dyn Fn() -> bool,
 ) -> Observed {
     let mut before = None;

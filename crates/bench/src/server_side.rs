@@ -1,4 +1,4 @@
-//! The server's processes on this machine: who listens at the port, with children; their CPU time and memory.
+//! The server's processes on this machine: those that listen at the port, with children; their CPU time and memory.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -24,8 +24,8 @@ pub(crate) struct Server {
 /// What the processes have used until now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Used {
-    /// CPU time in microseconds, that of children who have ended and were waited for included. The kernel keeps nobody's
-    /// account of the others (a parent that ignores SIGCHLD): theirs is foreign load, and makes the run invalid.
+    /// CPU time in microseconds, that of children that have ended and were waited for included. The kernel does not
+    /// count that of the others (a parent that ignores SIGCHLD): theirs is foreign load, and makes the run invalid.
     pub(crate) cpu_us: u64,
     /// Proportional memory (PSS) in bytes: what several share counts in parts.
     pub(crate) pss_bytes: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Used {
 }
 
 impl Server {
-    /// Finds who listens at `address`; nobody if that is another machine, or we may not see it.
+    /// Finds the processes that listen at `address`; none if that is another machine, or we may not see them.
     pub(crate) fn find(address: &Address) -> Self {
         let here = match address {
             Address::Tcp(address) => is_here(*address).then_some(*address),
@@ -161,7 +161,7 @@ fn tcp_listeners(text: &str, address: SocketAddr) -> Vec<String> {
     listeners.collect()
 }
 
-/// Whether who listens there gets the connections to `address`.
+/// Whether a process that listens there gets the connections to `address`.
 fn takes(listener: SocketAddr, address: SocketAddr) -> bool {
     let (bound, asked) = (listener.ip().to_canonical(), address.ip().to_canonical());
     // One socket of IPv6 takes IPv4, too, unless it is told not to, which is not shown.
@@ -266,7 +266,7 @@ mod tests {
         #[expect(clippy::unwrap_used, reason = "as above")]
         let port = listener.local_addr().unwrap().port();
 
-        // An address for documents (RFC 5737), which nobody has.
+        // An address for documents (RFC 5737), which no machine has.
         assert!(!Server::find(&Address::Tcp(([192, 0, 2, 1], port).into())).is_known());
         assert!(Server::find(&Address::Tcp(([127, 0, 0, 1], port).into())).is_known());
     }

@@ -1,9 +1,9 @@
 //! Slow clients beside the load: some read their answers at a pace, others send their requests, or the bodies of these,
 //! a byte at a time.
 //!
-//! One thread drives all of them. They are apart from the figures of the load: nobody wants to know how many requests a
-//! second come from clients that are slow by intent. But their answers are checked, and what became of each request is
-//! told, because a server must neither serve the others less for them nor give them up too soon.
+//! One thread drives all of them. They are apart from the figures of the load: how many requests a second come from
+//! clients that are slow by intent says nothing. But their answers are checked, and what became of each request is
+//! told, because a server must neither serve other clients less for them nor give them up too soon.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use adyton_sys::{clock, socket};
 
-use crate::answer::{Answer, Judgement, Reader};
+use crate::answer::{JudgedAnswer, Judgement, Reader};
 use crate::draw::Draw;
 use crate::latency::Times;
 use crate::learnt::Learnt;
@@ -84,7 +84,7 @@ struct Group<'p> {
 
 impl<'p> Group<'p> {
     fn new(plan: &'p Plan, learnt: &'p [Learnt], (kind, name): (Kind, &'static str), count: u32) -> Self {
-        let weights = learnt.iter().map(|learnt| learnt.target.weight);
+        let weights = learnt.iter().map(|learnt| learnt.request.weight);
         Self {
             plan,
             learnt,
@@ -116,7 +116,7 @@ impl<'p> Group<'p> {
             let due = usize::try_from(due).unwrap_or(usize::MAX);
             (client.last_ns, client.next_ns) = (now_ns, now_ns + (1_000_000_000 / rate).max(STEP_NS));
             // What a client does not send slowly it sends at once.
-            let body_bytes = self.plan.body_of(&client.learnt.target).len();
+            let body_bytes = self.plan.body_of(&client.learnt.request).len();
             let at_once = match self.kind {
                 Kind::Reader => client.learnt.request_bytes,
                 Kind::Sender => 0,
@@ -226,7 +226,7 @@ impl<'p> Client<'p> {
             };
             bytes = &bytes[taken..];
             if let Some(answer) = answer {
-                // Nobody has asked for more.
+                // There was no further request.
                 return Some(if bytes.is_empty() { self.judged(&answer) } else { Outcome::Wrong });
             }
         }
@@ -240,7 +240,7 @@ impl<'p> Client<'p> {
     }
 
     /// A refusal of what has not been asked yet, such as 408, is the end of the server's patience.
-    fn judged(&self, answer: &Answer) -> Outcome {
+    fn judged(&self, answer: &JudgedAnswer) -> Outcome {
         match answer.judgement {
             Judgement::Right => Outcome::Right,
             _ if self.sent_bytes < self.learnt.request_bytes => Outcome::CutOff,

@@ -26,7 +26,7 @@ pub struct SlowSide {
 /// Requests of slow clients by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowCounts {
-    /// All; the sum of the others.
+    /// All; the sum of the other fields.
     pub begun: u64,
     /// Right answers.
     pub right: u64,

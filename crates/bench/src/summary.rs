@@ -1,7 +1,7 @@
 //! The report of a run, from what was counted, learnt and observed.
 
 use crate::answer::SAMPLE;
-use crate::counts::{Counts, OfConnection, OfTarget};
+use crate::counts::{Counts, OfConnection, OfUrl};
 use crate::latency::Times;
 use crate::learnt::Learnt;
 use crate::listen_queue::Dropped;
@@ -15,8 +15,8 @@ use crate::report::{
 use crate::server_side::Used;
 use crate::tally::Tally;
 
-/// The answers of a connection took much longer than those of others if their mean is so many times p99 of all; of fewer
-/// answers than that, chance decides.
+/// The answers of a connection took much longer than those of other connections if their mean is this many times p99 of
+/// all; of fewer answers than that, chance decides.
 const SLOW_TIMES: f64 = 2.0;
 const SLOW_ANSWERS_MIN: u64 = 3;
 
@@ -70,7 +70,7 @@ impl Report {
             connect_before: tally.connect_before.summary_if_any(),
             curve: times.curve(),
             histogram: times.stretches(),
-            urls: tally.by_target.iter().zip(learnt).map(|(of, learnt)| UrlSide::new(learnt, of)).collect(),
+            urls: tally.by_url.iter().zip(learnt).map(|(of, learnt)| UrlSide::new(learnt, of)).collect(),
             times: times.clone(),
             head_bytes: tally.head_bytes,
             body_bytes: tally.body_bytes,
@@ -109,7 +109,7 @@ impl Asked {
             Until::Duration(ms) => (None, Some(ms)),
             Until::Requests(count) => (Some(count), None),
         };
-        let is_random = load == "poisson" || plan.targets.len() > 1 || plan.check == Check::Sample;
+        let is_random = load == "poisson" || plan.url_list.len() > 1 || plan.check == Check::Sample;
         Self {
             url: plan.url.to_string(),
             method: plan.method.clone(),
@@ -135,12 +135,12 @@ impl Asked {
 }
 
 impl UrlSide {
-    fn new(learnt: &Learnt, of: &OfTarget) -> Self {
-        let Learnt { target, answer, .. } = learnt;
+    fn new(learnt: &Learnt, of: &OfUrl) -> Self {
+        let Learnt { request, answer, .. } = learnt;
         Self {
-            url: target.url.to_string(),
-            method: target.method.clone(),
-            weight: target.weight,
+            url: request.url.to_string(),
+            method: request.method.clone(),
+            weight: request.weight,
             status: answer.status,
             answer_body_bytes: answer.body_bytes,
             sent: of.sent,
@@ -184,7 +184,8 @@ impl Fairness {
 }
 
 impl GeneratorSide {
-    /// Who shares his CPUs with the server waits for it, as it does for him: then it is the server that keeps him busy.
+    /// A generator that shares its CPUs with the server waits for it, as the server does for the generator: that wait
+    /// is not its own work.
     fn new(tally: &Tally, observed: &Observed, seconds: f64) -> Self {
         let busy_us = if observed.shares_cpus { tally.cpu_us } else { tally.busy_us };
         Self {

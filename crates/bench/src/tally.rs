@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::answer::{Answer, Came, Judgement};
+use crate::answer::{Came, JudgedAnswer, Judgement};
 use crate::cause::Cause;
-use crate::counts::{
-    Counts, DOUBLINGS, Doublings, FirstWrong, OfConnection, OfTarget, OwnLimits, Second, Sent,
-};
+use crate::counts::{Counts, DOUBLINGS, Doublings, FirstWrong, OfConnection, OfUrl, OwnLimits, Second, Sent};
 use crate::latency::Times;
 use crate::lulls::Lulls;
 use crate::numbers::float;
@@ -38,7 +36,7 @@ impl Places {
         self.0[place] = self.0[place].saturating_add(1);
     }
 
-    /// What so many of 100 do not exceed, in microseconds; none if fewer than three lie beyond.
+    /// What `percentile` of 100 do not exceed, in microseconds; `None` if fewer than three lie beyond.
     fn percentile_us(&self, percentile: u64) -> Option<f64> {
         let count: u64 = self.0.iter().map(|count| u64::from(*count)).sum();
         if count * (100 - percentile) < 3 * 100 {
@@ -122,7 +120,7 @@ pub(crate) struct Tally {
     pub(crate) all_sent: u64,
     pub(crate) all_right: u64,
     /// By what was asked for, if there is a list.
-    pub(crate) by_target: Vec<OfTarget>,
+    pub(crate) by_url: Vec<OfUrl>,
     /// Right answers by connection, with the sum of their times.
     pub(crate) by_connection: Vec<OfConnection>,
     /// How many requests were under way on average.
@@ -151,7 +149,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Nothing yet, of a measurement that begins at `start_ns`, over so many connections.
+    /// Nothing yet, of a measurement that begins at `start_ns`, over `connections`.
     pub(crate) fn new(start_ns: u64, plan: &Plan, connections: usize) -> Self {
         Self {
             start_ns,
@@ -183,7 +181,7 @@ impl Tally {
             compared: 0,
             all_sent: 0,
             all_right: 0,
-            by_target: plan.targets.iter().map(|_| OfTarget::new()).collect(),
+            by_url: plan.url_list.iter().map(|_| OfUrl::new()).collect(),
             by_connection: vec![OfConnection::default(); connections],
             in_flight_mean: 0.0,
             edges_ns: 0,
@@ -204,13 +202,13 @@ impl Tally {
     pub(crate) fn sent(&mut self, sent: &Sent) {
         self.all_sent += 1;
         if sent.counted {
-            self.count_sent(sent.target);
+            self.count_sent(sent.which);
         }
     }
 
-    fn count_sent(&mut self, target: u32) {
+    fn count_sent(&mut self, which: u32) {
         self.counts.sent += 1;
-        if let Some(of) = self.by_target.get_mut(target as usize) {
+        if let Some(of) = self.by_url.get_mut(which as usize) {
             of.sent += 1;
         }
     }
@@ -227,18 +225,18 @@ impl Tally {
             return false;
         }
         self.edges_ns -= signed(self.start_ns - sent.begun_ns);
-        self.count_sent(sent.target);
+        self.count_sent(sent.which);
         true
     }
 
-    /// An answer has come whole; its first byte came so long after the request was sent.
+    /// An answer has come whole; its first byte came `first_byte_ns` after the request was sent.
     #[inline]
     pub(crate) fn answered(
         &mut self,
         connection: usize,
         sent: Sent,
         (first_byte_ns, now_ns): (u64, u64),
-        answer: &Answer,
+        answer: &JudgedAnswer,
     ) {
         self.all_right += u64::from(answer.judgement == Judgement::Right);
         if answer.interim > 0 {
@@ -256,7 +254,7 @@ impl Tally {
         let second = self.second(now_ns);
         if answer.judgement != Judgement::Right {
             second.wrong += 1;
-            return self.answered_wrong(sent.target, answer.judgement);
+            return self.answered_wrong(sent.which, answer.judgement);
         }
         let service_ns = now_ns.saturating_sub(sent.begun_ns);
         let response_ns = now_ns.saturating_sub(sent.due_ns);
@@ -283,13 +281,13 @@ impl Tally {
             self.response.add(response_ns);
         }
         self.in_time += u64::from(told_ns <= self.deadline_ns);
-        if let Some(of) = self.by_target.get_mut(sent.target as usize) {
+        if let Some(of) = self.by_url.get_mut(sent.which as usize) {
             of.right += 1;
             of.times.add(told_ns);
         }
     }
 
-    fn answered_wrong(&mut self, target: u32, judgement: Judgement) {
+    fn answered_wrong(&mut self, which: u32, judgement: Judgement) {
         let cause = match judgement {
             Judgement::Right | Judgement::WrongStatus => None,
             Judgement::WrongLength => Some(Cause::WrongLength),
@@ -303,16 +301,16 @@ impl Tally {
                 *self.causes.entry(cause).or_default() += 1;
             }
         }
-        self.wrong_of(target);
+        self.wrong_of(which);
     }
 
-    fn wrong_of(&mut self, target: u32) {
-        if let Some(of) = self.by_target.get_mut(target as usize) {
+    fn wrong_of(&mut self, which: u32) {
+        if let Some(of) = self.by_url.get_mut(which as usize) {
             of.wrong += 1;
         }
     }
 
-    /// A connection was made, which took so long.
+    /// A connection was made.
     pub(crate) fn connected(&mut self, took_ns: u64, now_ns: u64) {
         if now_ns < self.start_ns {
             return self.connect_before.add(took_ns);
@@ -321,7 +319,7 @@ impl Tally {
         self.connect.add(took_ns);
     }
 
-    /// Interim answers came before an answer, or before there was none.
+    /// Interim answers came before an answer, or no answer followed.
     pub(crate) fn interim(&mut self, sent: &Sent, count: u32) {
         if sent.counted {
             self.interim = (self.interim.0 + u64::from(count), self.interim.1.max(count));
@@ -333,7 +331,7 @@ impl Tally {
         self.came = self.came.take().or(text);
     }
 
-    /// A kept connection was closed without notice after so many answers.
+    /// A kept connection was closed without notice after this many answers.
     pub(crate) fn ended_kept(&mut self, answers: u64) {
         let (few, many) = self.kept.unwrap_or((answers, answers));
         self.kept = Some((few.min(answers), many.max(answers)));
@@ -367,7 +365,7 @@ impl Tally {
         self.oldest_ns = self.oldest_ns.max(now_ns.saturating_sub(sent.begun_ns));
         self.second(now_ns).wrong += 1;
         *self.causes.entry(cause).or_default() += 1;
-        self.wrong_of(sent.target);
+        self.wrong_of(sent.which);
         match cause {
             Cause::TimedOut(_) => self.counts.timeout += 1,
             _ => self.counts.connection_error += 1,
@@ -384,7 +382,7 @@ impl Tally {
         self.unanswered.add(end_ns.saturating_sub(sent.due_ns));
         self.oldest_ns = self.oldest_ns.max(age_ns);
         self.oldest_pending_ns = self.oldest_pending_ns.max(age_ns);
-        // What is under way for longer than any answer took is none that the times could know; where it began before the
+        // The times know nothing of a request under way for longer than any answer took; where it began before the
         // measurement, nothing of it is within: what `counts` has taken off for that is given back, and no more.
         let before_ns = self.start_ns.saturating_sub(sent.begun_ns);
         self.edges_ns += signed(age_ns.min(self.service.max_ns()).max(before_ns));
@@ -420,7 +418,7 @@ impl Tally {
         &mut self.series[length - 1]
     }
 
-    /// Makes the series at least so long, and returns the length that was asked for.
+    /// Makes the series at least that long, and returns the length that was asked for.
     fn series_up_to(&mut self, seconds: u64) -> usize {
         let length = usize::try_from(seconds).unwrap_or(usize::MAX);
         if length > self.series.len() {
@@ -472,7 +470,7 @@ impl Tally {
             own.squares += theirs.squares;
         }
         self.lulls.merge(&other.lulls);
-        for (own, theirs) in self.by_target.iter_mut().zip(&other.by_target) {
+        for (own, theirs) in self.by_url.iter_mut().zip(&other.by_url) {
             own.sent += theirs.sent;
             own.right += theirs.right;
             own.wrong += theirs.wrong;
@@ -524,7 +522,7 @@ mod tests {
         let plan = Plan::new("http://127.0.0.1:1/".parse().unwrap());
         let mut tally = Tally::new(10 * SECOND_NS, &plan, 1);
         tally.service.add(1_000);
-        tally.unfinished(Sent { due_ns: 0, begun_ns: 0, target: 0, counted: false }, 11 * SECOND_NS);
+        tally.unfinished(Sent { due_ns: 0, begun_ns: 0, which: 0, counted: false }, 11 * SECOND_NS);
 
         assert_eq!((1, 0), (tally.counts.in_flight, tally.edges_ns));
     }

@@ -1,12 +1,12 @@
 //! A list of URLs with weights: what is requested, a line for each.
 
-use crate::plan::{Plan, Target};
+use crate::plan::{Plan, WeightedRequest};
 use crate::url::Url;
 
 /// What a list may have: each URL costs some 40 KiB of histogram in each thread, and three requests beforehand.
-const TARGETS_MAX: usize = 1_000;
+const URLS_MAX: usize = 1_000;
 
-/// Weights are summed, and nobody needs a finer share.
+/// Weights are summed, and a finer share is not needed.
 const WEIGHT_MAX: u32 = 1_000_000;
 
 impl Plan {
@@ -18,23 +18,23 @@ impl Plan {
     ///
     /// A sentence that begins with the number of the line.
     pub fn take_list(&mut self, text: &str) -> Result<(), String> {
-        let mut targets = Vec::new();
+        let mut listed = Vec::new();
         for (line, number) in text.lines().zip(1..) {
             let words: Vec<&str> =
                 line.split_whitespace().take_while(|word| !word.starts_with('#')).collect();
             if !words.is_empty() {
-                targets.push(self.target(&words).map_err(|why| format!("line {number}: {why}"))?);
+                listed.push(self.listed(&words).map_err(|why| format!("line {number}: {why}"))?);
             }
         }
-        if targets.is_empty() || targets.len() > TARGETS_MAX {
-            return Err(format!("{} URLs; a list has from 1 to {TARGETS_MAX}", targets.len()));
+        if listed.is_empty() || listed.len() > URLS_MAX {
+            return Err(format!("{} URLs; a list has from 1 to {URLS_MAX}", listed.len()));
         }
-        self.targets = targets;
+        self.url_list = listed;
         Ok(())
     }
 
     /// What one line says.
-    fn target(&self, words: &[&str]) -> Result<Target, String> {
+    fn listed(&self, words: &[&str]) -> Result<WeightedRequest, String> {
         let is_number = |word: &&str| word.bytes().all(|byte| byte.is_ascii_digit());
         let (weight, words) = match words.split_first() {
             Some((weight, rest)) if is_number(weight) && !rest.is_empty() => (*weight, rest),
@@ -50,7 +50,7 @@ impl Plan {
             _ => return Err("write [WEIGHT] [METHOD] URL, the method in capitals".to_owned()),
         };
         let has_body = method != "GET" && method != "HEAD";
-        Ok(Target { weight, method: method.to_owned(), url: self.beside(url)?, has_body })
+        Ok(WeightedRequest { weight, method: method.to_owned(), url: self.beside(url)?, has_body })
     }
 
     /// A URL of the plan's server, or the path of one.
@@ -78,8 +78,9 @@ mod tests {
     fn listed(text: &str) -> Result<Vec<(u32, String, String)>, String> {
         let mut plan = Plan::new("http://127.0.0.1:8000/x".parse().unwrap());
         plan.take_list(text)?;
-        let told = |target: &Target| (target.weight, target.method.clone(), target.url.to_string());
-        Ok(plan.targets.iter().map(told).collect())
+        let told =
+            |request: &WeightedRequest| (request.weight, request.method.clone(), request.url.to_string());
+        Ok(plan.url_list.iter().map(told).collect())
     }
 
     #[test]

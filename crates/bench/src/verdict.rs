@@ -6,7 +6,7 @@
 use std::f64::consts::PI;
 
 use crate::counts::Second;
-use crate::listen_queue::Whose;
+use crate::listen_queue::QueueOwner;
 use crate::numbers::{float, ms};
 use crate::reason::Reason;
 use crate::report::{MachineSide, Report, STEADY_SECONDS_MIN, can_drift, whole_seconds};
@@ -35,18 +35,18 @@ const STALL_SHARE: f64 = 0.5;
 /// What random numbers are taken to do by themselves, in standard deviations: beyond it they are one time in 16,000.
 const CHANCE: f64 = 4.0;
 
-/// A server gets slower when the times of the last third of the seconds are so many times those of the first, and
+/// A server gets slower when the times of the last third of the seconds are this many times those of the first, and
 /// longer by more than what a machine does by itself; open loops only, for in a closed one the rate says it.
 const SLOWER_TIMES: f64 = 1.5;
 const SLOWER_US_MIN: f64 = 1_000.0;
 
-/// Nothing for so long is a stall, if answers take less than half of it, and come so often that chance leaves no such
-/// gap: of `n` gaps of a random row the longest is `ln n + 5` times the mean once in 150 runs.
+/// This long without an answer is a stall, if answers take less than half of it, and come so often that chance leaves
+/// no such gap: of `n` gaps of a random row the longest is `ln n + 5` times the mean once in 150 runs.
 const STALL_MS_MIN: u64 = 500;
 const STALL_TIMES: f64 = 2.0;
 const STALL_CHANCE: f64 = 5.0;
 
-/// What is under way at the end for longer than this is a stall, if it is so many times older than any answer.
+/// What is under way at the end for longer than this is a stall, if it is `HUNG_TIMES` older than any answer.
 const HUNG_MS_MIN: u64 = 500;
 const HUNG_TIMES: f64 = 2.0;
 
@@ -100,7 +100,7 @@ fn warnings(report: &Report) -> Vec<Reason> {
     WARNINGS.iter().filter_map(|(gate, look)| Some(Reason { gate, why: look(report)? })).collect()
 }
 
-/// Who is served slowly asks seldom, in a closed loop: the percentiles over requests are those of the others.
+/// A connection that is served slowly asks seldom, in a closed loop: the percentiles over requests are those of the others.
 fn unfair(report: &Report) -> Option<String> {
     let fair = &report.fairness;
     let is_told = report.is_valid() && report.asked.keep_alive && fair.slow_connections > 0;
@@ -186,7 +186,7 @@ fn hits(report: &Report) -> Option<String> {
     }
     (hits.seen > hits.sent).then(|| {
         format!(
-            "{} requests were sent, and the application has seen {}: something asks twice, or others ask, too",
+            "{} requests were sent, and the application has seen {}: something asks twice, or other clients ask, too",
             hits.sent, hits.seen
         )
     })
@@ -220,7 +220,7 @@ fn little(report: &Report) -> Option<String> {
 }
 
 /// In a closed loop every connection has its requests under way all the time, whatever the times say. At the end of a
-/// number of requests there are none left for some.
+/// number of requests there are no requests left for some connections.
 fn idle(report: &Report) -> Option<String> {
     let asked = &report.asked;
     let all = f64::from(asked.connections) * f64::from(asked.pipeline);
@@ -256,8 +256,10 @@ fn generator(report: &Report) -> Option<String> {
 fn listen_queue(report: &Report) -> Option<String> {
     let dropped = report.machine.listen_overflows.max(report.machine.listen_drops)?;
     let (whose, doubt) = match report.machine.listen_queues_of {
-        Whose::Server => ("the server's", ""),
-        Whose::Anyone => ("a", "; it may be that of another program, which this machine does not tell apart"),
+        QueueOwner::Server => ("the server's", ""),
+        QueueOwner::Anyone => {
+            ("a", "; it may be that of another program, which this machine does not tell apart")
+        }
     };
     (dropped > 0).then(|| {
         format!(
@@ -267,7 +269,7 @@ fn listen_queue(report: &Report) -> Option<String> {
     })
 }
 
-/// Whether others have the machine, as far as is known.
+/// Whether other programs use the machine, as far as is known.
 pub(crate) fn is_disturbed(machine: &MachineSide) -> bool {
     machine.steal_percent.is_some_and(|percent| percent > STEAL_PERCENT_MAX)
         || machine.foreign_cpus.is_some_and(|cpus| cpus > FOREIGN_CPUS_MAX)
@@ -275,13 +277,14 @@ pub(crate) fn is_disturbed(machine: &MachineSide) -> bool {
 
 fn steal(report: &Report) -> Option<String> {
     let steal = report.machine.steal_percent?;
-    (steal > STEAL_PERCENT_MAX).then(|| format!("the hypervisor gave {steal:.1} % of the CPU time to others"))
+    (steal > STEAL_PERCENT_MAX)
+        .then(|| format!("the hypervisor gave {steal:.1} % of the CPU time to other machines"))
 }
 
 fn foreign_load(report: &Report) -> Option<String> {
     let foreign = report.machine.foreign_cpus.filter(|cpus| *cpus > FOREIGN_CPUS_MAX)?;
     Some(format!(
-        "other programs kept {foreign:.2} CPUs busy, or processes of the server that have ended, for which nobody waited"
+        "other programs kept {foreign:.2} CPUs busy, or processes of the server that have ended without being waited for"
     ))
 }
 
@@ -305,12 +308,12 @@ fn steady(report: &Report) -> Option<String> {
     if let Some(second) = rates.iter().position(is_stall) {
         let rate = rates[second];
         return Some(format!(
-            "in second {} there were {rate:.0} right answers, in others {middle:.0}",
+            "in second {} there were {rate:.0} right answers, in the others {middle:.0}",
             second + 1
         ));
     }
     let [first, _, last] = thirds(&rates).map(median);
-    // The median of so many random numbers varies less than one of them.
+    // The median of many random numbers varies less than one of them.
     let of_medians = by_chance(report, middle) * (PI / float(rates.len().div_ceil(3) as u64)).sqrt();
     let has_drifted = (last / first - 1.0).abs() > DRIFT_MAX && (last - first).abs() > of_medians;
     let drift = has_drifted
@@ -368,7 +371,7 @@ struct Mean {
 }
 
 impl Mean {
-    /// One time alone does not say how much others differ.
+    /// One time alone does not say how much the times differ.
     fn of(second: &Second) -> Option<Self> {
         let count = float(second.right);
         let mean_us = float(second.sum_us) / count;
@@ -423,7 +426,7 @@ fn late(report: &Report) -> Option<String> {
     })
 }
 
-/// What has waited for so long, in such a number, that it would change what is said of times, has none itself.
+/// Requests without an answer that have waited so long, and are so many, that they would change what is said of times.
 fn overdue(report: &Report) -> Option<String> {
     let overdue = report.overdue.filter(|_| report.counts.right > 0)?;
     let due = report.counts.sent + report.never_sent;
@@ -565,7 +568,7 @@ pub(crate) mod tests {
         assert!(GATES.iter().all(|(gate, _)| fired(*gate)), "a gate has no case");
     }
 
-    /// Who accepts a disturbed machine accepts nothing else.
+    /// A user who accepts a disturbed machine accepts nothing else.
     #[test]
     fn what_is_accepted_disturbs() {
         let mut report = good();
@@ -581,7 +584,7 @@ pub(crate) mod tests {
         assert_eq!((0, true), (report.disturbed.len(), report.is_valid()));
     }
 
-    /// A case for each warning, and those that are none.
+    /// A case for each warning, and cases without one.
     const WARNED: &[Case] = &[
         ("good", |_| {}, &[]),
         ("slow connections", |report| report.fairness.slow_connections = 4, &["fairness"]),
@@ -650,10 +653,11 @@ pub(crate) mod tests {
     }
 
     fn anyones_overflows(report: &mut Report, overflows: u64) {
-        (report.machine.listen_overflows, report.machine.listen_queues_of) = (Some(overflows), Whose::Anyone);
+        (report.machine.listen_overflows, report.machine.listen_queues_of) =
+            (Some(overflows), QueueOwner::Anyone);
     }
 
-    /// Who is blamed depends on whose queues were counted.
+    /// Which program is blamed depends on whose queues were counted.
     #[test]
     fn whose_queue_was_full() {
         let mut report = good();
@@ -797,7 +801,7 @@ pub(crate) mod tests {
                 foreign_cpus: Some(0.0),
                 listen_overflows: Some(0),
                 listen_drops: Some(0),
-                listen_queues_of: Whose::Server,
+                listen_queues_of: QueueOwner::Server,
             },
         }
     }

@@ -19,7 +19,7 @@ pub enum Bind {
     },
     /// `unix:PATH`.
     Unix(PathBuf),
-    /// `fd://N`: a listening socket that whoever started us left open.
+    /// `fd://N`: a listening socket that the starting program left open.
     Fd(i32),
 }
 

@@ -1,4 +1,4 @@
-//! What gunicorn, uWSGI and mod_wsgi-express call otherwise than we do, for those who come from there.
+//! What gunicorn, uWSGI and mod_wsgi-express call otherwise than we do, for users who come from there.
 
 use Here::{Called, Said};
 
@@ -7,11 +7,11 @@ use Here::{Called, Said};
 pub(crate) enum Here {
     /// The setting with this name.
     Called(&'static str),
-    /// No setting; half a sentence says why none is needed, or what to do.
+    /// No setting; half a sentence says why it is not needed, or what to do.
     Said(&'static str),
 }
 
-/// What those need to know who have written another server's option, of which this is the name without hyphens in front.
+/// What a user needs to know who has written another server's option, of which this is the name without hyphens in front.
 pub(crate) fn find(option: &str) -> Option<&'static Here> {
     OPTIONS.iter().find(|(names, _)| names.contains(&option)).map(|(_, here)| here)
 }

@@ -1,4 +1,4 @@
-//! The name that somebody meant who wrote another one.
+//! The name that was meant where another one was written.
 
 /// The nearest of `names` to `wrong`, if one is near enough to be worth a guess.
 ///

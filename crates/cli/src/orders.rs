@@ -50,7 +50,7 @@ pub(crate) const ORDERS: [Order; 7] = [
     Order {
         name: "workers",
         about: "more|fewer",
-        help: "one worker more, or one less",
+        help: "one more worker, or one less",
         detail: "Until the server is started again, which has as many as --processes says. The worker that goes finishes what \
                  it does. SIGTTIN and SIGTTOU do the same.",
         example: "adyton workers more",

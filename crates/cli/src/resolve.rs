@@ -15,9 +15,8 @@ use crate::target::{Target, barred, did_you_mean};
 
 /// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
 ///
-/// Keywords are the rows' names with underscores; each comes with its values as a user would write them, and
-/// with none when it was `None`; `True` and `False` are `on` and `off`. The environment counts too, below the
-/// keywords.
+/// Keywords are the rows' names with underscores; each comes with its values as a user would write them, and without
+/// values when it was `None`; `True` and `False` are `on` and `off`. The environment counts too, below the keywords.
 ///
 /// # Errors
 ///
@@ -54,7 +53,7 @@ pub(crate) enum Source {
     Flag,
 }
 
-/// What the command line or a program's call says: for each row its values, none if it was not mentioned.
+/// What the command line or a program's call says: for each row its values; an empty list if it was not mentioned.
 pub(crate) struct Given<'a> {
     source: Source,
     /// As many as there are rows, in their order.
@@ -87,7 +86,7 @@ pub(crate) fn resolve(
     let handed = handed_over(environment);
     let names_descriptors = settings.bind.iter().any(|bind| matches!(bind, Bind::Fd(_)));
     if handed > 0 && !names_descriptors {
-        // Whoever connects to them waits for this program, whatever else was typed.
+        // Clients that connect to them wait for this program, whatever else was typed.
         settings.bind = (FIRST_HANDED..FIRST_HANDED + handed).map(Bind::Fd).collect();
     } else if from_parts {
         settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
@@ -106,7 +105,7 @@ pub(crate) fn resolve(
     Ok(settings)
 }
 
-/// One address cannot be listened at twice; the kernel would only say that it is in use, and not by whom.
+/// One address cannot be listened at twice; the kernel would only say that it is in use, and not by which process.
 fn refuse_twice(settings: &Settings) -> Result<(), Failure> {
     let bound = |bind: &Bind| settings.bind.iter().filter(|other| *other == bind).count();
     // Of port 0 the kernel makes another port each time.
@@ -145,7 +144,7 @@ fn is_service(environment: &[(String, String)], process: u32, parent: u32) -> bo
     started == Some(process) || parent == 1 && is_set("INVOCATION_ID")
 }
 
-/// Without workers nobody would do what is asked of them, or of their supervisor.
+/// Without a supervisor and workers these settings would do nothing.
 fn refuse_for_workers(chosen: &[Chosen<'_>]) -> Result<(), Failure> {
     // What a process does to itself, and a user, of whom it says more when it serves.
     const OTHERS: [&str; 3] = ["processes", "umask", "user"];
@@ -298,7 +297,7 @@ fn is_absent(path: &Path) -> bool {
     fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// A page that stands in for missing files may be in some of the folders only, but not in none.
+/// A page that stands in for missing files may be in some of the folders only, but in one at least.
 fn look_for_pages(settings: &Settings, base: &Path) -> Result<(), Failure> {
     let mut folders: Vec<PathBuf> = settings.statics.iter().map(|mount| base.join(&mount.dir)).collect();
     if let Some(Target::Folder(folder)) = &settings.located {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use adyton_log::Level;
-use adyton_log::sink::Target as LogTarget;
+use adyton_log::sink::Destination;
 
 use crate::bind::Bind;
 use crate::target::Target;
@@ -13,7 +13,7 @@ use crate::target::Target;
 ///
 /// Relative paths are relative to `chdir`: the server goes there before it opens anything.
 /// Numbers have their unit in the name; `_max` and `_min` include the value itself. `Settings::default()` is what the
-/// rows then fill: nobody ever sees a value of it.
+/// rows then fill: a value of it is never used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the user, not a state of ours")]
 #[expect(missing_docs, reason = "each field's documentation is the help of the row with its name")]
@@ -101,9 +101,9 @@ pub struct Settings {
     pub static_cache_file_bytes_max: u64,
 
     /// Nothing: none.
-    pub access_log: Option<LogTarget>,
+    pub access_log: Option<Destination>,
     pub access_log_format: AccessLogFormat,
-    pub error_log: LogTarget,
+    pub error_log: Destination,
     pub log_format: LogFormat,
     pub log_level: Level,
     pub capture_output: CaptureOutput,
@@ -240,7 +240,7 @@ pub enum LogFormat {
 /// Whether the application's standard streams end in the error log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CaptureOutput {
-    /// Unless somebody looks on: standard error is a terminal.
+    /// Unless standard error is a terminal.
     #[default]
     Auto,
     /// Always.

@@ -32,7 +32,7 @@ impl Target {
     /// Decides what `text` is, by its form and by what exists beneath `base`.
     ///
     /// A bare name may be a folder or a module. It is what Python would import if there is a package or a
-    /// file of that name, so that nobody's sources are served by accident; `./name` is always the folder.
+    /// file of that name, so that sources are not served by accident; `./name` is always the folder.
     ///
     /// # Errors
     ///
@@ -93,7 +93,7 @@ fn missing(place: &str, base: &Path) -> Failure {
     Failure::usage(format!("there is no {place} in {folder}{hint}"))
 }
 
-/// Why nobody can say whether this path exists, if that is so: a folder above may not be entered.
+/// Why it cannot be known whether this path exists, if that is so: a folder above may not be entered.
 pub(crate) fn barred(path: &Path) -> Option<io::Error> {
     fs::metadata(path).err().filter(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }

@@ -12,7 +12,7 @@ mod common;
 use std::path::PathBuf;
 
 use adyton_cli::{AccessLogFormat, Bind, Settings, StaticMount, Unit};
-use adyton_log::sink::{Address, Target};
+use adyton_log::sink::{Destination, SyslogAddress};
 use common::{refusal, serve};
 
 #[test]
@@ -196,11 +196,14 @@ fn texts_are_checked_where_they_are_used_as_they_are() {
 fn logs_have_names_and_atoms() {
     let log = |value: &str| serve(&["--access-log", value], &[]).unwrap().access_log;
     assert_eq!(log("off"), None);
-    assert_eq!(log("-"), Some(Target::Standard));
-    assert_eq!(log("./off"), Some(Target::File("./off".into())));
-    assert_eq!(log("syslog"), Some(Target::Syslog(Address::Local("/dev/log".into()))));
-    assert_eq!(log("syslog:/run/log"), Some(Target::Syslog(Address::Local("/run/log".into()))));
-    assert_eq!(log("syslog:[::1]:514"), Some(Target::Syslog(Address::Remote("[::1]:514".to_owned()))));
+    assert_eq!(log("-"), Some(Destination::Standard));
+    assert_eq!(log("./off"), Some(Destination::File("./off".into())));
+    assert_eq!(log("syslog"), Some(Destination::Syslog(SyslogAddress::Local("/dev/log".into()))));
+    assert_eq!(log("syslog:/run/log"), Some(Destination::Syslog(SyslogAddress::Local("/run/log".into()))));
+    assert_eq!(
+        log("syslog:[::1]:514"),
+        Some(Destination::Syslog(SyslogAddress::Remote("[::1]:514".to_owned())))
+    );
 
     let format = |value: &str| serve(&["--access-log-format", value], &[]).unwrap().access_log_format;
     assert_eq!(format("json").atoms(), None);

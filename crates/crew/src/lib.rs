@@ -7,13 +7,13 @@
 //!
 //! | the loop is | who may take it | where it goes |
 //! | --- | --- | --- |
-//! | *held* on a driver's stack | nobody | *published*, *offered*, or finished |
+//! | *held* on a driver's stack | no other thread | *published*, *offered*, or finished |
 //! | *published* in its driver's seat, during a call of the application | the driver, when the call is over; the watch, when it takes too long | *held* again; *offered* |
 //! | *offered*: assigned to an idle thread, or in the roster until there is one | that thread; the next that comes free | *held* by its new driver |
 //!
-//! Driver and watch meet in one atomic swap: whoever finds the loop in the seat has it, and the other finds
-//! the seat empty. Each thread has its own seat. Were there one for each loop, a late thread could take the
-//! loop out of the call of the next driver.
+//! Driver and watch meet in one atomic swap: the one that finds the loop in the seat has it, and the other finds the
+//! seat empty. Each thread has its own seat. Were there one for each loop, a late thread could take the loop out of the
+//! call of the next driver.
 //!
 //! A thread is, in turn, one of these:
 //!
@@ -41,7 +41,7 @@
 //! *fresh*: a reserve that takes loops only, and the loops go to them first. A crew that is *short*, because a thread that
 //! it lacks could not be started, has no reserve: its last threads would leave the queue alone with free slots.
 //!
-//! The roster's lock is taken when somebody changes his place, never by a call that is quick.
+//! The roster's lock is taken when a thread changes its state, never by a call that is quick.
 
 #![forbid(unsafe_code)]
 
@@ -56,7 +56,7 @@ use std::collections::VecDeque;
 use crossbeam_utils::CachePadded;
 
 use self::queue::Queue;
-pub use self::sync::Place;
+pub use self::sync::Spot;
 use self::sync::{Arc, AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, Thread, fence, lock, thread};
 
 /// What a crew's threads do.
@@ -91,11 +91,11 @@ const STARVED: usize = 2;
 /// One thread's place in the crew.
 pub struct Post<D: Duties> {
     /// The loop, while its driver is in a call.
-    seat: CachePadded<Place<D::Loop>>,
+    seat: CachePadded<Spot<D::Loop>>,
     /// Counts errands by two; odd while the loop is out of this thread's hands, which it may be many times in one errand.
     errands: AtomicUsize,
     attaching: AtomicUsize,
-    assignment: Place<Duty<D>>,
+    assignment: Spot<Duty<D>>,
     thread: Thread,
     /// Whether it has run a request from the queue.
     worked: AtomicBool,
@@ -109,7 +109,7 @@ pub struct Post<D: Duties> {
 
 impl<D: Duties> Post<D> {
     /// Begins an errand. One that goes back and forth between the application and the loop, as a stream does, is still
-    /// one: however quick its items are, others have waited since it began.
+    /// one: however quick its items are, other requests have waited since it began.
     pub fn begin_errand(&self) {
         self.errands.store(self.errands.load(Ordering::Relaxed).wrapping_add(2) & !1, Ordering::Release);
     }
@@ -120,7 +120,7 @@ impl<D: Duties> Post<D> {
         self.errands.store(self.errands.load(Ordering::Relaxed) | 1, Ordering::Release);
     }
 
-    /// Takes the loop back; `None` if somebody else drives it now.
+    /// Takes the loop back; `None` if another thread drives it now.
     pub fn reclaim(&self) -> Option<Box<D::Loop>> {
         self.errands.store(self.errands.load(Ordering::Relaxed) & !1, Ordering::Release);
         self.seat.take()
@@ -148,7 +148,7 @@ impl<D: Duties> Post<D> {
 
 /// A loop's claim to a slot for its inline calls.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Claim {
+pub struct SlotClaim {
     /// Whether it has one.
     pub held: bool,
     /// Whether it gets the next one that comes free.
@@ -160,8 +160,8 @@ pub struct Claim {
 pub struct Called<D: Duties>(Vec<Arc<Post<D>>>);
 
 impl<D: Duties> Called<D> {
-    /// Nobody.
-    pub fn nobody() -> Self {
+    /// No threads.
+    pub fn empty() -> Self {
         Self(Vec::new())
     }
 
@@ -206,7 +206,7 @@ impl<D: Duties> Drop for Called<D> {
 struct Roster<D: Duties> {
     /// The one that was busy last is called first: its memory is warm.
     idle: Vec<Arc<Post<D>>>,
-    /// Loops that nobody drives yet.
+    /// Loops that no thread drives yet.
     offered: VecDeque<Box<D::Loop>>,
     queue: Queue<D::Job>,
     slots_free: usize,
@@ -228,7 +228,7 @@ struct Roster<D: Duties> {
 /// Threads that share loops and a queue of requests.
 pub struct Crew<D: Duties> {
     roster: Mutex<Roster<D>>,
-    /// Who drives each loop.
+    /// Which thread drives each loop.
     drivers: Vec<Mutex<Option<Arc<Post<D>>>>>,
     slots: usize,
     reserve: usize,
@@ -238,7 +238,7 @@ pub struct Crew<D: Duties> {
     fresh_idle: AtomicUsize,
     /// Threads that are done with their requests and have not come for the next ones yet.
     coming: AtomicUsize,
-    /// Length of the queue, for those who only want to know whether there is one.
+    /// Length of the queue, for threads that only want to know whether there is one.
     waiting: AtomicUsize,
     /// Threads that have waited long for the interpreter and still do.
     starved: AtomicUsize,
@@ -292,7 +292,7 @@ impl<D: Duties> Crew<D> {
         self.slots
     }
 
-    /// Threads that the crew needs while nobody is parked.
+    /// Threads that the crew needs while none is parked.
     pub fn threads_wanted(&self) -> usize {
         self.slots + self.drivers.len().max(self.reserve)
     }
@@ -304,10 +304,10 @@ impl<D: Duties> Crew<D> {
     /// Makes the calling thread one of the crew.
     pub fn join(&self, enters: bool, own: D::Own) -> Arc<Post<D>> {
         let post = Arc::new(Post {
-            seat: CachePadded::new(Place::empty()),
+            seat: CachePadded::new(Spot::empty()),
             errands: AtomicUsize::new(0),
             attaching: AtomicUsize::new(CALM),
-            assignment: Place::empty(),
+            assignment: Spot::empty(),
             thread: thread::current(),
             worked: AtomicBool::new(false),
             is_done: AtomicBool::new(false),
@@ -405,8 +405,8 @@ impl<D: Duties> Crew<D> {
         self.entering_idle.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether a driver had better leave its loop to another thread: it may not enter and somebody else may; only it may
-    /// enter, and requests wait; or it has worked, and somebody fresh is idle.
+    /// Whether a driver had better leave its loop to another thread: it may not enter and another thread may; only it
+    /// may enter, and requests wait; or it has worked, and a fresh thread is idle.
     pub fn should_give_up(&self, post: &Post<D>) -> bool {
         if !post.enters {
             return self.has_entering_idle();
@@ -433,10 +433,10 @@ impl<D: Duties> Crew<D> {
     /// Waits for the next duty. `slot` says whether the thread has one, before and after; `rest` is called before it
     /// sleeps.
     pub fn next(&self, post: &Arc<Post<D>>, slot: &mut bool, now_ms: u64, rest: impl FnOnce()) -> Duty<D> {
-        let mut called = Called::nobody();
+        let mut called = Called::empty();
         let mut roster = self.lock();
         self.note_back(post);
-        // What only this thread can do comes before what others can do, too.
+        // What only this thread can do comes before what other threads can do, too.
         let is_needed = post.enters && self.slots == 1 && !roster.queue.is_empty();
         if !is_needed && let Some(driven) = roster.offered.pop_front() {
             return Duty::Drive(driven);
@@ -487,21 +487,21 @@ impl<D: Duties> Crew<D> {
         &self,
         job: D::Job,
         (since_ms, now_ms): (u64, u64),
-        spare: Option<&mut Claim>,
+        spare: Option<&mut SlotClaim>,
         called: &mut Called<D>,
     ) -> Result<(), D::Job> {
         let mut roster = self.lock();
         if roster.slots_free == 0 && spare.is_some_and(|claim| std::mem::take(&mut claim.held)) {
             roster.slots_free = 1;
         }
-        // The queue is for those for whom nobody is free: its limit does not count for the others.
+        // The queue is for requests for which no thread is free: its limit does not count the others.
         let extra = roster.free_workers() + self.coming.load(Ordering::SeqCst);
         roster.queue.push(job, since_ms, now_ms, extra)?;
         self.call_up(&mut roster, now_ms, called);
         Ok(())
     }
 
-    /// Gives free slots to those who wait for one.
+    /// Gives free slots to threads that wait for one.
     fn call_up(&self, roster: &mut Roster<D>, now_ms: u64, called: &mut Called<D>) {
         while roster.slots_free > 0
             && let Some(post) = roster.resuming.pop_front()
@@ -512,7 +512,8 @@ impl<D: Duties> Crew<D> {
         self.call_workers(roster, now_ms, called);
         self.waiting.store(roster.queue.len(), Ordering::Relaxed);
         if !roster.queue.is_empty() {
-            // Who has just got the interpreter looks at the length, and may not have seen these; then nobody is crowded now.
+            // A thread that has just got the interpreter looks at the length, and may not have seen these: then the
+            // crew is not crowded any more.
             fence(Ordering::SeqCst);
             self.call_workers(roster, now_ms, called);
             self.waiting.store(roster.queue.len(), Ordering::Relaxed);
@@ -521,7 +522,7 @@ impl<D: Duties> Crew<D> {
 
     /// Gives free slots to requests in the queue.
     fn call_workers(&self, roster: &mut Roster<D>, now_ms: u64, called: &mut Called<D>) {
-        // A starved thread takes the queue along when it has the interpreter; others would only wait beside it.
+        // A starved thread takes the queue along when it has the interpreter; other threads would only wait beside it.
         while !self.is_crowded()
             && roster.slots_free > roster.wanted
             && !roster.queue.is_empty()
@@ -569,7 +570,7 @@ impl<D: Duties> Crew<D> {
 
     /// Lets go of the roster, and wakes those that it has something for.
     fn call_up_now(&self, mut roster: MutexGuard<'_, Roster<D>>, now_ms: u64) {
-        let mut called = Called::nobody();
+        let mut called = Called::empty();
         self.call_up(&mut roster, now_ms, &mut called);
         drop(roster);
     }
@@ -581,7 +582,7 @@ impl<D: Duties> Crew<D> {
 
     /// Takes a slot for a loop's inline calls; `false` when there is none. Then the loop has a claim to the next one, before
     /// the queue.
-    pub fn take_slot(&self, claim: &mut Claim) -> bool {
+    pub fn take_slot(&self, claim: &mut SlotClaim) -> bool {
         if claim.held {
             return true;
         }
@@ -594,7 +595,7 @@ impl<D: Duties> Crew<D> {
     }
 
     /// The loop has the slot that its new driver brings.
-    pub fn bring_slot(&self, claim: &mut Claim, now_ms: u64) {
+    pub fn bring_slot(&self, claim: &mut SlotClaim, now_ms: u64) {
         claim.held = true;
         if std::mem::take(&mut claim.wanted) {
             let mut roster = self.lock();
@@ -604,8 +605,8 @@ impl<D: Duties> Crew<D> {
     }
 
     /// A loop has no use for the slot that it has, or wants.
-    pub fn give_slot(&self, claim: &mut Claim, now_ms: u64) {
-        let Claim { held, wanted } = std::mem::take(claim);
+    pub fn give_slot(&self, claim: &mut SlotClaim, now_ms: u64) {
+        let SlotClaim { held, wanted } = std::mem::take(claim);
         if held || wanted {
             let mut roster = self.lock();
             roster.slots_free += usize::from(held);
@@ -614,7 +615,7 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// A thread inside the application begins to wait for its client: its slot goes to others. `true` when the crew
+    /// A thread inside the application begins to wait for its client: its slot goes to another thread. `true` when the crew
     /// then lacks a thread.
     pub fn park(&self, now_ms: u64) -> bool {
         let mut roster = self.lock();
@@ -625,9 +626,9 @@ impl<D: Duties> Crew<D> {
         lacks
     }
 
-    /// The thread that the crew lacks since the caller has parked cannot be had: those that are left do everything, and
-    /// none is kept for the loops. `false` when the caller has to go on, or there would be nobody for the queue, or for a
-    /// loop.
+    /// The thread that the crew lacks since the caller has parked cannot be had: the threads that are left do
+    /// everything, and none is kept for the loops. `false` when the caller has to go on, because no thread would be
+    /// left for the queue, or for a loop.
     pub fn manages_without(&self, now_ms: u64) -> bool {
         let mut roster = self.lock();
         roster.is_short = true;
@@ -657,7 +658,8 @@ impl<D: Duties> Crew<D> {
 
     /// A driver takes the interpreter, and says meanwhile that it waits for it. `true` when that took long and requests
     /// have queued: it had better [withdraw](Self::withdraw) the quick ones, before or after its own, while it has the
-    /// interpreter, and then [call up](Self::call_up_rest) others for the rest. Each of these would wait as long again.
+    /// interpreter, and then [call up](Self::call_up_rest) other threads for the rest. Each of these would wait as long
+    /// again.
     pub fn attach_driver(&self, post: &Post<D>, attach: impl FnOnce()) -> bool {
         post.attaching.store(ATTACHING, Ordering::SeqCst);
         attach();
@@ -698,12 +700,12 @@ impl<D: Duties> Crew<D> {
         }
     }
 
-    /// Whether somebody has waited long for the interpreter and still does: one more would only wait with him.
+    /// Whether a thread has waited long for the interpreter and still does: another would only wait beside it.
     pub fn is_starved(&self) -> bool {
         self.starved.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether somebody waits for the interpreter: with a request from the queue, or for long.
+    /// Whether a thread waits for the interpreter: with a request from the queue, or for long.
     pub fn wants_interpreter(&self) -> bool {
         self.is_crowded()
     }
@@ -741,12 +743,12 @@ impl<D: Duties> Crew<D> {
         (roster.posts.len(), inside.saturating_sub(roster.parked))
     }
 
-    /// Slots that nobody has.
+    /// Slots that no thread has.
     pub fn slots_free(&self) -> usize {
         self.lock().slots_free
     }
 
-    /// Says what is wrong if something has to be done, and somebody could do it, and nobody does. Between two calls a
+    /// Says what is wrong if there is work that a thread could do, and no thread does it. Between two calls a
     /// moment apart that both complain lies a lost wake-up: the crew is stuck.
     #[cfg(debug_assertions)]
     pub fn complaint(&self) -> Option<String> {
@@ -834,10 +836,10 @@ mod tests {
     fn a_loop_comes_before_the_queue() {
         let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
         let post = crew.join(true, ());
-        let mut claims = [Claim::default(), Claim::default(), Claim::default()];
+        let mut claims = [SlotClaim::default(), SlotClaim::default(), SlotClaim::default()];
         assert!(crew.take_slot(&mut claims[0]) && crew.take_slot(&mut claims[1]));
         assert!(!crew.take_slot(&mut claims[2]) && claims[2].wanted, "both are taken");
-        assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::nobody()));
+        assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::empty()));
 
         crew.give_slot(&mut claims[0], 0);
         assert_eq!((1, 1), (crew.slots_free(), crew.waiting()), "it is kept for the loop");
@@ -852,31 +854,31 @@ mod tests {
     fn a_loop_without_quick_calls_wants_nothing() {
         let crew = Crew::<Plain>::new((1, 2, 0), (10, 1_000));
         let post = crew.join(true, ());
-        let mut claims = [Claim::default(), Claim::default(), Claim::default()];
+        let mut claims = [SlotClaim::default(), SlotClaim::default(), SlotClaim::default()];
         assert!(crew.take_slot(&mut claims[0]) && crew.take_slot(&mut claims[1]));
         assert!(!crew.take_slot(&mut claims[2]), "both are taken");
-        assert_eq!(Ok(()), crew.submit(7, (0, 0), Some(&mut claims[0]), &mut Called::nobody()));
+        assert_eq!(Ok(()), crew.submit(7, (0, 0), Some(&mut claims[0]), &mut Called::empty()));
         assert_eq!((false, 1), (claims[0].held, crew.slots_free()));
 
         crew.give_slot(&mut claims[2], 0);
-        assert_eq!(Claim::default(), claims[2]);
+        assert_eq!(SlotClaim::default(), claims[2]);
         let mut slot = false;
         assert!(matches!(crew.next(&post, &mut slot, 0, || ()), Duty::Work(7)));
         assert_eq!((true, 0), (slot, crew.slots_free()));
     }
 
-    /// Where threads are missing, nobody is kept for the loops alone: the queue would have no one.
+    /// Where threads are missing, none is kept for the loops alone: the queue would have none.
     #[test]
     fn a_short_crew_has_no_reserve() {
         let crew = Crew::<Plain>::new((1, 2, 2), (10, 1_000));
         let posts: Vec<_> = (0..4).map(|_| crew.join(true, ())).collect();
         let mut slots = [false; 2];
         for (post, slot) in posts.iter().zip(&mut slots) {
-            assert_eq!(Ok(()), crew.submit(1, (0, 0), None, &mut Called::nobody()));
+            assert_eq!(Ok(()), crew.submit(1, (0, 0), None, &mut Called::empty()));
             assert!(matches!(crew.next(post, slot, 0, || ()), Duty::Work(_)));
             assert!(crew.park(0), "one is missing");
         }
-        assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::nobody()));
+        assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::empty()));
         assert!(!crew.lock().may_work(&posts[2]), "both that are left are the reserve");
 
         assert!(crew.manages_without(0));
@@ -885,7 +887,7 @@ mod tests {
         crew.unpark(&posts[0]);
         crew.unpark(&posts[1]);
         assert!(crew.lock().is_short, "one is missing still");
-        crew.give_slot(&mut Claim { held: true, wanted: false }, 0);
+        crew.give_slot(&mut SlotClaim { held: true, wanted: false }, 0);
         crew.unpark(&posts[2]);
         assert!(!crew.lock().is_short);
     }
@@ -895,7 +897,7 @@ mod tests {
     fn who_is_done_makes_room() {
         let crew = Crew::<Plain>::new((1, 4, 0), (1, 1_000));
         let busy = crew.join(true, ());
-        let submit = |job| crew.submit(job, (0, 0), None, &mut Called::nobody());
+        let submit = |job| crew.submit(job, (0, 0), None, &mut Called::empty());
         assert_eq!((Ok(()), Err(2)), (submit(1), submit(2)));
 
         crew.note_done(&busy);
@@ -907,14 +909,14 @@ mod tests {
         assert_eq!(Err(3), submit(3), "it is busy again");
     }
 
-    /// While one thread waits for the interpreter, others do not wait beside it; and nothing is forgotten.
+    /// While one thread waits for the interpreter, no other waits beside it; and nothing is forgotten.
     #[test]
     fn one_waits_for_the_interpreter() {
         let crew = Crew::<Plain>::new((1, 4, 0), (10, 1_000));
         let idle = crew.join(true, ());
         crew.lock().idle.push(Arc::clone(&idle));
         crew.attach_worker(0, || {
-            assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::nobody()));
+            assert_eq!(Ok(()), crew.submit(7, (0, 0), None, &mut Called::empty()));
             assert_eq!(1, crew.waiting(), "it waits although a thread is idle");
         });
         assert_eq!(0, crew.waiting());
@@ -935,7 +937,7 @@ mod tests {
             assert!(crew.look(0, &mut look, |()| true).is_none());
             assert!(crew.look(0, &mut look, |()| true).is_some(), "it loses the loop");
             for job in [1, 2] {
-                assert_eq!(Ok(()), crew.submit(job, (0, 0), None, &mut Called::nobody()));
+                assert_eq!(Ok(()), crew.submit(job, (0, 0), None, &mut Called::empty()));
             }
         });
 

@@ -5,7 +5,7 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{Called, Claim, Crew, Duties, Duty, Look, Post};
+use super::{Called, Crew, Duties, Duty, Look, Post, SlotClaim};
 
 struct Model;
 
@@ -13,7 +13,7 @@ struct Model;
 struct Driven {
     busy: Arc<AtomicBool>,
     steps_left: usize,
-    claim: Claim,
+    claim: SlotClaim,
     called: Called<Model>,
 }
 
@@ -71,7 +71,7 @@ impl Scene {
                     slot = self.drive(&post, driven);
                 }
                 Duty::Work(_) => self.enter(),
-                Duty::Resume => panic!("nobody was parked"),
+                Duty::Resume => panic!("no thread was parked"),
                 Duty::Leave => return,
             }
         }
@@ -138,7 +138,7 @@ impl Scene {
 }
 
 /// Runs a loop of some requests on threads that may enter or not, in all orders with at most `switches` switches that
-/// no thread asked for; the watch looks so often.
+/// no thread asked for; the watch looks `looks` times.
 fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, usize, usize), queued: bool) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(switches);
@@ -147,8 +147,8 @@ fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, 
         let reserve = usize::from(enters.len() > 2);
         let scene = Scene::new(slots, reserve, queued);
         let busy = Arc::new(AtomicBool::new(false));
-        let called = Called::nobody();
-        scene.crew.offer(Box::new(Driven { busy, steps_left: steps, claim: Claim::default(), called }));
+        let called = Called::empty();
+        scene.crew.offer(Box::new(Driven { busy, steps_left: steps, claim: SlotClaim::default(), called }));
         let mut threads = Vec::new();
         for &enters in &enters[1..] {
             let scene = Arc::clone(&scene);
@@ -163,7 +163,7 @@ fn run(slots: usize, enters: &'static [bool], (steps, looks, switches): (usize, 
         assert_eq!(1, scene.ended.load(Ordering::Acquire), "the loop has ended once");
         // Threads that take loops only leave what is in the queue when the last loop has ended.
         let left = scene.crew.waiting();
-        assert!(left == 0 || reserve > 0, "nobody was left to answer");
+        assert!(left == 0 || reserve > 0, "no thread was left to answer");
         assert_eq!(steps, scene.answered.load(Ordering::Acquire) + left, "every request was answered once");
         assert_eq!(
             (0, slots),
@@ -210,7 +210,7 @@ fn wait_for_the_interpreter(workers: usize, switches: usize) {
             assert!(matches!(scene.crew.next(&post, &mut false, 0, || ()), Duty::Work(1)));
         })];
         threads.extend((0..workers).map(|_| start(|scene| scene.crew.attach_worker(0, || ()))));
-        assert_eq!(Ok(()), scene.crew.submit(1, (0, 0), None, &mut Called::nobody()));
+        assert_eq!(Ok(()), scene.crew.submit(1, (0, 0), None, &mut Called::empty()));
         for thread in threads {
             thread.join().unwrap();
         }

@@ -1,10 +1,10 @@
 //! Requests that wait for a thread: bounded in length and in age.
 //!
-//! A queue that is always backed up adds its length to every request's time and serves nobody better for
-//! it. So its delay is controlled, after `CoDel` (RFC 8289, for packets): when even the shortest wait of an
-//! interval was above the target, the queue is *pressed*. Then the newest request is served first, because
-//! it is the one whose client is still there, and what has waited longer than the target is turned away at
-//! once. The pressure ends when the queue has run empty.
+//! A queue that is always backed up adds its length to every request's time and serves none of them better for it. So
+//! its delay is controlled, after `CoDel` (RFC 8289, for packets): when even the shortest wait of an interval was above
+//! the target, the queue is *pressed*. Then the newest request is served first, because it is the one whose client is
+//! still there, and what has waited longer than the target is turned away at once. The pressure ends when the queue has
+//! run empty.
 //!
 //! Clients may have less patience than the longest wait allows. They show it: when many of those that leave the queue
 //! do so because their clients have gone, it is pressed, too. In the order of their arrival all would be served just
@@ -19,7 +19,7 @@ const INTERVAL_MS: u64 = 100;
 /// far enough above what a crowd waits that merely takes turns.
 const TARGET_PART: u64 = 2;
 
-/// When so many of so many requests have left the queue because their clients had gone, the queue is pressed.
+/// When `GONE_MAX` of the last `LEFT_MAX` requests have left the queue because their clients had gone, the queue is pressed.
 const GONE_MAX: u32 = 4;
 const LEFT_MAX: u32 = 16;
 
@@ -33,13 +33,13 @@ pub(crate) struct Queue<J> {
     length_max: usize,
     timeout_ms: u64,
     interval: Interval,
-    left: Left,
+    left: Departures,
     pressed: bool,
 }
 
 /// Requests that have left the queue lately.
 #[derive(Clone, Copy, Default)]
-struct Left {
+struct Departures {
     all: u32,
     /// Those of them whose clients had gone.
     gone: u32,
@@ -57,7 +57,7 @@ impl<J> Queue<J> {
     pub(crate) fn new(length_max: usize, timeout_ms: u64) -> Self {
         let interval = Interval { since_ms: 0, shortest_ms: u64::MAX };
         let (waiting, begun) = (VecDeque::new(), VecDeque::new());
-        let left = Left::default();
+        let left = Departures::default();
         Self { waiting, begun, was_begun: false, length_max, timeout_ms, interval, left, pressed: false }
     }
 
@@ -98,7 +98,7 @@ impl<J> Queue<J> {
     pub(crate) fn pop(&mut self, now_ms: u64) -> Option<J> {
         let Some(&(since_ms, _)) = self.waiting.front() else {
             self.pressed = false;
-            self.left = Left::default();
+            self.left = Departures::default();
             self.interval = Interval { since_ms: now_ms, shortest_ms: 0 };
             return self.begun.pop_front();
         };
@@ -127,7 +127,7 @@ impl<J> Queue<J> {
         self.left.gone += u32::from(is_gone);
         self.pressed |= self.left.gone >= GONE_MAX;
         if self.left.all >= LEFT_MAX {
-            self.left = Left::default();
+            self.left = Departures::default();
         }
     }
 
@@ -221,7 +221,8 @@ mod tests {
         assert_eq!(1, queue.len());
     }
 
-    /// Who has waited elsewhere is older than those that came before; who finds a free thread may have waited for ever.
+    /// A request that has waited elsewhere is older than those that came before; one that finds a free thread may have
+    /// waited for ever.
     #[test]
     fn ages_are_kept_in_order() {
         let mut queue = Queue::new(10, 1_000);
@@ -235,7 +236,7 @@ mod tests {
         assert_eq!([Some(2), Some(0), Some(3)], [0; 3].map(|_| queue.pop(1_701)), "the youngest first");
     }
 
-    /// A queue that keeps everybody waiting serves the newest, turns the old away, and is calm again once empty.
+    /// A queue that keeps every request waiting serves the newest, turns the old away, and is calm again once empty.
     #[test]
     fn pressed_while_all_wait() {
         let mut queue = Queue::new(1_000, 1_000);

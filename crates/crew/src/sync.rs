@@ -20,8 +20,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A place for one value, which is put and taken by one swap of a pointer.
-pub struct Place<T> {
+/// A spot for one value, which is put and taken by one swap of a pointer.
+pub struct Spot<T> {
     #[cfg(not(loom))]
     cell: crossbeam_utils::atomic::AtomicCell<Option<Box<T>>>,
     #[cfg(loom)]
@@ -29,16 +29,16 @@ pub struct Place<T> {
 }
 
 #[cfg(not(loom))]
-impl<T> Place<T> {
-    /// A place without a value.
+impl<T> Spot<T> {
+    /// A spot without a value.
     pub fn empty() -> Self {
         Self { cell: crossbeam_utils::atomic::AtomicCell::new(None) }
     }
 
-    /// Puts a value into the empty place.
+    /// Puts a value into the empty spot.
     pub fn put(&self, value: Box<T>) {
         let former = self.cell.swap(Some(value));
-        debug_assert!(former.is_none(), "the place is taken");
+        debug_assert!(former.is_none(), "the spot is taken");
     }
 
     /// Takes the value out, if there is one.
@@ -48,16 +48,16 @@ impl<T> Place<T> {
 }
 
 #[cfg(loom)]
-impl<T> Place<T> {
-    /// A place without a value.
+impl<T> Spot<T> {
+    /// A spot without a value.
     pub fn empty() -> Self {
         Self { cell: Mutex::new(None) }
     }
 
-    /// Puts a value into the empty place.
+    /// Puts a value into the empty spot.
     pub fn put(&self, value: Box<T>) {
         let former = lock(&self.cell).replace(value);
-        assert!(former.is_none(), "the place is taken");
+        assert!(former.is_none(), "the spot is taken");
     }
 
     /// Takes the value out, if there is one.
@@ -66,7 +66,7 @@ impl<T> Place<T> {
     }
 }
 
-impl<T> Default for Place<T> {
+impl<T> Default for Spot<T> {
     fn default() -> Self {
         Self::empty()
     }

@@ -17,13 +17,13 @@ pub struct Ask<'r> {
     pub asked: Asked,
     /// The answer's `Date` and `Server`.
     pub identity: Identity<'r>,
-    /// The same for requests that arrived together, which share one stat, and for no others.
+    /// The same for requests that arrived together, which share one stat, and for no other requests.
     pub fresh: u64,
 }
 
 /// How a request was answered. A head is in `out`, ready to be sent, in all cases but the last.
 #[derive(Debug)]
-pub enum Answer {
+pub enum FileAnswer {
     /// Head and body are in `out`.
     Whole {
         /// Status code.

@@ -32,7 +32,7 @@ pub struct Counts {
 /// Invariant: `slots[by_path[p]]` holds the entry of path `p`; `bytes` and `open_files` are the sums
 /// over all entries. The bytes are taken from `room`, and the files are no more than `open_files_max`.
 pub(crate) struct Cache {
-    /// With a quick hash that is seeded at random, so that nobody can choose names that collide.
+    /// With a quick hash that is seeded at random, so that an attacker cannot choose names that collide.
     by_path: HashMap<Box<[u8]>, usize, RandomState>,
     slots: Vec<Option<Slot>>,
     free: Vec<usize>,
@@ -51,7 +51,7 @@ struct Slot {
 }
 
 impl Cache {
-    /// An empty one, which shares `room` with others.
+    /// An empty one, which shares `room` with other caches.
     pub(crate) fn new(room: Arc<CacheRoom>, open_files_max: usize) -> Cache {
         room.enter();
         Cache {
@@ -100,7 +100,8 @@ impl Cache {
         None
     }
 
-    /// Gives up entries until there is room for so many bytes; `false` when there is none left, and still too little.
+    /// Gives up entries until there is room for this many bytes; `false` when no entry is left, and there is still too
+    /// little room.
     fn take_from_own(&mut self, bytes: u64) -> bool {
         if self.bytes < self.room.part_bytes() {
             self.room.want(bytes);
@@ -125,7 +126,7 @@ impl Cache {
         if wanted == 0 {
             return;
         }
-        // In pieces that are worth the while: who wants something wants more.
+        // In pieces that are worth the while: a cache that wants room will want more.
         let least = self.bytes.saturating_sub(wanted.max(part_bytes / 8)).max(part_bytes);
         while self.bytes > least {
             self.evict();

@@ -1,4 +1,4 @@
-//! A folder that is served: which file answers a request, and what does when none does.
+//! A folder that is served: which file answers a request, and what answers when there is none.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use adyton_http::{Method, Version};
 use adyton_http1::Asked;
-use adyton_sys::fs::{Fault, Links, Root, Whereabouts};
+use adyton_sys::fs::{Fault, Root, Symlinks, Whereabouts};
 
 use crate::cache::{Cache, Counts};
 use crate::conditions::is_conditional;
@@ -16,13 +16,13 @@ use crate::pages::{ErrorPage, error_page};
 use crate::path::{FilePath, PathError, needs_no_escapes};
 use crate::replies::{self, broken, is_navigation, other_method, redirect};
 use crate::send::{self, Representation, answer};
-use crate::{Answer, Ask, Options, listing};
+use crate::{Ask, FileAnswer, Options, listing};
 
 /// A folder that is served, with its cache. One thread at a time uses it.
 pub struct Folder {
     options: Options,
     root: Root,
-    links: Links,
+    links: Symlinks,
     not_found_page: Option<FilePath>,
     spa_fallback: Option<FilePath>,
     cache: Cache,
@@ -40,7 +40,7 @@ pub struct Folder {
 }
 
 /// What a path stands for.
-enum Target {
+enum Resolved {
     /// A file, whose entry is at hand under this path.
     File(FilePath),
     /// A folder whose path lacks its slash.
@@ -68,7 +68,7 @@ impl Folder {
     /// When the folder cannot be opened, although there is something at its path; `InvalidInput`, with a sentence, when an option makes no sense.
     pub fn open(options: Options) -> io::Result<Folder> {
         let pages = options.check()?;
-        let links = if options.follow_symlinks { Links::Follow } else { Links::Refuse };
+        let links = if options.follow_symlinks { Symlinks::Follow } else { Symlinks::Refuse };
         Ok(Folder {
             root: Root::open(&options.root)?,
             links,
@@ -87,7 +87,7 @@ impl Folder {
     }
 
     /// Answers one request. `out` gets the head, and the body too when it is in memory.
-    pub fn answer(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+    pub fn answer(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         if self.server != ask.identity.server {
             self.server = ask.identity.server.to_vec();
             self.cache.clear();
@@ -99,11 +99,11 @@ impl Folder {
         let start = out.len();
         let answer = self.answer_by_method(ask, out);
         self.guest = None;
-        debug_assert!(!matches!(answer, Answer::FallThrough) || out.len() == start);
+        debug_assert!(!matches!(answer, FileAnswer::FallThrough) || out.len() == start);
         answer
     }
 
-    /// Whether a missing file is [`Answer::FallThrough`], and not a 404.
+    /// Whether a missing file is [`FileAnswer::FallThrough`], and not a 404.
     pub fn falls_through(&self) -> bool {
         self.options.fall_through
     }
@@ -134,7 +134,7 @@ impl Folder {
     ///
     /// A cached path is in normal form and needs no escapes, so a raw path that equals it means the same file.
     #[inline]
-    fn replay(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
+    fn replay(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
         let Asked { version, keep_alive, .. } = ask.asked;
         let is_plain = matches!(ask.request.method(), Method::Get | Method::Head)
             && keep_alive
@@ -157,68 +157,70 @@ impl Folder {
         if entry.is_current(coding, &loader, ask) { entry.replay(coding, ask, out) } else { None }
     }
 
-    fn answer_by_method(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+    fn answer_by_method(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         if matches!(ask.request.method(), Method::Get | Method::Head) {
             return self.read(ask, out);
         }
-        if self.options.fall_through && matches!(self.find(ask), Target::Nothing(404 | 400, _)) {
-            return Answer::FallThrough;
+        if self.options.fall_through && matches!(self.find(ask), Resolved::Nothing(404 | 400, _)) {
+            return FileAnswer::FallThrough;
         }
         other_method(ask, out)
     }
 
-    fn read(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+    fn read(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         match self.find(ask) {
-            Target::File(path) => self.send(&path, ask, out),
-            Target::Redirect(path) => redirect(&path, ask, out),
-            Target::Listing(path, folder) => self.list(&path, &folder, ask, out),
-            Target::Nothing(404, _) => self.not_found(ask, out),
-            Target::Nothing(400, _) if self.options.fall_through => Answer::FallThrough,
-            Target::Nothing(status, detail) => error_page(out, ask.asked, &ask.identity, status, detail, &[]),
+            Resolved::File(path) => self.send(&path, ask, out),
+            Resolved::Redirect(path) => redirect(&path, ask, out),
+            Resolved::Listing(path, folder) => self.list(&path, &folder, ask, out),
+            Resolved::Nothing(404, _) => self.not_found(ask, out),
+            Resolved::Nothing(400, _) if self.options.fall_through => FileAnswer::FallThrough,
+            Resolved::Nothing(status, detail) => {
+                error_page(out, ask.asked, &ask.identity, status, detail, &[])
+            }
         }
     }
 
     /// Finds what the path of the request stands for.
-    fn find(&mut self, ask: &Ask<'_>) -> Target {
+    fn find(&mut self, ask: &Ask<'_>) -> Resolved {
         let raw = ask.request.path();
         // An absolute-form target without a path means the root (RFC 9112 section 3.2.2).
         let raw = if raw.is_empty() { b"/" } else { raw };
         let path = match FilePath::parse(raw.get(ask.prefix.len()..).unwrap_or_default()) {
             Ok(path) => path,
-            Err(PathError::Malformed(detail)) => return Target::Nothing(400, detail),
+            Err(PathError::Malformed(detail)) => return Resolved::Nothing(400, detail),
             Err(PathError::Unpublished) => return nothing_there(),
         };
         match self.bring(&path, ask) {
             Ok(Brought::File) if path.names_folder() => nothing_there(),
-            Ok(Brought::File) => Target::File(path),
+            Ok(Brought::File) => Resolved::File(path),
             Ok(Brought::Other) => nothing_there(),
             Ok(Brought::Folder(folder)) => self.find_in_folder(path, folder, ask),
             Err(error) => nothing_for(&error),
         }
     }
 
-    fn find_in_folder(&mut self, path: FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Target {
+    fn find_in_folder(&mut self, path: FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Resolved {
         let target = self.find_index(&path, folder, ask);
         // Without its slash the folder redirects, but never to a 404: an application that is asked
         // then may redirect back.
         match target {
-            Target::Nothing(404, _) => nothing_there(),
-            _ if !path.names_folder() => Target::Redirect(path),
+            Resolved::Nothing(404, _) => nothing_there(),
+            _ if !path.names_folder() => Resolved::Redirect(path),
             target => target,
         }
     }
 
-    fn find_index(&mut self, path: &FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Target {
+    fn find_index(&mut self, path: &FilePath, folder: OwnedFd, ask: &Ask<'_>) -> Resolved {
         if !self.options.index.is_empty() {
             let index = path.join(self.options.index.as_bytes());
             match self.bring(&index, ask) {
-                Ok(Brought::File) => return Target::File(index),
+                Ok(Brought::File) => return Resolved::File(index),
                 Ok(Brought::Folder(_) | Brought::Other) => {}
                 Err(error) if Fault::of(&error) == Fault::Absent => {}
                 Err(error) => return nothing_for(&error),
             }
         }
-        if self.options.listing { Target::Listing(path.clone(), folder) } else { nothing_there() }
+        if self.options.listing { Resolved::Listing(path.clone(), folder) } else { nothing_there() }
     }
 
     /// Has the entry of a file at hand, from the cache or from the disk.
@@ -271,7 +273,7 @@ impl Folder {
         }
     }
 
-    fn send(&mut self, path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+    fn send(&mut self, path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         let start = out.len();
         let cache_control = self.options.cache_control.clone();
         let Some(entry) = self.entry(path) else { return broken(ask, out) };
@@ -286,7 +288,7 @@ impl Folder {
         })
     }
 
-    fn list(&self, path: &FilePath, folder: &OwnedFd, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+    fn list(&self, path: &FilePath, folder: &OwnedFd, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         let raw = ask.request.path();
         let prefix = String::from_utf8_lossy(raw.get(..ask.prefix.len()).unwrap_or_default());
         let relative = listing::shown(path.relative());
@@ -299,14 +301,14 @@ impl Folder {
     }
 
     /// Nothing is there: the fallback of a single-page application, the application, or a 404.
-    fn not_found(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+    fn not_found(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         if let Some(page) = self.spa_fallback.clone().filter(|_| is_navigation(ask))
             && matches!(self.bring(&page, ask), Ok(Brought::File))
         {
             return self.send(&page, ask, out);
         }
         if self.options.fall_through {
-            return Answer::FallThrough;
+            return FileAnswer::FallThrough;
         }
         if let Some(page) = self.not_found_page.clone()
             && let Some(answer) = self.not_found_page(&page, ask, out)
@@ -317,7 +319,7 @@ impl Folder {
     }
 
     /// The operator's page; its own validators stay out, since it is not what was asked for.
-    fn not_found_page(&mut self, page: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
+    fn not_found_page(&mut self, page: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
         if !matches!(self.bring(page, ask), Ok(Brought::File)) {
             return None;
         }
@@ -337,7 +339,7 @@ impl Folder {
     }
 }
 
-fn loader<'a>(options: &'a Options, root: &'a Root, links: Links) -> Loader<'a> {
+fn loader<'a>(options: &'a Options, root: &'a Root, links: Symlinks) -> Loader<'a> {
     Loader {
         root,
         links,
@@ -353,17 +355,17 @@ static NO_FILE: LazyLock<ErrorPage> = LazyLock::new(|| ErrorPage::new(404, NO_FI
 
 const NO_FILE_DETAIL: &str = "There is no such file.";
 
-fn nothing_there() -> Target {
-    Target::Nothing(404, NO_FILE_DETAIL)
+fn nothing_there() -> Resolved {
+    Resolved::Nothing(404, NO_FILE_DETAIL)
 }
 
 /// What an error of the file system means to the client.
-fn nothing_for(error: &io::Error) -> Target {
+fn nothing_for(error: &io::Error) -> Resolved {
     match Fault::of(error) {
         Fault::Absent => nothing_there(),
-        Fault::Denied => Target::Nothing(403, "The server may not read this file."),
-        Fault::Racing => Target::Nothing(503, "The folder is being changed; try again."),
-        Fault::OutOfFiles => Target::Nothing(503, "The server has too many files open; try again."),
-        Fault::Broken => Target::Nothing(500, "The file could not be read."),
+        Fault::Denied => Resolved::Nothing(403, "The server may not read this file."),
+        Fault::Racing => Resolved::Nothing(503, "The folder is being changed; try again."),
+        Fault::OutOfFiles => Resolved::Nothing(503, "The server has too many files open; try again."),
+        Fault::Broken => Resolved::Nothing(500, "The file could not be read."),
     }
 }

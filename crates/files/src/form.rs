@@ -12,13 +12,13 @@ use std::sync::Arc;
 
 use adyton_http::{Identity, Known, Version};
 use adyton_http1::Asked;
-use adyton_sys::fs::{Kind, Links, Location, Meta, Root, stat};
+use adyton_sys::fs::{Kind, Location, Meta, Root, Symlinks, stat};
 
 use crate::conditions::{Validators, etag};
 use crate::negotiate::{CODINGS, Coding, choose_coding};
 use crate::send::{Content, Representation, modified_s, now_ns, whole};
 use crate::types::mime_type;
-use crate::{Answer, Ask, Part};
+use crate::{Ask, FileAnswer, Part};
 
 /// Two ticks of the kernel's coarsest clock (100 Hz): a change later than this has another ctime.
 const TICK_NS: i64 = 20_000_000;
@@ -60,7 +60,7 @@ struct Form {
 /// What loading a file needs to know of its folder.
 pub(crate) struct Loader<'a> {
     pub(crate) root: &'a Root,
-    pub(crate) links: Links,
+    pub(crate) links: Symlinks,
     /// Whether the root is not at its path, so that files are recognised from the one that is held.
     pub(crate) is_astray: bool,
     pub(crate) precompressed: bool,
@@ -180,7 +180,7 @@ impl Entry {
     /// Answers with a rendered head and content: for a request without conditions on a 1.1 connection
     /// that stays open.
     #[inline]
-    pub(crate) fn replay(&self, coding: Coding, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
+    pub(crate) fn replay(&self, coding: Coding, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
         self.form(coding).replay(ask, out)
     }
 
@@ -258,7 +258,7 @@ impl Form {
     }
 
     #[inline]
-    fn replay(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<Answer> {
+    fn replay(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
         let date_at = out.len() + self.date_at?;
         let (status, keep_alive) = (200, true);
         let content_bytes = self.reply.len() - self.head_bytes;
@@ -276,11 +276,11 @@ impl Form {
         match &self.file {
             Some(file) if !ask.asked.is_head => {
                 let part = Part::File { file: Arc::clone(file), offset: 0, bytes: self.meta.bytes };
-                Some(Answer::Parts { status, body_bytes: self.meta.bytes, keep_alive, parts: vec![part] })
+                Some(FileAnswer::Parts { status, body_bytes: self.meta.bytes, keep_alive, parts: vec![part] })
             }
             _ => {
                 let body_bytes = if ask.asked.is_head { 0 } else { content_bytes as u64 };
-                Some(Answer::Whole { status, body_bytes, keep_alive })
+                Some(FileAnswer::Whole { status, body_bytes, keep_alive })
             }
         }
     }
@@ -295,7 +295,7 @@ impl Form {
     /// Writes the head of a 200 in front of the content, and notes where its date stands.
     fn render(&mut self, loader: &Loader<'_>, content_type: &str, is_negotiated: bool, ask: &Ask<'_>) {
         let asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
-        // Others get it, too: nothing in it is of this request alone.
+        // Other requests get it, too: nothing in it is of this request alone.
         let identity = Identity { lines: b"", ..ask.identity };
         let ask = Ask { asked, identity, ..*ask };
         let mut reply = Vec::new();

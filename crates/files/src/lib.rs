@@ -41,7 +41,7 @@ mod room;
 mod send;
 mod types;
 
-pub use ask::{Answer, Ask, Part};
+pub use ask::{Ask, FileAnswer, Part};
 pub use cache::Counts;
 pub use conditions::{Outcome, Validators, etag, evaluate};
 pub use folder::Folder;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-use adyton_sys::fs::{Kind, Links, Meta, Root, list};
+use adyton_sys::fs::{Kind, Meta, Root, Symlinks, list};
 
 use crate::conditions::format_date;
 use crate::pages::{PAGE_START, escape_html};
@@ -33,7 +33,7 @@ struct Row {
 /// Those of reading the folder.
 pub(crate) fn render(
     root: &Root,
-    links: Links,
+    links: Symlinks,
     path: &FilePath,
     title: &str,
     folder: BorrowedFd<'_>,
@@ -46,7 +46,7 @@ pub(crate) fn render(
             return None;
         }
         let meta = match meta.kind {
-            Kind::Link if links == Links::Follow => {
+            Kind::Link if links == Symlinks::Follow => {
                 root.stat_beneath(&path.join(&name).to_c(), links).ok()?
             }
             _ => meta,

@@ -66,7 +66,7 @@ pub fn choose_coding(lines: &[&[u8]], is_there: impl Fn(Coding) -> bool) -> Opti
     match (weights(Coding::Identity), best) {
         (Some(0), best) => best.map(|(coding, _)| coding),
         (Some(weight), Some((_, highest))) if weight > highest => Some(Coding::Identity),
-        // Not mentioned, the file itself is acceptable but nobody's first choice.
+        // Not mentioned, the file itself is acceptable but not preferred.
         (_, Some((coding, _))) => Some(coding),
         (_, None) => Some(Coding::Identity),
     }

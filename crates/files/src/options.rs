@@ -9,7 +9,7 @@ use adyton_http1 as http1;
 use crate::path::{FilePath, is_published};
 use crate::room::CacheRoom;
 
-/// Files kept open of a folder, unless others are asked for.
+/// Files of a folder that are kept open, unless the settings say otherwise.
 pub const OPEN_FILES_MAX: usize = 256;
 
 /// How a folder is served.

@@ -3,7 +3,7 @@
 use adyton_http::{BadResponse, BodySize, Identity, reason_phrase};
 use adyton_http1::{self as http1, Asked, Framed};
 
-use crate::Answer;
+use crate::FileAnswer;
 
 /// What every page begins with, up to its title. No script, no outside resource, light and dark.
 pub(crate) const PAGE_START: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -21,7 +21,7 @@ pub struct ErrorPage {
 
 impl ErrorPage {
     /// `detail` is escaped here and may hold what the client sent; empty, it is left out. A status that allows no body,
-    /// or is none, becomes 500.
+    /// or is not valid, becomes 500.
     pub fn new(status: u16, detail: &str) -> Self {
         let status = if matches!(status, 200..=203 | 300..=303 | 305..=999) { status } else { 500 };
         Self { status, text: page(status, detail) }
@@ -37,17 +37,17 @@ impl ErrorPage {
         asked: Asked,
         identity: &Identity<'_>,
         fields: &[(&[u8], &[u8])],
-    ) -> Answer {
+    ) -> FileAnswer {
         let (status, start) = (self.status, out.len());
         let head = Head { status, fields, body_bytes: self.text.len() };
         let Ok(framed) = write_head(out, asked, identity, &head) else {
             // A status of three digits and our own phrase are always accepted: never reached.
             out.truncate(start);
-            return Answer::Whole { status, body_bytes: 0, keep_alive: false };
+            return FileAnswer::Whole { status, body_bytes: 0, keep_alive: false };
         };
         let body_bytes = if asked.is_head { 0 } else { self.text.len() };
         out.extend_from_slice(&self.text.as_bytes()[..body_bytes]);
-        Answer::Whole { status, body_bytes: body_bytes as u64, keep_alive: framed.keep_alive }
+        FileAnswer::Whole { status, body_bytes: body_bytes as u64, keep_alive: framed.keep_alive }
     }
 }
 
@@ -59,7 +59,7 @@ pub fn error_page(
     status: u16,
     detail: &str,
     fields: &[(&[u8], &[u8])],
-) -> Answer {
+) -> FileAnswer {
     ErrorPage::new(status, detail).write(out, asked, identity, fields)
 }
 

@@ -57,7 +57,7 @@ pub struct FilePath {
 pub enum PathError {
     /// No client that works sends this: answer 400. The sentence says what is wrong.
     Malformed(&'static str),
-    /// There can be no such file, or none that is published: answer 404 for both alike.
+    /// There is no such file, or it is not published: answer 404 for both alike.
     Unpublished,
 }
 

@@ -8,13 +8,13 @@ use crate::negotiate::accepts_html;
 use crate::pages::error_page;
 use crate::path::{FilePath, escape};
 use crate::send::{Content, Representation, whole};
-use crate::{Answer, Ask};
+use crate::{Ask, FileAnswer};
 
 /// What a folder of files allows.
 const ALLOW: &[u8] = b"GET, HEAD, OPTIONS";
 
 /// To a method that reads no file: what is allowed instead.
-pub(crate) fn other_method(ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+pub(crate) fn other_method(ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
     let (status, detail) = match ask.request.method() {
         Method::Options => return allow(ask, out),
         // RFC 9110 section 9.1: what is not known is 501, what is known but of no use here 405.
@@ -28,7 +28,7 @@ pub(crate) fn other_method(ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
 ///
 /// The target is made from the path in normal form. It begins with exactly one slash, so that
 /// `//host` cannot become the name of another server.
-pub(crate) fn redirect(path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+pub(crate) fn redirect(path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
     let raw = ask.request.path();
     let prefix = String::from_utf8_lossy(raw.get(..ask.prefix.len()).unwrap_or_default());
     let prefix = prefix.trim_start_matches(['/', '\\']);
@@ -51,7 +51,7 @@ pub(crate) fn redirect(path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> Ans
 }
 
 /// A page made for this request; nothing is to be cached without asking again.
-pub(crate) fn page(ask: &Ask<'_>, page: &[u8], out: &mut Vec<u8>) -> Answer {
+pub(crate) fn page(ask: &Ask<'_>, page: &[u8], out: &mut Vec<u8>) -> FileAnswer {
     let start = out.len();
     let form = Representation {
         content: Content::Memory(page),
@@ -66,7 +66,7 @@ pub(crate) fn page(ask: &Ask<'_>, page: &[u8], out: &mut Vec<u8>) -> Answer {
 }
 
 /// When a file is there but cannot be read, or its head cannot be written.
-pub(crate) fn broken(ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+pub(crate) fn broken(ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
     error_page(out, ask.asked, &ask.identity, 500, "The file could not be read.", &[])
 }
 
@@ -79,14 +79,14 @@ pub(crate) fn is_navigation(ask: &Ask<'_>) -> bool {
     path.is_ok_and(|path| !path.has_extension()) && accepts_html(&accept)
 }
 
-fn allow(ask: &Ask<'_>, out: &mut Vec<u8>) -> Answer {
+fn allow(ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
     let start = out.len();
     let head = http1::begin(out, 204, b"No Content").and_then(|mut head| {
         head.field(b"Allow", ALLOW)?;
         Ok(http1::finish(head, ask.asked, &ask.identity, BodySize::Known(0)))
     });
     if let Ok(framed) = head {
-        Answer::Whole { status: 204, body_bytes: 0, keep_alive: framed.keep_alive }
+        FileAnswer::Whole { status: 204, body_bytes: 0, keep_alive: framed.keep_alive }
     } else {
         out.truncate(start);
         broken(ask, out)

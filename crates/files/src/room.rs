@@ -40,7 +40,7 @@ impl CacheRoom {
         self.bytes_max / self.caches.load(Ordering::Relaxed).max(1)
     }
 
-    /// Takes so many bytes, if they are free.
+    /// Takes this many bytes, if they are free.
     pub(crate) fn take(&self, bytes: u64) -> bool {
         let add = |now: u64| now.checked_add(bytes).filter(|&sum| sum <= self.bytes_max);
         self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
@@ -55,7 +55,7 @@ impl CacheRoom {
         self.wanted_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What is wanted, to be given by whoever asks.
+    /// What is wanted, to be given by the cache that asks.
     pub(crate) fn take_wanted(&self) -> u64 {
         match self.wanted_bytes.load(Ordering::Relaxed) {
             0 => 0,

@@ -13,7 +13,7 @@ use adyton_sys::fs::Meta;
 use crate::conditions::{Outcome, Validators, etag, evaluate, format_date};
 use crate::pages::error_page;
 use crate::ranges::{Requested, parse};
-use crate::{Answer, Ask, Part};
+use crate::{Ask, FileAnswer, Part};
 
 /// Fields of a 200 that describe the content, not the file: a 304 leaves them out (RFC 9110 section 15.4.5).
 const NOT_IN_304: [&[u8]; 4] = [b"content-encoding", b"content-language", b"content-type", b"last-modified"];
@@ -50,7 +50,7 @@ pub fn answer_file(
     content_type: &str,
     extra_fields: &[(&[u8], &[u8])],
     out: &mut Vec<u8>,
-) -> Result<Answer, BadResponse> {
+) -> Result<FileAnswer, BadResponse> {
     let given = |name: &[u8]| {
         let is_it = |field: &&(&[u8], &[u8])| field.0.eq_ignore_ascii_case(name);
         extra_fields.iter().find(is_it).map(|field| field.1)
@@ -80,7 +80,7 @@ pub(crate) fn answer(
     ask: &Ask<'_>,
     form: &Representation<'_>,
     out: &mut Vec<u8>,
-) -> Result<Answer, BadResponse> {
+) -> Result<FileAnswer, BadResponse> {
     match evaluate(ask.request, form.validators, ask.identity.date) {
         Outcome::Whole => whole(ask, form, 200, out),
         Outcome::NotModified => not_modified(ask, form, out),
@@ -108,7 +108,7 @@ pub(crate) fn whole(
     form: &Representation<'_>,
     status: u16,
     out: &mut Vec<u8>,
-) -> Result<Answer, BadResponse> {
+) -> Result<FileAnswer, BadResponse> {
     let bytes = form.content.bytes();
     let mut head = begin(out, status)?;
     head.field(b"Content-Type", form.content_type)?;
@@ -132,7 +132,7 @@ impl Content<'_> {
     }
 }
 
-/// Seconds since 1970 for `Last-Modified`; none for a time before that or in the future, which must
+/// Seconds since 1970 for `Last-Modified`; `None` for a time before that or in the future, which must
 /// not be sent (RFC 9110 section 8.8.2.1).
 pub(crate) fn modified_s(meta: &Meta, now_ns: i64) -> Option<u64> {
     if meta.mtime_ns > now_ns {
@@ -170,7 +170,11 @@ fn describe(head: &mut ResponseHead<'_>, form: &Representation<'_>) -> Result<()
     form.fields.iter().try_for_each(|(name, value)| head.field(name, value))
 }
 
-fn not_modified(ask: &Ask<'_>, form: &Representation<'_>, out: &mut Vec<u8>) -> Result<Answer, BadResponse> {
+fn not_modified(
+    ask: &Ask<'_>,
+    form: &Representation<'_>,
+    out: &mut Vec<u8>,
+) -> Result<FileAnswer, BadResponse> {
     let mut head = begin(out, 304)?;
     if !form.validators.etag.is_empty() {
         head.field(b"ETag", form.validators.etag)?;
@@ -181,10 +185,10 @@ fn not_modified(ask: &Ask<'_>, form: &Representation<'_>, out: &mut Vec<u8>) -> 
         }
     }
     let framed = http1::finish(head, ask.asked, &ask.identity, BodySize::Known(0));
-    Ok(Answer::Whole { status: 304, body_bytes: 0, keep_alive: framed.keep_alive })
+    Ok(FileAnswer::Whole { status: 304, body_bytes: 0, keep_alive: framed.keep_alive })
 }
 
-fn unsatisfiable(ask: &Ask<'_>, form: &Representation<'_>, out: &mut Vec<u8>) -> Answer {
+fn unsatisfiable(ask: &Ask<'_>, form: &Representation<'_>, out: &mut Vec<u8>) -> FileAnswer {
     let content_range = format!("bytes */{}", form.content.bytes());
     let vary = form.fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case(b"vary"));
     let mut fields: Vec<(&[u8], &[u8])> = vary.copied().collect();
@@ -197,7 +201,7 @@ fn single(
     form: &Representation<'_>,
     range: &Range<u64>,
     out: &mut Vec<u8>,
-) -> Result<Answer, BadResponse> {
+) -> Result<FileAnswer, BadResponse> {
     let mut head = begin(out, 206)?;
     head.field(b"Content-Type", form.content_type)?;
     head.field(b"Content-Range", content_range(range, form).as_bytes())?;
@@ -214,7 +218,7 @@ fn multiple(
     form: &Representation<'_>,
     ranges: &[Range<u64>],
     out: &mut Vec<u8>,
-) -> Result<Answer, BadResponse> {
+) -> Result<FileAnswer, BadResponse> {
     let boundary = boundary();
     let mut heads = Vec::with_capacity(ranges.len());
     let end = format!("\r\n--{boundary}--\r\n");
@@ -245,7 +249,7 @@ fn content_range(range: &Range<u64>, form: &Representation<'_>) -> String {
     format!("bytes {}-{}/{}", range.start, range.end - 1, form.content.bytes())
 }
 
-/// A separator that nobody can have written into a file beforehand: 128 bits from the hasher whose
+/// A separator that cannot have been written into a file beforehand: 128 bits from the hasher whose
 /// keys the standard library seeds from the system's randomness.
 fn boundary() -> String {
     let keys = RandomState::new();
@@ -294,12 +298,12 @@ impl Body {
         }
     }
 
-    fn done(self) -> Answer {
+    fn done(self) -> FileAnswer {
         let Body { status, keep_alive, bytes: body_bytes, parts, .. } = self;
         if parts.is_empty() {
-            Answer::Whole { status, body_bytes, keep_alive }
+            FileAnswer::Whole { status, body_bytes, keep_alive }
         } else {
-            Answer::Parts { status, body_bytes, keep_alive, parts }
+            FileAnswer::Parts { status, body_bytes, keep_alive, parts }
         }
     }
 }

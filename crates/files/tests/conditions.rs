@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use adyton_files::{Answer, Ask, answer_file};
+use adyton_files::{Ask, FileAnswer, answer_file};
 use adyton_http::Identity;
 use adyton_http1::{Head, Limits};
 use support::TempFolder;
@@ -149,10 +149,10 @@ fn send_file(folder: &TempFolder, lines: &str, fields: &[(&[u8], &[u8])]) -> Res
     let ask = Ask { request, prefix: b"", asked, identity, fresh: 1 };
     let mut out = Vec::new();
     match answer_file(&ask, &Arc::new(file), &meta, "text/x", fields, &mut out) {
-        Ok(Answer::Whole { status, .. } | Answer::Parts { status, .. }) => {
+        Ok(FileAnswer::Whole { status, .. } | FileAnswer::Parts { status, .. }) => {
             Ok((status, String::from_utf8(out).unwrap()))
         }
-        Ok(Answer::FallThrough) => panic!("an open file does not fall through"),
+        Ok(FileAnswer::FallThrough) => panic!("an open file does not fall through"),
         Err(error) => Err(format!("{error:?}")),
     }
 }

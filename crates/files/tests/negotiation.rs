@@ -40,7 +40,7 @@ fn the_coding_that_a_client_likes_best() {
         (&["*;q=0"], all, None),
         (&["*;q=0, gzip"], all, Some(Gzip)),
         (&["*;q=0, identity"], all, Some(Identity)),
-        // Weights that are none count as 0.
+        // Malformed weights count as 0.
         (&["br;q=1.5, gzip"], all, Some(Gzip)),
         (&["br;q=, gzip;q=0.1"], all, Some(Gzip)),
         (&["br;q=0.1234, gzip;q=0.1"], all, Some(Gzip)),

@@ -7,7 +7,7 @@ mod support;
 use adyton_files::path::{FilePath, PathError, is_published};
 use support::{Random, TempFolder};
 
-/// UTF-8 as it is, and what is none in hexadecimal digits.
+/// UTF-8 as it is, and what is not in hexadecimal digits.
 fn shown(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {

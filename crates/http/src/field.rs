@@ -11,7 +11,7 @@ pub struct Field {
     pub value: Span,
     /// What the name is, if it is known.
     pub known: Known,
-    /// Whether the name holds letters, digits and hyphens only. Others must not become CGI variables: there,
+    /// Whether the name holds letters, digits and hyphens only. Other names must not become CGI variables: there,
     /// `X_Forwarded_For` would pass for `X-Forwarded-For`.
     pub plain: bool,
 }

@@ -1,7 +1,7 @@
 //! What all versions of HTTP have in common, without I/O: methods, fields, requests, response heads (RFC 9110).
 //!
 //! A codec, such as `adyton-http1`, turns the bytes of a connection into a [`RequestHead`], and frames what a
-//! [`ResponseHead`] has gathered. Whoever answers sees a [`Request`] and fills a [`ResponseHead`]; both are the same
+//! [`ResponseHead`] has gathered. The code that answers sees a [`Request`] and fills a [`ResponseHead`]; both are the same
 //! for every protocol.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,4 @@
-//! A request as whoever answers it sees it, whatever protocol it came by.
+//! A request as the code that answers it sees it, whatever protocol it came by.
 
 use crate::{Field, Fields, Known, Method, Span, Version};
 

@@ -7,7 +7,7 @@
 use crate::bytes::{find_forbidden_in_value, is_token, number, trim};
 use crate::{BadResponse, Known};
 
-/// Who answers, and when.
+/// Which server answers, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
     /// An IMF-fixdate, RFC 9110 section 5.6.7.
@@ -130,7 +130,8 @@ impl<'o> ResponseHead<'o> {
 
     /// Appends a field of the application's.
     ///
-    /// Content-Length is held back, see [`HeadFacts::length`]. `close` in Connection is obeyed. Others that concern the connection are the server's business and left out, see [`ResponseHead::dropped`].
+    /// Content-Length is held back, see [`HeadFacts::length`]. `close` in Connection is obeyed. Other fields that
+    /// concern the connection are the server's business and left out, see [`ResponseHead::dropped`].
     ///
     /// # Errors
     ///

@@ -9,7 +9,7 @@ use crate::Refusal;
 pub enum Framing {
     /// There is no body: neither Content-Length nor Transfer-Encoding was sent.
     None,
-    /// This many bytes follow the head, perhaps none.
+    /// This many bytes follow the head; 0 is possible.
     Length(u64),
     /// Chunks follow the head, see [`crate::Chunked`].
     Chunked,

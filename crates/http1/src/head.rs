@@ -33,7 +33,7 @@ pub struct Head {
 /// that keep their connection often repeat what they ask for.
 #[derive(Clone, Debug, Default)]
 struct Last {
-    /// Empty when there is none, or when it is longer than [`LAST_BYTES_MAX`].
+    /// Empty when there is no last head, or when it is longer than [`LAST_BYTES_MAX`].
     bytes: Vec<u8>,
     limits: Limits,
     /// How many heads were read.
@@ -102,7 +102,7 @@ impl Head {
     /// `total` bytes of this head. A client that sends byte by byte would else cost quadratic time.
     ///
     /// Something new can be said of the first bytes, of every line end, and when a limit may be passed. The
-    /// latter is looked at every [`LOOK_EVERY_BYTES`], so that a line is at most so much longer than its limit;
+    /// latter is looked at every [`LOOK_EVERY_BYTES`], so that a line is at most that much longer than its limit;
     /// and in a head that is short yet a look at each byte costs little.
     #[inline]
     pub fn worth_parsing(new_bytes: &[u8], total: usize, limits: &Limits) -> bool {

@@ -17,8 +17,8 @@ mod limits;
 mod received;
 mod refusal;
 mod request_line;
+mod request_target;
 mod response;
-mod target;
 
 pub use chunked::{CHUNK_END, Chunked, Decoded, LAST_CHUNK, write_chunk_head};
 pub use framing::Framing;

@@ -6,7 +6,7 @@ use adyton_http::{Method, RequestHead, Span, Version};
 use crate::Refusal;
 use crate::limits::METHOD_BYTES_MAX;
 use crate::refusal::Stop;
-use crate::target::Target;
+use crate::request_target::RequestTarget;
 
 /// Reads the line at `start` into `request` and returns where the next one starts. `host` is what the target names.
 #[inline]
@@ -21,7 +21,7 @@ pub(crate) fn read(request: &mut RequestHead, input: &[u8], start: usize) -> Res
     }
     let next;
     (request.version, next) = read_version(input, start, target_end + 1)?;
-    let target = Target::read(input, target_start, target_end, request.method)?;
+    let target = RequestTarget::read(input, target_start, target_end, request.method)?;
     request.target = target.whole;
     (request.path, request.query, request.host) = (target.path, target.query, target.authority);
     Ok(next)

@@ -145,7 +145,7 @@ impl Entry<'_> {
 /// Behind a number.
 pub(crate) const LOST_WORDS: &str = "entries of this log could not be written and are lost";
 
-/// Appends text in which a client may have had its hand: none of its lines looks like the beginning of an entry, and
+/// Appends text that may come from a client: none of its lines looks like the beginning of an entry, and
 /// nothing moves a terminal's cursor.
 fn put_plain(out: &mut Vec<u8>, text: &str) {
     for (at, line) in text.split('\n').enumerate() {

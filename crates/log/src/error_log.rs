@@ -15,7 +15,7 @@ use crate::level::Level;
 use crate::messages::{self, Message};
 use crate::request_id::{self, RequestId};
 use crate::settings::{self, wants};
-use crate::sink::{Sink, Syslog, Target};
+use crate::sink::{Destination, Sink, Syslog};
 use crate::{files, former};
 
 static FILE: OnceLock<PathBuf> = OnceLock::new();
@@ -33,19 +33,19 @@ struct Link {
     next: OnceLock<Box<Link>>,
 }
 
-/// Has entries go to `target` from now on. A file becomes this process's standard error, too, so that what the C library, a
+/// Has entries go to `destination` from now on. A file becomes this process's standard error, too, so that what the C library, a
 /// fault or a child process says there arrives. Call it before anything of an application runs: what that does to its
 /// standard streams later changes nothing here.
 ///
 /// # Errors
 ///
 /// It is a file that cannot be opened.
-pub fn open(target: &Target) -> io::Result<()> {
+pub fn open(destination: &Destination) -> io::Result<()> {
     stdio::occupy()?;
     files::keep_stdout()?;
-    match target {
-        Target::Standard => files::set_file(&OWN, File::from(stdio::copy_of(Standard::Error)?))?,
-        Target::File(path) => {
+    match destination {
+        Destination::Standard => files::set_file(&OWN, File::from(stdio::copy_of(Standard::Error)?))?,
+        Destination::File(path) => {
             let path = std::path::absolute(path)?;
             let file = files::open_file(&path)?;
             former::keep(&file);
@@ -54,7 +54,7 @@ pub fn open(target: &Target) -> io::Result<()> {
             // A process has one for its whole life.
             let _ = FILE.set(path);
         }
-        Target::Syslog(address) => {
+        Destination::Syslog(address) => {
             // As above.
             let _ = SYSLOG.set(Mutex::new(Syslog::open(address)));
         }
@@ -62,7 +62,7 @@ pub fn open(target: &Target) -> io::Result<()> {
     Ok(())
 }
 
-/// Has a thread of its own write the error log from now on, unless it is syslog, which never keeps anybody waiting: at most
+/// Has a thread of its own write the error log from now on, unless it is syslog, which never keeps a thread waiting: at most
 /// `bytes_max` wait for it. Call it in the process that serves, because a thread does not live through a fork, when the
 /// application was imported, which may fork.
 ///
@@ -79,13 +79,13 @@ pub fn begin_queue(bytes_max: usize) -> io::Result<()> {
     while let Some(link) = place.get() {
         place = &link.next;
     }
-    // Nobody else begins one at the same time.
+    // No other thread begins one at the same time.
     let _ = place.set(Box::new(Link { generation: forks::generation(), journal, next: OnceLock::new() }));
     process::at_exit(settle);
     Ok(())
 }
 
-/// Ends that thread, when what is queued is written: who forks from now on has no threads of the server's.
+/// Ends that thread, when what is queued is written: a process forked from now on has no threads of the server's.
 pub fn end_queue() {
     if let Some(journal) = journal() {
         journal.end();
@@ -106,7 +106,7 @@ fn journal() -> Option<&'static Journal> {
     None
 }
 
-/// Waits for a moment until all entries are written: for whoever is about to end the process.
+/// Waits for a moment until all entries are written; for a thread that is about to end the process.
 pub fn settle() {
     if let Some(journal) = journal() {
         journal.settle(END_PATIENCE);
@@ -131,7 +131,7 @@ pub fn put_left(entries: Vec<u8>) {
     put_line(entries);
 }
 
-/// Opens the file again, under the same name: somebody has renamed it. The log's thread does, if there is one.
+/// Opens the file again, under the same name: it was renamed. The log's thread does, if there is one.
 pub fn reopen() {
     match journal() {
         Some(journal) => journal.reopen(),
@@ -203,7 +203,7 @@ pub fn relay(level: Level, name: &str, text: &str) {
     }
 }
 
-/// Says something to whoever looks on, as it is, and to programs that read entries.
+/// Says something in plain text to the user at the terminal, and as an entry to programs that read entries.
 pub fn announce(message: &Message, text: &str) {
     let collected = SYSLOG.get().is_some();
     if settings::is_json() || collected {
@@ -214,7 +214,7 @@ pub fn announce(message: &Message, text: &str) {
     }
 }
 
-/// Says why nothing is served: to whoever has started this as it is, and where entries go as one.
+/// Says why nothing is served: in plain text to the user who started this, and as an entry where entries go.
 pub fn complain(message: &Message, text: &str) {
     let collected = SYSLOG.get().is_some();
     if settings::is_json() || collected || FILE.get().is_some() {
@@ -226,7 +226,7 @@ pub fn complain(message: &Message, text: &str) {
     tell_onlooker(text);
 }
 
-/// Says something to whoever has started this, if that is not seen where entries go.
+/// Says something to the user who started this, if that is not seen where entries go.
 pub fn tell_onlooker(text: &str) {
     former::write(text.as_bytes());
 }
@@ -247,7 +247,7 @@ fn put_about(request: Option<&RequestId>, source: &Source<'_>, text: &str) {
     }
 }
 
-/// Says something as it is, such as what an application writes to `wsgi.errors` that nobody collects.
+/// Says something as it is, such as what an application writes to `wsgi.errors` where entries are not collected.
 pub fn put_plain(text: &str) {
     put_line(text.as_bytes().to_vec());
 }

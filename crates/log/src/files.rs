@@ -1,4 +1,4 @@
-//! The files of logs: how they are opened, for whom, and what was standard output.
+//! The files of logs: how they are opened, for which user, and what was standard output.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -20,7 +20,7 @@ pub(crate) fn set_file(place: &OnceLock<Arc<File>>, file: File) -> io::Result<()
     if let Some(own) = place.get() {
         return stdio::replace(&**own, file);
     }
-    // Nobody else opens a log at the same time.
+    // No other thread opens a log at the same time.
     let _ = place.set(Arc::new(file));
     Ok(())
 }
@@ -49,7 +49,7 @@ pub(crate) fn stdout() -> io::Result<Arc<File>> {
 ///
 /// One cannot be opened.
 pub fn make_for(identity: Identity, files: Vec<PathBuf>) -> io::Result<()> {
-    // Nobody else does so at the same time.
+    // No other thread does so at the same time.
     let (identity, files) = OTHERS.get_or_init(|| (identity, files));
     files.iter().try_for_each(|path| open_file_for(path, identity).map(|_| ()))
 }
@@ -69,7 +69,7 @@ pub(crate) fn open_for_others() -> impl Iterator<Item = (&'static Path, io::Resu
 }
 
 /// Opens a log file to append to. One that is new only its owner may write and only its group may read: addresses of
-/// clients are personal data. A pipe is opened although nobody reads it: what is written waits in it for a reader.
+/// clients are personal data. A pipe is opened although it has no reader yet: what is written waits in it for a reader.
 ///
 /// # Errors
 ///
@@ -81,7 +81,7 @@ fn open_with(path: &Path, flags: i32) -> io::Result<File> {
         options.custom_flags(flags | process::NO_WAIT).open(path)
     };
     let file = match open(false) {
-        // Who has both ends of a pipe need not wait for the other (fifo(7)), nor open it again for the next reader.
+        // A process with both ends of a pipe need not wait for the other (fifo(7)), nor open it again for the next reader.
         Ok(file) if stream::is_fifo(&file) => open(true).unwrap_or(file),
         Err(error) if error.raw_os_error() == Some(stream::NO_READER) => open(true)?,
         opened => opened?,
@@ -91,15 +91,15 @@ fn open_with(path: &Path, flags: i32) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens it as root on behalf of another user, whose it becomes. In a folder of that user, a symbolic link could lead root
-/// anywhere, so none is followed.
+/// Opens it as root on behalf of another user, whose it becomes. In a folder of that user, a symbolic link could lead
+/// root anywhere, so links are not followed.
 ///
 /// # Errors
 ///
 /// As open(2) and fchown(2).
 fn open_file_for(path: &Path, identity: &Identity) -> io::Result<File> {
     if path.starts_with("/dev") {
-        // Devices are nobody's to give away, and `/dev/stderr` is a link.
+        // Devices are not given away, and `/dev/stderr` is a link.
         return open_with(path, 0);
     }
     let file = open_with(path, process::NO_FOLLOW)?;

@@ -22,17 +22,17 @@ static IS_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Keeps standard error, unless it is this log already, as in a worker, whose supervisor has opened it.
 pub(crate) fn keep(log: &File) {
-    // A process without standard error has nobody to tell.
+    // Without standard error there is nothing to keep.
     let Ok(former) = io::stderr().as_fd().try_clone_to_owned() else { return };
     let file = |file: &File| file.metadata().map(|found| (found.dev(), found.ino())).ok();
     let former = File::from(former);
     if file(&former) != file(log) {
-        // What was first is what somebody looks at.
+        // The first one is the one that is looked at.
         let _ = FORMER.set(former);
     }
 }
 
-/// An entry could not be written. Told now, unless who says so may not wait, and what was standard error may let him.
+/// An entry could not be written. Told now, unless the caller may not wait, and what was standard error may make it wait.
 pub(crate) fn lost(error: &io::Error, may_wait: bool) {
     if !may_wait && !FORMER.get().is_some_and(stream::has_reader) {
         return;
@@ -60,7 +60,7 @@ fn tell(text: &str) {
     write(&entry.line(text));
 }
 
-/// Writes something as it is. There is nobody else to tell, and a reader that stands still is not waited for.
+/// Writes something as it is. A reader that stands still is not waited for: there is no other place to tell of it.
 pub(crate) fn write(bytes: &[u8]) {
     let Some(mut former) = FORMER.get() else { return };
     let _ = if stream::has_reader(former) { stream::write_now(former, bytes) } else { former.write(bytes) };

@@ -1,15 +1,15 @@
-//! A log's queue, and the thread of its own that writes what is in it: whoever has something to say never waits for a disk
-//! that hangs or a reader that stands still.
+//! A log's queue, and the thread of its own that writes what is in it: a thread that logs never waits for a disk that
+//! hangs or a reader that stands still.
 //!
 //! A chunk is what is written in one go: an entry of the error log, or a batch of lines of the access log. Chunks are
 //! written in the order in which they came. One that finds no room in the queue is lost, and so is what the log refuses
 //! (a full disk, a pipe without a reader): to keep it would only move the limit. How much was lost is counted, and told
 //! when the log takes chunks again.
 //!
-//! The thread is woken only if it sleeps, so a busy log costs those who write nothing but a lock. An entry for a pipe, a
-//! socket or a terminal is written by whoever has it, if nothing is queued before it: that never waits, spares the switch to
-//! the thread, and the last words of a process that dies are out. For a file there is a place that outlives the process
-//! ([`Leaves`]).
+//! The thread is woken only if it sleeps, so a busy log costs the writing threads nothing but a lock. An entry for a pipe, a
+//! socket or a terminal is written by the thread that logs it, if nothing is queued before it: that never waits, spares
+//! the switch to the thread, and the last words of a process that dies are out. For a file there is a place that
+//! outlives the process ([`Leaves`]).
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -22,14 +22,14 @@ use adyton_sys::board::Board;
 use adyton_sys::clock;
 
 use crate::entry::{Entry, LOST_WORDS};
-use crate::sink::{Sink, Target};
+use crate::sink::{Destination, Sink};
 use crate::{error_log, former, messages};
 
 /// How long a log that does not take what is queued is waited for when its server or process ends.
 pub const END_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long its thread is waited for after that, to say how much of what it has in hand is written.
-const HAND_PATIENCE: Duration = Duration::from_secs(1);
+/// How long its thread is waited for after that, to say how much of its chunk is written.
+const CHUNK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How often it is told at most that the access log loses lines.
 const TELL_EVERY_MS: u64 = 60_000;
@@ -71,7 +71,7 @@ pub(crate) type Then = Box<dyn FnOnce() + Send>;
 
 /// What is written in one go.
 struct Chunk {
-    /// While the thread has it in hand, others can see what is lost if it hangs.
+    /// While the thread writes it, other threads can see what is lost if it hangs.
     bytes: Arc<Vec<u8>>,
     /// How much of it is written.
     done: usize,
@@ -126,19 +126,19 @@ impl Rest {
 
 /// What the thread is at.
 #[derive(Default)]
-enum Hand {
+enum Activity {
     /// Nothing.
     #[default]
     Empty,
     /// A chunk, of which this was not written when it was taken.
     Chunk(Rest),
-    /// One that nobody waits for any more.
+    /// A chunk that is not waited for any more.
     GivenUp,
     /// A file that it opens.
     File,
 }
 
-impl Hand {
+impl Activity {
     fn is_empty(&self) -> bool {
         matches!(self, Self::Empty)
     }
@@ -152,15 +152,15 @@ enum Which {
 
 /// The thread of an access log, and what it does beyond writing.
 struct Access {
-    target: Target,
+    destination: Destination,
     /// Whether a file is closed when nothing is to be written.
     is_passing: bool,
-    told: Mutex<Told>,
+    told: Mutex<LastTold>,
 }
 
 /// When something was told last, on the monotonic clock.
 #[derive(Default)]
-struct Told {
+struct LastTold {
     failure_ms: Option<u64>,
     loss_ms: Option<u64>,
 }
@@ -168,11 +168,11 @@ struct Told {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Chunk>,
-    /// What is in the queue, and in the thread's hand.
+    /// What is in the queue, and what the thread writes.
     bytes: usize,
-    /// Where chunks go, while the thread has none in hand.
+    /// Where chunks go, while the thread writes none.
     sink: Option<Sink>,
-    hand: Hand,
+    activity: Activity,
     is_asleep: bool,
     is_renamed: bool,
     /// To be called when the file is open that has the name now.
@@ -189,7 +189,7 @@ impl State {
     /// Keeps the buffer of a batch for the next one.
     fn recycle(&mut self, chunk: Chunk) {
         if matches!(chunk.kind, Kind::Lines) {
-            // Nobody else has it any more.
+            // No other thread has it any more.
             self.spare = Arc::try_unwrap(chunk.bytes).unwrap_or_default();
             self.spare.clear();
         }
@@ -206,7 +206,7 @@ struct Shared {
     rest: Condvar,
     /// The thread is not to wait for a reader any more: there is another file, or no time.
     is_pressed: AtomicBool,
-    /// What it has in hand is given up.
+    /// What it writes is given up.
     is_over: AtomicBool,
     /// How much was lost in all.
     lost: AtomicU64,
@@ -220,14 +220,14 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The access log at `target`, of which `bytes_max` may wait to be written.
+    /// The access log at `destination`, of which `bytes_max` may wait to be written.
     ///
     /// # Errors
     ///
     /// It cannot be opened, or the process may not have another thread.
-    pub fn access(target: &Target, bytes_max: usize) -> io::Result<Self> {
-        let sink = Sink::open(target)?;
-        Self::start(Self::of_access(target, false), Some(sink), bytes_max)
+    pub fn access(destination: &Destination, bytes_max: usize) -> io::Result<Self> {
+        let sink = Sink::open(destination)?;
+        Self::start(Self::of_access(destination, false), Some(sink), bytes_max)
     }
 
     /// The same for a process that seldom writes there: it is opened when something is to be written, by its thread, and a
@@ -236,12 +236,12 @@ impl Journal {
     /// # Errors
     ///
     /// The process may not have another thread.
-    pub fn passing_access(target: &Target, bytes_max: usize) -> io::Result<Self> {
-        Self::start(Self::of_access(target, true), None, bytes_max)
+    pub fn passing_access(destination: &Destination, bytes_max: usize) -> io::Result<Self> {
+        Self::start(Self::of_access(destination, true), None, bytes_max)
     }
 
-    fn of_access(target: &Target, is_passing: bool) -> Which {
-        Which::Access(Access { target: target.clone(), is_passing, told: Mutex::default() })
+    fn of_access(destination: &Destination, is_passing: bool) -> Which {
+        Which::Access(Access { destination: destination.clone(), is_passing, told: Mutex::default() })
     }
 
     /// The error log.
@@ -290,9 +290,9 @@ impl Journal {
         let mut state = self.shared.lock();
         state.has_ended = true;
         // One that hangs in a write ends when that does.
-        self.shared.is_over.store(!state.hand.is_empty(), Ordering::SeqCst);
+        self.shared.is_over.store(!state.activity.is_empty(), Ordering::SeqCst);
         self.shared.wake(&mut state);
-        let is_free = state.hand.is_empty();
+        let is_free = state.activity.is_empty();
         drop(state);
         if is_free && let Some(thread) = lock(&self.thread).take() {
             // It only fails when the thread has panicked, which its own message has said.
@@ -342,7 +342,7 @@ impl Journal {
         self.shared.lock().leaves = Some(leaves);
     }
 
-    /// Has the thread open the file again, under its name: somebody has renamed it.
+    /// Has the thread open the file again, under its name: it was renamed.
     pub fn reopen(&self) {
         self.reopen_then(Box::new(|| ()));
     }
@@ -359,7 +359,8 @@ impl Journal {
     /// Waits until everything is written, for at most `patience`; what is not by then is lost.
     pub fn settle(&self, patience: Duration) {
         let shared = &self.shared;
-        let has_rest = |state: &State| state.queue.is_empty() && state.hand.is_empty() && !state.is_renamed;
+        let has_rest =
+            |state: &State| state.queue.is_empty() && state.activity.is_empty() && !state.is_renamed;
         let state = shared.wait_for(shared.lock(), patience, has_rest);
         if has_rest(&state) {
             drop(state);
@@ -368,16 +369,16 @@ impl Journal {
         drop(state);
         shared.is_over.store(true, Ordering::SeqCst);
         shared.is_pressed.store(true, Ordering::SeqCst);
-        let mut state = shared.wait_for(shared.lock(), HAND_PATIENCE, |state| state.hand.is_empty());
+        let mut state = shared.wait_for(shared.lock(), CHUNK_PATIENCE, |state| state.activity.is_empty());
         let why = io::Error::other("the log does not take what is written");
         for chunk in std::mem::take(&mut state.queue) {
             state.bytes -= chunk.bytes.len();
             shared.lose(&mut state, &chunk);
         }
-        // A write that hangs may come to its end after all, but not while anybody waits for it.
-        if let Hand::Chunk(rest) = &state.hand {
+        // A write that hangs may come to its end after all, but not while a thread waits for it.
+        if let Activity::Chunk(rest) = &state.activity {
             let missing = rest.count();
-            state.hand = Hand::GivenUp;
+            state.activity = Activity::GivenUp;
             shared.count_lost(&mut state, missing);
         }
         shared.rest(&mut state);
@@ -439,9 +440,9 @@ impl Shared {
         Ok(())
     }
 
-    /// Writes an entry if nothing is before it and nobody has to be waited for.
+    /// Writes an entry if nothing is before it and its reader need not be waited for.
     fn write_or_add(&self, state: &mut State, mut chunk: Chunk) -> io::Result<()> {
-        let is_next = state.queue.is_empty() && state.hand.is_empty() && !state.is_renamed;
+        let is_next = state.queue.is_empty() && state.activity.is_empty() && !state.is_renamed;
         let Some(sink) = state.sink.as_mut().filter(|sink| is_next && sink.is_stream()) else {
             return self.add(state, chunk);
         };
@@ -527,14 +528,14 @@ impl Shared {
         let mut state = self.lock();
         loop {
             if std::mem::take(&mut state.is_renamed) {
-                state.hand = Hand::File;
+                state.activity = Activity::File;
                 let former = state.sink.take();
                 drop(state);
                 let sink = self.opened_again(former);
                 state = self.lock();
-                (state.sink, state.hand) = (sink, Hand::Empty);
+                (state.sink, state.activity) = (sink, Activity::Empty);
             } else if let Some(chunk) = state.queue.pop_front() {
-                state.hand = Hand::Chunk(chunk.rest());
+                state.activity = Activity::Chunk(chunk.rest());
                 let sink = state.sink.take();
                 drop(state);
                 let (sink, chunk, failure) = self.write(sink, chunk);
@@ -552,7 +553,7 @@ impl Shared {
     /// Waits for something to do.
     fn sleep<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         if matches!(&self.which, Which::Access(access) if access.is_passing) {
-            // What waits in a pipe for a reader would be gone with the last who has it open.
+            // What waits in a pipe for a reader would be gone with the last descriptor of it.
             state.sink.take_if(|sink| !sink.is_stream());
         }
         self.rest(&mut state);
@@ -578,7 +579,7 @@ impl Shared {
     fn write(&self, sink: Option<Sink>, mut chunk: Chunk) -> (Option<Sink>, Chunk, Option<io::Error>) {
         let opened = match (sink, &self.which) {
             (Some(sink), _) => Ok(sink),
-            (None, Which::Access(access)) => Sink::open(&access.target),
+            (None, Which::Access(access)) => Sink::open(&access.destination),
             (None, Which::Errors) => Err(io::Error::other("it is not open")),
         };
         let mut sink = match opened {
@@ -625,7 +626,7 @@ impl Shared {
         mut chunk: Chunk,
         failure: Option<io::Error>,
     ) -> MutexGuard<'s, State> {
-        let is_given_up = matches!(std::mem::take(&mut state.hand), Hand::GivenUp);
+        let is_given_up = matches!(std::mem::take(&mut state.activity), Activity::GivenUp);
         state.bytes -= chunk.bytes.len();
         drop(chunk.left.take());
         let is_written = failure.is_none();
@@ -667,7 +668,7 @@ impl Shared {
             Which::Errors => error_log::open_again().map(Sink::of_entries).or(former),
             // The next one is opened in any case.
             Which::Access(Access { is_passing: true, .. }) => None,
-            Which::Access(access) => match Sink::open(&access.target) {
+            Which::Access(access) => match Sink::open(&access.destination) {
                 Ok(sink) => Some(sink),
                 Err(error) => {
                     error_log::write(
@@ -718,12 +719,12 @@ mod tests {
     /// More than a pipe takes.
     const PIPE_BYTES: usize = 1 << 20;
 
-    /// A log that somebody reads, or nobody.
+    /// A log with the reader of its pipe.
     fn piped(is_access: bool) -> (PipeReader, Journal) {
         let (reader, writer) = io::pipe().unwrap();
         let file = Arc::new(File::from(OwnedFd::from(writer)));
         let sink = if is_access { Sink::of_lines(file) } else { Sink::of_entries(file) };
-        let which = if is_access { Journal::of_access(&Target::Standard, false) } else { Which::Errors };
+        let which = if is_access { Journal::of_access(&Destination::Standard, false) } else { Which::Errors };
         (reader, Journal::start(which, Some(sink), BYTES_MAX).unwrap())
     }
 
@@ -781,7 +782,7 @@ mod tests {
         assert_eq!((lost, count), (told, there + usize::try_from(lost).unwrap()));
     }
 
-    /// What nobody reads keeps nobody from the end, and is counted.
+    /// What is not read does not keep the process from its end, and is counted.
     #[test]
     fn a_reader_that_stands_does_not_keep_the_end_waiting() {
         let (reader, journal) = piped(true);
@@ -797,7 +798,7 @@ mod tests {
         assert_eq!(4 * (PIPE_BYTES / 200), there + usize::try_from(lost).unwrap());
     }
 
-    /// An entry that can be written is out when the call returns, and whoever writes without a thread gets it back.
+    /// An entry that can be written is out when the call returns, and without the log's thread the caller gets it back.
     #[test]
     fn entries_are_out_at_once() {
         let (mut reader, journal) = piped(false);

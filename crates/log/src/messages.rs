@@ -80,7 +80,7 @@ messages! {
             "Raise `--graceful-timeout`, or make the request react to its interruption."
         THREAD_NOT_STARTED = 214 Error "A thread that would help out could not be started."
             "Raise the limit of threads of the process or its cgroup."
-        SOURCES_UNKNOWN = 215 Error "Nobody knows which files `--reload` has to watch." "Report it, please."
+        SOURCES_UNKNOWN = 215 Error "It is not known which files `--reload` has to watch." "Report it, please."
         ENDING_FAILED = 216 Error "What the application has to do when it ends has failed."
             "The message says why."
         NOT_LOADED = 217 Error "The application could not be loaded."
@@ -100,7 +100,7 @@ messages! {
         RELOADED = 306 Info "All workers are of the new generation." "Nothing."
         WORKER_REPLACED = 307 Info "A worker has reached a limit, and another one takes its place." "Nothing."
         FILE_CHANGED = 308 Info "A watched file has changed." "Nothing."
-        WORKER_MORE = 309 Info "There is one worker more." "Nothing."
+        WORKER_MORE = 309 Info "There is one more worker." "Nothing."
         WORKER_LESS = 310 Info "There is one worker less." "Nothing."
         WORKER_ENDED = 311 Debug "A worker has ended as it should." "Nothing."
         WORKER_DIED = 312 Error "A worker has ended as it should not; the message says by what."
@@ -125,7 +125,7 @@ messages! {
             "Mend the installation, and send SIGUSR2 again."
         PROGRAM_NOT_REPLACED = 326 Error "The program that is on the disk cannot take the running one's place."
             "The message says why."
-        WAITS_FOR_CHANGE = 327 Error "With `--reload`: the first version does not start, and there is none to serve on."
+        WAITS_FOR_CHANGE = 327 Error "With `--reload`: the first version does not start, and there is no older one to serve."
             "Read the traceback above, and mend it: the next change is tried."
         WORKER_LEAVES = 328 Warning "SIGTERM has told a worker to end, from outside; another one takes its place."
             "Send signals to the supervisor."
@@ -140,14 +140,14 @@ messages! {
     }
     "Logs" {
         ACCESS_LOG_LOST = 401 Error "The access log cannot be written, and lines are lost. Told once a minute."
-            "Make room, or look at who reads the pipe."
+            "Make room, or look at the reader of the pipe."
         LOG_NOT_REOPENED = 402 Error "A log could not be opened again; the old file is written to."
             "Give the user of the workers the right to make it."
-        ENTRIES_LOST = 403 Error "Entries of this log were lost before this one." "Make room, or look at who reads it."
+        ENTRIES_LOST = 403 Error "Entries of this log were lost before this one." "Make room, or look at its reader."
         ERROR_LOG_LOST = 404 Error "The error log cannot be written, or can be again. Told on what is standard error without it, once a minute."
             "Make room."
         ACCESS_LINES_LOST = 405 Error "Lines of the access log were lost: as many as the message says. Told when it takes lines again, and at most once a minute."
-            "Make room, look at who reads the pipe, or raise `--log-queue-bytes-max`."
+            "Make room, look at the reader of the pipe, or raise `--log-queue-bytes-max`."
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// The longest id of a client's that is taken over.
 pub const GIVEN_BYTES_MAX: usize = 128;
 
-/// Name of a request in all logs. A clone is cheap: each call of the application is noted with it, where its thread and
-/// where others look.
+/// Name of a request in all logs. A clone is cheap: each call of the application is noted with it, where its own thread
+/// and other threads look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestId {
     number: u64,
@@ -28,7 +28,7 @@ impl RequestId {
     /// The name of no request.
     pub const NONE: Self = Self { number: 0, others: None };
 
-    /// The server's own number for it, which names it if nobody else does.
+    /// The server's own number for it, which names it if the client or a proxy does not.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -114,7 +114,7 @@ pub(crate) fn set_current(id: &RequestId) {
     CURRENT.with_borrow_mut(|current| *current = Some(id.clone()));
 }
 
-/// This thread serves none.
+/// This thread serves no request.
 #[inline]
 pub(crate) fn clear_current() {
     CURRENT.with_borrow_mut(|current| *current = None);

@@ -19,33 +19,33 @@ use crate::stamp::Stamp;
 
 /// Where a log goes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Target {
+pub enum Destination {
     /// Standard output for the access log, standard error for the error log.
     #[default]
     Standard,
     /// A file, which is appended to.
     File(PathBuf),
     /// A program that collects the logs of many.
-    Syslog(Address),
+    Syslog(SyslogAddress),
 }
 
 /// Where syslog listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Address {
+pub enum SyslogAddress {
     /// A datagram socket of this machine, such as `/dev/log`.
     Local(PathBuf),
     /// `HOST:PORT`, by UDP (RFC 5426).
     Remote(String),
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for Destination {
     /// As the settings write it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Standard => f.write_str("-"),
             Self::File(path) => path.display().fmt(f),
-            Self::Syslog(Address::Local(path)) => write!(f, "syslog:{}", path.display()),
-            Self::Syslog(Address::Remote(address)) => write!(f, "syslog:{address}"),
+            Self::Syslog(SyslogAddress::Local(path)) => write!(f, "syslog:{}", path.display()),
+            Self::Syslog(SyslogAddress::Remote(address)) => write!(f, "syslog:{address}"),
         }
     }
 }
@@ -53,7 +53,7 @@ impl fmt::Display for Target {
 /// Where a log is written, on the thread that may wait for it.
 pub(crate) struct Sink {
     way: Way,
-    /// Whether what comes is lines, of which so many as a pipe takes whole are written in one piece; else one piece.
+    /// Whether what comes is lines, as many of which as a pipe takes whole are written in one piece; else one piece.
     is_lines: bool,
     /// Whether the last write that got through ended inside a line.
     is_within: bool,
@@ -87,11 +87,11 @@ impl Sink {
     /// # Errors
     ///
     /// Those of open(2), and of dup(2) for standard output.
-    pub(crate) fn open(target: &Target) -> io::Result<Self> {
-        let way = match target {
-            Target::Standard => Way::to(files::stdout()?),
-            Target::File(path) => Way::to(files::open_file(path)?.into()),
-            Target::Syslog(address) => Way::Syslog(Syslog::open(address)),
+    pub(crate) fn open(destination: &Destination) -> io::Result<Self> {
+        let way = match destination {
+            Destination::Standard => Way::to(files::stdout()?),
+            Destination::File(path) => Way::to(files::open_file(path)?.into()),
+            Destination::Syslog(address) => Way::Syslog(Syslog::open(address)),
         };
         Ok(Self::new(way, true))
     }
@@ -116,7 +116,8 @@ impl Sink {
         matches!(self.way, Way::Stream(_))
     }
 
-    /// Writes the rest of `bytes` from `done` on, usually by one write(2), which `O_APPEND` keeps apart from those of others.
+    /// Writes the rest of `bytes` from `done` on, usually by one write(2), which `O_APPEND` keeps apart from those of
+    /// other processes.
     ///
     /// # Errors
     ///
@@ -169,7 +170,7 @@ impl Sink {
 
 /// A connection to syslog. What it has no room for is lost, or tried again: the server does not wait for it.
 pub(crate) struct Syslog {
-    address: Address,
+    address: SyslogAddress,
     /// Where a remote one is: looked up once, because that may take long.
     remote: Option<SocketAddr>,
     socket: Option<Socket>,
@@ -181,15 +182,15 @@ enum Socket {
 }
 
 impl Socket {
-    fn open(address: &Address, remote: Option<SocketAddr>) -> io::Result<Self> {
+    fn open(address: &SyslogAddress, remote: Option<SocketAddr>) -> io::Result<Self> {
         Ok(match address {
-            Address::Local(path) => {
+            SyslogAddress::Local(path) => {
                 let socket = UnixDatagram::unbound()?;
                 socket.connect(path)?;
                 socket.set_nonblocking(true)?;
                 Self::Local(socket)
             }
-            Address::Remote(_) => {
+            SyslogAddress::Remote(_) => {
                 let remote = remote.ok_or_else(|| io::Error::other("the name has no address"))?;
                 let any = if remote.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                 let socket = UdpSocket::bind(any)?;
@@ -201,7 +202,7 @@ impl Socket {
     }
 }
 
-impl Target {
+impl Destination {
     /// Whether it can be spoken to now: a server that starts says so, and one that runs goes on without.
     ///
     /// # Errors
@@ -212,7 +213,7 @@ impl Target {
             Self::Standard => Ok(()),
             Self::File(path) => match path.metadata() {
                 Ok(found) if found.is_file() => OpenOptions::new().append(true).open(path).map(|_| ()),
-                // Whoever reads a pipe would take the close for its end.
+                // The reader of a pipe would take the close for its end.
                 Ok(_) => Ok(()),
                 Err(error) if error.kind() == ErrorKind::NotFound => {
                     std::path::absolute(path)?.parent().map_or(Ok(()), |folder| folder.metadata().map(|_| ()))
@@ -224,7 +225,7 @@ impl Target {
     }
 }
 
-impl Address {
+impl SyslogAddress {
     fn look_up(&self) -> io::Result<Option<SocketAddr>> {
         match self {
             Self::Local(_) => Ok(None),
@@ -234,8 +235,8 @@ impl Address {
 }
 
 impl Syslog {
-    /// A connection; while nobody listens there, entries are lost.
-    pub(crate) fn open(address: &Address) -> Self {
+    /// A connection; while no collector listens there, entries are lost.
+    pub(crate) fn open(address: &SyslogAddress) -> Self {
         // What fails now is told with the first entry.
         let remote = address.look_up().ok().flatten();
         let socket = Socket::open(address, remote).ok();
@@ -253,9 +254,9 @@ impl Syslog {
         let (priority, process) = (DAEMON * 8 + severity, process::id());
         let mut datagram = match &self.address {
             // As syslog(3) writes it, without the time, which the collector knows.
-            Address::Local(_) => format!("<{priority}>adyton[{process}]: "),
+            SyslogAddress::Local(_) => format!("<{priority}>adyton[{process}]: "),
             // RFC 5424 section 6.
-            Address::Remote(_) => {
+            SyslogAddress::Remote(_) => {
                 let stamp = Stamp::at(clock::unix_seconds());
                 let (time, code) = (stamp.rfc3339().escape_ascii(), code.unwrap_or("-"));
                 format!("<{priority}>1 {time} - adyton {process} {code} - ")
@@ -266,7 +267,7 @@ impl Syslog {
         match self.try_send(&datagram) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(error),
             Err(_) => {
-                // Of a datagram that was sent to a port where nobody listened, the next send hears.
+                // A datagram to a port without a listener makes the next send fail.
                 if !matches!(self.socket, Some(Socket::Remote(_))) {
                     self.socket = Some(Socket::open(&self.address, self.remote)?);
                 }
@@ -342,7 +343,7 @@ mod tests {
         assert_eq!("whole\npart of a li\nnext\nafter\n", text);
     }
 
-    /// Nobody reads: nothing waits, and no line comes twice or in parts when somebody reads again.
+    /// Without a reader nothing waits, and no line comes twice or in parts when it is read again.
     #[test]
     fn a_full_pipe_takes_the_rest_later() {
         let (mut reader, mut sink) = piped();
@@ -374,7 +375,7 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("log");
         let collector = UnixDatagram::bind(&path).unwrap();
-        let mut sink = Sink::open(&Target::Syslog(Address::Local(path.clone()))).unwrap();
+        let mut sink = Sink::open(&Destination::Syslog(SyslogAddress::Local(path.clone()))).unwrap();
         assert_eq!(8, write(&mut sink, b"one\ntwo\n"));
         let mut buffer = [0; 256];
         let mut next = |collector: &UnixDatagram| {
@@ -405,7 +406,7 @@ mod tests {
     #[test]
     fn remote_syslog() {
         let collector = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let address = Address::Remote(collector.local_addr().unwrap().to_string());
+        let address = SyslogAddress::Remote(collector.local_addr().unwrap().to_string());
         Syslog::open(&address).send(Level::Error, Some("ADY101"), b"text").unwrap();
         let mut buffer = [0; 256];
         let bytes = collector.recv(&mut buffer).unwrap();

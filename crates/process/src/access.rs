@@ -1,7 +1,7 @@
 //! Who may ask the admin listener, and for what.
 //!
-//! Probes may be sent by anybody: they say whether the server is well, and nothing else. All else tells what is asked for and how
-//! often, and is for those who are on this machine, or know the token.
+//! Any client may send probes: they say whether the server is well, and nothing else. All else tells what is asked for
+//! and how often, and is for clients on this machine, or with the token.
 
 use std::net::IpAddr;
 
@@ -19,7 +19,7 @@ pub struct Access {
 /// What says whether all is well.
 const PROBES: [&[u8]; 2] = [b"/livez", b"/readyz"];
 
-/// Why somebody is told nothing: a status, and a sentence.
+/// Why a client is told nothing: a status, and a sentence.
 pub(crate) type Denied = (u16, &'static str);
 
 const MISNAMED: Denied = (
@@ -37,7 +37,7 @@ const NO_TOKEN: Denied = (
 const WRONG_TOKEN: Denied = (401, "this needs the token of --admin-token: Authorization: Bearer TOKEN");
 
 impl Access {
-    /// Why this request is not answered; `None` if it is. `is_near`: nobody can connect from another machine.
+    /// Why this request is not answered; `None` if it is. `is_near`: no other machine can connect.
     pub(crate) fn denies(&self, request: Request<'_>, is_near: bool) -> Option<Denied> {
         if PROBES.contains(&request.path()) {
             return None;
@@ -63,7 +63,7 @@ impl Access {
         }
     }
 
-    /// Whether a browser that asks this host has not been led here by the name of somebody else's site (DNS rebinding): that
+    /// Whether a browser that asks this host has not been led here by the name of another site (DNS rebinding): that
     /// needs a name, so that every address is right.
     fn knows(&self, host: &[u8]) -> bool {
         let Ok(host) = str::from_utf8(host) else { return false };

@@ -4,13 +4,14 @@ use adyton_log::messages::Message;
 use adyton_server::Ending;
 use adyton_sys::child::Kick;
 
-/// Names one worker, as long as the supervisor runs: process numbers come again, and one that is being forked has none.
+/// Names one worker, as long as the supervisor runs: process numbers are reused, and one that is being forked has no
+/// number yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Id(pub(crate) u64);
 
-/// Who gets a signal.
+/// Which process gets a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Whom {
+pub(crate) enum Recipient {
     /// A child that was not reaped yet.
     Child(u32),
     /// A process that is about to fork a worker. It is no child of the supervisor: its number is its own only as long as
@@ -33,7 +34,7 @@ pub(crate) enum Action {
     /// A worker that drains is told to be quicker.
     Hurry(Id, Ending),
     /// A process is sent a signal.
-    Signal(Whom, Kick),
+    Signal(Recipient, Kick),
     /// The prototype of this generation has not followed an order.
     DoomPrototype(u32),
     /// The line to the prototype that is this process is closed: it ends by itself.
@@ -52,8 +53,8 @@ impl std::fmt::Display for Action {
             Self::Log(_, text) => write!(out, "log: {text}"),
             Self::Drain(id, ending) => write!(out, "drain #{}, {}", id.0, of(ending)),
             Self::Hurry(id, ending) => write!(out, "hurry #{}, {}", id.0, of(ending)),
-            Self::Signal(Whom::Child(pid), kick) => write!(out, "{kick:?} {pid}"),
-            Self::Signal(Whom::Forker { pid, .. }, kick) => write!(out, "{kick:?} forker {pid}"),
+            Self::Signal(Recipient::Child(pid), kick) => write!(out, "{kick:?} {pid}"),
+            Self::Signal(Recipient::Forker { pid, .. }, kick) => write!(out, "{kick:?} forker {pid}"),
             Self::Release(pid) => write!(out, "release {pid}"),
             Self::DoomPrototype(generation) => write!(out, "doom prototype of generation {generation}"),
         }

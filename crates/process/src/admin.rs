@@ -1,7 +1,7 @@
 //! The control socket and the admin listener: HTTP, served by this very server, on threads beside the supervisor's.
 //!
 //! The control socket is for programs of the same user, or of root, and takes orders; the admin listener is for
-//! monitors, and only tells how things stand; `access.rs` says whom.
+//! monitors, and only tells how things stand; `access.rs` says to which clients.
 
 use std::io;
 use std::net::IpAddr;
@@ -20,21 +20,21 @@ use adyton_sys::{process, socket};
 use serde_json::{Value, json};
 
 use crate::access::Access;
-use crate::question::{Answer, Ask, Desk};
+use crate::question::{AdminAnswer, Ask, Questions};
 
 /// How long the supervisor may take to answer a question.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long whoever does not take an answer may keep the process from its end.
+/// How long a client that does not take its answer may keep the process from ending.
 const CLOSING_MS: u64 = 2_000;
 
-/// How long a reload may take before whoever asked for it is told to look at the log.
+/// How long a reload may take before the client that asked for it is told to look at the log.
 const RELOAD_PATIENCE: Duration = Duration::from_secs(15 * 60);
 
 /// Questions that are answered at the same time, at each of the two.
 const THREADS: usize = 4;
 
-/// Who may wait for a reload at the same time: it keeps a thread, and others have to be answered meanwhile.
+/// How many requests may wait for a reload at once: each keeps a thread, and others have to be answered meanwhile.
 const RELOADS_MAX: usize = 2;
 
 const PAGE: &str = include_str!("dashboard.html");
@@ -43,7 +43,7 @@ const PAGE: &str = include_str!("dashboard.html");
 const POLICY: &[u8] =
     b"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
-/// Those who serve the two sockets.
+/// The servers of the two sockets.
 pub(crate) struct AdminServers {
     control: Option<OwnedFd>,
     admin: Option<OwnedFd>,
@@ -53,19 +53,19 @@ pub(crate) struct AdminServers {
 }
 
 impl AdminServers {
-    /// Serves both sockets, each by itself: who fills one with connections leaves the other free.
+    /// Serves both sockets, each by itself: a client that fills one with connections leaves the other free.
     pub(crate) fn open(
-        desk: &Arc<Desk>,
+        questions: &Arc<Questions>,
         control: Option<OwnedFd>,
         admin: Option<OwnedFd>,
         access: Access,
     ) -> io::Result<Self> {
         let mut admin_servers = Self { control, admin, access, servers: Vec::new(), ends: Arc::default() };
-        admin_servers.begin(desk)?;
+        admin_servers.begin(questions)?;
         Ok(admin_servers)
     }
 
-    fn begin(&mut self, desk: &Arc<Desk>) -> io::Result<()> {
+    fn begin(&mut self, questions: &Arc<Questions>) -> io::Result<()> {
         self.ends = Arc::default();
         let listeners = [(&self.control, true), (&self.admin, false)];
         let mut all = Vec::new();
@@ -73,7 +73,7 @@ impl AdminServers {
             let Some(listener) = listener else { continue };
             let address = socket::local_address(listener)?;
             let admin = Admin {
-                desk: Arc::clone(desk),
+                questions: Arc::clone(questions),
                 takes_orders,
                 reloads: AtomicUsize::new(0),
                 address: address.map(|address| address.ip()),
@@ -85,9 +85,9 @@ impl AdminServers {
     }
 
     /// Serves anew what was given up.
-    pub(crate) fn open_again(&mut self, desk: &Arc<Desk>) -> io::Result<()> {
+    pub(crate) fn open_again(&mut self, questions: &Arc<Questions>) -> io::Result<()> {
         let over = std::mem::take(&mut self.servers);
-        let begun = self.begin(desk);
+        let begun = self.begin(questions);
         for (server, _) in &over {
             server.clear();
         }
@@ -116,13 +116,13 @@ impl AdminServers {
         Ok(())
     }
 
-    /// Begins to close what is open, once all that was asked is answered. Who connects from now on waits for the next
-    /// supervisor.
+    /// Begins to close what is open, once all that was asked is answered. A client that connects from now on waits for
+    /// the next supervisor.
     pub(crate) fn give_up(&self) {
         self.end(Ending { is_patient: false, takes_queue: false });
     }
 
-    /// Whether nobody waits for an answer any more, since they were given up.
+    /// Whether no client waits for an answer any more, since they were given up.
     pub(crate) fn have_ended(&self) -> bool {
         self.servers.iter().all(|(server, _)| server.has_ended())
     }
@@ -132,7 +132,7 @@ impl AdminServers {
         self.servers.iter().for_each(|(_, wake)| wake.wake());
     }
 
-    /// Sends what was answered before the process ends: whoever has ordered the end would take the server for dead.
+    /// Sends what was answered before the process ends: the client that ordered the end would take the server for dead.
     pub(crate) fn close(&self) {
         self.end(Ending::PROMPT);
         for (server, _) in &self.servers {
@@ -174,12 +174,12 @@ fn limits() -> SiteLimits {
 }
 
 struct Admin {
-    desk: Arc<Desk>,
+    questions: Arc<Questions>,
     /// Whether this is the control socket.
     takes_orders: bool,
-    /// Who waits for a reload.
+    /// How many requests wait for a reload.
     reloads: AtomicUsize,
-    /// Where it listens; `None`: at a unix socket, whose rights say who may ask.
+    /// Where it listens; `None`: at a unix socket, whose file mode says who may ask.
     address: Option<IpAddr>,
     access: Access,
 }
@@ -192,14 +192,14 @@ struct Page {
 }
 
 impl Page {
-    fn json((status, value): Answer) -> Self {
+    fn json((status, value): AdminAnswer) -> Self {
         let mut body = value.to_string().into_bytes();
         body.push(b'\n');
         Self { status, kind: b"application/json", body }
     }
 
     /// A value that is text, as text.
-    fn text((status, value): Answer) -> Self {
+    fn text((status, value): AdminAnswer) -> Self {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let end = if text.ends_with('\n') { "" } else { "\n" };
         Self {
@@ -215,16 +215,19 @@ impl Page {
 }
 
 impl Admin {
-    fn ask(&self, ask: Ask) -> Answer {
-        self.desk.ask(ask, PATIENCE)
+    fn ask(&self, ask: Ask) -> AdminAnswer {
+        self.questions.ask(ask, PATIENCE)
     }
 
-    fn reload(&self) -> Answer {
+    fn reload(&self) -> AdminAnswer {
         if self.reloads.fetch_add(1, Ordering::SeqCst) >= RELOADS_MAX {
             self.reloads.fetch_sub(1, Ordering::SeqCst);
-            return (429, json!("two others wait for a reload already; SIGHUP reloads without waiting"));
+            return (
+                429,
+                json!("two other requests wait for a reload already; SIGHUP reloads without waiting"),
+            );
         }
-        let answer = self.desk.ask(Ask::Reload, RELOAD_PATIENCE);
+        let answer = self.questions.ask(Ask::Reload, RELOAD_PATIENCE);
         self.reloads.fetch_sub(1, Ordering::SeqCst);
         answer
     }
@@ -276,7 +279,7 @@ impl Admin {
                 self.control(call.request.method(), path, query)
             }
             Ok(user) => Page::json((403, json!(format!("user {user} may not give orders here")))),
-            Err(error) => Page::json((403, Value::from(format!("nobody knows who asks: {error}")))),
+            Err(error) => Page::json((403, Value::from(format!("the client's address is unknown: {error}")))),
         }
     }
 }

@@ -1,9 +1,9 @@
-//! How long nobody is started after failures that follow each other.
+//! How long no process is started after failures that follow each other.
 
 /// The longest that is waited before the next attempt.
 pub(crate) const BACKOFF_MS_MAX: u64 = 30_000;
 
-/// How long nobody is started after so many failures, of which the first costs `first_ms`.
+/// How long no process is started after this number of failures, of which the first costs `first_ms`.
 pub(crate) fn backoff_ms(first_ms: u64, failures: u32) -> u64 {
     (first_ms << failures.saturating_sub(1).min(16)).min(BACKOFF_MS_MAX)
 }

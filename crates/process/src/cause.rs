@@ -65,7 +65,7 @@ pub(crate) enum Reason {
         /// Which, in words.
         limit: String,
     },
-    /// Somebody wants that, or another worker serves in its place.
+    /// It was asked for, or another worker serves in its place.
     Other(String),
 }
 
@@ -221,7 +221,7 @@ mod tests {
         }
     }
 
-    /// What ended before it was known has causes, too, if somebody has given it one.
+    /// A worker that ended before it was known has a cause, too, if it was given one.
     #[test]
     fn unseen() {
         let starting = Known { served: false, ..SERVED };

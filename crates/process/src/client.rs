@@ -19,7 +19,8 @@ pub fn control_folder() -> PathBuf {
         return folder;
     }
     match process::user() {
-        // Root's is the same for a service and for the shell of who looks at it, which alone has XDG_RUNTIME_DIR.
+        // Root's is the same for a service and for an administrator's shell, of which only the shell has
+        // XDG_RUNTIME_DIR.
         0 => PathBuf::from("/run/adyton"),
         user => variable("XDG_RUNTIME_DIR").map_or_else(
             || std::env::temp_dir().join(format!("adyton-{user}")),
@@ -78,7 +79,7 @@ fn give(path: &Path, order: &str, about: Option<&str>, json: bool) -> Result<(),
     };
     let value = ask(path, method, &target)?;
     let out = if json { format!("{value}\n") } else { in_words(path, order, &value)? };
-    // Who has seen enough of it, and closes the pipe, is right.
+    // A reader that has seen enough and closes the pipe is no error.
     let _ = io::stdout().write_all(out.as_bytes());
     Ok(())
 }

@@ -15,8 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(16 * 60);
 /// More than a thousand workers with all their stacks.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
 
-/// Sends one request and takes the whole answer; a refusal is an error, and so is what does not answer the question:
-/// who reads that a reload is done, deploys.
+/// Sends one request and takes the whole answer; a refusal is an error, and so is what does not answer the question: a
+/// script that reads that a reload is done goes on deploying.
 pub(crate) fn ask(path: &Path, method: &str, target: &str) -> Result<Value, String> {
     match fetch(path, method, target)? {
         (400.., value) => Err(harmless(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))),
@@ -76,7 +76,7 @@ fn stranger(path: &Path) -> String {
     format!("what answers at {} is no control socket of Adyton", path.display())
 }
 
-/// A sentence of a stranger, perhaps, who must not give orders to this terminal.
+/// The sentence may come from another program, and must not control this terminal.
 fn harmless(sentence: &str) -> String {
     let escape = |letter: char| {
         if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }

@@ -14,7 +14,7 @@ pub struct Bounds {
     pub most: usize,
 }
 
-/// Looks, a second apart, with requests waiting before there is one worker more.
+/// Looks, a second apart, with requests waiting before there is one more worker.
 const LOOKS_TO_GROW: u32 = 3;
 
 /// Looks at which one worker less would have been enough before there is one less.
@@ -124,7 +124,7 @@ mod tests {
             (1..=20).rev().find(enough)
         };
 
-        assert_eq!(Some(1), fewest(0, 0), "nobody was ever asked anything");
+        assert_eq!(Some(1), fewest(0, 0), "there was never a request");
         assert_eq!(Some(2), fewest(16, 0), "one has all the threads of its application inside");
         assert_eq!(Some(3), fewest(1, 1_000), "one computes");
         assert!(

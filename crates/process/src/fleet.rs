@@ -7,7 +7,7 @@ use adyton_server::pulse::Ailment;
 use adyton_server::share;
 use adyton_sys::child::Exit;
 
-use crate::action::{Action, Id, Whom};
+use crate::action::{Action, Id, Recipient};
 use crate::cause::Cause;
 use crate::jitter::Jitter;
 use crate::limits::Limits;
@@ -44,7 +44,7 @@ pub(crate) struct Death {
     pub(crate) cause: Cause,
     /// How it has ended, in words.
     pub(crate) words: String,
-    /// Nobody had told it to.
+    /// It was not told to.
     pub(crate) is_unasked: bool,
     pub(crate) has_served: bool,
     /// When the next one starts, in words, if that is not at once.
@@ -124,7 +124,7 @@ impl Fleet {
         self.slots.iter().filter(|slot| slot.is_wanted()).count()
     }
 
-    /// Whether there may be one worker more.
+    /// Whether there may be one more worker.
     pub(crate) fn may_grow(&self) -> bool {
         self.wanted() < WORKERS_MAX
     }
@@ -169,7 +169,7 @@ impl Fleet {
         slot.map(|slot| slot.give_up(now_ms)).is_some()
     }
 
-    /// Slots come back that were given up: somebody waits at their sockets all the same, where no worker may listen any
+    /// Slots come back that were given up: a client waits at their sockets all the same, where no worker may listen any
     /// more.
     pub(crate) fn recall(&mut self, number: usize) {
         for _ in 0..number {
@@ -177,8 +177,8 @@ impl Fleet {
         }
     }
 
-    /// Ends the slots that are given up, once nobody waits at their sockets, where `is_waited_at` says that of the slot at a
-    /// position. Says how many there are no more, the last ones.
+    /// Ends the slots that are given up, once no client waits at their sockets, where `is_waited_at` says that of the
+    /// slot at a position. Says how many were removed, from the end.
     pub(crate) fn retire(
         &mut self,
         is_waited_at: impl Fn(usize) -> bool,
@@ -196,7 +196,7 @@ impl Fleet {
                 worker.retire(graceful_ms, now_ms, out);
             }
         }
-        // The last socket of a group that shares an address must go first, so that the others keep their numbers.
+        // The last socket of a group that shares an address must go first, so that the other ones keep their numbers.
         let is_gone = |slot: &&Slot| slot.workers().is_empty() && slot.is_over(now_ms);
         let gone = self.slots.iter().rev().take_while(is_gone).count();
         self.slots.truncate(self.slots.len() - gone);
@@ -254,7 +254,7 @@ impl Fleet {
     }
 
     /// A prototype has begun to fork a worker, by way of this process.
-    pub(crate) fn note_forking(&mut self, id: Id, forker: Option<Whom>) {
+    pub(crate) fn note_forking(&mut self, id: Id, forker: Option<Recipient>) {
         if let Some(worker) = self.worker_mut(id) {
             worker.note_forking(forker);
         }
@@ -267,7 +267,7 @@ impl Fleet {
         }
     }
 
-    /// Somebody else has told a worker to end.
+    /// A worker was told to end from outside.
     pub(crate) fn note_leaving(&mut self, id: Id, is_told: bool, now_ms: u64, out: &mut Vec<Action>) {
         let graceful_ms = self.limits.graceful_timeout_ms;
         if let Some(worker) = self.worker_mut(id) {
@@ -275,7 +275,7 @@ impl Fleet {
         }
     }
 
-    /// A worker serves: older ones in its slot give way. Says which generation it is of, if it was awaited.
+    /// A worker serves: older ones in its slot end. Says which generation it is of, if it was awaited.
     pub(crate) fn note_ready(&mut self, id: Id, now_ms: u64, out: &mut Vec<Action>) -> Option<u32> {
         let graceful_ms = self.limits.graceful_timeout_ms;
         let again = self.starts > self.first;
@@ -302,7 +302,7 @@ impl Fleet {
         }
     }
 
-    /// Nobody is started before this time.
+    /// No worker is started before this time.
     pub(crate) fn hold_until(&mut self, not_before_ms: u64) {
         for slot in &mut self.slots {
             slot.hold_until(not_before_ms);
@@ -355,7 +355,7 @@ impl Fleet {
         }
     }
 
-    /// A worker has ended; how is not known of one that had not said who it is.
+    /// A worker has ended; how is not known of one that had not said which one it is.
     pub(crate) fn note_end(
         &mut self,
         id: Id,
@@ -422,7 +422,7 @@ mod tests {
     use adyton_sys::child::Exit;
 
     use super::{Fleet, Wanted};
-    use crate::action::{Id, Whom, lines};
+    use crate::action::{Id, Recipient, lines};
     use crate::limits::Limits;
     use crate::plan::Pace;
     use crate::staff::Measured;
@@ -446,12 +446,12 @@ mod tests {
         /// A new generation is wanted.
         Reload,
         Measured(u64, Measured),
-        /// A look, a second after the last one, with so many beats until then.
+        /// A look, a second after the last one, with this number of beats until then.
         Heard(u64, u64),
         Stop(bool),
         More,
         Fewer,
-        /// Slots that are given up end, if this says that nobody waits at their sockets.
+        /// Slots that are given up end, if this says that no client waits at their sockets.
         Retire(bool),
         Recall,
     }
@@ -533,7 +533,7 @@ mod tests {
                     let generation = fleet.note_ready(Id(id), now_ms, &mut out);
                     self.proven = self.proven.max(generation.unwrap_or(0));
                 }
-                Forking(id) => fleet.note_forking(Id(id), Some(Whom::Forker { pid: 7, birth: 1 })),
+                Forking(id) => fleet.note_forking(Id(id), Some(Recipient::Forker { pid: 7, birth: 1 })),
                 Hello(id) => fleet.note_hello(Id(id), 100 + u32::try_from(id).unwrap_or(0), &mut out),
                 Leaving(id) => fleet.note_leaving(Id(id), true, now_ms, &mut out),
                 Ends(id, exit) => self.ends(id, exit),
@@ -616,7 +616,8 @@ mod tests {
         assert_eq!(1, game.fleet.starts(), "those that were started");
     }
 
-    /// One crash costs no time, the next ones more and more, a long life makes up for it; an end that was asked for is none.
+    /// One crash costs no time, the next ones more and more, a long life makes up for it; an end that was asked for is
+    /// no crash.
     #[test]
     fn deaths() {
         let crashed = "crashed: worker 1 crashed with SIGSEGV; where Python was stands above";
@@ -697,7 +698,8 @@ mod tests {
         ]);
     }
 
-    /// Who does not end in time is made to say where it is, and then killed, once each; so is who is not ready in time.
+    /// A worker that does not end in time is made to say where it is, and then killed, once each; so is one that is not
+    /// ready in time.
     #[test]
     fn escalation() {
         let mut game = Game::new(Pace::All, 1, &LIMITS);
@@ -737,8 +739,8 @@ mod tests {
         ]);
     }
 
-    /// Of one that is being forked, whoever is there gets the signals: nobody, who forks it, or itself; and a prototype that
-    /// does not follow orders is given up.
+    /// While a worker is being forked, the process that is there gets its signals: none, the prototype, or itself; and
+    /// a prototype that does not follow orders is given up.
     #[test]
     fn forks() {
         let late = "log: worker 1 (not forked yet) was not ready after 60 s; this is where it is:";
@@ -763,7 +765,8 @@ mod tests {
         }
     }
 
-    /// A stop, in all states of a worker: who starts is ended, who serves finishes, who drains already hurries, once.
+    /// A stop, in all states of a worker: one that starts is ended, one that serves finishes, one that drains already
+    /// hurries, once.
     #[test]
     fn stops() {
         let mut game = Game::new(Pace::All, 3, &LIMITS);
@@ -810,7 +813,7 @@ mod tests {
         }
     }
 
-    /// All orders of so many things.
+    /// All orders of `number` things.
     fn permutations(number: usize) -> Vec<Vec<usize>> {
         let Some(last) = number.checked_sub(1) else { return vec![Vec::new()] };
         let with = |order: &Vec<usize>, at: usize| [&order[..at], &[last], &order[at..]].concat();
@@ -818,7 +821,8 @@ mod tests {
         smaller.iter().flat_map(|order| (0..number).map(move |at| with(order, at))).collect()
     }
 
-    /// Each limit is a reason of its own, found once; who serves goes on until its successor does, unless it cannot.
+    /// Each limit is a reason of its own, found once; a worker that serves goes on until its successor does, unless it
+    /// cannot.
     #[test]
     fn limits() {
         let limits = Limits {

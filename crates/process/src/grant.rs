@@ -8,22 +8,22 @@ use adyton_sys::process;
 /// Memory that a worker is expected to need when nothing else is known.
 const WORKER_BYTES: u64 = 128 << 20;
 
-/// What is granted, and by whom.
+/// What is granted, and by what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grant {
     /// CPU time for each second.
     pub cpus: f64,
     /// Bytes of memory.
     pub memory_bytes: u64,
-    /// Who says that it is no more CPU time.
-    whose: Whose,
+    /// What limits the CPU time.
+    limited_by: LimitedBy,
 }
 
-/// What there is of CPUs, and who sees to it that there are no more.
+/// What limits the CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Whose {
+enum LimitedBy {
     Machine,
-    /// An affinity or a cpuset: these CPUs only, of so many.
+    /// An affinity or a cpuset: some CPUs only, of this number in all.
     Affinity(u32),
     /// The quota of a control group.
     Group,
@@ -43,15 +43,15 @@ impl Grant {
     }
 
     fn of((allowed, all): (u32, u32), quota: Option<f64>, memory_bytes: Option<u64>) -> Self {
-        let whose = match quota {
-            Some(quota) if quota < f64::from(allowed) => Whose::Group,
-            _ if allowed < all => Whose::Affinity(all),
-            _ => Whose::Machine,
+        let limited_by = match quota {
+            Some(quota) if quota < f64::from(allowed) => LimitedBy::Group,
+            _ if allowed < all => LimitedBy::Affinity(all),
+            _ => LimitedBy::Machine,
         };
         Self {
             cpus: quota.map_or(f64::from(allowed), |quota| quota.min(f64::from(allowed))),
             memory_bytes: memory_bytes.unwrap_or(u64::MAX),
-            whose,
+            limited_by,
         }
     }
 
@@ -69,10 +69,10 @@ impl Grant {
             return (by_memory, format!("{mib} MiB of memory allow no more"));
         }
         let (cpus, plural) = (self.cpus, if self.cpus > 1.0 { "s" } else { "" });
-        let why = match self.whose {
-            Whose::Machine => format!("the machine has {cpus} CPU{plural}"),
-            Whose::Affinity(all) => format!("this process may use {cpus} of the machine's {all} CPUs"),
-            Whose::Group => format!("the control group grants {cpus} CPU{plural}"),
+        let why = match self.limited_by {
+            LimitedBy::Machine => format!("the machine has {cpus} CPU{plural}"),
+            LimitedBy::Affinity(all) => format!("this process may use {cpus} of the machine's {all} CPUs"),
+            LimitedBy::Group => format!("the control group grants {cpus} CPU{plural}"),
         };
         (by_cpus, why)
     }

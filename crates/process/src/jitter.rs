@@ -39,7 +39,7 @@ mod tests {
         }
     }
 
-    /// No limit stays none, and a small one is kept.
+    /// A limit that is off stays off, and a small one is kept.
     #[test]
     fn leaves_small_ones() {
         let mut jitter = Jitter::new(7);

@@ -1,8 +1,8 @@
 //! Processes: a supervisor that keeps the sockets, and workers that serve on them.
 //!
 //! The supervisor runs no application code. It has one set of listening sockets for each *slot*, and starts a worker
-//! in each. When that worker ends, whyever, the next one gets the same sockets, with the connections that wait in
-//! them; when it is to be replaced, its successor is ready before it is told to drain.
+//! in each. When that worker ends, for whatever reason, the next one gets the same sockets, with the connections that
+//! wait in them; when it is to be replaced, its successor is ready before it is told to drain.
 //!
 //! | state of a worker | it goes on when | to |
 //! | --- | --- | --- |
@@ -60,7 +60,7 @@ mod supervisor;
 mod table;
 mod top;
 mod usage;
-mod watch;
+mod watched_files;
 mod worker;
 
 pub use access::Access;

@@ -51,7 +51,7 @@ impl Link {
         self.channel.receive()
     }
 
-    /// How much CPU time is new since the last look, of so much in all.
+    /// How much of this CPU time is new since the last look.
     pub(crate) fn new_cpu_ms(&mut self, cpu_ms: u64) -> u64 {
         cpu_ms.saturating_sub(std::mem::replace(&mut self.cpu_ms, cpu_ms))
     }

@@ -17,7 +17,7 @@ pub enum ToWorker {
     Drain {
         /// Connections that idle may send one more request first.
         is_patient: bool,
-        /// Nobody else serves what waits in the listeners.
+        /// No other worker serves what waits in the listeners.
         takes_queue: bool,
     },
     /// Say where every thread is; the answer carries this number.
@@ -28,7 +28,7 @@ pub enum ToWorker {
     Sources,
     /// Log from this level on: `debug`, `info`, `warning` or `error`.
     LogLevel(String),
-    /// Open the logs again: somebody has renamed them.
+    /// Open the logs again: they were renamed.
     Reopen,
 }
 

@@ -123,7 +123,7 @@ const FAMILIES: &[Family] = &[
     (
         "adyton_static_evictions_total",
         "counter",
-        "Static files given up for others.",
+        "Static files given up for other files.",
         &[("", Cell::StaticEvictions)],
     ),
     ("adyton_static_entries", "gauge", "Static files in the cache.", &[("", Cell::StaticEntries)]),

@@ -40,7 +40,7 @@ pub struct Note {
     #[serde(default)]
     pub(crate) prefixes: BTreeMap<String, [u64; 3]>,
     pub(crate) deaths: BTreeMap<String, u64>,
-    /// From where on is logged, if somebody has changed that.
+    /// The level of the log, if it was changed while the server ran.
     pub(crate) log_level: Option<String>,
     pub(crate) control: Option<RawFd>,
     pub(crate) admin: Option<RawFd>,
@@ -66,7 +66,7 @@ pub(crate) struct NotedSlot {
     pub(crate) retires_ms: Option<u64>,
 }
 
-/// A worker that serves, or drains; others are not there when a note is written.
+/// A worker that serves, or drains; no worker is in another state when a note is written.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct NotedWorker {
     #[serde(flatten)]
@@ -83,7 +83,7 @@ impl Note {
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// No descriptor has this number, or it holds no note.
     pub fn read(number: &str) -> io::Result<Self> {
         let number = number.parse().map_err(io::Error::other)?;
         let text = io::read_to_string(std::fs::File::from(child::inherit(number)?))?;
@@ -197,7 +197,7 @@ mod tests {
         Ok((worker, theirs))
     }
 
-    /// A worker of this version goes on; one whose board nobody can read is replaced, and nothing fails.
+    /// A worker of this version goes on; one whose board cannot be read is replaced, and nothing fails.
     #[test]
     fn boards() -> io::Result<()> {
         let (same, _line) = noted(Tally::new()?.board())?;

@@ -6,13 +6,13 @@
 use adyton_log::messages;
 use adyton_sys::child::{Exit, Kick};
 
-use crate::action::{Action, Whom};
+use crate::action::{Action, Recipient};
 use crate::backoff::backoff_ms;
 use crate::cause::{Cause, Known, Reason, cause};
 use crate::limits::Limits;
 use crate::staff::LAST_WORDS_MS;
 
-/// How long nobody is started in the place of the first prototype that could not import the application.
+/// How long no other prototype is started after the first that could not import the application.
 const PAUSE_MS: u64 = 1_000;
 
 /// A prototype.
@@ -27,7 +27,7 @@ struct Prototype {
     is_doomed: bool,
 }
 
-/// One that nobody needs any more.
+/// One that is not needed any more.
 #[derive(Debug)]
 struct Dismissed {
     pid: u32,
@@ -109,21 +109,21 @@ impl Nursery {
         such.map(|prototype| prototype.pid)
     }
 
-    /// Lets those go that nobody needs, and ends those that are late. `needed` are the newest generation, and the newest that
-    /// has served: that is what is left if the other does not.
+    /// Lets those go that are not needed, and ends those that are late. `needed` are the newest generation, and the
+    /// newest that has served, which is what is left if the other never serves.
     pub(crate) fn look(&mut self, needed: [u32; 2], now_ms: u64, out: &mut Vec<Action>) {
         self.dismiss(|prototype| !needed.contains(&prototype.generation), now_ms, out);
         let is_late = |prototype: &&mut Prototype| prototype.due_ms.is_some_and(|due_ms| due_ms <= now_ms);
         for prototype in self.prototypes.iter_mut().filter(is_late) {
             let pid = prototype.pid;
             if std::mem::replace(&mut prototype.is_doomed, true) {
-                out.push(Action::Signal(Whom::Child(pid), Kick::Kill));
+                out.push(Action::Signal(Recipient::Child(pid), Kick::Kill));
                 prototype.due_ms = None;
                 continue;
             }
             let text = format!("the prototype (process {pid}) is not ready; this is where it is:");
             out.push(Action::Log(&messages::PROTOTYPE_STUCK, text));
-            out.push(Action::Signal(Whom::Child(pid), Kick::Abort));
+            out.push(Action::Signal(Recipient::Child(pid), Kick::Abort));
             prototype.due_ms = Some(now_ms + LAST_WORDS_MS);
         }
     }
@@ -181,13 +181,13 @@ impl Nursery {
         }
         for dismissed in &mut self.dismissed {
             if dismissed.due_ms.is_some_and(|due_ms| due_ms <= now_ms) {
-                out.push(Action::Signal(Whom::Child(dismissed.pid), Kick::Kill));
+                out.push(Action::Signal(Recipient::Child(dismissed.pid), Kick::Kill));
                 dismissed.due_ms = None;
             }
         }
     }
 
-    /// A process has ended; says whether it was one that nobody needed any more.
+    /// A process has ended; says whether it was one that was not needed any more.
     pub(crate) fn note_dismissed_end(&mut self, pid: u32) -> bool {
         let at = self.dismissed.iter().position(|dismissed| dismissed.pid == pid);
         at.map(|at| self.dismissed.swap_remove(at)).is_some()
@@ -351,8 +351,8 @@ mod tests {
         ]);
     }
 
-    /// One that is too slow, or does not fork, is made to say where it is, and then killed; what nobody needs is killed at once
-    /// while it imports.
+    /// One that is too slow, or does not fork, is made to say where it is, and then killed; one that is not needed is
+    /// killed at once while it imports.
     #[test]
     fn escalation() {
         let stuck = "log: the prototype (process 1) is not ready; this is where it is:";
@@ -403,7 +403,7 @@ mod tests {
         ]);
     }
 
-    /// Where workers are not forked there is none.
+    /// Where workers are not forked there is no prototype.
     #[test]
     fn unused() {
         let nursery = Nursery::new(false, Limits::default());

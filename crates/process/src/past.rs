@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use adyton_log::sink::Target;
+use adyton_log::sink::Destination;
 use adyton_log::{self as log, Journal, messages};
 use adyton_server::tally::{Cell, Sample, Tally};
 
@@ -18,13 +18,13 @@ pub(crate) struct Past {
     /// Where the lines go, once there were any.
     lines_left: Option<Journal>,
     /// Where requests are logged.
-    access_log: Option<Target>,
+    access_log: Option<Destination>,
     queue_bytes_max: usize,
 }
 
 impl Past {
-    /// Nobody is gone yet. Lines go to this access log; so many bytes may wait for it.
-    pub(crate) fn new(access_log: Option<Target>, queue_bytes_max: usize) -> Self {
+    /// No worker is gone yet. Lines go to this access log; at most `queue_bytes_max` bytes wait for it.
+    pub(crate) fn new(access_log: Option<Destination>, queue_bytes_max: usize) -> Self {
         Self {
             counted: Sample::default(),
             deaths: BTreeMap::new(),
@@ -65,7 +65,7 @@ impl Past {
             }
             Err(error) => log::write(
                 &messages::ACCESS_LOG_LOST,
-                format_args!("there can be no thread that writes the last lines of a worker: {error}"),
+                format_args!("no thread could be started to write the last lines of a worker: {error}"),
             ),
         }
     }

@@ -25,7 +25,7 @@ pub struct Place {
     sockets: Vec<Vec<RawFd>>,
     /// The sockets of the others, at which it listens while it has fewer connections than they.
     others: Vec<RawFd>,
-    /// From where on is logged, if somebody has changed that.
+    /// The level of the log, if it was changed while the server ran.
     log_level: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Place {
         }
     }
 
-    /// From where on is logged, if somebody has changed that while the server ran.
+    /// The level of the log, if it was changed while the server ran.
     pub fn log_level(&self) -> Option<Level> {
         self.log_level.as_deref().and_then(Level::named)
     }
@@ -82,7 +82,7 @@ impl Place {
         })
     }
 
-    /// Takes descriptors that came with it, in this order: channel, board and shares, its sockets, those of others.
+    /// Takes descriptors that came with it, in this order: channel, board and shares, its sockets, those of other workers.
     pub(crate) fn receive(&self, descriptors: Vec<OwnedFd>) -> io::Result<Given> {
         let mut descriptors = descriptors.into_iter();
         let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
@@ -102,7 +102,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// It is none.
+    /// The text describes no place.
     pub fn read(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| format!("this is no place of a worker: {error}"))
     }

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use adyton_log::sink::Target;
+use adyton_log::sink::Destination;
 use adyton_sys::child::Program;
 
 use crate::access::Access;
@@ -26,11 +26,11 @@ pub struct Plan {
     pub processes: usize,
     /// Between which numbers that may change by itself.
     pub bounds: Bounds,
-    /// How many may be started at once in the place of others.
+    /// How many may be started at once to replace others.
     pub pace: Pace,
     /// When a worker is replaced, and how long it may take for what.
     pub limits: Limits,
-    /// Whether each worker may listen at the sockets of the others, too: all are of addresses that can be shared.
+    /// Whether each worker may listen at the sockets of the others, too: all their addresses can be shared.
     pub shares: bool,
     /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
     pub open: Box<dyn Fn() -> io::Result<Sockets>>,
@@ -40,7 +40,7 @@ pub struct Plan {
     pub control: Option<OwnedFd>,
     /// Where monitors ask how things stand.
     pub admin: Option<OwnedFd>,
-    /// Who may ask there.
+    /// Which requests are answered there.
     pub access: Access,
     /// Told, once, when the first worker serves: with what it serves.
     pub on_ready: Box<dyn FnMut(&str)>,
@@ -51,7 +51,7 @@ pub struct Plan {
     /// What an earlier life of this supervisor has left.
     pub note: Option<Note>,
     /// Where requests are logged, for the lines that a dead worker has left.
-    pub access_log: Option<Target>,
+    pub access_log: Option<Destination>,
     /// How many bytes may wait until a log takes them.
     pub log_queue_bytes_max: usize,
     /// From a graceful stop's beginning to its first act.

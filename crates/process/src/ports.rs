@@ -11,18 +11,18 @@ pub type Sockets = Vec<Vec<OwnedFd>>;
 /// Opens another set of sockets at the same addresses, among which the kernel spreads the connections.
 pub(crate) type Open = Box<dyn Fn() -> io::Result<Sockets>>;
 
-/// Sockets of others that a worker gets at most: a message carries so many.
+/// Sockets of other workers that one gets at most: a message carries no more.
 const OTHERS_MAX: usize = 128;
 
 /// The sockets of all slots.
 pub(crate) struct Ports {
     slots: Vec<Sockets>,
-    /// Sockets of slots that there are no more, for the next ones: who is still in their queues is served by others.
+    /// Sockets of former slots, for the next ones: clients still in their queues are served by the other workers.
     spare: Vec<Sockets>,
     /// Sockets for the first slots.
     first: Vec<Sockets>,
     open: Open,
-    /// Whether each worker may listen at the sockets of the others, too: all are of addresses that can be shared.
+    /// Whether each worker may listen at the sockets of the others, too: all their addresses can be shared.
     are_shared: bool,
 }
 
@@ -50,8 +50,8 @@ impl Ports {
         }
     }
 
-    /// Gives sockets to slots again at which somebody waits all the same, and to those that were given up before; says to how
-    /// many.
+    /// Gives back to former slots their sockets at which a client waits all the same, and to those given up before
+    /// them; says how many.
     pub(crate) fn recall(&mut self) -> usize {
         let Some(first) = self.spare.iter().position(is_waited_at) else { return 0 };
         let back = self.spare.split_off(first);
@@ -66,7 +66,7 @@ impl Ports {
         self.spare = spare;
     }
 
-    /// Whether somebody waits at the sockets of a slot.
+    /// Whether a client waits at the sockets of a slot.
     pub(crate) fn is_waited_at(&self, at: usize) -> bool {
         self.slots.get(at).is_some_and(is_waited_at)
     }
@@ -85,18 +85,18 @@ impl Ports {
         others.filter(is_one).flatten().flatten().map(AsFd::as_fd).take(OTHERS_MAX).collect()
     }
 
-    /// Lets new connections come to the slots that stay, which are so many.
+    /// Lets new connections come only to the `wanted` slots that stay.
     pub(crate) fn spread(&self, wanted: usize) {
         let Some(first) = self.slots.first() else { return };
         let count = u32::try_from(wanted * first.len()).unwrap_or(u32::MAX);
         for socket in first.iter().flatten() {
-            // One that is not ours alone is shared by all workers, who need no choice among them.
+            // One that is not ours alone is shared by all workers, and needs no choice among them.
             let _ = socket::choose_among(socket, count);
         }
     }
 
-    /// Closes all, and opens none any more. Once the workers have closed theirs, too, who connects is refused, and not kept
-    /// waiting for the end.
+    /// Closes all, and opens no more. Once the workers have closed theirs, too, a client that connects is refused, and
+    /// not kept waiting for the end.
     pub(crate) fn close(&mut self) {
         self.open = Box::new(|| Err(io::Error::other("the server stops")));
         self.first.clear();
@@ -126,7 +126,7 @@ pub(crate) fn inherit(numbers: &[Vec<RawFd>]) -> io::Result<Sockets> {
     numbers.iter().map(|all| child::inherit_all(all)).collect()
 }
 
-/// Whether somebody waits at a socket that is its alone to be accepted.
+/// Whether a client waits to be accepted at a socket that is the slot's alone.
 fn is_waited_at(sockets: &Sockets) -> bool {
     let own = sockets.iter().flatten().filter(|socket| socket::is_shared(socket));
     let own: Vec<_> = own.map(AsFd::as_fd).collect();

@@ -30,7 +30,7 @@ impl Orders {
     ///
     /// # Errors
     ///
-    /// There is none.
+    /// No descriptor has this number.
     pub fn open(number: &str) -> io::Result<Self> {
         Ok(Self { line: child::inherit(number.parse().map_err(io::Error::other)?)? })
     }

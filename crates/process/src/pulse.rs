@@ -2,11 +2,11 @@
 //!
 //! Each worker counts on its board while its loops and its interpreter go on (`pulse.rs` in `server`). One that does
 //! not is named and no longer counted on, and given up after `--heartbeat-timeout`: its successor starts at once, and the
-//! order to finish what runs waits for it, should it come to itself.
+//! order to finish what runs waits for it, should it go on after all.
 
 use crate::limits::Limits;
 
-/// Whether somebody hears a worker.
+/// Whether a worker is heard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pulse {
     /// Its signs of life, when it was looked at last.

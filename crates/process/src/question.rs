@@ -23,7 +23,7 @@ pub(crate) enum Ask {
     Reload,
     /// The end; `true`: at once.
     Stop(bool),
-    /// One worker more, or one less.
+    /// One more worker, or one less.
     Scale(i8),
     /// Where every thread of every worker is.
     Dump,
@@ -36,32 +36,32 @@ pub(crate) enum Ask {
 }
 
 /// What came of it: a status of HTTP, and what is to be said.
-pub(crate) type Answer = (u16, Value);
+pub(crate) type AdminAnswer = (u16, Value);
 
 /// A question, with the way back.
 pub(crate) struct Question {
     pub(crate) ask: Ask,
-    pub(crate) reply: Sender<Answer>,
+    pub(crate) reply: Sender<AdminAnswer>,
 }
 
 /// Where questions wait for the supervisor.
-pub(crate) struct Desk {
-    /// `None`: nobody answers any more.
+pub(crate) struct Questions {
+    /// `None`: no questions are answered any more.
     questions: Mutex<Option<Vec<Question>>>,
     wake: Wake,
 }
 
-impl Desk {
+impl Questions {
     pub(crate) fn new() -> std::io::Result<Arc<Self>> {
         Ok(Arc::new(Self { questions: Mutex::new(Some(Vec::new())), wake: Wake::new()? }))
     }
 
     /// Asks, and waits for at most `patience`.
-    pub(crate) fn ask(&self, ask: Ask, patience: Duration) -> Answer {
-        let (reply, answer): (Sender<Answer>, Receiver<Answer>) = channel();
+    pub(crate) fn ask(&self, ask: Ask, patience: Duration) -> AdminAnswer {
+        let (reply, answer): (Sender<AdminAnswer>, Receiver<AdminAnswer>) = channel();
         match &mut *self.lock() {
             Some(questions) => questions.push(Question { ask, reply }),
-            // What nobody can answer is not waited for.
+            // An answer that cannot come is not waited for.
             None => drop(reply),
         }
         self.wake.wake();
@@ -88,7 +88,7 @@ impl Desk {
         self.lock().as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Takes no more questions: whoever still waits, or asks from now on, is told at once that it is over.
+    /// Takes no more questions: a thread that still waits, or asks from now on, is told at once that it is over.
     pub(crate) fn close(&self) {
         *self.lock() = None;
     }
@@ -98,8 +98,8 @@ impl Desk {
     }
 }
 
-impl AsFd for Desk {
-    /// Readable when somebody asks.
+impl AsFd for Questions {
+    /// Readable when there is a question.
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }
@@ -110,15 +110,15 @@ mod tests {
     use std::io;
     use std::time::Duration;
 
-    use super::{Ask, Desk};
+    use super::{Ask, Questions};
 
-    /// Whoever asks when nobody answers any more is told so, and does not wait.
+    /// A question after the end is refused, and not kept waiting.
     #[test]
     fn closed() -> io::Result<()> {
-        let desk = Desk::new()?;
-        desk.close();
+        let questions = Questions::new()?;
+        questions.close();
 
-        assert_eq!(503, desk.ask(Ask::Live, Duration::from_secs(60)).0);
+        assert_eq!(503, questions.ask(Ask::Live, Duration::from_secs(60)).0);
         Ok(())
     }
 }

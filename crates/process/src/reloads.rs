@@ -62,7 +62,7 @@ impl Reloads {
         self.generation
     }
 
-    /// The newest of which a worker has served; 0: none has.
+    /// The newest of which a worker has served; 0: no worker has.
     pub(crate) fn proven(&self) -> u32 {
         self.proven
     }
@@ -255,7 +255,7 @@ mod tests {
             (NotStarted(3, NOT_LOADED), "GiveUp", (2, 2)),
             (NotStarted(3, NOT_LOADED), "TryLater", (2, 2)),
             (Everywhere(true), "", (2, 2)),
-            // A reload in a reload: the older one is nobody's concern any more.
+            // A reload in a reload: the older one does not matter any more.
             (Reload, "generation 3", (3, 2)),
             (Reload, "generation 4", (4, 2)),
             (NotStarted(3, CRASHED), "TryLater", (4, 2)),

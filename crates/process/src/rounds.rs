@@ -4,7 +4,7 @@ use std::sync::mpsc::Sender;
 
 use serde_json::{Value, json};
 
-use crate::question::Answer;
+use crate::question::AdminAnswer;
 
 /// How long workers may take to answer a question.
 const ANSWER_MS: u64 = 3_000;
@@ -16,7 +16,7 @@ struct Round {
     /// Slots and processes.
     waiting: Vec<(usize, u32)>,
     answers: Vec<Value>,
-    reply: Sender<Answer>,
+    reply: Sender<AdminAnswer>,
 }
 
 /// Those that are open.
@@ -38,7 +38,7 @@ impl Rounds {
         &mut self,
         number: u64,
         waiting: Vec<(usize, u32)>,
-        reply: Sender<Answer>,
+        reply: Sender<AdminAnswer>,
         now_ms: u64,
     ) {
         self.open.push(Round { number, due_ms: now_ms + ANSWER_MS, waiting, answers: Vec::new(), reply });
@@ -71,7 +71,7 @@ impl Rounds {
             let mut answers = round.answers;
             answers.extend(silent);
             answers.sort_by_key(|answer| answer["worker"].as_u64());
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ = round.reply.send((200, Value::Array(answers)));
         }
     }
@@ -91,7 +91,7 @@ mod tests {
         let (one, two) =
             (json!({"worker": 1, "pid": 7, "answer": "a"}), json!({"worker": 2, "pid": 8, "answer": "b"}));
         let silent = json!({"worker": 2, "pid": 8, "answer": null});
-        // Who answers, who is gone, how much later it is looked at, and what is answered then.
+        // Which workers answer, which are gone, how much later it is looked at, and what is answered then.
         let table = [
             (vec![8, 7], vec![], 0, Some(json!([one, two]))),
             (vec![7], vec![], ANSWER_MS - 1, None),

@@ -21,7 +21,7 @@ impl Section {
         self.titles.len() + self.rows.len().min(self.most.saturating_add(1))
     }
 
-    /// At most so many lines, the last of which says how many rows are missing.
+    /// At most `lines` lines, the last of which says how many rows are missing.
     fn cut(mut self, lines: usize) -> Vec<String> {
         let room = lines.saturating_sub(self.titles.len());
         if room == 0 {
@@ -48,7 +48,7 @@ pub(crate) fn picture(text: &str, sections: Vec<Section>, size: Size) -> String 
     lines.iter().take(room).map(|line| cut(line, size.columns) + "\n").collect()
 }
 
-/// Divides what there is: whoever wants least gets that, if it is no more than a fair share.
+/// Divides the room: the smallest wish is met if it is no more than a fair share, then the next.
 fn shares(wanted: &[usize], room: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
     order.sort_by_key(|&at| wanted[at]);
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(vec![0, 0, 0], shares(&[30, 4, 30], 0));
     }
 
-    /// No line is longer than a terminal is wide, and none is there for which it is too low.
+    /// No line is longer than a terminal is wide, and there are no more than it has rows.
     #[test]
     fn pictures() {
         for (columns, rows) in [(80, 24), (60, 24), (20, 10), (1, 1), (0, 0), (300, 200)] {

@@ -10,7 +10,7 @@ use crate::staff::{Staff, State};
 /// How long a slot waits after the first failure; twice as long after each further one.
 const BACKOFF_MS: u64 = 100;
 
-/// A worker that has served for so long has proved itself.
+/// How long a worker has to serve before it counts as sound.
 const PROVEN_MS: u64 = 10_000;
 
 /// How long a slot that is given up still accepts: handshakes that had begun are over by then, even if a packet was lost,
@@ -26,11 +26,11 @@ pub(crate) struct Slot {
     workers: Vec<Staff>,
     /// Workers that have ended soon after they were started, one after the other.
     failures: u32,
-    /// Nobody is started before.
+    /// No worker is started before.
     not_before_ms: u64,
     /// Set when there shall be fewer slots: it ends when what waits in its sockets is accepted.
     retires_ms: Option<u64>,
-    /// It was given up, and is back only for who had come to its sockets too late.
+    /// It was given up, and is back only for clients that had come to its sockets too late.
     is_recalled: bool,
 }
 
@@ -144,7 +144,7 @@ impl Slot {
         !self.is_wanted() || self.serving().is_none() || self.workers.iter().any(Staff::has_deadline)
     }
 
-    /// Whether a worker has to be started: there is none, or the one that serves is to be replaced.
+    /// Whether a worker has to be started: there is no worker, or the one that serves is to be replaced.
     pub(crate) fn wants_worker(&self, generation: u32, now_ms: u64) -> bool {
         let wanted = match self.serving() {
             None => true,
@@ -153,7 +153,7 @@ impl Slot {
         wanted && !self.is_retiring() && !self.is_starting() && now_ms >= self.not_before_ms
     }
 
-    /// Nobody is started before this time.
+    /// No worker is started before this time.
     pub(crate) fn hold_until(&mut self, not_before_ms: u64) {
         self.not_before_ms = not_before_ms;
     }
@@ -164,14 +164,15 @@ impl Slot {
         for worker in self.workers.iter_mut().filter(|worker| worker.state() == State::Starting) {
             worker.abandon(Reason::other("a newer version is wanted"), out);
         }
-        // Its old worker takes connections until then, and all would wait for it: who comes late has the others.
+        // Its old worker takes connections until then, and all would wait for it: clients that come late have the other
+        // workers.
         self.hurry(now_ms);
     }
 
     /// Takes note that a worker has ended unasked, `age_ms` after it began: the next ones wait longer and longer.
     pub(crate) fn note_failure(&mut self, age_ms: u64, now_ms: u64) {
         self.failures = if age_ms >= PROVEN_MS { 0 } else { self.failures + 1 };
-        // The first is replaced at once: whoever crashes once a day is not waited for.
+        // The first is replaced at once: a worker that crashes once a day costs no wait.
         self.not_before_ms =
             now_ms + if self.failures < 2 { 0 } else { backoff_ms(BACKOFF_MS, self.failures - 1) };
     }

@@ -8,12 +8,12 @@ use adyton_server::pulse::Ailment;
 use adyton_sys::child::{Exit, Kick};
 use serde::{Deserialize, Serialize};
 
-use crate::action::{Action, Id, Whom};
+use crate::action::{Action, Id, Recipient};
 use crate::cause::{Cause, Known, Reason, cause};
 use crate::limits::Limits;
 use crate::pulse::Pulse;
 
-/// A worker that does not end in time gets so much more to say where it is.
+/// How much longer a worker that does not end in time gets, to say where it is.
 pub(crate) const LAST_WORDS_MS: u64 = 2_000;
 
 /// What a worker needs to end by itself, beyond the time of its requests.
@@ -42,7 +42,7 @@ pub(crate) struct Birth {
     /// The number of its slot.
     pub(crate) number: usize,
     pub(crate) generation: u32,
-    /// Where its connections are counted, for the others to see.
+    /// Where its connections are counted, for the other workers to see.
     pub(crate) seat: usize,
     pub(crate) now_ms: u64,
     /// Until when it has to serve.
@@ -89,7 +89,7 @@ pub(crate) struct Staff {
     /// 0 while it is being forked.
     pid: u32,
     /// The process that is about to fork it, while it is there.
-    forker: Option<Whom>,
+    forker: Option<Recipient>,
     generation: u32,
     state: State,
     seat: usize,
@@ -248,13 +248,13 @@ impl Staff {
         if self.pid == 0 { "not forked yet".to_owned() } else { format!("process {}", self.pid) }
     }
 
-    /// Who gets its signals: itself, or who is about to fork it.
-    pub(crate) fn whom(&self) -> Option<Whom> {
-        if self.pid == 0 { self.forker } else { Some(Whom::Child(self.pid)) }
+    /// Which process gets its signals: its own, or the prototype that is about to fork it.
+    pub(crate) fn recipient(&self) -> Option<Recipient> {
+        if self.pid == 0 { self.forker } else { Some(Recipient::Child(self.pid)) }
     }
 
     fn signal(&self, kick: Kick, out: &mut Vec<Action>) {
-        out.extend(self.whom().map(|whom| Action::Signal(whom, kick)));
+        out.extend(self.recipient().map(|recipient| Action::Signal(recipient, kick)));
     }
 
     /// Its process has begun.
@@ -263,7 +263,7 @@ impl Staff {
     }
 
     /// A prototype has begun to fork it, by way of this process.
-    pub(crate) fn note_forking(&mut self, forker: Option<Whom>) {
+    pub(crate) fn note_forking(&mut self, forker: Option<Recipient>) {
         if self.pid == 0 {
             self.forker = forker;
         }
@@ -278,7 +278,7 @@ impl Staff {
         }
     }
 
-    /// Somebody else has told it to end. Another one takes its place, as if we had.
+    /// It was told to end from outside. Another one takes its place, as if we had told it.
     pub(crate) fn note_leaving(
         &mut self,
         is_told: bool,
@@ -358,7 +358,7 @@ impl Staff {
         if self.due_ms.is_none_or(|due_ms| due_ms > now_ms) {
             return;
         }
-        if self.whom().is_none() {
+        if self.recipient().is_none() {
             // The order to fork it was not followed.
             out.push(Action::DoomPrototype(self.generation));
         }
@@ -465,7 +465,7 @@ impl Staff {
             out.push(Action::Log(&messages::WORKER_REPLACED, text));
             let why = Reason::Limit { limit };
             self.replace = Some(why.clone());
-            // It reads that when it can. What waits at its sockets is served by others.
+            // It reads that when it can. What waits at its sockets is served by other workers.
             self.drain(why, STUCK, limits.graceful_timeout_ms, now_ms, out);
         }
     }
@@ -483,7 +483,7 @@ impl Staff {
         cause(exit, &known)
     }
 
-    /// Whether nobody has told it to end.
+    /// Whether it was not told to end.
     pub(crate) fn is_unasked(&self) -> bool {
         self.told.is_none()
     }

@@ -1,7 +1,7 @@
 //! How things stand: one structure that the supervisor fills, from which come the JSON at `/status`, the metrics, and what
 //! `adyton status` and `adyton top` show.
 //!
-//! Who reads it may be of another version than who has written it: what is not there is empty, or 0.
+//! The reading program may be of another version than the writing one: what is not there is empty, or 0.
 
 use std::collections::BTreeMap;
 

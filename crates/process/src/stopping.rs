@@ -1,4 +1,4 @@
-//! The end of the server: who has asked for it, how fast it is to be, and when the workers are told.
+//! The end of the server: what has asked for it, how fast it is to be, and when the workers are told.
 //!
 //! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
 
@@ -44,7 +44,7 @@ impl Said {
 }
 
 impl Stopping {
-    /// Nobody has asked for it; a graceful stop is to begin so late.
+    /// It was not asked for yet; a graceful stop is to begin `delay_ms` later than that.
     pub(crate) fn new(delay_ms: u64) -> Self {
         Self { delay_ms, begun: None }
     }
@@ -53,8 +53,8 @@ impl Stopping {
         self.begun.is_some()
     }
 
-    /// SIGTERM or SIGINT: a second one makes the stop fast. One that a whole group gets may come twice: from the terminal,
-    /// and from who passes it on.
+    /// SIGTERM or SIGINT: a second one makes the stop fast. One for a whole process group may come twice: from the
+    /// terminal, and from a program that passes it on.
     pub(crate) fn interrupt(&mut self, now_ms: u64) -> Option<Said> {
         let is_second = self.begun.is_some_and(|stop| now_ms >= stop.asked_ms + TWICE_MS);
         self.ask(is_second, now_ms)

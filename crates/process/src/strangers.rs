@@ -1,11 +1,11 @@
-//! Children that have ended before it was known who they are.
+//! Children that have ended before it was known which worker they were.
 
 use adyton_sys::child::Exit;
 
-/// Children of others whose end is remembered for a moment.
+/// Unknown children whose end is remembered for a while.
 const STRANGERS_MAX: usize = 64;
 
-/// For so long: whoever is said to be one of them says so, or has ended, at the same time.
+/// How long: a worker that is one of them has said so long before, or never will.
 const STRANGERS_MS: u64 = 60_000;
 
 /// The latest of them.
@@ -13,7 +13,8 @@ const STRANGERS_MS: u64 = 60_000;
 pub(crate) struct Strangers(Vec<(u32, Exit, u64)>);
 
 impl Strangers {
-    /// One more. Process 1, and who adopts orphans, hears of everybody's children. Only a few can be workers.
+    /// One more. Process 1, and any process that adopts orphans, hears of the ends of other processes' children, too.
+    /// Only a few can be workers.
     pub(crate) fn note(&mut self, pid: u32, exit: Exit, now_ms: u64) {
         self.0.push((pid, exit, now_ms));
         let surplus = self.0.len().saturating_sub(STRANGERS_MAX);
@@ -29,7 +30,7 @@ impl Strangers {
         self.0.iter().any(|(stranger, ..)| *stranger == pid)
     }
 
-    /// How one of them has ended, who is known now.
+    /// How one of them has ended that is known now.
     pub(crate) fn take(&mut self, pid: u32) -> Option<Exit> {
         let at = self.0.iter().position(|(stranger, ..)| *stranger == pid)?;
         Some(self.0.swap_remove(at).1)

@@ -10,7 +10,7 @@ const TRIAL_MS: u64 = 30_000;
 /// How far another program has come on its way into this one's place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Stage {
-    /// Nobody has asked for it.
+    /// It was not asked for.
     #[default]
     Unasked,
     /// It is to be tried out.
@@ -23,7 +23,7 @@ enum Stage {
     },
     /// It can be: its time comes when workers are not between two states.
     Proven,
-    /// Whoever has asked how things stand gets the answer first.
+    /// Clients that have asked how things stand get their answers first.
     Closing,
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Step {
     Kill(u32),
     /// Prototypes are let go: the next supervisor would not know them.
     DismissPrototypes,
-    /// Those who answer questions are closed, once all that was asked is answered.
+    /// The control socket and the admin listener are closed, once all that was asked is answered.
     CloseAdmin,
     /// Something has begun meanwhile, and is done first: questions are answered again.
     OpenAdmin,
@@ -60,14 +60,14 @@ pub(crate) enum Step {
 pub(crate) struct Succession(Stage);
 
 impl Succession {
-    /// Somebody asks for it. One that is tried out already is the one that is meant.
+    /// It is asked for. A program that is tried out already is the one that is meant.
     pub(crate) fn ask(&mut self) {
         if !matches!(self.0, Stage::Tried { .. } | Stage::Closing) {
             self.0 = Stage::Wanted;
         }
     }
 
-    /// Whether somebody has asked for it.
+    /// Whether it was asked for.
     pub(crate) fn is_asked(self) -> bool {
         self.0 != Stage::Unasked
     }
@@ -82,7 +82,7 @@ impl Succession {
         self.0 == Stage::Closing
     }
 
-    /// Looks what is next. There may be prototypes left, and those who answer questions may be closed.
+    /// Looks what is next. There may be prototypes left, and the control socket and the admin listener may be closed.
     pub(crate) fn look(
         &mut self,
         condition: Condition,

@@ -32,7 +32,7 @@ const COLUMNS: &[Column<WorkerStatus>] = &[
     ("pss", |worker| mib(worker.pss_bytes.and_then(Memory::bytes))),
 ];
 
-/// Threads in slow calls, of so many.
+/// Threads in slow calls, of all threads.
 pub(crate) fn busy(counts: &Counts) -> String {
     format!("{}/{}", counts.threads_busy, counts.threads)
 }

@@ -17,7 +17,7 @@ use crate::table::{Column, aligned, busy, heading, mib, rows};
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Two looks at a server, and what runs at the second.
-struct Looks<'l> {
+struct TwoLooks<'l> {
     before: &'l Status,
     now: &'l Status,
     running: &'l Value,
@@ -53,9 +53,9 @@ pub(crate) fn top(path: &Path, color: bool) -> Result<(), String> {
             // At first, what has happened since the server was started.
             None => (&nothing, status.uptime_s),
         };
-        let looks = Looks { before: earlier, now: &status, running: &running, seconds };
+        let looks = TwoLooks { before: earlier, now: &status, running: &running, seconds };
         let out = view(&looks, Size::of_stdout());
-        // Without colours there is no terminal to redraw, or its user wants none of that.
+        // Without colours there is no terminal to redraw, or its user does not want that.
         let clear = if color { "\x1b[H\x1b[2J" } else { "" };
         let mut terminal = io::stdout();
         if write!(terminal, "{clear}{out}").and_then(|()| terminal.flush()).is_err() {
@@ -124,21 +124,21 @@ fn share(since: &Counts, way: u64) -> String {
     (way * 100).checked_div(calls).map_or_else(|| "-".to_owned(), |part| format!("{part} %"))
 }
 
-/// The mean of what was waited; `-` when nobody had to.
+/// The mean of what was waited; `-` when nothing had to wait.
 fn mean(sum_us: u64, waits: u64) -> String {
     sum_us.checked_div(waits).map_or_else(|| "-".to_owned(), |us| format!("{us} µs"))
 }
 
 /// What is to be seen, on a terminal of this size.
-fn view(looks: &Looks<'_>, size: Size) -> String {
-    let Looks { before, now, running, seconds } = *looks;
+fn view(looks: &TwoLooks<'_>, size: Size) -> String {
+    let TwoLooks { before, now, running, seconds } = *looks;
     let text = rates(&now.total.since(&before.total), seconds) + &heading(now);
     let sections = vec![list(looks, size.columns), prefixes(before, now), slowest(running)];
     picture(&text, sections, size)
 }
 
 /// A line for each worker, with the columns for which there is room.
-fn list(looks: &Looks<'_>, columns: usize) -> Section {
+fn list(looks: &TwoLooks<'_>, columns: usize) -> Section {
     let live = looks.now.workers.iter().map(|worker| {
         let earlier = looks.before.workers.iter().find(|other| other.pid == worker.pid);
         let since =
@@ -224,7 +224,7 @@ mod tests {
     use adyton_sys::terminal::Size;
     use serde_json::{Value, json};
 
-    use super::{LIVE, Looks, SPARED, Status, prefixes, slowest, view};
+    use super::{LIVE, SPARED, Status, TwoLooks, prefixes, slowest, view};
     use crate::screen::{picture, width};
 
     /// A status of which only this is known.
@@ -249,7 +249,7 @@ mod tests {
         };
 
         let between = |before: Status, now: Status, seconds: f64| {
-            let looks = Looks { before: &before, now: &now, running: &Value::Null, seconds };
+            let looks = TwoLooks { before: &before, now: &now, running: &Value::Null, seconds };
             view(&looks, Size::ENDLESS)
         };
         let text = between(look(7, 1), look(7, 2), 2.0);
@@ -317,7 +317,7 @@ mod tests {
         );
         let task = json!({"request": format!("GET /{}", "long/".repeat(30)), "for_ms": 1_000});
         let running = json!([{"worker": 1, "answer": vec![task; 30]}]);
-        let looks = Looks { before: &Status::default(), now: &now, running: &running, seconds: 1.0 };
+        let looks = TwoLooks { before: &Status::default(), now: &now, running: &running, seconds: 1.0 };
         for (columns, titles) in [
             (300, "worker  process    state   req/s  5xx  in flight  inline"),
             (80, "worker  process    state   req/s  5xx  in flight  conns   busy  queue      rss"),

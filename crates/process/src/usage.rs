@@ -76,13 +76,13 @@ pub(crate) fn pss_bytes(pid: u32) -> Option<u64> {
 }
 
 /// Has the kernel end this process rather than ours when memory is short (`oom_score_adj`, proc(5)): without the
-/// supervisor nobody would replace it. What counts is memory, so it is said to have ours besides its own.
+/// supervisor it would not be replaced. What counts is memory, so it is said to have ours besides its own.
 pub(crate) fn end_before_us(pid: u32) {
     let ours = fs::read_to_string("/proc/self/oom_score_adj").unwrap_or_default();
     let ours: i64 = ours.trim().parse().unwrap_or(0);
     let thousandths = 1000 * rss_bytes(std::process::id()) / Grant::ask().memory_bytes.max(1);
     let theirs = (ours + i64::try_from(thousandths).unwrap_or(0) + 1).min(1000);
-    // Where it is refused, whoever has most is ended, which is a worker as a rule.
+    // Where it is refused, the process with most memory is ended, which is a worker as a rule.
     let _ = fs::write(format!("/proc/{pid}/oom_score_adj"), theirs.to_string());
 }
 
@@ -114,7 +114,7 @@ pub(crate) struct OomKills {
     group: String,
     /// How many are the cause of a death that is known.
     explained: u64,
-    /// When others were seen first.
+    /// When kills that no worker's end explains were seen first.
     since_ms: Option<u64>,
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct OomKills {
 const ENDING_MS: u64 = 10_000;
 
 impl OomKills {
-    /// Those before now concern nobody.
+    /// Those before now do not count.
     pub(crate) fn new() -> Self {
         let (group, explained) = oom_kills();
         Self { group, explained, since_ms: None }
@@ -131,7 +131,7 @@ impl OomKills {
     fn unexplained(&mut self) -> u64 {
         let (group, count) = oom_kills();
         if group != self.group {
-            // Somebody has moved this process to another group, in which all are new.
+            // This process was moved to another group, in which all are new.
             *self = Self { group, explained: 0, since_ms: None };
         }
         count.saturating_sub(self.explained)
@@ -144,7 +144,7 @@ impl OomKills {
         explains
     }
 
-    /// Forgets those that were the death of others: of programs that a worker has started.
+    /// Forgets those that ended other processes: programs that a worker has started.
     pub(crate) fn forget(&mut self, now_ms: u64) {
         let left = self.unexplained();
         let since_ms = *self.since_ms.get_or_insert(now_ms);
@@ -202,6 +202,6 @@ mod tests {
 
         assert_eq!(Some(2), number_of("oom_kill", text));
         assert_eq!(None, number_of("max", text));
-        assert_eq!(oom_kills().0, oom_kills().0, "the same group, unless somebody moves this process");
+        assert_eq!(oom_kills().0, oom_kills().0, "the same group, unless this process is moved");
     }
 }

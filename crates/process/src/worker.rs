@@ -22,7 +22,7 @@ pub struct Worker {
     pub place: Place,
     /// Its sockets, for each of its loops those of every address.
     pub sockets: Sockets,
-    /// The sockets of others, of every address once more for each of them.
+    /// The sockets of other workers: one for each address and worker.
     pub others: Vec<OwnedFd>,
     /// Where it counts.
     pub tally: Tally,
@@ -93,7 +93,7 @@ impl Worker {
         self
     }
 
-    /// Says who it is, which the supervisor cannot know of one that was forked.
+    /// Says which process it is, which the supervisor cannot know of one that was forked.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl Line {
         let _ = self.channel.send(&FromWorker::Sources(files));
     }
 
-    /// What says that this worker ends although nobody here has told it to.
+    /// What says that this worker ends although the supervisor has not told it to.
     ///
     /// # Errors
     ///
@@ -251,7 +251,7 @@ mod tests {
 
     impl Orders for Told {
         fn drain(&self, ending: Ending) {
-            // Whoever asks may have failed already.
+            // The test may have failed already.
             let _ = self.0.send(ending);
         }
 

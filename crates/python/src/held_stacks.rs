@@ -1,4 +1,4 @@
-//! Where all threads are when none of ours gets the interpreter: faulthandler writes it at a signal.
+//! Where all threads are when none of the server's gets the interpreter: faulthandler writes it at a signal.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -54,7 +54,7 @@ impl Writer {
 }
 
 /// The stacks that faulthandler has written, without those of threads that idle, which are counted, and of those that ask:
-/// they run no Python, or wait for all others to stop, as they do in free-threaded Python.
+/// they run no Python, or wait for all other threads to stop, as they do in free-threaded Python.
 fn without_idle(stacks: &str) -> String {
     let innermost = |stack: &&str| stack.lines().nth(1).unwrap_or_default().to_owned();
     let asks = |stack: &&str| {
@@ -76,7 +76,7 @@ fn without_idle(stacks: &str) -> String {
 mod tests {
     use super::without_idle;
 
-    /// Who does nothing is only counted.
+    /// Threads that do nothing are only counted.
     #[test]
     fn idle() {
         let idle = "Thread 0x1 (most recent call first):\n  File \"/lib/threading.py\", line 982 in run\n  \

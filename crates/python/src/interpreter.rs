@@ -10,7 +10,7 @@ thread_local! {
     static DETACHED: Cell<*mut ffi::PyThreadState> = const { Cell::new(null_mut()) };
 }
 
-/// Detaches this thread: others may run Python until [`attach`].
+/// Detaches this thread: other threads may run Python until [`attach`].
 ///
 /// The thread must be attached, and must touch no Python object until it is so again.
 pub(crate) fn detach() {

@@ -16,7 +16,7 @@ use crate::forked;
 use crate::payload::{self, Borrowed};
 use crate::text::{exact_bytes, type_name};
 
-/// What stands between a body and its reply: who writes the head, and who may write meanwhile.
+/// What stands between a body and its reply: it writes the head, and lets the application write meanwhile.
 pub(crate) trait Door {
     /// Writes the head; `size` is what is known of the body.
     ///
@@ -33,7 +33,7 @@ pub(crate) trait Door {
     /// # Safety
     ///
     /// - `reply` stays valid until `leave`.
-    /// - Nobody else touches it while Python code runs.
+    /// - Nothing else touches it while Python code runs.
     unsafe fn enter(&self, reply: *mut Reply<'_>);
 
     /// Ends what `enter` began.
@@ -105,7 +105,7 @@ impl<'c> Detached<'_, 'c> {
 pub(crate) struct Items {
     body: Option<Py<PyAny>>,
     iterator: Option<Py<PyIterator>>,
-    /// A `contextvars.Context` in which the rest runs (PEP 567); none while it runs in the thread's own.
+    /// A `contextvars.Context` in which the rest runs (PEP 567); `None` while it runs in the thread's own.
     context: Option<Py<PyAny>>,
 }
 
@@ -156,7 +156,7 @@ impl Items {
             if reply.has_begun() && !reply.wants_body() {
                 return Ok(Pull::End);
             }
-            // Nobody else may be attached until this answer is over.
+            // This thread may be the only one to attach until this answer is over.
             payload::give_back(py);
             let Some(item) = self.next(py, door, reply)? else {
                 if !reply.has_begun() {
@@ -178,7 +178,7 @@ impl Items {
                 door.begin(py, reply, BodySize::Unknown)?;
             }
             put(bytes, reply);
-            // While this waits, the item is kept by whoever else needs it, and by nobody else.
+            // While this waits, the item lives only if the application or the output needs it.
             drop(item);
             if reply.overran() {
                 warn_if_unequal(reply);

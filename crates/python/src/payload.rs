@@ -1,8 +1,8 @@
 //! `bytes` objects sent from where they are, without a copy.
 //!
 //! The loop drops a payload when the client has taken it, at a moment when its thread is not
-//! attached to the interpreter: the reference is put aside, and given back when somebody is attached
-//! anyway, or when there is so much of it that the loop sends somebody.
+//! attached to the interpreter: the reference is put aside, and given back when a thread is attached anyway, or when
+//! there is so much of it that the loop has a thread attach for it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use adyton_server::{Payload, Pull, Reply, Stream};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// From so many bytes on that were sent it is worth to attach for nothing else.
+/// How many bytes must have been sent before it is worth to attach for nothing else.
 const REMAINS_BYTES: usize = 1 << 20;
 
 static SENT: Mutex<Vec<Py<PyBytes>>> = Mutex::new(Vec::new());
@@ -73,7 +73,7 @@ pub(crate) fn give_back(_py: Python<'_>) {
     }
 }
 
-/// What was sent, when it is so much that somebody should attach to give it back.
+/// What was sent, when it is so much that a thread should attach to give it back.
 pub(crate) fn remains() -> Option<Box<dyn Stream>> {
     (SENT_BYTES.load(Ordering::Relaxed) >= REMAINS_BYTES).then(|| Box::new(Remains(take())) as _)
 }

@@ -9,8 +9,8 @@ use pyo3::types::{PyBytes, PyString};
 pub(crate) fn latin1<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyString>> {
     let length = isize::try_from(bytes.len()).unwrap_or(isize::MAX);
     let text = if bytes.is_ascii() {
-        // SAFETY: attached (`py`). The new object has room for `length` one-byte code points, and
-        // nobody else has seen it yet.
+        // SAFETY: attached (`py`). The new object has room for `length` one-byte code points, and no other code has
+        // seen it yet.
         unsafe {
             let text = ffi::PyUnicode_New(length, 127);
             if !text.is_null() {

@@ -1,9 +1,9 @@
 //! The server's threads, as Python knows them.
 //!
-//! They are `threading.Thread`s, so that applications, debuggers and profilers find them where they find
-//! all others. With one thread for the application it is the main thread, and the others never see Python.
-//! Where the application has replaced Python's threads by greenlets (gevent, eventlet) they are threads of the kernel
-//! without a `threading.Thread`: as greenlets they would never run, because nothing here gives way to one.
+//! They are `threading.Thread`s, so that applications, debuggers and profilers find them like all other threads. With
+//! one thread for the application it is the main thread, and the others never see Python. Where the application has
+//! replaced Python's threads by greenlets (gevent, eventlet) they are threads of the kernel without a
+//! `threading.Thread`: as greenlets they would never run, because nothing here ever switches to one.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -88,7 +88,7 @@ impl Started {
 /// The server that runs in this process.
 pub(crate) fn running() -> Option<Arc<Server>> {
     if forks::is_child() {
-        // Whoever had the lock is gone.
+        // The thread that had the lock is gone.
         return None;
     }
     lock().as_ref().map(|running| Arc::clone(&running.server))
@@ -146,7 +146,7 @@ pub(crate) fn run(
     });
     let started = lock().take().map(|running| running.started).unwrap_or_default();
     if matches!(ran, Ok(true)) {
-        // They have nothing left to do: none of them shall meet an interpreter that is being taken down.
+        // They have nothing left to do: no thread shall meet an interpreter that is being taken down.
         started.into_iter().try_for_each(|thread| thread.join(py))?;
     }
     ran
@@ -185,7 +185,7 @@ fn run_on_main(server: &Arc<Server>) -> bool {
 }
 
 /// Has `attach` come to the interpreter when every loop has ended, and then drop what it is given. If the application
-/// keeps the interpreter to itself, the process ends without it: nobody could come to an end in an orderly way.
+/// keeps the interpreter to itself, the process ends without it: no thread could end in an orderly way.
 fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) -> R) -> R {
     let (attached, waits) = channel::<()>();
     let server = Arc::downgrade(server);
@@ -207,15 +207,15 @@ fn await_interpreter<R>(server: &Arc<Server>, attach: impl FnOnce(Sender<()>) ->
         log::settle();
         process::exit_now(0);
     };
-    // Where there can be no thread any more, the wait is without end, as it would be without this.
+    // Where no thread can be started any more, the wait is without end, as it would be without this.
     let _ = std::thread::Builder::new().name("adyton-end".into()).spawn(end);
     attach(attached)
 }
 
-/// The application has many threads, of which this is none.
+/// The application has many threads; this one is not among them.
 fn start_all(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
-    // Nobody drives before all are there: a first request that keeps the interpreter to itself would keep those out that
-    // are to go on without it.
+    // No thread drives before all are there: a first request that keeps the interpreter to itself would keep out those
+    // that are to go on without it.
     let all = Arc::new(Barrier::new(server.threads()));
     for _ in 0..server.threads() {
         start(py, server, Some(&all))?;
@@ -245,7 +245,7 @@ pub(crate) fn leave(py: Python<'_>, status: i32) -> ! {
     let run = |atexit: Bound<'_, PyModule>| atexit.call_method0("_run_exitfuncs").map(|_| ());
     say("a handler of atexit", py.import("atexit").and_then(run));
     for stream in ["stdout", "stderr"] {
-        // Nobody is left to hear of it.
+        // An error could not be reported any more.
         let _ = py.import("sys").and_then(|sys| sys.getattr(stream)?.call_method0("flush"));
     }
     log::settle();
@@ -331,7 +331,7 @@ fn start_python(
     Ok(thread.unbind())
 }
 
-/// Starts another thread for the server that runs; `false` if there can be none. On a thread that is detached.
+/// Starts another thread for the server that runs; `false` if none could be started. On a thread that is detached.
 pub(crate) fn spawn() -> bool {
     let started = running().map(|server| Python::attach(|py| start(py, &server, None)));
     if let Some(Err(error)) = &started {

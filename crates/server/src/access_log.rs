@@ -14,7 +14,7 @@ mod step;
 
 use std::{fmt, io};
 
-use adyton_log::sink::Target;
+use adyton_log::sink::Destination;
 use adyton_log::stamp::Stamp;
 use adyton_log::{Counter, END_PATIENCE, Journal};
 use adyton_sys::clock;
@@ -62,7 +62,7 @@ impl AccessLog {
     /// # Errors
     ///
     /// The format is wrong, or the file cannot be opened, or there can be no thread for it.
-    pub fn open(target: &Target, format: &str, queue_bytes_max: usize) -> Result<Self, AccessLogError> {
+    pub fn open(target: &Destination, format: &str, queue_bytes_max: usize) -> Result<Self, AccessLogError> {
         let format = Format::read(format).map_err(AccessLogError::Format)?;
         let journal = Journal::access(target, queue_bytes_max)
             .map_err(|source| AccessLogError::Open { target: target.clone(), source })?;
@@ -180,7 +180,7 @@ pub enum AccessLogError {
     /// The log cannot be opened.
     Open {
         /// Which.
-        target: Target,
+        target: Destination,
         /// What the kernel says.
         source: io::Error,
     },

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use adyton_crew::{Crew, Duty, Place as Spot, Post};
+use adyton_crew::{Crew, Duty, Post, Spot};
 use adyton_http1::Framing;
 use adyton_log::request::{self, RequestId};
 use adyton_log::{self as log, messages};

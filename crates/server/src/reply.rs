@@ -265,8 +265,8 @@ impl<'c> Reply<'c> {
     }
 
     /// Takes an answer that `render` wrote, and the parts that follow it; `false` when there was none.
-    pub fn take(&mut self, answer: adyton_files::Answer) -> bool {
-        use adyton_files::{Answer as Made, Part};
+    pub fn take(&mut self, answer: adyton_files::FileAnswer) -> bool {
+        use adyton_files::{FileAnswer as Made, Part};
         let (status, body_bytes, keep_alive, parts) = match answer {
             Made::Whole { status, body_bytes, keep_alive } => (status, body_bytes, keep_alive, Vec::new()),
             Made::Parts { status, body_bytes, keep_alive, parts } => (status, body_bytes, keep_alive, parts),

@@ -35,7 +35,7 @@ impl Duties for Http {
 /// What a thread has besides its place in the crew.
 pub(crate) struct Own {
     /// The way to the client whose request a late thread or a worker is in, while the application has the thread.
-    pub(crate) lent: adyton_crew::Place<Outbox>,
+    pub(crate) lent: adyton_crew::Spot<Outbox>,
     /// Which time it was lent with something that the watch sends if that time lasts; 0: with nothing.
     pub(crate) unsent: AtomicUsize,
     /// The request that a late thread or a worker is in.

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-/// A row of numbers, all zero at first. Who maps the same descriptor sees the same numbers.
+/// A row of numbers, all zero at first. Processes that map the same descriptor see the same numbers.
 pub struct Board {
     start: NonNull<AtomicU64>,
     count: usize,
@@ -33,7 +33,7 @@ impl Board {
         Self::open(fd, count)
     }
 
-    /// Maps the board that somebody else has made.
+    /// Maps the board that another process has made.
     ///
     /// # Errors
     ///
@@ -57,14 +57,14 @@ impl Board {
     /// The numbers.
     pub fn cells(&self) -> &[AtomicU64] {
         // SAFETY: `count` numbers are mapped from `start`, a page's beginning, until `self` is dropped; any bits are
-        // a number, and others change them only as whole atomics.
+        // a number, and other processes change them only as whole atomics.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }
 
 impl Drop for Board {
     fn drop(&mut self) {
-        // SAFETY: mapped in `open` with this size, and nobody has a reference any more.
+        // SAFETY: mapped in `open` with this size, and there is no reference any more.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.count * size_of::<AtomicU64>()) };
         debug_assert!(unmapped.is_ok(), "what was mapped can be unmapped");
     }

@@ -223,13 +223,13 @@ pub fn signal_name(number: i32) -> String {
 ///
 /// # Errors
 ///
-/// There is none.
+/// No descriptor has this number.
 pub fn inherit(number: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: only changes a flag; a number that is no descriptor answers EBADF.
     if number < 0 || unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == -1 {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no such descriptor is open"));
     }
-    // SAFETY: it is open, as just seen, and whoever started this program gives it to us by its number.
+    // SAFETY: it is open, as just seen, and the program that started this one gives it to us by its number.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 

@@ -3,7 +3,7 @@
 //! Such a child has copies of everything that serves, and none of the threads that do. So it is made a plain program before
 //! anything else runs in it, by a handler of `pthread_atfork(3)`: its signals are what they were before the server took them,
 //! and the server's descriptors are closed, so that a child that lives long keeps neither the address taken nor a client
-//! waiting for an end. Who has called the application asks [`is_child`] when the call returns.
+//! waiting for an end. The thread that called the application asks [`is_child`] when the call returns.
 //!
 //! Connections are not listed anywhere, which would cost each of them something: they are the sockets whose own address is
 //! that of a listener. What else is the server's is marked where it is made ([`own`]).
@@ -22,7 +22,7 @@ use crate::marks::{LISTENERS, MARKED_MAX, OWN};
 pub use crate::marks::{disown, own, own_listener};
 use crate::signal_handlers;
 
-/// Whether forks of this process make children that are none of the server's.
+/// Whether forks of this process make children that are not the server's.
 static IS_WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process is such a child.
@@ -73,7 +73,7 @@ impl Watch {
         std::mem::forget(self);
     }
 
-    /// Forks on purpose in `fork`: who comes back in a child serves there.
+    /// Forks on purpose in `fork`: the child that comes back from it serves.
     pub fn except<R>(&self, fork: impl FnOnce() -> R) -> R {
         IS_WATCHED.store(false, Ordering::SeqCst);
         let forked = fork();
@@ -85,7 +85,7 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         IS_WATCHED.store(false, Ordering::SeqCst);
-        // Their numbers may soon be those of somebody else's descriptors.
+        // Their numbers may soon be those of other descriptors.
         OWN.clear();
         LISTENERS.clear();
     }
@@ -111,7 +111,7 @@ extern "C" fn in_child() {
 }
 
 fn close(number: RawFd) {
-    // SAFETY: the descriptor is this child's copy of one of the server's, none of whose code runs here any more.
+    // SAFETY: the descriptor is this child's copy of one of the server's, whose code does not run here any more.
     unsafe { libc::close(number) };
 }
 
@@ -137,12 +137,12 @@ fn for_each_open(mut act: impl FnMut(RawFd)) {
 
 /// The own address of a socket.
 #[derive(Clone, Copy)]
-struct Address {
+struct SocketAddress {
     storage: libc::sockaddr_storage,
     length: libc::socklen_t,
 }
 
-impl Address {
+impl SocketAddress {
     fn of(socket: RawFd) -> Option<Self> {
         // SAFETY: all-zero is a valid `sockaddr_storage`: a family and bytes.
         let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
@@ -196,7 +196,7 @@ impl Address {
 
 /// Where the server listens.
 struct Addresses {
-    list: [MaybeUninit<Address>; ADDRESSES_MAX],
+    list: [MaybeUninit<SocketAddress>; ADDRESSES_MAX],
     count: usize,
 }
 
@@ -204,7 +204,7 @@ impl Addresses {
     fn of_listeners() -> Self {
         let mut all = Self { list: [const { MaybeUninit::uninit() }; ADDRESSES_MAX], count: 0 };
         LISTENERS.for_each(|number| {
-            if let Some(address) = Address::of(number).filter(|_| is_listener(number))
+            if let Some(address) = SocketAddress::of(number).filter(|_| is_listener(number))
                 && !all.known().any(|known| known.accepts(&address))
                 && let Some(free) = all.list.get_mut(all.count)
             {
@@ -215,14 +215,14 @@ impl Addresses {
         all
     }
 
-    fn known(&self) -> impl Iterator<Item = &Address> {
+    fn known(&self) -> impl Iterator<Item = &SocketAddress> {
         // SAFETY: the first `count` were written.
         self.list[..self.count].iter().map(|address| unsafe { address.assume_init_ref() })
     }
 
     fn contains(&self, number: RawFd) -> bool {
         self.count > 0
-            && Address::of(number).is_some_and(|own| self.known().any(|listens| listens.accepts(&own)))
+            && SocketAddress::of(number).is_some_and(|own| self.known().any(|listens| listens.accepts(&own)))
     }
 }
 

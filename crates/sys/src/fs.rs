@@ -22,7 +22,7 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGIC
 
 /// What to do with a symbolic link in a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Links {
+pub enum Symlinks {
     /// Follow it as long as it stays beneath the root, also when its target is written as an absolute path.
     Follow,
     /// Refuse the path with `ELOOP`.
@@ -69,7 +69,7 @@ pub struct Meta {
 /// component by component with `O_NOFOLLOW`; links are then refused even where they may be followed.
 #[derive(Debug)]
 pub struct Root {
-    /// None has stood at the path so far when there is none here.
+    /// `None`: no folder has stood at the path so far.
     folder: Option<Folder>,
     /// Absolute, so that it stays the same place whatever folder the process moves to.
     path: PathBuf,
@@ -187,11 +187,11 @@ impl Root {
     ///
     /// `EXDEV` for a path that leaves the folder, `ELOOP` for a link that is refused,
     /// `EAGAIN` when renames interfere again and again, and those of open(2).
-    pub fn open_beneath(&self, path: &CStr, links: Links) -> io::Result<OwnedFd> {
+    pub fn open_beneath(&self, path: &CStr, links: Symlinks) -> io::Result<OwnedFd> {
         stdio::above(self.open_anywhere(path, links)?)
     }
 
-    fn open_anywhere(&self, path: &CStr, links: Links) -> io::Result<OwnedFd> {
+    fn open_anywhere(&self, path: &CStr, links: Symlinks) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         if self.walks {
             return Ok(self.walk(path, flags)?);
@@ -214,7 +214,7 @@ impl Root {
     ///
     /// Those of fstatat(2).
     #[inline]
-    pub fn stat(&self, place: &Location, links: Links) -> io::Result<Meta> {
+    pub fn stat(&self, place: &Location, links: Symlinks) -> io::Result<Meta> {
         Ok(Meta::of(&rustix::fs::statat(CWD, &place.absolute, links.at_flags())?))
     }
 
@@ -223,7 +223,7 @@ impl Root {
     /// # Errors
     ///
     /// Those of fstatat(2).
-    pub fn stat_held(&self, place: &Location, links: Links) -> io::Result<Meta> {
+    pub fn stat_held(&self, place: &Location, links: Symlinks) -> io::Result<Meta> {
         Ok(Meta::of(&rustix::fs::statat(self.fd()?, place.relative(), links.at_flags())?))
     }
 
@@ -232,7 +232,7 @@ impl Root {
     /// # Errors
     ///
     /// As [`Root::open_beneath`].
-    pub fn stat_beneath(&self, path: &CStr, links: Links) -> io::Result<Meta> {
+    pub fn stat_beneath(&self, path: &CStr, links: Symlinks) -> io::Result<Meta> {
         let fd = if self.walks {
             self.walk(path, OFlags::PATH)?
         } else {
@@ -245,9 +245,9 @@ impl Root {
     ///
     /// The kernel refuses all absolute ones. So the links in the path are replaced by their targets, and the kernel
     /// resolves the result, again beneath the root: whatever was swapped meanwhile, it leads nowhere else.
-    fn resolve_links(&self, path: &CStr, flags: OFlags, links: Links) -> Result<OwnedFd, Errno> {
+    fn resolve_links(&self, path: &CStr, flags: OFlags, links: Symlinks) -> Result<OwnedFd, Errno> {
         match self.resolve(path, flags, links) {
-            Err(Errno::XDEV) if links == Links::Follow => {
+            Err(Errno::XDEV) if links == Symlinks::Follow => {
                 self.resolve(&self.without_links(path)?, flags, links)
             }
             result => result,
@@ -296,10 +296,10 @@ impl Root {
         Some(if beneath.is_empty() { b".".to_vec() } else { beneath.to_vec() })
     }
 
-    fn resolve(&self, path: &CStr, flags: OFlags, links: Links) -> Result<OwnedFd, Errno> {
+    fn resolve(&self, path: &CStr, flags: OFlags, links: Symlinks) -> Result<OwnedFd, Errno> {
         let resolve = match links {
-            Links::Follow => BENEATH,
-            Links::Refuse => BENEATH | ResolveFlags::NO_SYMLINKS,
+            Symlinks::Follow => BENEATH,
+            Symlinks::Refuse => BENEATH | ResolveFlags::NO_SYMLINKS,
         };
         rustix::fs::openat2(self.fd()?, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     }
@@ -349,11 +349,11 @@ impl Folder {
     }
 }
 
-impl Links {
+impl Symlinks {
     fn at_flags(self) -> AtFlags {
         match self {
-            Links::Follow => AtFlags::empty(),
-            Links::Refuse => AtFlags::SYMLINK_NOFOLLOW,
+            Symlinks::Follow => AtFlags::empty(),
+            Symlinks::Refuse => AtFlags::SYMLINK_NOFOLLOW,
         }
     }
 }
@@ -379,7 +379,7 @@ impl Meta {
     }
 }
 
-/// What an error of this module means to who asked for the file.
+/// What an error of this module means for the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// There is no such file beneath the root, or none that may be reached.
@@ -443,7 +443,7 @@ pub fn stat(fd: BorrowedFd<'_>) -> io::Result<Meta> {
 
 /// Names in an open folder with what each stands for, `.` and `..` left out, at most `names_max` of them.
 ///
-/// In the order of the file system. Links are not followed: they come back as [`Kind::Link`].
+/// In the order of the file system. Symlinks are not followed: they come back as [`Kind::Link`].
 ///
 /// # Errors
 ///
@@ -482,10 +482,10 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     /// A folder with a secret beside it, removed at the end.
-    struct Place(PathBuf);
+    struct TempFolder(PathBuf);
 
-    impl Place {
-        fn new(name: &str) -> Place {
+    impl TempFolder {
+        fn new(name: &str) -> TempFolder {
             let path = std::env::temp_dir().join(format!("adyton-sys-fs-{}-{name}", std::process::id()));
             let _ = fs::remove_dir_all(&path);
             fs::create_dir_all(path.join("root/a/b")).unwrap();
@@ -495,7 +495,7 @@ mod tests {
             symlink("a", path.join("root/a-link")).unwrap();
             symlink("../secret", path.join("root/out")).unwrap();
             symlink("..", path.join("root/up")).unwrap();
-            Place(path)
+            TempFolder(path)
         }
 
         fn root(&self) -> PathBuf {
@@ -503,14 +503,14 @@ mod tests {
         }
     }
 
-    impl Drop for Place {
+    impl Drop for TempFolder {
         fn drop(&mut self) {
             let _ = fs::remove_dir_all(&self.0);
         }
     }
 
     /// What is opened at a path, or what it comes to.
-    fn open(root: &Root, path: &CStr, links: Links) -> Result<Kind, Fault> {
+    fn open(root: &Root, path: &CStr, links: Symlinks) -> Result<Kind, Fault> {
         let opened = root.open_beneath(path, links).map_err(|error| Fault::of(&error))?;
         let kind = stat(opened.as_fd()).unwrap().kind;
 
@@ -520,7 +520,7 @@ mod tests {
 
     #[test]
     fn no_path_leads_out_with_openat2_or_without() {
-        let place = Place::new("beneath");
+        let place = TempFolder::new("beneath");
         let (resolving, walking) =
             (Root::open(&place.root()).unwrap(), Root::open_to_walk(&place.root()).unwrap());
         let absent = Err(Fault::Absent);
@@ -542,11 +542,11 @@ mod tests {
             (c"/etc/passwd", absent),
         ];
         for (path, expected) in cases {
-            assert_eq!(expected, open(&resolving, path, Links::Refuse), "{path:?}");
-            assert_eq!(expected, open(&walking, path, Links::Refuse), "{path:?} walked");
+            assert_eq!(expected, open(&resolving, path, Symlinks::Refuse), "{path:?}");
+            assert_eq!(expected, open(&walking, path, Symlinks::Refuse), "{path:?} walked");
             assert_eq!(
                 expected,
-                open(&walking, path, Links::Follow),
+                open(&walking, path, Symlinks::Follow),
                 "{path:?} walked, links are refused all the same"
             );
         }
@@ -554,7 +554,7 @@ mod tests {
 
     #[test]
     fn links_are_followed_beneath_the_root_only() {
-        let place = Place::new("links");
+        let place = TempFolder::new("links");
         let root = Root::open(&place.root()).unwrap();
         for (path, expected) in [
             (c"link", Ok(Kind::File)),
@@ -562,19 +562,19 @@ mod tests {
             (c"out", Err(Fault::Absent)),
             (c"up/secret", Err(Fault::Absent)),
         ] {
-            assert_eq!(expected, open(&root, path, Links::Follow), "{path:?}");
+            assert_eq!(expected, open(&root, path, Symlinks::Follow), "{path:?}");
         }
 
-        assert_eq!(Kind::Link, root.stat(&root.locate(c"link"), Links::Refuse).unwrap().kind);
+        assert_eq!(Kind::Link, root.stat(&root.locate(c"link"), Symlinks::Refuse).unwrap().kind);
         assert_eq!(
-            root.stat(&root.locate(c"a/b/file"), Links::Refuse).unwrap(),
-            root.stat(&root.locate(c"link"), Links::Follow).unwrap()
+            root.stat(&root.locate(c"a/b/file"), Symlinks::Refuse).unwrap(),
+            root.stat(&root.locate(c"link"), Symlinks::Follow).unwrap()
         );
     }
 
     #[test]
     fn absolute_links_are_followed_beneath_the_root_only() {
-        let place = Place::new("absolute");
+        let place = TempFolder::new("absolute");
         let at = |name: &str| place.root().join(name);
         symlink(at("a/b/file"), at("absolute")).unwrap();
         symlink(at("a"), at("folder")).unwrap();
@@ -601,16 +601,16 @@ mod tests {
             (c"magic", Err(Fault::Absent)),
             (c"longer-name", Err(Fault::Absent)),
         ] {
-            assert_eq!(expected, open(&root, path, Links::Follow), "{path:?}");
-            assert_eq!(Err(Fault::Absent), open(&root, path, Links::Refuse), "{path:?} refused");
+            assert_eq!(expected, open(&root, path, Symlinks::Follow), "{path:?}");
+            assert_eq!(Err(Fault::Absent), open(&root, path, Symlinks::Refuse), "{path:?} refused");
         }
     }
 
     #[test]
     fn a_folder_is_listed_with_what_its_names_stand_for() {
-        let place = Place::new("list");
+        let place = TempFolder::new("list");
         let root = Root::open(&place.root()).unwrap();
-        let folder = root.open_beneath(c".", Links::Refuse).unwrap();
+        let folder = root.open_beneath(c".", Symlinks::Refuse).unwrap();
         let mut found: Vec<_> = list(folder.as_fd(), 10)
             .unwrap()
             .into_iter()
@@ -631,24 +631,24 @@ mod tests {
 
     #[test]
     fn a_change_moves_the_meta_and_a_new_root_is_noticed() {
-        let place = Place::new("meta");
+        let place = TempFolder::new("meta");
         let mut root = Root::open(&place.root()).unwrap();
         let file = root.locate(c"a/b/file");
-        let before = root.stat(&file, Links::Refuse).unwrap();
+        let before = root.stat(&file, Symlinks::Refuse).unwrap();
         assert_eq!((5, Kind::File), (before.bytes, before.kind));
         fs::write(place.root().join("a/b/file"), "123456").unwrap();
-        let after = root.stat(&file, Links::Refuse).unwrap();
+        let after = root.stat(&file, Symlinks::Refuse).unwrap();
         assert_ne!(before, after);
 
         assert_eq!(Whereabouts::Same, root.follow());
         fs::rename(place.root(), place.0.join("old")).unwrap();
         assert_eq!(Whereabouts::Gone, root.follow());
-        assert!(root.stat(&file, Links::Refuse).is_err());
-        assert_eq!(after, root.stat_held(&file, Links::Refuse).unwrap(), "the old one is held");
+        assert!(root.stat(&file, Symlinks::Refuse).is_err());
+        assert_eq!(after, root.stat_held(&file, Symlinks::Refuse).unwrap(), "the old one is held");
         fs::create_dir(place.root()).unwrap();
 
         assert_eq!(Whereabouts::Replaced, root.follow());
-        assert!(root.stat_held(&file, Links::Refuse).is_err(), "the new one is empty");
+        assert!(root.stat_held(&file, Symlinks::Refuse).is_err(), "the new one is empty");
         fs::remove_dir(place.root()).unwrap();
         fs::write(place.root(), "a file").unwrap();
         assert_eq!(Whereabouts::Gone, root.follow());
@@ -656,19 +656,19 @@ mod tests {
 
     #[test]
     fn a_root_may_come_later() {
-        let place = Place::new("later");
+        let place = TempFolder::new("later");
         let path = place.0.join("no/where");
         let [mut resolving, mut walking] = [Root::open(&path), Root::open_to_walk(&path)].map(Result::unwrap);
         for root in [&mut resolving, &mut walking] {
             assert_eq!(Whereabouts::Gone, root.follow());
-            assert_eq!(Err(Fault::Absent), open(root, c"file", Links::Follow));
-            assert_eq!(Err(Fault::Absent), open(root, c".", Links::Refuse));
+            assert_eq!(Err(Fault::Absent), open(root, c"file", Symlinks::Follow));
+            assert_eq!(Err(Fault::Absent), open(root, c".", Symlinks::Refuse));
         }
         fs::create_dir_all(&path).unwrap();
         fs::write(path.join("file"), "").unwrap();
         for root in [&mut resolving, &mut walking] {
             assert_eq!(Whereabouts::Replaced, root.follow());
-            assert_eq!(Ok(Kind::File), open(root, c"file", Links::Refuse));
+            assert_eq!(Ok(Kind::File), open(root, c"file", Symlinks::Refuse));
         }
         assert!(Root::open(&path.join("file")).is_err(), "a file is no folder");
         assert!(Root::open(&path.join("file/x")).is_err());

@@ -19,13 +19,13 @@ pub fn raise_descriptors_max() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(most)
 }
 
-/// Ends the process at once, as `_exit(2)`: no handler of anybody runs.
+/// Ends the process at once, as `_exit(2)`: no exit handler runs.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: `_exit` may be called anywhere, and does not return.
     unsafe { libc::_exit(status) }
 }
 
-/// Makes the calling thread give way to others: `steps` of nice(2) more, and `SCHED_BATCH`, with which it waits its turn
+/// Gives the calling thread a lower priority: `steps` of nice(2) more, and `SCHED_BATCH`, with which it waits its turn
 /// when it wakes instead of interrupting another thread. Linux keeps both for each thread (sched(7)).
 pub fn give_way(steps: u8) {
     let now = rustix::process::getpriority_process(None).unwrap_or(0);
@@ -52,7 +52,7 @@ pub fn become_stderr(file: impl AsFd) -> io::Result<()> {
     Ok(rustix::stdio::dup2_stderr(file)?)
 }
 
-/// Runs something when the process ends in an orderly way (exit(3)), once everybody else is done.
+/// Runs something when the process ends in an orderly way (exit(3)), after all handlers that were registered later.
 pub fn at_exit(run: fn()) {
     static RUN: OnceLock<fn()> = OnceLock::new();
     extern "C" fn at_exit() {
@@ -73,7 +73,7 @@ pub const NO_FOLLOW: i32 = libc::O_NOFOLLOW;
 /// The flag of open(2) that does not wait for a pipe's reader.
 pub const NO_WAIT: i32 = libc::O_NONBLOCK;
 
-/// A number that nobody can guess, or, where the kernel has none yet, one that depends on this process.
+/// A number that cannot be guessed, or, where the kernel has none yet, one that depends on this process.
 pub fn random() -> u64 {
     let mut bytes = [0; 8];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::NONBLOCK) {
@@ -92,7 +92,7 @@ static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
 ///
 /// # Errors
 ///
-/// `WouldBlock` when nobody reads the pipe that it is; else as write(2). Some may be written.
+/// `WouldBlock` when it is a full pipe that is not read; else as write(2). Some may be written.
 pub fn write_stderr(bytes: &[u8]) -> io::Result<()> {
     write_at_once(rustix::stdio::stderr(), bytes)
 }
@@ -142,7 +142,7 @@ pub fn cpus_allowed() -> u32 {
     }
 }
 
-/// How many CPUs the machine has, whoever may use them.
+/// How many CPUs the machine has, whether this process may use them or not.
 pub fn cpus_of_the_machine() -> u32 {
     // SAFETY: asks for a number, and changes nothing.
     u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(1)
@@ -164,11 +164,12 @@ pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Makes this process less important: `steps` of nice(2), of which each takes a tenth of the CPU time that others want.
+/// Makes this process less important: `steps` of nice(2), each of which gives up a tenth of the CPU time that other
+/// processes want.
 pub fn lower_priority(steps: u8) {
     if steps > 0 {
         let now = rustix::process::getpriority_process(None).unwrap_or(0);
-        // Nobody is refused less.
+        // A lower priority is never refused.
         let _ = rustix::process::setpriority_process(None, now + i32::from(steps));
     }
 }
@@ -196,8 +197,8 @@ pub fn set_name(name: &str) {
 mod tests {
     use super::{cpus_allowed, wake_on_time};
 
-    /// As many as the kernel says to all: its control group, of which the standard library's number knows, is nobody's
-    /// business here.
+    /// As many as the kernel tells all processes: the quota of a control group, which the standard library counts in,
+    /// has no effect here.
     #[test]
     fn cpus() {
         let text = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(cpus_allowed(), ones);
     }
 
-    /// The kernel has it for this thread, and not for others.
+    /// The kernel has it for this thread, and not for other threads.
     #[test]
     fn on_time() {
         let slack = || rustix::thread::current_timer_slack().unwrap_or(0);

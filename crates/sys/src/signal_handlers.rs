@@ -1,7 +1,7 @@
 //! Signal handlers, for a process that runs an application (a supervisor has a queue instead: `signal_queue.rs`).
 //!
-//! Of SIGTERM and SIGINT the first asks for a clean stop, and the second ends the process at once. SIGUSR1 wakes who opens
-//! the logs again, if somebody does; it is never the end.
+//! Of SIGTERM and SIGINT the first asks for a clean stop, and the second ends the process at once. SIGUSR1 wakes the
+//! thread that opens the logs again, if there is one; it never ends the process.
 //!
 //! The handler does two things, both async-signal-safe (signal-safety(7)): an atomic count and a
 //! write to an eventfd. A `signalfd` would need the signals blocked in every thread, and children
@@ -36,7 +36,7 @@ const SIGNALS: [libc::c_int; 3] = [libc::SIGTERM, libc::SIGINT, libc::SIGUSR1];
 const PASSING: [libc::c_int; 7] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGTTIN, libc::SIGTTOU];
 
-/// A handler that is told who has sent the signal (`SA_SIGINFO`).
+/// A handler that is told which process has sent the signal (`SA_SIGINFO`).
 type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// Lets every signal come to this process and to the programs that it starts, whatever mask it has inherited; what only its
@@ -48,7 +48,7 @@ type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_voi
 pub fn let_pass() -> io::Result<()> {
     for signal in PASSING {
         let former = action_of(signal)?;
-        // What is ignored was so by the wish of who started the server, as with nohup(1).
+        // A signal that is ignored stays so: whoever started the server wanted that, as with nohup(1).
         if former.sa_sigaction == libc::SIG_DFL {
             handle(signal, on_passing)?;
         }
@@ -109,7 +109,7 @@ pub struct Handlers {
 }
 
 impl Handlers {
-    /// Takes over SIGTERM and SIGINT, each of which wakes `stop`, and SIGUSR1, which wakes `user1` or nobody.
+    /// Takes over SIGTERM and SIGINT, each of which wakes `stop`, and SIGUSR1, which wakes `user1`, if there is one.
     ///
     /// # Errors
     ///

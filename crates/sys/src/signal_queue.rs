@@ -64,8 +64,8 @@ impl Signals {
             // SAFETY: as above, and the number is a signal's.
             unsafe { libc::sigaddset(&raw mut set, number) };
         }
-        // Where it is ignored, as whoever has started this may have left it, children end unseen: sigaction(2).
-        // SAFETY: the number is a signal's, and nobody has a handler for it yet.
+        // Where it is ignored, as the parent process may have left it, children end unseen: sigaction(2).
+        // SAFETY: the number is a signal's, and there is no handler for it yet.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         // SAFETY: `set` is only read, and the former mask is not asked for.
         let status = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
@@ -77,7 +77,7 @@ impl Signals {
         if fd == -1 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is new, and nobody else has it.
+        // SAFETY: the descriptor is new, and nothing else owns it.
         Ok(Self { fd: unsafe { OwnedFd::from_raw_fd(fd) } })
     }
 

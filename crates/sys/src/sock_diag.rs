@@ -18,7 +18,7 @@ pub struct Listener {
     pub drops: u32,
 }
 
-/// All TCP sockets that listen at a port in this network namespace, whoever has them.
+/// All TCP sockets that listen at a port in this network namespace, of all processes.
 ///
 /// # Errors
 ///

@@ -61,7 +61,7 @@ fn listen(address: SocketAddr, backlog: u32, shared: bool, is_ipv6_only: bool) -
     Ok(socket)
 }
 
-/// Who may connect to a unix socket.
+/// Which users may connect to a unix socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The rights, as chmod(2) takes them.
@@ -71,7 +71,7 @@ pub struct Access {
 }
 
 /// Listens on a unix socket at `path`. A socket left there by a server that is gone is replaced;
-/// one that still answers is not. Without `access` the umask says who may connect.
+/// one that still answers is not. Without `access` the umask says which users may connect.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Res
         }
         other => other?,
     }
-    // Until somebody listens, every connection is refused: nobody meets the rights that the umask has left.
+    // Until listen(2), every connection is refused: no client meets the rights that the umask has left.
     if let Some(access) = access {
         admit(path, access).map_err(|error| {
             io::Error::new(error.kind(), format!("its group or rights cannot be set: {error}"))
@@ -98,8 +98,9 @@ pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Res
     Ok(socket)
 }
 
-/// Sets group and rights of the socket at `path`: by a descriptor, because whoever may write in its folder could put a link
-/// there that leads elsewhere. (That fchmod(2) before bind(2) counts, too, is of no use: the umask takes from it.)
+/// Sets group and rights of the socket at `path`: by a descriptor, because a user who may write in its folder could put
+/// a link there that leads elsewhere. (That fchmod(2) before bind(2) counts, too, is of no use: the umask takes from
+/// it.)
 fn admit(path: &Path, Access { mode, group }: Access) -> io::Result<()> {
     let file = rustix::fs::open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
     if FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode) != FileType::Socket {
@@ -113,14 +114,14 @@ fn admit(path: &Path, Access { mode, group }: Access) -> io::Result<()> {
     std::fs::set_permissions(own, std::fs::Permissions::from_mode(mode))
 }
 
-/// Removes the socket of a server that was killed: nobody listens there.
+/// Removes the socket of a server that was killed, at which no process listens.
 ///
 /// # Errors
 ///
-/// Somebody listens there, it is no socket, or it cannot be removed.
+/// A process listens there, it is no socket, or it cannot be removed.
 pub fn remove_stale(path: &Path) -> io::Result<()> {
     let probe = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
-    // A connect to what is no socket is refused likewise, and that must not cost anybody a file.
+    // A connect to a file that is no socket is refused likewise, and that file must not be removed.
     if !std::fs::symlink_metadata(path)?.file_type().is_socket() {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is something else than a socket"));
     }
@@ -140,15 +141,14 @@ pub fn adopt(fd: RawFd) -> io::Result<OwnedFd> {
     if fd < 0 || unsafe { libc::fcntl(fd, libc::F_GETFD) } == -1 {
         return Err(io::Error::new(io::ErrorKind::NotFound, "no such descriptor is open"));
     }
-    // SAFETY: `fd` is open, as just seen, and the user hands it to us by naming it: nobody else in
-    // this process closes it.
+    // SAFETY: `fd` is open, as just seen, and the user hands it to us by naming it: nothing else in this process closes it.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
     if !sockopt::socket_acceptconn(&socket).unwrap_or(false) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the descriptor is not a listening socket"));
     }
     rustix::io::ioctl_fionbio(&socket, true)?;
     rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::CLOEXEC)?;
-    // A unix socket has no such option, and needs none.
+    // A unix socket has no such option, and does not need it.
     let _ = sockopt::set_tcp_nodelay(&socket, true);
     Ok(socket)
 }
@@ -236,7 +236,7 @@ pub fn local_address(socket: impl AsFd) -> io::Result<Option<SocketAddr>> {
     Ok(internet(&rustix::net::getsockname(socket)?))
 }
 
-/// The path of a unix socket; `None` for others and for unnamed ones.
+/// The path of a unix socket; `None` for other sockets and for unnamed ones.
 pub fn local_path(socket: impl AsFd) -> Option<std::path::PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     let address = SocketAddrUnix::try_from(rustix::net::getsockname(socket).ok()?).ok()?;
@@ -275,9 +275,9 @@ pub fn connect_tcp(address: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// As [`connect_tcp`], and the kernel holds only so many bytes for this socket (`SO_RCVBUF`, socket(7)), which come in
-/// segments as on an Ethernet (`TCP_MAXSEG`, tcp(7)): a peer that sends more feels that nobody reads. With the segments of
-/// the loopback interface, 64 KiB, its own kernel takes three megabytes from it first.
+/// As [`connect_tcp`], and the kernel holds only a given number of bytes for this socket (`SO_RCVBUF`, socket(7)),
+/// which come in segments as on an Ethernet (`TCP_MAXSEG`, tcp(7)): a peer that sends more notices that nothing is
+/// read. With the segments of the loopback interface, 64 KiB, its own kernel takes three megabytes from it first.
 ///
 /// # Errors
 ///
@@ -481,7 +481,7 @@ mod tests {
 
     use super::*;
 
-    /// The kernel would take 3 MB of the loopback's large segments before whoever sends felt that nobody reads.
+    /// The kernel would take 3 MB of the loopback's large segments before the sender noticed that nothing is read.
     #[test]
     fn a_narrow_connection_is_soon_full() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

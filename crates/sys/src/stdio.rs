@@ -1,4 +1,4 @@
-//! The descriptors 0, 1 and 2: whatever has one of these numbers is written to by all who think that it is standard error.
+//! The descriptors 0, 1 and 2: whatever has the number 2 is written to by all code that takes it for standard error.
 //!
 //! An application may close them. The next thing that is opened has such a number then, because the kernel gives the lowest
 //! one that is free: were it a client's socket, that client would read what the application, the C library or a program that
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
 use rustix::fs::{Mode, OFlags};
 
-/// The first number that is none of theirs.
+/// The first number behind theirs.
 const FIRST_OTHER: RawFd = 3;
 
 /// A stream of the process.
@@ -55,8 +55,8 @@ pub fn occupy() -> io::Result<()> {
     Ok(())
 }
 
-/// The same descriptor, with a number above 2. Where it has one of these, somebody has closed that stream, and `/dev/null`
-/// takes its place: the next descriptor need not move.
+/// The same descriptor, with a number above 2. Where it has one of these, that stream was closed, and `/dev/null` takes
+/// its place: the next descriptor need not move.
 ///
 /// # Errors
 ///
@@ -87,7 +87,7 @@ fn put_nothing_at(number: RawFd) -> io::Result<()> {
     put_at(&nothing, number, 0)
 }
 
-/// Has `file` at the number of `place`, too, in one step: whoever writes there writes to one or to the other.
+/// Has `file` at the number of `place`, too, in one step: a thread that writes there writes to one or to the other.
 ///
 /// # Errors
 ///
@@ -97,8 +97,8 @@ pub fn replace(place: impl AsFd, file: impl AsFd) -> io::Result<()> {
 }
 
 fn put_at(file: impl AsFd, number: RawFd, flags: libc::c_int) -> io::Result<()> {
-    // SAFETY: `number` belongs to a descriptor that the caller has or borrows, or is a standard stream's, which nobody
-    // owns; whoever uses it goes on with an open one.
+    // SAFETY: `number` belongs to a descriptor that the caller has or borrows, or is a standard stream's, which has no
+    // owner; code that uses it goes on with an open one.
     match unsafe { libc::dup3(file.as_fd().as_raw_fd(), number, flags) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
@@ -146,7 +146,8 @@ mod tests {
 
     use super::{above, is_same, replace};
 
-    /// A descriptor above 2 stays what it is. (The others are those of this test's process, and are tested from outside.)
+    /// A descriptor above 2 stays what it is. (The lower ones are those of this test's process, and are tested from
+    /// outside.)
     #[test]
     fn descriptors_above_stay() {
         let file = File::open("/dev/null").unwrap();
@@ -155,7 +156,7 @@ mod tests {
         assert_eq!(number, above(file.into()).unwrap().as_raw_fd());
     }
 
-    /// Who has the place finds the other file there, by the same number.
+    /// The same number stands for the other file afterwards.
     #[test]
     fn replaced() {
         let place = File::open("/dev/null").unwrap();

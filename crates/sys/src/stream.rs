@@ -1,5 +1,5 @@
-//! Writing to whoever reads a log: a file takes everything, but a pipe, a socket or a terminal has a reader, who may
-//! have stopped to read, and is not waited for.
+//! Writing a log: a file takes everything, but a pipe, a socket or a terminal has a reader, which may have stopped
+//! reading, and is not waited for.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ pub const WHOLE_BYTES_MAX: usize = 4096;
 /// `pwritev2` writes where the file stands: it is no file, and stands nowhere.
 const NO_OFFSET: u64 = u64::MAX;
 
-/// Whether what is written there has to be read by somebody before more can be.
+/// Whether what is written there has to be read before more can be written.
 pub fn has_reader(fd: impl AsFd) -> bool {
     let kind = rustix::fs::fstat(fd).map(|stat| FileType::from_raw_mode(stat.st_mode));
     matches!(kind, Ok(FileType::Fifo | FileType::Socket | FileType::CharacterDevice))
@@ -27,7 +27,7 @@ pub fn is_fifo(fd: impl AsFd) -> bool {
     matches!(kind, Ok(FileType::Fifo))
 }
 
-/// The error of open(2) that a pipe has nobody who reads it.
+/// The error of open(2) for a pipe without a reader.
 pub const NO_READER: i32 = libc::ENXIO;
 
 /// Writes what can be written without waiting for the reader; says how much that was.
@@ -37,8 +37,8 @@ pub const NO_READER: i32 = libc::ENXIO;
 /// `WouldBlock` when it is nothing; else as write(2).
 pub fn write_now(fd: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
     match pwritev2(&fd, &[IoSlice::new(bytes)], NO_OFFSET, ReadWriteFlags::NOWAIT) {
-        // Terminals, and pipes before Linux 6.4. When poll(2) says so, so much can be written to a pipe without waiting,
-        // unless another process is quicker.
+        // Terminals, and pipes before Linux 6.4. When poll(2) says so, `WHOLE_BYTES_MAX` can be written to a pipe
+        // without waiting, unless another process is quicker.
         Err(Errno::OPNOTSUPP) if socket::wait(&fd, Until::Writable, 0)? => {
             Ok(rustix::io::write(&fd, &bytes[..bytes.len().min(WHOLE_BYTES_MAX)])?)
         }
@@ -56,7 +56,7 @@ mod tests {
 
     use super::{WHOLE_BYTES_MAX, has_reader, write_now};
 
-    /// Fills it, sees that nobody waits, and that there is room again when somebody has read.
+    /// Fills it, sees that the write does not wait, and that there is room again after a read.
     fn fill(writer: &impl std::os::fd::AsFd, mut reader: impl Read) {
         let page = [b'x'; WHOLE_BYTES_MAX];
         let mut written = 0;

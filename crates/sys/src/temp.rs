@@ -1,4 +1,4 @@
-//! Temporary files without a name: nobody can open them, and they are gone when they are closed.
+//! Temporary files without a name: no other process can open them, and they are gone when they are closed.
 
 use std::fs::File;
 use std::io;

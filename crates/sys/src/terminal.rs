@@ -1,4 +1,4 @@
-//! The terminal that somebody looks at.
+//! The terminal, if there is one.
 
 use std::io;
 use std::os::fd::AsFd;

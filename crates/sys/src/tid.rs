@@ -27,7 +27,7 @@ impl Tid {
         now.tv_sec.unsigned_abs() * 1_000_000 + now.tv_nsec.unsigned_abs() / 1000
     }
 
-    /// Whether it runs, or would if it had a CPU; `false` where nobody knows (proc(5)). Takes some 10 us.
+    /// Whether it runs, or would if it had a CPU; `false` where that is not known (proc(5)). Takes some 10 us.
     pub fn is_runnable(&self) -> bool {
         let mut text = [0; 64];
         let path = format!("/proc/self/task/{}/stat", self.thread.as_raw_nonzero());

@@ -4,10 +4,10 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// Who a process is to be.
+/// The user and group that a process runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The user's name, for its supplementary groups; `None` for a number that nobody has.
+    /// The user's name, for its supplementary groups; `None` for a number that no user has.
     name: Option<CString>,
     user: libc::uid_t,
     group: libc::gid_t,
@@ -45,8 +45,8 @@ impl Identity {
         self.group
     }
 
-    /// Gives it a file, if that is a plain one of root's that nobody else has a name for: whoever may write in its folder
-    /// could have put another one there.
+    /// Gives it a file, if that is a plain one of root's with a single name: a user who may write in its folder could
+    /// have put another one there.
     ///
     /// # Errors
     ///

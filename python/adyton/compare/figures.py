@@ -33,7 +33,7 @@ def interval(values: Sequence[float], seed: int = 1) -> tuple[float, float]:
     """Returns bounds between which the median lies with 95 % confidence.
 
     They are those of the bootstrap or, where they are wider, the pair of values that has the median between
-    them so often whatever the distribution is (sign test): with few values the bootstrap promises too much.
+    them that often whatever the distribution is (sign test): with few values the bootstrap promises too much.
     With fewer than ``VALUES_MIN`` they are the smallest and the largest.
     """
     low, high = sure(values)
@@ -49,7 +49,7 @@ def sure(values: Sequence[float]) -> tuple[float, float]:
     ordered, count = sorted(values), len(values)
     outside = 0.0
     for place in range((count + 1) // 2):
-        # So often do no more than ``place`` values lie on one side of the median.
+        # How often no more than ``place`` values lie on one side of the median.
         outside += 2 * math.comb(count, place) / 2**count
         if outside > 1 - CONFIDENCE:
             return ordered[max(0, place - 1)], ordered[-max(1, place)]

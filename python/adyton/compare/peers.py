@@ -56,15 +56,15 @@ class Peer:
     base: str = ""
     """Stands before the paths of all pages."""
     forks: bool = False
-    """Each request has a process of its own, whose CPU time is nobody's when it has ended."""
+    """Each request has a process of its own, whose CPU time is counted nowhere when it has ended."""
     reload: str = ""
-    """The signal at which its first process replaces all others, as `HUP`; none: there is no such signal."""
+    """The signal at which its first process replaces all others, as `HUP`; empty: there is no such signal."""
     older: bool = False
     """An older vintage of another peer, which takes part where it is named, and where one publishes."""
     quick: bool = False
     """Takes part even where there is no time for every mode of every server."""
     user: str = ""
-    """Who starts it, when we are root."""
+    """The user that starts it, when we are root."""
     needs: tuple[str, ...] = ()
     """Programs that must be there."""
     modules: tuple[str, ...] = ()

@@ -54,7 +54,7 @@ class Line:
     rate_interval: tuple[float, float] = (0.0, 0.0)
     """With 95 % confidence; of few rounds the slowest and the fastest."""
     of_thousand: float | None = None
-    """The rate, where that of static files is 1000; none without static files."""
+    """The rate, where that of static files is 1000; ``None`` without static files."""
     classic: int | None = None
     """Its figure in the classic table."""
     to_ours: tuple[float, float, float] | None = None
@@ -85,7 +85,7 @@ class Line:
     held_mib: float | None = None
     """Memory while all connections were open."""
     slow_lost: int | None = None
-    """Requests of slow clients that were cut off, refused or wrong; none without such clients."""
+    """Requests of slow clients that were cut off, refused or wrong; ``None`` without such clients."""
     slow_begun: int | None = None
     """Requests of which these are a part."""
     start_ms: float = 0.0

@@ -33,9 +33,9 @@ BENCH = (sys.executable, "-m", "adyton", "bench", "--json")
 START_S, BENCH_S = 1.7, 0.8
 """What a start takes, and a run of ``adyton bench`` besides its measurement, on a quiet machine."""
 ROUNDS = ((10, 5.0), (7, 2.0), (6, 1.0), (3, 0.2), (2, 0.2), (1, 0.2))
-"""The first number of rounds is taken that leaves measurements of so many seconds."""
+"""Rounds, and the seconds that each measurement must get: the first pair that fits is taken."""
 HALVED_ROUNDS, HALVED_FEW = 6, 3
-"""With fewer rounds than that, half of the load is offered in the first only; with little time in so many."""
+"""With fewer rounds than that, half of the load is offered in the first; with little time, in this many."""
 LONGEST_S = 10.0
 """A longer measurement says nothing more."""
 PUBLISHED_S, PUBLISHED_MIN_S = 3.0, 0.5
@@ -51,7 +51,7 @@ KNOWN = frozenset({"foreign-load", GENERATOR})
 FOREIGN_CPUS_MAX = 0.1
 """What other programs may have of the CPUs of peer or load."""
 RECOVERED_S, RECOVERED_IN_A_ROW, RECOVERY_S = 0.1, 5, 20.0
-"""A peer is itself again after so many answers within that time; after the last nobody waits any longer."""
+"""A peer has recovered after this many answers within that time; the last is how long that is waited for."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Pace:
     warm_up_s: float
     """Of the first load, before anything is measured."""
     tries: int
-    """A peer is measured so often at most, until it is as fast as the time before."""
+    """How often a peer is measured at most, until it is as fast as the time before."""
     halves: int
     """In how many rounds half of the load is offered, too."""
     lead_s: float = LEAD_S
@@ -72,9 +72,9 @@ class Pace:
     total_s: float = math.inf
     """No round is begun that would not end within that time, but for the first ones."""
     least: int = 1
-    """So many rounds are made, however long they take."""
+    """How many rounds are made, however long they take."""
     known_within: float | None = None
-    """A peer is left out of further rounds when its rates are known within that part of them; or none is."""
+    """A peer has no further rounds once its rates are known within that part of them; ``None``: never."""
     seed: int = 1
     """What the order of the peers in each round is made of."""
 
@@ -126,7 +126,7 @@ class Pace:
 
 
 def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, rows: int) -> float:
-    """Returns how long a measurement may be when so many rounds, some with half of the load, take a time."""
+    """Returns how long a measurement may be when ``rounds``, some with half of the load, take ``total_s``."""
     # Each kind of page is warmed up; every other time it takes one try more until it is as fast as before.
     runs = len(scenario.loads) + 1.5 * len({load.pages for load in scenario.loads})
     halved = sum(bool(load.half) for load in scenario.loads)
@@ -224,7 +224,7 @@ def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats)
             allowed = KNOWN | scenario.allowed
             put(row, number, loads, Bench(server, pace, seats, seed=number + 1, allowed=allowed))
     except (PeerError, OSError) as error:
-        # Who has served before, or was not tried before, may serve the next time.
+        # A peer that has served before, or was not tried before, may serve the next time.
         kind = START if row.shots or not row.spoilt else RUN
         for load in loads:
             row.is_good(load, number, {kind: str(error)})
@@ -265,7 +265,7 @@ def put(row: Row, number: int, loads: Sequence[Load], bench: Bench) -> None:
 
 
 def halved(row: Row, number: int, load: Load, rate: float, bench: Bench) -> list[dict[str, Any]]:
-    """Offers half of the rate, once more if that is spoilt, and returns the reports; none if none counts."""
+    """Offers half of the rate, once more if that is spoilt, and returns the reports; empty if none counts."""
     for _ in range(2):
         try:
             half = bench.once(replace(load, options=load.half), rate)
@@ -354,7 +354,7 @@ class Bench:
         # What was spent before the measurement is taken off: it was as busy then.
         cpu_s = spent.of_peer(seats, forks=server.forks) * pace.seconds / (pace.seconds + lead_s)
         memory_bytes = _processes.memory_bytes(leaders)
-        # It may still work on pages that nobody waits for any more: they are no part of the next measurement.
+        # It may still work on pages whose clients have gone: they are no part of the next measurement.
         recovered_s = recovery_s(load, server, ended_s) if load.recovers or load.beside else None
         return Shot(
             reports[:1],

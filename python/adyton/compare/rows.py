@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 GENERATOR = "generator"
 """The gate of ``adyton bench`` that says that it measures itself."""
 FOREIGN, SILENCE, START, RUN = "strangers", "silence", "start", "run"
-"""Reasons beside the gates of ``adyton bench``: others used the CPUs, nothing came of any request, no right
-answer yet, none any more."""
+"""Reasons beside the gates of ``adyton bench``: other programs used the CPUs, nothing came of any
+request, no right answer yet, no right answer any more."""
 SPOILS = {"steal", "own-limits", "little", "steady", "late", FOREIGN, SILENCE, START}
 """A measurement like that does not count, and another one may be good; all else is the peer's fault."""
 FLOOR = "floor"

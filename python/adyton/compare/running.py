@@ -86,7 +86,7 @@ class Seats:
 
 
 def siblings_of(cpu: int) -> frozenset[int]:
-    """Returns the CPUs that are hyper-threads of one core, this one among them; itself where nobody says."""
+    """Returns the CPUs that are hyper-threads of one core, this one among them; itself if unknown."""
     try:
         text = (TOPOLOGY / f"cpu{cpu}/topology/thread_siblings_list").read_text("ascii")
     except OSError:
@@ -136,7 +136,7 @@ class Server:
     forks: bool = False
     """See :attr:`Peer.forks`."""
     reload: int = 0
-    """The number of :attr:`Peer.reload`; 0: none."""
+    """The number of :attr:`Peer.reload`; 0: there is no such signal."""
     start_s: float = 0.0
     """From its start to its first right answer."""
     how_it_ended: Callable[[], str] = str

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEADLINE_S = 1.0
-"""An answer that comes later is none to a user who has gone away."""
+"""An answer that comes later does not count: the user has gone away."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Load:
     pages: tuple[str, ...] = ("hello",)
     """One is drawn for each request, all as often."""
     half: tuple[str, ...] = ()
-    """Options with which half of its rate is offered, too, for the times; none: it is not."""
+    """Options with which half of its rate is offered, too, for the times; empty: it is not."""
     times: float = 0.0
-    """Offered at so many times the rate of the load that is the measure; 0: as fast as it can."""
+    """Offered at this many times the rate of the load that is the measure; 0: as fast as it can."""
     is_measure: bool = False
     """Whether it is that."""
     beside: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Load:
     lead_s: float = 0.0
     """Load before the measurement, at least, because it takes so long until all connections are there."""
     event: str = ""
-    """What happens to the peer meanwhile, again and again: a name in ``events``; none: nothing."""
+    """What happens to the peer meanwhile, again and again: a name in ``events``; empty: nothing."""
 
     @property
     def asked(self) -> set[str]:
@@ -94,7 +94,7 @@ LAST = ("errors", "MiB", "beside ours")
 
 
 def closed(connections: int, name: str = "", pages: tuple[str, ...] = ("hello",)) -> Load:
-    """Returns a load as fast as it can over so many connections, and at half of that rate."""
+    """Returns a load as fast as it can over these connections, and at half of that rate."""
     half = ("-c", str(max(connections, HALF_CONNECTIONS)), *POISSON)
     return Load(("-c", str(connections)), name, pages, half)
 

@@ -20,13 +20,13 @@ class Spent:
 
     clock_s: float
     peer_s: float
-    """By the processes of the peer; those that have ended are in it only if somebody has waited for them."""
+    """By the processes of the peer; those that have ended count only if their parent has waited for them."""
     load_s: float
     """By this program and the loads that it has started, which have ended."""
     server: Busy
-    """By everybody, on the CPUs of the server."""
+    """By all programs, on the CPUs of the server."""
     other: Busy
-    """By everybody, on those of the load; as above where both have the same."""
+    """By all programs, on those of the load; as above where both have the same."""
 
     @classmethod
     def now(cls, leaders: set[int], seats: Seats) -> Spent:
@@ -53,8 +53,8 @@ class Spent:
     def foreign_cpus(self, seats: Seats, *, forks: bool) -> float:
         """Returns how many CPUs were busy with neither peer nor load, where that was most.
 
-        Interrupts are not told apart by who is to blame. On the CPUs of a peer whose processes end unseen
-        nobody can tell.
+        Interrupts are not told apart by their cause. On the CPUs of a peer whose processes end unseen
+        that cannot be known.
         """
         if not seats.are_apart:
             known_s = self.peer_s + self.load_s

@@ -61,7 +61,7 @@ def unanswered(report: dict[str, Any], answer_us: float) -> int:
     """Returns how many requests are still without an answer, and likely to take longer than such an answer.
 
     All answers take some time, so that a few are under way at any end: while the oldest is younger than the
-    answer, and none waits for a connection, they say nothing.
+    answer, and no request waits for a connection, they say nothing.
     """
     under_way, never_sent = report["counts"]["in_flight"], report["never_sent"]
     if not never_sent and 1000 * report["oldest_in_flight_ms"] <= answer_us:

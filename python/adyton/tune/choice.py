@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, order=True)
 class Choice:
-    """So many processes with so many threads each. The smaller one needs less memory."""
+    """A number of processes, and of threads in each. The smaller one needs less memory."""
 
     processes: int
     threads: int

@@ -23,7 +23,7 @@ GOOD, BAD, INTERRUPTED = 0, 1, 130
 BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 TOTAL_S_MIN = 10.0
 MEMORY_PART = 0.8
-"""Of the memory that is granted, so much may be the server's when nothing is said."""
+"""The part of the granted memory that may be the server's when nothing is said."""
 SEARCHED = ("--processes", "--min-processes", "--max-processes", "--threads")
 """Settings whose values are searched for, or change with the load."""
 OWN = ("--bind", "-b", "--host", "--port", "-p", "--control")

@@ -130,7 +130,7 @@ def confirmation(found: Found) -> str:
 
 
 def lower(found: Found) -> str:
-    """Says at which lower rate it holds, as a sentence behind another; empty where none was offered."""
+    """Says at which lower rate it holds, as a sentence behind another; empty if none was offered."""
     if not found.lower:
         return ""
     if (held := found.held) is None:
@@ -152,7 +152,7 @@ def law(fitted: Law | None) -> str:
 
 
 def table(found: Found, columns: int | None = None) -> str:
-    """Returns the report for a terminal of so many columns; without a number, no sentence is broken."""
+    """Returns the report for a terminal of this many columns; without a number, no sentence is broken."""
 
     def wrapped(text: str, indent: str = "") -> list[str]:
         if columns is None:

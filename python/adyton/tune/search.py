@@ -32,18 +32,18 @@ TELLABLE = 0.05
 CLIENTS = (8, 1024)
 """The fewest and the most connections of a trial."""
 GOAL_OF = 10.0
-"""Without a goal, an answer may take so many times what it takes alone."""
+"""Without a goal, how many times as long an answer may take as alone."""
 GOAL_S_MIN = 0.05
 CONFIRMED_AT = 0.8
 """The part of the winner's rate at which it is confirmed."""
 LOWER, LOWER_MAX = 0.7, 4
-"""Where that is not confirmed, rates are offered that are so many times the last, at most so many of them."""
+"""If that is not confirmed, lower rates are offered: the factor to the next, and how many at most."""
 FIRST_PART = 0.5
 """The part of the confirmation's time that the first rate has."""
 IN_TIME = 0.99
 """The part of the answers that has to be within the goal then."""
 CROWD = 4
-"""Requests at once, on so many threads of one process: shows what they do to each other."""
+"""Requests at once, on as many threads of one process: shows what they do to each other."""
 ALONE_PART = 0.1
 """Of the whole time, for which requests come alone, and then among a few; starts come on top."""
 TRIALS_UNTIL, SCALING_UNTIL = 0.74, 0.87
@@ -54,11 +54,11 @@ WARM_UP_S_MIN, MEASURED_S_MIN = 0.1, 0.2
 """The shortest that any load has."""
 MILLION = 1e6
 TRIES = 2
-"""A run that is invalid is made so often before its reason is taken for that of the choice."""
+"""How often an invalid run is made before its reason is taken for that of the choice."""
 KNOWN = {"foreign-load"}
 """What works behind the application, such as a database here, is no stranger."""
 AT_LEAST = {"generator", "own-limits"}
-"""The load was at its own limit: the choice serves so much at least."""
+"""The load was at its own limit: the choice serves at least that much."""
 COUNTED = {"answers", "late"}
 """The confirmation counts what these say itself: every request that was due."""
 
@@ -109,7 +109,7 @@ class Trials:
         return self.goodputs[max(self.goodputs)]
 
     def beside(self, other: Trials) -> tuple[float, float]:
-        """Returns the medians of both in the rounds that both were in; zeros where there is none."""
+        """Returns the medians of both in the rounds that both were in; zeros without such a round."""
         common = self.goodputs.keys() & other.goodputs.keys()
         if not common:
             return 0.0, 0.0
@@ -136,7 +136,7 @@ class Found:
     confirmed: dict[str, Any]
     """The report of the open loop."""
     lower: list[dict[str, Any]]
-    """Those of lower rates, one after the other until one held; none where none was needed."""
+    """Those of lower rates, one after the other until one held; empty where none was needed."""
     doubts: list[str]
     fits: bool
     """Whether the winner needs no more memory than there may be."""
@@ -153,7 +153,7 @@ class Found:
 
     @property
     def held(self) -> dict[str, Any] | None:
-        """The report of the highest rate that was offered and at which it keeps its goal; none if at none."""
+        """The report of the highest rate that was offered and at which its goal is kept; ``None``: none."""
         return next((each for each in [self.confirmed, *self.lower] if keeps(each, self.goal_s)), None)
 
     @property
@@ -407,7 +407,7 @@ def in_time(report: dict[str, Any], goal_s: float) -> float:
 
 
 def valid(trials: Sequence[Trials]) -> list[Trials]:
-    """Returns the trials that have a figure of each round they were in; nothing is found if none has."""
+    """Returns the trials that have a figure of each round they were in; empty if no trial has."""
     left = [trial for trial in trials if not trial.invalid]
     if not left:
         why = "; ".join(f"{trial.choice}: {trial.invalid}" for trial in trials)
@@ -455,7 +455,7 @@ def fitting(trials: Sequence[Trials], memory_bytes: int) -> list[Trials]:
 def better_half(trials: Sequence[Trials]) -> list[Trials]:
     """Returns the better half by the last round; of what one trial cannot tell apart, the smaller.
 
-    What serves so much at least may be as good as any.
+    A choice whose rate is known as "at least" only may be as good as any.
     """
     best = max(trial.last for trial in trials)
 

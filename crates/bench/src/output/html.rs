@@ -110,7 +110,7 @@ fn headline(report: &Report) -> String {
     out + "</ul>" + &marked(report)
 }
 
-/// What who reads the figures must know.
+/// What a reader of the figures must know.
 fn marked(report: &Report) -> String {
     let mut out = String::new();
     for (word, why) in marks(report) {

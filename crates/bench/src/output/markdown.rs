@@ -59,7 +59,7 @@ pub fn markdown(report: &Report, judged: Judged<'_>) -> String {
     out + &of_judged(judged)
 }
 
-/// What who reads the figures must know.
+/// What a reader of the figures must know.
 fn marked(report: &Report) -> String {
     let mut out = String::new();
     for (word, why) in marks(report) {

@@ -1,6 +1,6 @@
 //! Reports as people and programs want them.
 //!
-//! Each form says the same: what was asked, the figures or why there are none, and where every request went.
+//! Each form says the same: what was asked, the figures or why they do not count, and where every request went.
 
 mod comparison;
 mod csv;

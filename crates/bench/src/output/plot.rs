@@ -15,7 +15,7 @@ const MARGIN: (f64, f64, f64, f64) = (52.0, 8.0, 16.0, 22.0);
 /// Labels of seconds at most, besides that of the first.
 const SECOND_LABELS_MAX: usize = 10;
 
-/// Labels of an axis of times at most: where there are more decades, some have none.
+/// Labels of an axis of times at most: where there are more decades, some have no label.
 const TIME_LABELS_MAX: usize = 6;
 
 /// How a figure becomes a place from 0 to 1 along an axis.

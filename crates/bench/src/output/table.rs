@@ -42,7 +42,7 @@ impl Ink {
     }
 }
 
-/// The report as a table, in lines of at most so many columns.
+/// The report as a table, in lines of at most `columns`.
 pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
     let [answer, load] = asked(report);
     let [what, place] = title(report);
@@ -83,7 +83,7 @@ pub fn table(report: &Report, ink: Ink, columns: usize) -> String {
     out
 }
 
-/// What the words of the tables mean, for who reads them the first time.
+/// What the words of the tables mean, for a first reading.
 const GLOSSARY: [(&str, &str); 5] = [
     ("response", "from when a request was due (--rate) to its last byte"),
     ("service", "from when it was begun to its last byte"),
@@ -92,7 +92,7 @@ const GLOSSARY: [(&str, &str); 5] = [
     ("PSS", "memory, of which shared pages count in parts"),
 ];
 
-/// What who reads the figures must know.
+/// What a reader of the figures must know.
 fn marked(report: &Report, ink: Ink, columns: usize) -> String {
     marks(report)
         .into_iter()

@@ -96,7 +96,7 @@ pub(crate) fn interrupted(report: &Report) -> Option<String> {
 /// What stands beside the word that a disturbed figure has.
 pub(crate) const DISTURBED: &str = "DISTURBED";
 
-/// What who reads the figures must know, with a word in front of each: what has disturbed them, and what they do not say.
+/// What a reader of the figures must know, with a word in front of each: what has disturbed them, and what they do not say.
 pub(crate) fn marks(report: &Report) -> Vec<(&'static str, String)> {
     let disturbed = report.disturbed.iter().map(|reason| (DISTURBED, reason.why.clone()));
     disturbed.chain(report.warnings.iter().map(|reason| ("warning", reason.why.clone()))).collect()
@@ -297,7 +297,10 @@ mod tests {
 
         (report.machine.steal_percent, report.machine.foreign_cpus) = (None, None);
         let (_, text) = told(&report).unwrap_or_default();
-        assert!(text.starts_with("what the hypervisor gave to others; what other programs took: "), "{text}");
+        assert!(
+            text.starts_with("what the hypervisor gave to other machines; what other programs took: "),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `adyton bench curl ...`: a command line of curl, as browsers and API pages give them, as a request.
 //!
 //! Options that say what is sent are understood; those that say what happens to the answer are ignored, because every
-//! answer is checked. Anything else is refused by name, so that nobody measures another request than he thinks.
+//! answer is checked. Anything else is refused by name, so that the request that is measured is the one that was meant.
 
 use std::path::PathBuf;
 
@@ -74,7 +74,7 @@ const OPTIONS: &[(Option<char>, &[&str], Does)] = &[
     (Some('k'), &["insecure"], Ignored),
     (Some('f'), &["fail"], Ignored),
     (Some('N'), &["no-buffer"], Ignored),
-    // An answer that leads elsewhere is not followed: it is none of those that are right.
+    // An answer that leads elsewhere is not followed: it is not one of the right ones.
     (Some('L'), &["location"], Ignored),
     (Some('O'), &["remote-name"], Ignored),
     (None, &["http1.1"], Ignored),
@@ -216,7 +216,7 @@ impl Curl {
         }
     }
 
-    /// A field takes the place of what would be sent; without a value there is none of it, and `NAME;` has an empty one.
+    /// A field takes the place of what would be sent; without a value it is not sent, and `NAME;` has an empty one.
     fn header(&mut self, text: &str) -> Result<(), String> {
         let empty = text.strip_suffix(';').filter(|name| !name.contains(':'));
         match (empty, field(text)) {

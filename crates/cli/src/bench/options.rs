@@ -16,7 +16,7 @@ pub struct Bench {
     pub requests: u64,
     pub keep_alive: bool,
     pub pipeline: u32,
-    /// Requests a second; none: a closed loop.
+    /// Requests a second; `None`: a closed loop.
     pub rate: Option<u64>,
     pub poisson: bool,
     pub seed: u64,

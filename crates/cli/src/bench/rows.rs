@@ -66,7 +66,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: count(0, 1 << 50, |bench, number| bench.requests = number),
         default: "0",
         example: "10000",
-        help: "measure so many requests instead; 0: the duration counts",
+        help: "measure this many requests instead; 0: the duration counts",
         detail: "The measurement ends when each of them has an answer, or an error. Beside a duration it is refused.",
         ..LOAD
     },
@@ -160,7 +160,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "0",
         example: "20",
         help: "clients beside the load that send a byte at a time",
-        detail: "As those who read slowly, but it is the request that comes slowly, each byte in a packet of its own.",
+        detail: "As slow readers, but it is the request that comes slowly, each byte in a packet of its own.",
         ..LOAD
     },
     Row {
@@ -212,7 +212,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: time(1, |bench, ms| bench.deadline_ms = Some(ms)),
         example: "200ms",
         help: "tell how many right answers came within this time",
-        detail: "From when their requests were due if there is a rate, else from when they were sent. Others are right all \
+        detail: "From when their requests were due if there is a rate, else from when they were sent. Late ones are right all \
                  the same, and in all other figures.",
         ..LOAD
     },
@@ -314,7 +314,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "HEX", set: set_sha256 },
         example: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
         help: "the SHA-256 that the body of the first answer must have",
-        detail: "The others must be the same, byte by byte.",
+        detail: "All later answers must be the same, byte by byte.",
         ..CHECKS
     },
     Row {
@@ -339,10 +339,10 @@ pub static ROWS: &[Row<Bench>] = &[
         },
         example: "foreign-load",
         repeatable: true,
-        help: "show figures although others disturbed the machine, marked as that",
+        help: "show figures although other programs disturbed the machine, marked as that",
         detail: "For desktops, which always have something else to do: instead of INVALID the report says DISTURBED, and \
                  by what. `foreign-load`: other programs kept more than a tenth of a CPU busy. `steal`: the hypervisor gave \
-                 more than 2 % of the CPU time to others. What --find-rate finds is `at least` then. No other gate can be \
+                 more than 2 % of the CPU time to other machines. What --find-rate finds is `at least` then. No other gate can be \
                  accepted.",
         ..OUTPUT
     },
@@ -382,7 +382,7 @@ pub static ROWS: &[Row<Bench>] = &[
         kind: Kind::Form { shape: "NAME", set: |bench, name| set_name(&mut bench.baseline, name) },
         example: "main",
         help: "compare with the report that was kept under this name",
-        detail: "With an interval for the ratio of the rates, and no difference where there is none.",
+        detail: "With an interval for the ratio of the rates; a difference within the noise is not called one.",
         ..OUTPUT
     },
     Row {
@@ -391,7 +391,7 @@ pub static ROWS: &[Row<Bench>] = &[
         default: "off",
         example: "on",
         help: "show one request and its answer, and measure nothing",
-        detail: "Byte for byte, except that a long body is cut. Of an answer that is none, what has come of it and why.",
+        detail: "Byte for byte, except that a long body is cut. Of an answer that did not come whole, what has come of it and why.",
         ..OUTPUT
     },
     Row {

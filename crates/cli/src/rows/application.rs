@@ -34,7 +34,7 @@ pub(super) const ROWS: &[Row] = &[
         name: "chdir",
         kind: Kind::Path {
             shape: "DIR",
-            // Whoever goes there may be somewhere else already.
+            // The process that goes there may be in another folder by then.
             set: |settings, path| settings.chdir = Some(std::path::absolute(&path).unwrap_or(path)),
         },
         example: "/",

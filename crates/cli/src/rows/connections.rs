@@ -46,9 +46,9 @@ pub(super) const ROWS: &[Row] = &[
         },
         default: "300ms",
         example: "2s",
-        help: "longest silence while others wait for a place",
+        help: "longest silence while clients wait for a place",
         detail: "When there is no descriptor left, or no place, and no connection idles, those whose client has sent nothing of its \
-                 request for so long, or is slower than `--body-rate-min`, are answered 503 and closed.",
+                 request for this long, or is slower than `--body-rate-min`, are answered 503 and closed.",
         ..GROUP
     },
     Row {

@@ -29,7 +29,7 @@ pub(super) const ROWS: &[Row] = &[
         default: "off",
         example: "on",
         help: "list folders that have no index.html",
-        detail: "Off, because a list shows files that nobody links to; such a folder is then a 404.",
+        detail: "Off, because a list shows files that no page links to; such a folder is then a 404.",
         ..GROUP
     },
     Row {

@@ -63,8 +63,8 @@ pub(super) const ROWS: &[Row] = &[
         help: "who may connect to unix sockets: chmod(1)",
         detail: "Connecting takes the right to write. Unset, the umask decides, and the usual 022 leaves 755: only the user \
                  who starts the server can connect. 660 lets the socket's group in, too, which with `--user` is the group \
-                 of the workers. It counts for each `unix:PATH` of `--bind`, before anybody can connect; not for `--admin` \
-                 and `--control`, nor for sockets that others have opened.",
+                 of the workers. It counts for each `unix:PATH` of `--bind`, before a client can connect; not for `--admin` \
+                 and `--control`, nor for sockets that the server has not opened itself.",
         ..GROUP
     },
     Row {

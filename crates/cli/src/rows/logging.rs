@@ -1,7 +1,7 @@
 //! What is written down.
 
 use adyton_log::Level;
-use adyton_log::sink::{Address, Target};
+use adyton_log::sink::{Destination, SyslogAddress};
 
 use crate::bind::parse_port;
 use crate::row::{Kind, Row};
@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
                 settings.access_log = match text {
                     "" => return Err("write the path of a file, -, syslog or off".to_owned()),
                     "off" => None,
-                    text => Some(target(text)?),
+                    text => Some(destination(text)?),
                 };
                 Ok(())
             },
@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Row] = &[
                         "write the path of a file (/dev/null takes everything), - or syslog".to_owned()
                     );
                 }
-                settings.error_log = target(text)?;
+                settings.error_log = destination(text)?;
                 Ok(())
             },
         },
@@ -80,7 +80,7 @@ pub(super) const ROWS: &[Row] = &[
         default: "1m",
         example: "8m",
         help: "what may wait until a log takes it",
-        detail: "For each process and log: so much is kept while a disk hangs or the reader of a pipe stands still. No request \
+        detail: "For each process and log: what is kept while a disk hangs or the reader of a pipe stands still. No request \
                  waits for a log; what comes when that is full is lost, which is counted (`adyton_log_lines_lost_total`) and \
                  told when the log takes lines again. 1 MiB is some 6,000 lines.",
         ..GROUP
@@ -166,17 +166,17 @@ fn format(text: &str) -> Result<AccessLogFormat, String> {
 }
 
 /// Where a log goes.
-fn target(text: &str) -> Result<Target, String> {
+fn destination(text: &str) -> Result<Destination, String> {
     let Some(rest) = text.strip_prefix("syslog") else {
-        return Ok(if text == "-" { Target::Standard } else { Target::File(text.into()) });
+        return Ok(if text == "-" { Destination::Standard } else { Destination::File(text.into()) });
     };
     match rest.strip_prefix(':') {
-        None if rest.is_empty() => Ok(Target::Syslog(Address::Local("/dev/log".into()))),
-        None => Ok(Target::File(text.into())),
-        Some(path) if path.starts_with('/') => Ok(Target::Syslog(Address::Local(path.into()))),
+        None if rest.is_empty() => Ok(Destination::Syslog(SyslogAddress::Local("/dev/log".into()))),
+        None => Ok(Destination::File(text.into())),
+        Some(path) if path.starts_with('/') => Ok(Destination::Syslog(SyslogAddress::Local(path.into()))),
         Some(address) => match address.rsplit_once(':') {
             Some((host, port)) if !host.is_empty() && parse_port(port).is_ok_and(|port| port > 0) => {
-                Ok(Target::Syslog(Address::Remote(address.to_owned())))
+                Ok(Destination::Syslog(SyslogAddress::Remote(address.to_owned())))
             }
             _ => Err("write syslog, syslog:/path/of/its/socket or syslog:HOST:PORT".to_owned()),
         },

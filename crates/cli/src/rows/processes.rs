@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "on",
         help: "in development: reload when a file changes",
         detail: "The files that the application was imported from, those beside them, and the pages in browsers, too. For \
-                 development only: it is refused where others than this machine could connect.",
+                 development only: it is refused where other machines could connect.",
         ..GROUP
     },
     Row {
@@ -205,7 +205,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "10s",
         help: "longest silence of a worker; 0: any",
         detail: "A worker gives a sign of life thirty times in this while its event loop goes on, and its interpreter if \
-                 somebody waits for it. One that has missed three (stopped, without CPU, hanging) is logged, shown \
+                 a thread waits for it. One that has missed three (stopped, without CPU, hanging) is logged, shown \
                  as silent, and not counted as ready. After all of this it is replaced, \
                  told to finish, and ended when it does not within `--graceful-timeout`, with its stacks in the log. Set it to \
                  0 to stop a worker with a debugger.",
@@ -237,9 +237,9 @@ pub(super) const ROWS: &[Row] = &[
         },
         default: "auto",
         example: "/run/mysite/control.sock",
-        help: "socket for adyton status, reload and others",
+        help: "socket for adyton status, reload and the like",
         detail: "Only its own user and root may use it. `auto` is a socket named after the process in \
-                 `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for others.",
+                 `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for other users.",
         ..GROUP
     },
     Row {
@@ -255,7 +255,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "127.0.0.1:9090",
         help: "where /livez, /readyz and /metrics are",
         detail: "An address as for `--bind`, with a page that shows how things stand at `/`. Nothing can be changed there. At an \
-                 address that others can reach, only `/livez` and `/readyz` are answered without `--admin-token`. A unix socket has the rights that the umask leaves.",
+                 address that other machines can reach, only `/livez` and `/readyz` are answered without `--admin-token`. A unix socket has the rights that the umask leaves.",
         ..GROUP
     },
     Row {
@@ -267,7 +267,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "d41f9c02a7be5530",
         help: "what monitors show at --admin",
         detail: "Asked for by everything there but `/livez` and `/readyz`: `Authorization: Bearer TOKEN`. At least 16 letters, \
-                 digits and signs, such as `openssl rand -hex 16` makes. On the command line others on this machine see it: \
+                 digits and signs, such as `openssl rand -hex 16` makes. On the command line other users of this machine see it: \
                  give it as a variable.",
         ..GROUP
     },

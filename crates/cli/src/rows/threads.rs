@@ -38,7 +38,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "when another thread takes the event loop over",
         detail: "`auto`: when it takes longer than a few milliseconds; endpoints that mostly do are run by threads \
                  of their own straight away. `always`: before it begins, which costs every request two thread \
-                 switches. `never`: a slow request holds all others up, as in servers without threads. The last two \
+                 switches. `never`: a slow request holds up all others, as in servers without threads. The last two \
                  are there for tests and comparisons.",
         ..GROUP
     },
@@ -136,7 +136,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "give bodies to the application as they come",
         detail: "Off, a request body is read before the application is called, so that a slow upload costs no thread. \
                  On, reading waits for the client: for proxies, progress bars, and uploads that never end. With \
-                 `--threads 1` it is off: while the only thread waited, nobody would be served.",
+                 `--threads 1` it is off: while the only thread waited, no client would be served.",
         ..GROUP
     },
     Row {
@@ -150,7 +150,7 @@ pub(super) const ROWS: &[Row] = &[
         default: "256",
         example: "64",
         help: "most threads that wait for such bodies",
-        detail: "With `--stream-body`: so many threads may be reading bodies at once, beside those of `--threads`. What \
+        detail: "With `--stream-body`: how many threads may be reading bodies at once, beside those of `--threads`. What \
                  comes above that is read before the application is called, as without `--stream-body`. A thread waits \
                  for `--body-idle-timeout` at most, and `--body-rate-min` counts: then the request is answered 408.",
         ..GROUP

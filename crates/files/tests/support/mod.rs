@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use adyton_files::{Answer, Ask, Folder, Options, Part};
+use adyton_files::{Ask, FileAnswer, Folder, Options, Part};
 use adyton_http::Identity;
 use adyton_http1::{Head, Limits, Parsed};
 
@@ -164,13 +164,13 @@ impl Client {
 }
 
 impl Reply {
-    fn read(out: &[u8], answer: Answer) -> Reply {
+    fn read(out: &[u8], answer: FileAnswer) -> Reply {
         let (status, body_bytes, keep_alive, parts) = match answer {
-            Answer::Whole { status, body_bytes, keep_alive } => (status, body_bytes, keep_alive, vec![]),
-            Answer::Parts { status, body_bytes, keep_alive, parts } => {
+            FileAnswer::Whole { status, body_bytes, keep_alive } => (status, body_bytes, keep_alive, vec![]),
+            FileAnswer::Parts { status, body_bytes, keep_alive, parts } => {
                 (status, body_bytes, keep_alive, parts)
             }
-            Answer::FallThrough => {
+            FileAnswer::FallThrough => {
                 assert_eq!(b"", out);
                 return Reply {
                     status: 0,

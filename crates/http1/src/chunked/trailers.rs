@@ -8,7 +8,7 @@ use crate::Refusal;
 /// A place in the trailer section.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Trailers {
-    place: Place,
+    state: State,
     bytes: usize,
     fields: usize,
     /// The beginning of the name that is being read.
@@ -18,7 +18,7 @@ pub(super) struct Trailers {
 
 /// What was read last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum State {
     /// A whole line.
     #[default]
     Line,
@@ -39,21 +39,21 @@ impl Trailers {
         if self.bytes > BYTES_MAX {
             return Err(TRAILERS_TOO_LONG);
         }
-        self.place = match (self.place, byte) {
-            (Place::Line, b'\r') => Place::LastCr,
-            (Place::LastCr, b'\n') => return Ok(true),
-            (Place::Line, _) if is_token_byte(byte) => self.start_name(byte)?,
-            (Place::Name, _) if is_token_byte(byte) => self.keep(byte),
-            (Place::Name, b':') => self.check_name()?,
-            (Place::Value, b'\r') => Place::FieldCr,
-            (Place::Value, _) if !is_forbidden_in_value(byte) => Place::Value,
-            (Place::FieldCr, b'\n') => Place::Line,
+        self.state = match (self.state, byte) {
+            (State::Line, b'\r') => State::LastCr,
+            (State::LastCr, b'\n') => return Ok(true),
+            (State::Line, _) if is_token_byte(byte) => self.start_name(byte)?,
+            (State::Name, _) if is_token_byte(byte) => self.keep(byte),
+            (State::Name, b':') => self.check_name()?,
+            (State::Value, b'\r') => State::FieldCr,
+            (State::Value, _) if !is_forbidden_in_value(byte) => State::Value,
+            (State::FieldCr, b'\n') => State::Line,
             _ => return Err(BAD_TRAILER),
         };
         Ok(false)
     }
 
-    fn start_name(&mut self, byte: u8) -> Result<Place, Refusal> {
+    fn start_name(&mut self, byte: u8) -> Result<State, Refusal> {
         self.fields += 1;
         if self.fields > FIELDS_MAX {
             return Err(TRAILERS_TOO_LONG);
@@ -62,16 +62,16 @@ impl Trailers {
         Ok(self.keep(byte))
     }
 
-    fn keep(&mut self, byte: u8) -> Place {
+    fn keep(&mut self, byte: u8) -> State {
         if let Some(place) = self.name.get_mut(self.name_bytes) {
             *place = byte;
             self.name_bytes += 1;
         }
-        Place::Name
+        State::Name
     }
 
-    fn check_name(&self) -> Result<Place, Refusal> {
-        if is_forbidden(&self.name[..self.name_bytes]) { Err(FORBIDDEN) } else { Ok(Place::Value) }
+    fn check_name(&self) -> Result<State, Refusal> {
+        if is_forbidden(&self.name[..self.name_bytes]) { Err(FORBIDDEN) } else { Ok(State::Value) }
     }
 }
 
@@ -107,7 +107,7 @@ fn is_forbidden(name: &[u8]) -> bool {
         )
 }
 
-/// The longest forbidden name has 19 bytes; what is cut off at this length is none.
+/// The longest forbidden name has 19 bytes; a name that is cut off at this length is not forbidden.
 const NAME_BYTES_KEPT: usize = 24;
 
 /// Bytes of the whole section: a checksum or two and a signature.

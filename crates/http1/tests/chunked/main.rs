@@ -11,7 +11,7 @@ use adyton_http1::{CHUNK_END, Chunked, LAST_CHUNK, write_chunk_head};
 /// What becomes of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// This body, and so many bytes of the stream.
+    /// This body, and how many bytes of the stream it took.
     Body(Vec<u8>, usize),
     /// More bytes are needed.
     Incomplete,

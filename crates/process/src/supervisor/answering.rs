@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::Supervisor;
 use crate::fleet::WORKERS_MAX;
 use crate::message::ToWorker;
-use crate::question::{Answer, Ask};
+use crate::question::{AdminAnswer, Ask};
 
 impl Supervisor {
-    pub(super) fn answer(&mut self, ask: Ask, reply: Sender<Answer>, now_ms: u64) {
+    pub(super) fn answer(&mut self, ask: Ask, reply: Sender<AdminAnswer>, now_ms: u64) {
         let answer = match ask {
             Ask::Status(whole) => (200, self.status(whole, now_ms)),
             Ask::Metrics => (200, Value::from(self.metrics(now_ms))),
@@ -35,7 +35,7 @@ impl Supervisor {
                 (409, json!(format!("no further worker can be started: {WORKERS_MAX} are the most")))
             }
             Ask::Scale(by) if by < 0 && self.fleet.wanted() <= 1 => {
-                (409, json!("there can be no worker less: one is the least"))
+                (409, json!("there is only one worker, and one is the least"))
             }
             Ask::Scale(by) => {
                 self.scale(by, now_ms);
@@ -64,11 +64,11 @@ impl Supervisor {
                 None => (400, json!("a level is debug, info, warning or error")),
             },
         };
-        // Whoever asked may have gone.
+        // The client may have gone.
         let _ = reply.send(answer);
     }
 
-    fn ask_workers(&mut self, number: u64, message: &ToWorker, reply: Sender<Answer>, now_ms: u64) {
+    fn ask_workers(&mut self, number: u64, message: &ToWorker, reply: Sender<AdminAnswer>, now_ms: u64) {
         let asked = self
             .fleet
             .workers()

@@ -1,4 +1,4 @@
-//! The end of children: of workers, of prototypes, and of those that nobody knows.
+//! The end of children: of workers, of prototypes, and of unknown ones.
 
 use adyton_log::{self as log, messages};
 use adyton_server::share;
@@ -31,7 +31,7 @@ impl Supervisor {
         }
     }
 
-    /// A worker has ended; how is not known of one that had not said who it is.
+    /// A worker has ended; how is not known of one that had not said which one it is.
     fn note_worker_end(&mut self, id: Id, exit: Option<Exit>, now_ms: u64) {
         let memory_was_short = exit.is_some_and(|exit| self.oom_kills.explain(exit));
         let link = self.links.remove(id).map(|mut link| (link.receive(), link));
@@ -90,7 +90,7 @@ impl Supervisor {
         }
     }
 
-    /// Forked workers that have ended before, or after, they said who they are.
+    /// Forked workers that have ended before, or after, they said which worker they are.
     pub(super) fn note_unnamed_ends(&mut self, now_ms: u64) {
         self.strangers.forget(now_ms);
         let named = self.fleet.workers().map(|worker| (worker.id(), worker.pid()));
@@ -126,7 +126,7 @@ impl Supervisor {
 
     /// A worker has ended before it served.
     pub(super) fn note_not_started(&mut self, generation: u32, exit: Option<Exit>, now_ms: u64) {
-        let awaits_changes = self.plan.develops && self.watch.sees_files();
+        let awaits_changes = self.plan.develops && self.watched.sees_files();
         match self.reloads.note_not_started(generation, exit, awaits_changes) {
             Verdict::TryLater => {}
             Verdict::TryAtOnce => self.fleet.hold_until(now_ms),
@@ -150,8 +150,8 @@ impl Supervisor {
         }
     }
 
-    /// A reload does not come to its end: who waits for it is told so. It is tried further, less and less often: what one
-    /// worker keeps from the other may come free.
+    /// A reload does not come to its end: clients that wait for it are told so. It is tried further, less and less
+    /// often: what one worker keeps from the other may come free.
     fn stall(&mut self) {
         let served = self.fleet.served_by(self.reloads.generation());
         let how = format!(
@@ -166,7 +166,7 @@ impl Supervisor {
 
     fn refuse_reloads(&mut self, why: &str) {
         for (reply, _) in self.awaiting_reload.drain(..) {
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ = reply.send((500, json!(why)));
         }
     }

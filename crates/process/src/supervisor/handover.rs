@@ -127,10 +127,10 @@ impl Supervisor {
 
     /// Opens anew what was given up for a program that has not taken this one's place.
     fn answer_again(&mut self) {
-        if let Err(error) = self.admin_servers.open_again(&self.desk) {
+        if let Err(error) = self.admin_servers.open_again(&self.questions) {
             log::write(
                 &messages::PROGRAM_NOT_REPLACED,
-                format_args!("nobody can ask this server any more, nor give it orders: {error}"),
+                format_args!("this server cannot be asked any more, nor given orders: {error}"),
             );
         }
     }

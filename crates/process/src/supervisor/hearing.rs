@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Supervisor;
-use crate::action::{Id, Whom};
+use crate::action::{Id, Recipient};
 use crate::message::{FromWorker, Source};
 use crate::usage;
 
@@ -33,12 +33,12 @@ impl Supervisor {
     fn note_forking(&mut self, id: Id, pid: u32) {
         let birth = usage::birth(pid);
         if usage::parent(pid).is_some_and(|parent| self.nursery.knows(parent)) {
-            self.fleet.note_forking(id, birth.map(|birth| Whom::Forker { pid, birth }));
+            self.fleet.note_forking(id, birth.map(|birth| Recipient::Forker { pid, birth }));
         }
     }
 
-    /// A forked worker says who it is. What it says is looked at: this process sends signals to whoever it names, mostly
-    /// with more rights than it has itself.
+    /// A forked worker says which process it is. That is checked: this process sends signals to the process named,
+    /// mostly with more rights than the worker has itself.
     fn note_hello(&mut self, id: Id, pid: u32, now_ms: u64) {
         let is_taken = self.succession.trial() == Some(pid)
             || self.fleet.workers().any(|worker| worker.pid() == pid)
@@ -58,7 +58,7 @@ impl Supervisor {
     /// Watches the files of the application, in development only: workers may say what they like.
     pub(super) fn watch_sources(&mut self, files: &[Source]) {
         if self.plan.develops {
-            self.watch.add_sources(files);
+            self.watched.add_sources(files);
         }
     }
 

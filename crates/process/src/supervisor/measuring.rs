@@ -10,7 +10,7 @@ use crate::staff::{Measured, Staff, State};
 use crate::usage;
 
 impl Supervisor {
-    /// Starts one worker more or gives one up, as the requests that there are demand.
+    /// Starts one more worker or gives one up, as the load demands.
     pub(super) fn look_at_demand(&mut self, elapsed_ms: u64, now_ms: u64) {
         let bounds = self.plan.bounds;
         if bounds.least == bounds.most || self.stopping.has_begun() {
@@ -37,7 +37,7 @@ impl Supervisor {
         if self.plan.limits.heartbeat_timeout_ms == 0 {
             return;
         }
-        // Who was stopped itself, with all its workers, has heard nobody, and blames nobody.
+        // A supervisor that was stopped together with all its workers has heard none of them, and blames none.
         let heard_ms = elapsed_ms.min(2 * self.tick_ms());
         let links = &self.links;
         let heart = |id| {

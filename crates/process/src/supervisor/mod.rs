@@ -29,7 +29,7 @@ use adyton_sys::signal_queue::{Signal, Signals};
 use adyton_sys::{clock, socket};
 use serde_json::json;
 
-use crate::action::{Action, Whom};
+use crate::action::{Action, Recipient};
 use crate::admin::AdminServers;
 use crate::demand::Demand;
 use crate::fleet::Fleet;
@@ -41,7 +41,7 @@ use crate::past::Past;
 use crate::plan::Plan;
 use crate::ports::Ports;
 use crate::prototype_line::PrototypeLine;
-use crate::question::{Answer, Ask, Desk, Question};
+use crate::question::{AdminAnswer, Ask, Question, Questions};
 use crate::reloads::Reloads;
 use crate::rounds::Rounds;
 use crate::slot::Slot;
@@ -50,12 +50,12 @@ use crate::stopping::{Said, Stopping};
 use crate::strangers::Strangers;
 use crate::succession::Succession;
 use crate::usage::{self, OomKills};
-use crate::watch::Watch;
+use crate::watched_files::WatchedFiles;
 
 /// How often it looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;
 
-/// In development somebody waits for it.
+/// In development a person waits for it.
 const DEVELOPING_TICK_MS: u64 = 300;
 
 /// And while one of them is between two states.
@@ -100,22 +100,22 @@ struct Supervisor {
     prototype_lines: BTreeMap<u32, PrototypeLine>,
     ports: Ports,
     past: Past,
-    /// Children that have ended before they could say who they are.
+    /// Children that have ended before they could say which worker they are.
     strangers: Strangers,
     since_ms: u64,
     serves: String,
     signals: Signals,
     manager: Manager,
-    /// From where on is logged, if somebody has changed that.
+    /// The level of the log, if it was changed while the server ran.
     log_level: Option<Level>,
-    desk: Arc<Desk>,
+    questions: Arc<Questions>,
     admin_servers: AdminServers,
     /// Where workers count their connections, for each other to see.
     shares: Board,
-    /// Who waits for the end of a reload, with when it began.
-    awaiting_reload: Vec<(Sender<Answer>, u64)>,
+    /// Requests that wait for the end of a reload, with when it began.
+    awaiting_reload: Vec<(Sender<AdminAnswer>, u64)>,
     rounds: Rounds,
-    watch: Watch,
+    watched: WatchedFiles,
     demand: Demand,
     oom_kills: OomKills,
     looked_ms: u64,
@@ -126,12 +126,12 @@ impl Supervisor {
         let signals = Signals::block()?;
         // A log that hangs keeps no worker waiting for its supervisor.
         log::begin_queue(plan.log_queue_bytes_max)?;
-        let desk = Desk::new()?;
+        let questions = Questions::new()?;
         if plan.preload {
             child::adopt_orphans()?;
         }
         let (control, admin) = (plan.control.take(), plan.admin.take());
-        let admin_servers = AdminServers::open(&desk, control, admin, std::mem::take(&mut plan.access))?;
+        let admin_servers = AdminServers::open(&questions, control, admin, std::mem::take(&mut plan.access))?;
         let (note, sockets) = (plan.note.take(), std::mem::take(&mut plan.sockets));
         let open = std::mem::replace(&mut plan.open, Box::new(|| Ok(Vec::new())));
         let mut supervisor = Self {
@@ -150,12 +150,12 @@ impl Supervisor {
             signals,
             manager: Manager::find(),
             log_level: None,
-            desk,
+            questions,
             admin_servers,
             shares: Board::new(share::CELLS)?,
             awaiting_reload: Vec::new(),
             rounds: Rounds::default(),
-            watch: Watch::default(),
+            watched: WatchedFiles::default(),
             demand: Demand::default(),
             oom_kills: OomKills::new(),
             looked_ms: 0,
@@ -165,7 +165,7 @@ impl Supervisor {
             supervisor.add_slot()?;
         }
         if let Some(touch) = &supervisor.plan.touch {
-            supervisor.watch.add(touch);
+            supervisor.watched.add(touch);
         }
         if let Some(note) = note {
             supervisor.go_on(&note)?;
@@ -185,10 +185,10 @@ impl Supervisor {
             self.wait()?;
         }
         for (reply, _) in self.awaiting_reload.drain(..) {
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ = reply.send((409, json!("the server was stopped")));
         }
-        self.desk.close();
+        self.questions.close();
         self.admin_servers.close();
         Ok(())
     }
@@ -212,7 +212,7 @@ impl Supervisor {
             || !self.rounds.is_empty()
             || self.nursery.has_dismissed()
             || self.fleet.is_between();
-        let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.desk.as_fd()];
+        let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.questions.as_fd()];
         all.extend(self.links.open());
         let importing = self.nursery.pids(false).filter_map(|pid| self.prototype_lines.get(&pid));
         all.extend(importing.map(AsFd::as_fd));
@@ -240,7 +240,7 @@ impl Supervisor {
             self.note_end(pid, exit, now_ms);
         }
         self.note_unnamed_ends(now_ms);
-        for Question { ask, reply } in self.desk.take() {
+        for Question { ask, reply } in self.questions.take() {
             self.answer(ask, reply, now_ms);
         }
     }
@@ -255,8 +255,8 @@ impl Supervisor {
             Signal::HangUp => self.reload(now_ms),
             Signal::User1 => {
                 // Files in a folder that workers may not write are made for them before they hear of it.
-                let desk = Arc::clone(&self.desk);
-                log::reopen_then(Box::new(move || desk.tell(Ask::Reopened)));
+                let questions = Arc::clone(&self.questions);
+                log::reopen_then(Box::new(move || questions.tell(Ask::Reopened)));
             }
             Signal::More => self.scale(1, now_ms),
             Signal::Fewer => self.scale(-1, now_ms),
@@ -322,7 +322,7 @@ impl Supervisor {
                 let _ = self.links.send(worker.id(), &ToWorker::Sources);
             }
         }
-        if let Some(file) = self.watch.look() {
+        if let Some(file) = self.watched.look() {
             log::write(&messages::FILE_CHANGED, format_args!("{} has changed", file.display()));
             self.reload(now_ms);
         }
@@ -355,7 +355,7 @@ impl Supervisor {
         );
         for (reply, since_ms) in self.awaiting_reload.drain(..) {
             let took_ms = now_ms - since_ms;
-            // Whoever asked may have gone.
+            // The client may have gone.
             let _ =
                 reply.send((200, json!({"generation": generation, "workers": workers, "took_ms": took_ms})));
         }
@@ -366,8 +366,8 @@ impl Supervisor {
         self.reloads.is_open() && self.fleet.is_renewed(self.reloads.generation())
     }
 
-    /// Whether an old worker takes connections: it does until it has done what it was told. Who connects after the end of a
-    /// reload meets the new version.
+    /// Whether an old worker takes connections: it does until it has done what it was told. A client that connects
+    /// after the end of a reload meets the new version.
     fn is_old_met(&self, generation: u32) -> bool {
         let mut old = self.fleet.workers().filter(|worker| worker.generation() != generation);
         old.any(|worker| {
@@ -399,16 +399,16 @@ impl Supervisor {
                 Action::Log(message, text) => log::write(message, format_args!("{text}")),
                 Action::Drain(id, ending) => {
                     if self.links.send(id, &ToWorker::drain(ending)).is_err()
-                        && let Some(whom) = self.fleet.worker(id).and_then(Staff::whom)
+                        && let Some(recipient) = self.fleet.worker(id).and_then(Staff::recipient)
                     {
-                        signal(whom, Kick::Terminate);
+                        signal(recipient, Kick::Terminate);
                     }
                 }
                 Action::Hurry(id, ending) => {
                     // It may have ended already.
                     let _ = self.links.send(id, &ToWorker::drain(ending));
                 }
-                Action::Signal(whom, kick) => signal(whom, kick),
+                Action::Signal(recipient, kick) => signal(recipient, kick),
                 Action::DoomPrototype(generation) => self.nursery.doom(generation, now_ms),
                 Action::Release(pid) => {
                     self.prototype_lines.remove(&pid);
@@ -418,10 +418,10 @@ impl Supervisor {
     }
 }
 
-fn signal(whom: Whom, kick: Kick) {
-    match whom {
-        Whom::Child(pid) => child::kick(pid, kick),
-        Whom::Forker { pid, birth } if usage::birth(pid) == Some(birth) => child::kick(pid, kick),
-        Whom::Forker { .. } => {}
+fn signal(recipient: Recipient, kick: Kick) {
+    match recipient {
+        Recipient::Child(pid) => child::kick(pid, kick),
+        Recipient::Forker { pid, birth } if usage::birth(pid) == Some(birth) => child::kick(pid, kick),
+        Recipient::Forker { .. } => {}
     }
 }

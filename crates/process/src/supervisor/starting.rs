@@ -48,7 +48,7 @@ impl Supervisor {
         kept.extend(sockets.iter().flatten().map(OwnedFd::as_fd));
         kept.extend(&others);
         if let Some(prototype) = self.prototype_line() {
-            // The worker says itself who it is.
+            // The worker says itself which process it is.
             prototype.fork(&place, &kept)?;
         } else {
             let arguments = self.plan.arguments_of("worker", place.written());
@@ -69,7 +69,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// One worker more, or one less.
+    /// One more worker, or one less.
     pub(super) fn scale(&mut self, by: i8, now_ms: u64) {
         if by > 0 && !self.fleet.may_grow() {
             log::write(
@@ -82,7 +82,7 @@ impl Supervisor {
             match self.add_slot() {
                 Ok(()) => {
                     let wanted = self.fleet.wanted();
-                    log::write(&messages::WORKER_MORE, format_args!("one worker more: {wanted}"));
+                    log::write(&messages::WORKER_MORE, format_args!("one more worker: {wanted}"));
                 }
                 Err(error) => log::write(
                     &messages::WORKER_NOT_ADDED,

@@ -93,7 +93,7 @@ impl Request {
     }
 }
 
-/// Bytes of a URL as text: UTF-8, and what is none becomes U+FFFD.
+/// Bytes of a URL as text: UTF-8, and what is not becomes U+FFFD.
 fn utf8<'py>(py: Python<'py>, bytes: &[u8]) -> Bound<'py, PyString> {
     PyString::new(py, &String::from_utf8_lossy(bytes))
 }
@@ -200,7 +200,7 @@ impl Request {
         py.import("adyton._request")?.call_method1("decode", (body, content_type))
     }
 
-    /// The body, read as JSON (RFC 8259). One that is none ends the request with a 400.
+    /// The body, read as JSON (RFC 8259). A body that is not JSON ends the request with a 400.
     fn json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let body = self.body(py)?;
         py.import("json")?.call_method1("loads", (body,)).map_err(|error| {

@@ -203,7 +203,7 @@ fn answer_path(
     fields: &mut Vec<Field>,
     call: &mut Call<'_>,
 ) -> PyResult<Answered> {
-    // A disk may take its time, and one of another machine for ever: others run meanwhile.
+    // A disk may take its time, and one of another machine for ever: other threads run meanwhile.
     let Some((file, meta)) = py.detach(|| fs::open_regular(path))? else {
         return Err(PyValueError::new_err(format!("{} is no regular file", path.display())));
     };

@@ -52,7 +52,7 @@ impl Form {
     }
 }
 
-/// Finds out whether what is to be written after a run can be, so that nobody measures in vain.
+/// Finds out whether what is to be written after a run can be, so that no measurement is in vain.
 ///
 /// # Errors
 ///

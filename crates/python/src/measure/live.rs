@@ -5,11 +5,11 @@ use std::io::Write as _;
 use adyton_bench::{Doublings, Progress, Until, grouped_whole};
 use adyton_sys::terminal::Size;
 
-/// The line that changes; nothing where nobody looks.
+/// The line that changes; nothing where standard error is no terminal.
 pub(super) struct Live {
     shown: bool,
     until: Until,
-    /// What was shown last of the measurement; none before it begins.
+    /// What was shown last of the measurement; `None` before it begins.
     last: Option<Progress>,
 }
 

@@ -94,7 +94,7 @@ fn conclude(bench: &Bench, failures: &[String], report: &Report) -> Result<u8, W
     Ok(if report.is_valid() && failures.is_empty() { GOOD } else { BAD })
 }
 
-/// Shows each request and its answer, up to the first that has none: what has come of that, and why it is none.
+/// Shows each request and its answer, up to the first without a whole answer: what has come of that, and why it is none.
 fn debug(plan: &Plan) -> Result<u8, Wrong> {
     for exchange in adyton_bench::exchanges(plan).map_err(failed)? {
         print(&[shown("> ", &exchange.request), shown("< ", &exchange.answer)].concat());
@@ -141,7 +141,7 @@ fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -
         _ if !found.invalid.is_empty() => {
             format!("\nINVALID\n{}", adyton_bench::reasons(&found.reasons, columns()))
         }
-        None if found.steps.is_empty() => format!("\n{condition} holds at no rate: none was tried\n"),
+        None if found.steps.is_empty() => format!("\n{condition} holds at no rate: no rate was tried\n"),
         None => format!("\n{condition} holds at no rate that was tried\n"),
         Some(rate) if !found.disturbed.is_empty() => format!(
             "\n{condition} holds at {rate:.0} requests/s at least: DISTURBED, so the server may do more\n{}",

@@ -10,7 +10,7 @@ pub(super) const USAGE: u8 = 2;
 /// What went wrong, and the exit status.
 pub(super) type Wrong = (String, u8);
 
-/// JSON, or in its place why there is none.
+/// JSON, or in its place why it could not be written.
 pub(super) fn json(written: serde_json::Result<String>) -> String {
     written.map_or_else(|error| format!("{{\"error\": \"{error}\"}}\n"), |json| json + "\n")
 }

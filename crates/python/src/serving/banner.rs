@@ -13,7 +13,7 @@ pub(crate) struct Crowd {
     pub(crate) processes: usize,
     /// The least and the most that there may be later.
     pub(crate) bounds: (usize, usize),
-    /// Why so many.
+    /// Why there are that many.
     pub(crate) why: String,
     pub(crate) loops: usize,
     pub(crate) control: Option<PathBuf>,

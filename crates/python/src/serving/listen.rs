@@ -93,7 +93,7 @@ pub(crate) fn open(
     Ok(all)
 }
 
-/// Who else listens at an address.
+/// What else listens at an address.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Sharing {
     /// Other loops of this server.
@@ -175,7 +175,7 @@ impl OwnFiles {
 impl Drop for OwnFiles {
     fn drop(&mut self) {
         for path in &self.0 {
-            // Somebody may have removed it already, which is the same to us.
+            // It may have been removed already, which is as good.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -78,7 +78,7 @@ pub(crate) fn warn_of_memory(py: Python<'_>, application: &Application, processe
     let single = py.import("adyton._single")?;
     let reasons: Vec<String> = single.call_method1("reasons", (&application.object,))?.extract()?;
     for reason in reasons {
-        let remedy = format!("with {processes} workers others do not find it: --processes 1 has one");
+        let remedy = format!("with {processes} workers the others do not find it: --processes 1 has one");
         log::write(&messages::STATE_OF_ONE, format_args!("memory of one process: {reason}; {remedy}"));
     }
     Ok(())

@@ -81,7 +81,7 @@ pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure
 pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<bool, Failure> {
     let place = Place::read(place).map_err(|error| Failure::Said(error, 2))?;
     let worker = Worker::new(place).map_err(Failure::system)?;
-    // Until it serves it has nothing to finish: without a supervisor nobody would know of it, and it has the sockets.
+    // Until it serves it has nothing to finish: without a supervisor it would be lost, and it has the sockets.
     child::end_with_parent().map_err(Failure::system)?;
     settle(py, settings)?;
     let parts = worker.into_parts();
@@ -417,7 +417,7 @@ fn begin_logs(settings: &Settings, tally: Option<&Tally>) -> Result<Option<Acces
     // What the application has closed until now is not to be the number of a file, or of a queue of events.
     stdio::occupy().map_err(Failure::system)?;
     log::begin_queue(log_queue_bytes_max(settings))
-        .map_err(|error| Failure::system(format!("there can be no thread for the error log: {error}")))?;
+        .map_err(|error| Failure::system(format!("no thread could be started for the error log: {error}")))?;
     if let Some(tally) = tally {
         tally.keep_entries();
     }

@@ -1,4 +1,4 @@
-//! Logs are opened again when somebody has renamed their files: a worker's supervisor says so, and who has none hears
+//! Logs are opened again when their files were renamed: a worker's supervisor says so, and a process without one gets
 //! SIGUSR1.
 
 use std::io;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use adyton_cli::{AccessLogFormat, HandOver as When, LogFormat, Settings, Target, UnderscoreHeaders};
 use adyton_files::{CacheRoom, Folder, Options};
 use adyton_http1::Limits;
-use adyton_log::sink::Target as LogTarget;
+use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_route::{PathPattern, Routes};
 use adyton_server::{AccessLog, Action, App, CallLimits, Config, HandOver, Plan, Quota, Site, SiteLimits};
@@ -23,8 +23,8 @@ const DESCRIPTORS_KEPT: u64 = 64 + adyton_files::OPEN_FILES_MAX as u64;
 pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
     let format = settings.access_log_format.atoms().unwrap_or("json");
     AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
-    if let Some(target) = &settings.access_log {
-        check_target("access", &log_place(settings, target))?;
+    if let Some(destination) = &settings.access_log {
+        check_destination("access", &log_destination(settings, destination))?;
     }
     identity(settings)?;
     open_folders(settings, &CacheRoom::new(0))?;
@@ -34,7 +34,7 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whom workers are to become.
+/// The user that workers run as.
 pub(super) fn identity(settings: &Settings) -> Result<Option<Identity>, Failure> {
     let group = settings.group.as_deref();
     let found = settings.user.as_deref().map(|user| Identity::find(user, group)).transpose();
@@ -55,10 +55,10 @@ pub(super) fn loops(py: Python<'_>) -> PyResult<usize> {
 }
 
 /// Where a log is: relative paths are relative to `--chdir`, wherever this process is already.
-pub(super) fn log_place(settings: &Settings, target: &LogTarget) -> LogTarget {
-    match (target, &settings.chdir) {
-        (LogTarget::File(path), Some(folder)) => LogTarget::File(folder.join(path)),
-        _ => target.clone(),
+pub(super) fn log_destination(settings: &Settings, destination: &Destination) -> Destination {
+    match (destination, &settings.chdir) {
+        (Destination::File(path), Some(folder)) => Destination::File(folder.join(path)),
+        _ => destination.clone(),
     }
 }
 
@@ -68,25 +68,26 @@ pub(super) fn open_log(settings: &Settings) -> Result<(), Failure> {
     if settings.log_format == LogFormat::Json {
         log::set_json();
     }
-    let target = log_place(settings, &settings.error_log);
-    log::open(&target)
-        .map_err(|error| Failure::Said(format!("cannot open the error log {target}: {error}"), 2))
+    let destination = log_destination(settings, &settings.error_log);
+    log::open(&destination)
+        .map_err(|error| Failure::Said(format!("cannot open the error log {destination}: {error}"), 2))
 }
 
-/// Makes sure that somebody takes what is logged, before anything is begun.
+/// Makes sure that the log can be written, before anything is begun.
 pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
-    check_target("error", &log_place(settings, &settings.error_log))
+    check_destination("error", &log_destination(settings, &settings.error_log))
 }
 
-fn check_target(name: &str, target: &LogTarget) -> Result<(), Failure> {
-    let refused = |error| Failure::Said(format!("cannot open the {name} log {target}: {error}"), 2);
-    target.check().map_err(refused)
+fn check_destination(name: &str, destination: &Destination) -> Result<(), Failure> {
+    let refused = |error| Failure::Said(format!("cannot open the {name} log {destination}: {error}"), 2);
+    destination.check().map_err(refused)
 }
 
 pub(super) fn access_log(settings: &Settings) -> Result<Option<AccessLog>, Failure> {
-    let Some(target) = &settings.access_log else { return Ok(None) };
+    let Some(destination) = &settings.access_log else { return Ok(None) };
     let format = settings.access_log_format.atoms().unwrap_or("json");
-    let opened = AccessLog::open(&log_place(settings, target), format, log_queue_bytes_max(settings));
+    let opened =
+        AccessLog::open(&log_destination(settings, destination), format, log_queue_bytes_max(settings));
     opened.map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
 }
 
@@ -206,7 +207,7 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
     }
 }
 
-/// The line of the `Server` field; none for an empty name.
+/// The line of the `Server` field; empty for an empty name.
 fn server_line(name: &str) -> Vec<u8> {
     if name.is_empty() { Vec::new() } else { format!("Server: {name}\r\n").into_bytes() }
 }

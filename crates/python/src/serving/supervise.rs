@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use adyton_cli::{Bind, Control, Pace, Processes, Settings};
-use adyton_log::sink::Target;
+use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
 use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
@@ -21,7 +21,7 @@ use super::banner::{self, Crowd};
 use super::failure::Failure;
 use super::listen::{self, Listening, OwnFiles, Sharing};
 use super::settings::{
-    check_log, check_settings, config, identity, log_place, log_queue_bytes_max, loops, open_log,
+    check_log, check_settings, config, identity, log_destination, log_queue_bytes_max, loops, open_log,
 };
 
 /// Connections that wait at the sockets for programs and monitors.
@@ -77,7 +77,7 @@ pub(crate) fn supervise(
         touch: settings.touch_reload.clone(),
         develops: settings.reload,
         note,
-        access_log: settings.access_log.as_ref().map(|target| log_place(settings, target)),
+        access_log: settings.access_log.as_ref().map(|destination| log_destination(settings, destination)),
         log_queue_bytes_max: log_queue_bytes_max(settings),
         drain_delay_ms: settings.drain_delay_ms,
     };
@@ -95,7 +95,7 @@ pub(crate) fn supervise(
 /// What a supervisor becomes before it opens anything; one that is the first looks at its settings. The group of its workers,
 /// if it is to be another one.
 fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
-    // A user who is not there is told now, and not by a worker.
+    // An unknown user is reported now, and not by a worker.
     let identity = identity(settings)?;
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
@@ -112,14 +112,14 @@ fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
     Ok(group)
 }
 
-/// Says to whoever looks on that nothing is served, and where the reason stands.
+/// Tells the user who started this that nothing is served, and where the reason stands.
 fn say_not_started(settings: &Settings) {
-    if matches!(settings.error_log, Target::File(_)) {
+    if matches!(settings.error_log, Destination::File(_)) {
         // What the worker has said may have been lost, which this process only knows when it says something.
         log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
     }
-    let place = log_place(settings, &settings.error_log);
-    adyton_log::tell_onlooker(&format!("adyton: nothing is served; the error log {place} says why\n"));
+    let destination = log_destination(settings, &settings.error_log);
+    adyton_log::tell_onlooker(&format!("adyton: nothing is served; the error log {destination} says why\n"));
 }
 
 /// How many event loops a worker has.
@@ -140,8 +140,8 @@ fn open_logs(settings: &Settings, identity: Option<Identity>, is_first: bool) ->
     }
     if let Some(identity) = identity {
         let all = settings.access_log.iter().chain([&settings.error_log]);
-        let files = all.filter_map(|target| match log_place(settings, target) {
-            Target::File(path) => std::path::absolute(path).ok(),
+        let files = all.filter_map(|destination| match log_destination(settings, destination) {
+            Destination::File(path) => std::path::absolute(path).ok(),
             _ => None,
         });
         let refused =
@@ -272,7 +272,7 @@ fn processes(settings: &Settings, loops: usize) -> (usize, String) {
     }
 }
 
-/// The number that nobody has given, between those that somebody has.
+/// A number that the settings do not give, within the bounds that they do give.
 fn within_bounds(settings: &Settings, number: usize, why: String) -> (usize, String) {
     let given = |number: u64| usize::try_from(number).ok().filter(|&number| number > 0);
     match (given(settings.min_processes), given(settings.max_processes)) {
@@ -341,19 +341,19 @@ fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>,
     Ok(Some(socket))
 }
 
-/// Removes the control sockets of servers that were killed: nobody listens there, and their processes are gone.
+/// Removes the control sockets of servers that were killed: no process listens there, and theirs are gone.
 fn remove_stale(folder: &Path) {
     for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
         let is_socket = path.extension().is_some_and(|end| end == "sock");
         let pid = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u32>().ok());
         if is_socket && pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
-            // What stays is in nobody's way: it is only looked at in vain.
+            // What stays does no harm: it is only looked at in vain.
             let _ = socket::remove_stale(&path);
         }
     }
 }
 
-/// Makes the folder of control sockets, for this user alone; refuses one that somebody else has made.
+/// Makes the folder of control sockets, for this user alone; refuses one of another user.
 fn own_folder(folder: &Path) -> io::Result<()> {
     match std::fs::DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -361,12 +361,12 @@ fn own_folder(folder: &Path) -> io::Result<()> {
     }
     let found = std::fs::symlink_metadata(folder)?;
     if !found.is_dir() || found.uid() != process::user() {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
     }
     Ok(())
 }
 
-/// Who may ask the listener for monitors: its own name is right, too.
+/// Which requests the admin listener answers: its own name is right, too.
 fn access(settings: &Settings) -> adyton_process::Access {
     let own = settings.admin.iter().filter_map(|bind| match bind {
         Bind::Tcp { host, .. } => Some(host.clone()),

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::reopen::reopen;
 use crate::held_stacks;
 
-/// How long a thread may keep the interpreter before the others' stacks are given up.
+/// How long a thread may keep the interpreter before the stacks of the others are given up.
 const PATIENCE: Duration = Duration::from_millis(2_500);
 
 /// What the supervisor can reach of a worker.
@@ -73,7 +73,7 @@ impl Orders for Reach {
             let stacks = Python::attach(|py| -> PyResult<String> {
                 py.import("adyton._load")?.call_method0("stacks")?.extract()
             });
-            // Whoever asked may have given up.
+            // The thread that asked may have given up.
             let _ = sender.send(stacks.unwrap_or_else(|error| format!("the stacks cannot be read: {error}")));
         };
         match std::thread::Builder::new().name("adyton-dump".into()).spawn(dump) {
@@ -84,7 +84,7 @@ impl Orders for Reach {
                     None => "a thread keeps the interpreter to itself: no stack can be read".to_owned(),
                 }),
             },
-            Err(error) => Value::from(format!("there can be no thread that reads the stacks: {error}")),
+            Err(error) => Value::from(format!("no thread could be started that reads the stacks: {error}")),
         }
     }
 
@@ -114,7 +114,7 @@ pub(crate) fn sources(py: Python<'_>) -> Vec<Source> {
     let found =
         found().map(|all| all.into_iter().map(|(path, modified_ns)| Source { path, modified_ns }).collect());
     found.unwrap_or_else(|error| {
-        log::write(&messages::SOURCES_UNKNOWN, format_args!("nobody knows which files to watch: {error}"));
+        log::write(&messages::SOURCES_UNKNOWN, format_args!("it is not known which files to watch: {error}"));
         Vec::new()
     })
 }

@@ -344,8 +344,8 @@ impl Seen {
     }
 }
 
-/// Makes a dict, and each copy of it, large enough for so many entries more: it grows with some that are taken out again
-/// from its end, where they leave no gap.
+/// Makes a dict, and each copy of it, large enough for `FIELDS_USUAL` more entries: it grows with some that are taken
+/// out again from its end, where they leave no gap.
 fn make_room(dict: &Bound<'_, PyDict>) -> PyResult<()> {
     for number in 0..FIELDS_USUAL {
         dict.set_item(format!("adyton.room.{number}"), dict.py().None())?;

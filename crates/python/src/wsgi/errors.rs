@@ -60,7 +60,7 @@ impl Errors {
         false
     }
 
-    /// It is a log, whatever stderr is: nobody reads colours there.
+    /// It is a log, whatever stderr is: colours do not belong there.
     fn isatty(&self) -> bool {
         false
     }

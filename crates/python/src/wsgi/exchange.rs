@@ -2,7 +2,7 @@
 //!
 //! Both are plain C functions: a call of them makes no argument tuple. `start_response` carries
 //! `(exchange, write)` as its self, `write` carries the exchange, and nothing points back, so no
-//! cycle keeps a request's objects alive. When the application has kept none of them, and not its input
+//! cycle keeps a request's objects alive. When the application has kept neither, and not its input
 //! either, they serve the next request as well.
 
 use std::cell::Cell;
@@ -93,7 +93,7 @@ impl Lent {
         self.exchange.get()
     }
 
-    /// Whether nobody but us holds them: `write` is held by us and by `start_response`'s self.
+    /// Whether nothing but this crate holds them: `write` is held by us and by `start_response`'s self.
     pub(crate) fn is_unshared(&self, py: Python<'_>) -> bool {
         self.start_response.get_refcnt(py) == 1
             && self.write.get_refcnt(py) == 2

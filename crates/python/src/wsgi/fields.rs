@@ -31,7 +31,7 @@ impl Fields {
         (known.pair.as_ptr() == pair.as_ptr()).then_some(&known.field)
     }
 
-    /// Whether it is worth knowing: somebody else than the list in which it came holds it, so it may come again.
+    /// Whether it is worth knowing: something else than the list in which it came holds it, so it may come again.
     #[inline]
     pub(crate) fn wants(pair: &Bound<'_, PyTuple>) -> bool {
         // SAFETY: attached, and the object is alive.

@@ -44,7 +44,7 @@ struct State {
 /// The request body. Reading past its end gives `b""` for ever; after the request it is an error.
 #[pyclass(frozen, module = "adyton")]
 pub(crate) struct Input {
-    /// Kept for as long as a read takes, which is the client's affair: whoever has the interpreter must not wait for it.
+    /// Kept for as long as a read takes, which is up to the client: a thread that has the interpreter must not wait for it.
     state: Mutex<State>,
     /// The request is over.
     over: AtomicBool,
@@ -57,7 +57,7 @@ impl Input {
         Self::of(Source::Memory, Vec::new())
     }
 
-    /// Takes a body; its bytes are copied out of the loop's buffer, which others need.
+    /// Takes a body; its bytes are copied out of the loop's buffer, which other requests need.
     pub(crate) fn new(body: Body<'_>) -> Self {
         let (source, buffer) = Source::of(body);
         Self::of(source, buffer)
@@ -77,7 +77,7 @@ impl Input {
         Self { state, over: AtomicBool::new(false), broken: AtomicBool::new(false) }
     }
 
-    /// The request is over: what the application still holds must not read somebody else's bytes.
+    /// The request is over: what the application still holds must not read the bytes of another request.
     pub(crate) fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
         // A thread that reads just now finds it so when it has read.

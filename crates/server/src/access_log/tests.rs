@@ -27,7 +27,7 @@ impl TempPath {
     }
 
     fn open(&self, format: &str) -> AccessLog {
-        AccessLog::open(&Target::File(self.0.clone()), format, QUEUE_BYTES_MAX).unwrap()
+        AccessLog::open(&Destination::File(self.0.clone()), format, QUEUE_BYTES_MAX).unwrap()
     }
 }
 
@@ -242,7 +242,7 @@ fn a_log_is_appended_to_and_written_when_closed() {
 fn a_log_that_cannot_be_opened_says_why() {
     let missing = TempPath::new("missing").0.join("access.log");
     let start = format!("cannot open the access log {}: No such file", missing.display());
-    let missing = Target::File(missing);
+    let missing = Destination::File(missing);
     let error = AccessLog::open(&missing, "common", QUEUE_BYTES_MAX).err().unwrap();
 
     assert!(error.to_string().starts_with(&start));
@@ -256,7 +256,7 @@ fn a_log_that_cannot_be_opened_says_why() {
 
 #[test]
 fn standard_output_is_a_log() {
-    assert!(AccessLog::open(&Target::Standard, "json", QUEUE_BYTES_MAX).is_ok());
+    assert!(AccessLog::open(&Destination::Standard, "json", QUEUE_BYTES_MAX).is_ok());
 }
 
 /// A full disk stops nothing, nor does the buffer grow; each line that is lost is counted, where other processes see it.
@@ -265,7 +265,7 @@ fn lines_are_lost_when_nothing_takes_them() {
     let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::estate::CELLS + 1).unwrap());
     let pages = Pages::new(std::sync::Arc::clone(&board), 1);
     let counter = Counter::new(std::sync::Arc::clone(&board), 0);
-    let mut log = AccessLog::open(&Target::File("/dev/full".into()), "common", QUEUE_BYTES_MAX).unwrap();
+    let mut log = AccessLog::open(&Destination::File("/dev/full".into()), "common", QUEUE_BYTES_MAX).unwrap();
     log.leave_on(pages, counter);
     for _ in 0..10_000 {
         log.record(&record(None, b""));
@@ -285,7 +285,7 @@ fn lines_stay_noted() {
     let board = std::sync::Arc::new(adyton_sys::board::Board::new(crate::estate::CELLS + 1).unwrap());
     let pages = || Pages::new(std::sync::Arc::clone(&board), 1);
     let counter = || Counter::new(std::sync::Arc::clone(&board), 0);
-    let mut log = AccessLog::open(&Target::File("/dev/null".into()), "%s", QUEUE_BYTES_MAX).unwrap();
+    let mut log = AccessLog::open(&Destination::File("/dev/null".into()), "%s", QUEUE_BYTES_MAX).unwrap();
     log.leave_on(pages(), counter());
     log.record(&record(None, b""));
     log.leave_on(pages(), counter());

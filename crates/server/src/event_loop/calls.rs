@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adyton_crew::{Called, Claim, Post};
+use adyton_crew::{Called, Post, SlotClaim};
 use adyton_log::request::RequestId;
 use adyton_sys::clock;
 
@@ -41,7 +41,7 @@ pub(crate) struct Calls {
     /// The thread that drives.
     pub(crate) driver: Option<Arc<Post<Http>>>,
     /// The slot of its calls.
-    pub(crate) slot: Claim,
+    pub(crate) slot: SlotClaim,
     /// When it last had, or would have had, a quick call to make.
     quick_ms: u64,
     /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
@@ -61,9 +61,9 @@ impl Calls {
     pub(crate) fn new() -> Self {
         Self {
             driver: None,
-            slot: Claim::default(),
+            slot: SlotClaim::default(),
             quick_ms: 0,
-            called: Called::nobody(),
+            called: Called::empty(),
             lent: None,
             now: Calling {
                 key: NO_KEY,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use adyton_files::{ErrorPage, Folder, Options};
-use adyton_log::sink::Target;
+use adyton_log::sink::Destination;
 use adyton_route::{HostPattern, PathPattern, Routes};
 use adyton_server::{AccessLog, Action, App, Call, Outcome, Plan, Site, SiteLimits, Ticket};
 
@@ -116,7 +116,7 @@ fn routes() {
 fn limits_and_logs() {
     let place = TempFolder::new();
     let log = |name: &str| {
-        let target = Target::File(place.0.join(name));
+        let target = Destination::File(place.0.join(name));
         Some(Arc::new(Mutex::new(AccessLog::open(&target, "%s %{Host}i", 1 << 20).unwrap())))
     };
     let app = |words| Routes::new(vec![(prefix(""), Action::App(says(words)))]);

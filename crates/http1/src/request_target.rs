@@ -7,7 +7,7 @@ use crate::Refusal;
 
 /// A request-target and its parts.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Target {
+pub(crate) struct RequestTarget {
     /// As it stands in the request line.
     pub(crate) whole: Span,
     /// Without authority and query; empty for an absolute-form without one, and for CONNECT.
@@ -18,16 +18,21 @@ pub(crate) struct Target {
     pub(crate) authority: Option<Span>,
 }
 
-impl Target {
+impl RequestTarget {
     /// Takes apart `input[start..end]`, in which only printable ASCII is left.
-    pub(crate) fn read(input: &[u8], start: usize, end: usize, method: Method) -> Result<Target, Refusal> {
+    pub(crate) fn read(
+        input: &[u8],
+        start: usize,
+        end: usize,
+        method: Method,
+    ) -> Result<RequestTarget, Refusal> {
         let target = &input[start..end];
         let whole = Span::new(start, end);
         let nothing = Span::new(end, end);
         if method == Method::Connect {
             return match authority::read(target) {
                 Some(Authority::HostAndPort) => {
-                    Ok(Target { whole, path: nothing, query: nothing, authority: Some(whole) })
+                    Ok(RequestTarget { whole, path: nothing, query: nothing, authority: Some(whole) })
                 }
                 _ => Err(BAD_CONNECT),
             };
@@ -35,10 +40,10 @@ impl Target {
         match target {
             [b'/', ..] => {
                 let (path, query) = split_path(input, start, end);
-                Ok(Target { whole, path, query, authority: None })
+                Ok(RequestTarget { whole, path, query, authority: None })
             }
             b"*" if method == Method::Options => {
-                Ok(Target { whole, path: whole, query: nothing, authority: None })
+                Ok(RequestTarget { whole, path: whole, query: nothing, authority: None })
             }
             b"*" => Err(BAD_ASTERISK),
             _ => absolute(input, start, end),
@@ -48,7 +53,7 @@ impl Target {
 
 /// `http://authority/path?query`. Only proxies are sent it today, but every server must take it.
 #[cold]
-fn absolute(input: &[u8], start: usize, end: usize) -> Result<Target, Refusal> {
+fn absolute(input: &[u8], start: usize, end: usize) -> Result<RequestTarget, Refusal> {
     let target = &input[start..end];
     let has = |scheme: &[u8]| target.get(..scheme.len()).is_some_and(|t| t.eq_ignore_ascii_case(scheme));
     let scheme = [&b"http://"[..], b"https://"].into_iter().find(|scheme| has(scheme)).ok_or(BAD_FORM)?;
@@ -57,7 +62,12 @@ fn absolute(input: &[u8], start: usize, end: usize) -> Result<Target, Refusal> {
     let path_start = authority_bytes.map_or(end, |n| from + n);
     authority::read(&input[from..path_start]).ok_or(BAD_AUTHORITY)?;
     let (path, query) = split_path(input, path_start, end);
-    Ok(Target { whole: Span::new(start, end), path, query, authority: Some(Span::new(from, path_start)) })
+    Ok(RequestTarget {
+        whole: Span::new(start, end),
+        path,
+        query,
+        authority: Some(Span::new(from, path_start)),
+    })
 }
 
 /// Path and query of `input[start..end]`.

@@ -16,20 +16,20 @@ const FILES_MAX: usize = 20_000;
 
 /// What is looked at, and when it was changed last.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct WatchedFiles {
     /// `None`: not there.
     changed: BTreeMap<PathBuf, Option<SystemTime>>,
     /// The folders whose Python files are looked at, too: a module may be added that is then imported.
     folders: Vec<PathBuf>,
 }
 
-impl Watch {
+impl WatchedFiles {
     /// Looks at one more file from now on.
     pub(crate) fn add(&mut self, file: &Path) {
         self.add_as_of(file, None);
     }
 
-    /// Looks at one more file, of which somebody has an earlier version already if it was changed after `since`.
+    /// Looks at one more file, of which a worker has an earlier version already if it was changed after `since`.
     fn add_as_of(&mut self, file: &Path, since: Option<SystemTime>) {
         if self.changed.len() < FILES_MAX && !self.changed.contains_key(file) {
             self.changed.insert(file.to_owned(), since.or_else(|| modified(file)));
@@ -95,17 +95,17 @@ mod tests {
     use std::io;
     use std::time::{Duration, SystemTime};
 
-    use super::{FILES_MAX, Source, Watch};
+    use super::{FILES_MAX, Source, WatchedFiles};
 
-    /// Whoever names files without end does not have all of them looked at.
+    /// Of files without end, not all are looked at.
     #[test]
     fn not_without_end() {
-        let mut watch = Watch::default();
+        let mut watched_files = WatchedFiles::default();
         for number in 0..=FILES_MAX {
-            watch.add(&std::path::PathBuf::from(format!("/nowhere/at/all/{number}.py")));
+            watched_files.add(&std::path::PathBuf::from(format!("/nowhere/at/all/{number}.py")));
         }
 
-        assert_eq!(FILES_MAX, watch.changed.len());
+        assert_eq!(FILES_MAX, watched_files.changed.len());
     }
 
     /// A change, an addition and a removal are each noticed once, and a change since the import, too.
@@ -115,35 +115,35 @@ mod tests {
         fs::create_dir_all(&folder)?;
         let (one, other) = (folder.join("one.py"), folder.join("other.py"));
         fs::write(&one, "1")?;
-        let mut watch = Watch::default();
-        watch.add_sources(&[Source { path: one.clone(), modified_ns: None }]);
+        let mut watched_files = WatchedFiles::default();
+        watched_files.add_sources(&[Source { path: one.clone(), modified_ns: None }]);
 
-        assert_eq!(None, watch.look());
+        assert_eq!(None, watched_files.look());
 
         fs::File::options()
             .write(true)
             .open(&one)?
             .set_modified(SystemTime::now() + Duration::from_secs(5))?;
 
-        assert_eq!(Some(one.clone()), watch.look());
-        assert_eq!(None, watch.look());
+        assert_eq!(Some(one.clone()), watched_files.look());
+        assert_eq!(None, watched_files.look());
 
         fs::write(&other, "2")?;
 
-        assert_eq!(Some(other.clone()), watch.look());
-        assert_eq!(None, watch.look());
+        assert_eq!(Some(other.clone()), watched_files.look());
+        assert_eq!(None, watched_files.look());
 
         fs::remove_file(&other)?;
 
-        assert_eq!(Some(other), watch.look());
+        assert_eq!(Some(other), watched_files.look());
 
         let late = folder.join("late.py");
         fs::write(&late, "3")?;
-        let mut watch = Watch::default();
-        watch.add_sources(&[Source { path: late.clone(), modified_ns: Some(1) }]);
+        let mut watched_files = WatchedFiles::default();
+        watched_files.add_sources(&[Source { path: late.clone(), modified_ns: Some(1) }]);
 
-        assert_eq!(Some(late), watch.look());
-        assert_eq!(None, watch.look());
+        assert_eq!(Some(late), watched_files.look());
+        assert_eq!(None, watched_files.look());
         fs::remove_dir_all(&folder)
     }
 }
