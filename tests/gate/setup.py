@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 
 FREE_THREADED = "3.13t"
-"""tests/free_threaded/build makes it, once, in some three minutes."""
+"""tests/free_threaded/build makes it, once, in some two minutes."""
 
 DEBIAN_PACKAGES = (
     "apache2-utils",

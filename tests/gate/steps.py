@@ -78,7 +78,7 @@ class Step:
 def check() -> Iterator[Step]:
     """Everything that is quick, with one Python: some minutes the first time, one later on."""
     yield from prepare([FIRST], "ci")
-    yield Step("folders that wait for nothing", [suite(folder, FIRST) for folder in QUICK])
+    yield Step("folders that wait for nothing", [*(suite(folder, FIRST) for folder in QUICK), fuzz_targets()])
 
 
 def test() -> Iterator[Step]:
@@ -134,9 +134,12 @@ def rust() -> Iterator[Job]:
     lint = ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]
     yield Job("clippy", lint, variables)
     yield Job("cargo test", ["cargo", "test", "--quiet", "--profile", "ci", "--workspace"], variables)
-    # A workspace of its own, which nothing else compiles before the step that runs it.
+
+
+def fuzz_targets() -> Job:
+    """Return the check of what the other levels compile when they run it: a workspace of its own."""
     targets = ["cargo", "check", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]
-    yield Job("fuzz targets compile", targets, {"CARGO_TARGET_DIR": str(CACHE / "fuzz")})
+    return Job("fuzz targets compile", targets, {"CARGO_TARGET_DIR": str(CACHE / "fuzz")})
 
 
 def lints(versions: Iterable[str], profile: str) -> Iterator[Job]:

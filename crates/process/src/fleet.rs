@@ -15,7 +15,7 @@ use crate::plan::Pace;
 use crate::slot::Slot;
 use crate::staff::{Birth, Measured, Record, Staff, State};
 
-/// Workers that are wanted at most, as many as the settings allow: with all that drain they have to find a seat.
+/// Workers that are wanted at most, as many as the settings allow: with all that drain they have to find a row.
 pub(crate) const WORKERS_MAX: usize = 1_024;
 
 /// Under which conditions a worker is started.
@@ -40,7 +40,7 @@ pub(crate) struct Death {
     pub(crate) pid: u32,
     pub(crate) process: String,
     pub(crate) generation: u32,
-    pub(crate) seat: usize,
+    pub(crate) row: usize,
     pub(crate) cause: Cause,
     /// How it has ended, in words.
     pub(crate) words: String,
@@ -107,10 +107,10 @@ impl Fleet {
         self.slots.iter().filter(|slot| slot.is_served()).count()
     }
 
-    /// How many workers serve and give signs of life, and how many seats are in use up to the last one.
-    pub(crate) fn seats(&self) -> (usize, usize) {
+    /// How many workers serve and give signs of life, and how many rows are in use up to the last one.
+    pub(crate) fn rows(&self) -> (usize, usize) {
         let serves = |worker: &&Staff| worker.state() == State::Serving && !worker.pulse().is_silent;
-        let used = self.workers().map(|worker| worker.seat() + 1).max().unwrap_or(0);
+        let used = self.workers().map(|worker| worker.row() + 1).max().unwrap_or(0);
         (self.workers().filter(serves).count(), used)
     }
 
@@ -213,7 +213,7 @@ impl Fleet {
             id: self.last,
             number: self.slots[at].number(),
             generation: wanted.generation,
-            seat: self.free_seat(),
+            row: self.free_row(),
             now_ms,
             due_ms: self.limits.startup_due_ms(now_ms),
             requests_max: self.jitter.add(self.limits.requests_max),
@@ -234,8 +234,8 @@ impl Fleet {
             && (self.pace == Pace::All || slot.serving().is_none() || !starting())
     }
 
-    fn free_seat(&self) -> usize {
-        (0..share::SEATS).find(|seat| self.workers().all(|worker| worker.seat() != *seat)).unwrap_or(0)
+    fn free_row(&self) -> usize {
+        (0..share::ROWS).find(|row| self.workers().all(|worker| worker.row() != *row)).unwrap_or(0)
     }
 
     /// The process of a worker has begun.
@@ -376,7 +376,7 @@ impl Fleet {
             pid: worker.pid(),
             process: worker.process(),
             generation: worker.generation(),
-            seat: worker.seat(),
+            row: worker.row(),
             cause,
             words,
             is_unasked,
@@ -876,11 +876,11 @@ mod tests {
                       to the others, and it is replaced after 30 s (--heartbeat-timeout)";
         game.plays(&[(Heard(1, 1), &[]), (Heard(1, 1), &[]), (Heard(1, 1), &[]), (Heard(1, 1), &[silent])]);
 
-        assert_eq!((0, 1, (0, 1)), (game.fleet.serving(), game.fleet.silent(), game.fleet.seats()));
+        assert_eq!((0, 1, (0, 1)), (game.fleet.serving(), game.fleet.silent(), game.fleet.rows()));
 
         game.plays(&[(Heard(1, 2), &["log: worker 1 (process 101) gives signs of life again"])]);
 
-        assert_eq!((1, 0, (1, 1)), (game.fleet.serving(), game.fleet.silent(), game.fleet.seats()));
+        assert_eq!((1, 0, (1, 1)), (game.fleet.serving(), game.fleet.silent(), game.fleet.rows()));
 
         (0..29).for_each(|_| game.happens(Heard(1, 2)));
         game.seen.clear();

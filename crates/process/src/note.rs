@@ -179,7 +179,7 @@ mod tests {
             pid: 7,
             generation: 1,
             drains: false,
-            seat: 0,
+            row: 0,
             started_ms: 1,
             serving_ms: Some(2),
             due_ms: None,

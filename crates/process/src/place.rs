@@ -18,7 +18,9 @@ pub struct Place {
     pub of: usize,
     /// Its version of the application: reload makes a new one.
     pub generation: u32,
-    seat: usize,
+    /// Its row on the board on which all workers count their connections.
+    #[serde(alias = "seat")]
+    row: usize,
     channel: RawFd,
     board: RawFd,
     shares: RawFd,
@@ -41,7 +43,7 @@ pub(crate) struct Given {
 impl Place {
     /// The place that is described by these descriptors.
     pub(crate) fn new(
-        (number, of, generation, seat): (usize, usize, u32, usize),
+        (number, of, generation, row): (usize, usize, u32, usize),
         [channel, board, shares]: [BorrowedFd<'_>; 3],
         sockets: &[Vec<OwnedFd>],
         others: &[BorrowedFd<'_>],
@@ -51,7 +53,7 @@ impl Place {
             number,
             of,
             generation,
-            seat,
+            row,
             channel: channel.as_raw_fd(),
             board: board.as_raw_fd(),
             shares: shares.as_raw_fd(),
@@ -67,8 +69,8 @@ impl Place {
     }
 
     /// Where its connections are counted.
-    pub(crate) fn seat(&self) -> usize {
-        self.seat
+    pub(crate) fn row(&self) -> usize {
+        self.row
     }
 
     /// Takes over the descriptors that have these numbers.

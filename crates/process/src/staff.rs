@@ -43,7 +43,7 @@ pub(crate) struct Birth {
     pub(crate) number: usize,
     pub(crate) generation: u32,
     /// Where its connections are counted, for the other workers to see.
-    pub(crate) seat: usize,
+    pub(crate) row: usize,
     pub(crate) now_ms: u64,
     /// Until when it has to serve.
     pub(crate) due_ms: Option<u64>,
@@ -70,7 +70,9 @@ pub(crate) struct Record {
     pub(crate) pid: u32,
     pub(crate) generation: u32,
     pub(crate) drains: bool,
-    pub(crate) seat: usize,
+    /// Its row on the board on which all workers count their connections; an older program calls that its seat.
+    #[serde(alias = "seat")]
+    pub(crate) row: usize,
     pub(crate) started_ms: u64,
     pub(crate) serving_ms: Option<u64>,
     pub(crate) due_ms: Option<u64>,
@@ -92,7 +94,7 @@ pub(crate) struct Staff {
     forker: Option<Recipient>,
     generation: u32,
     state: State,
-    seat: usize,
+    row: usize,
     started_ms: u64,
     /// When it began to serve.
     serving_ms: Option<u64>,
@@ -124,7 +126,7 @@ impl Staff {
             forker: None,
             generation: birth.generation,
             state: State::Starting,
-            seat: birth.seat,
+            row: birth.row,
             started_ms: birth.now_ms,
             serving_ms: None,
             due_ms: birth.due_ms,
@@ -148,7 +150,7 @@ impl Staff {
             forker: None,
             generation: record.generation,
             state: if record.drains { State::Draining } else { State::Serving },
-            seat: record.seat,
+            row: record.row,
             started_ms: record.started_ms,
             serving_ms: record.serving_ms,
             due_ms: record.due_ms,
@@ -169,7 +171,7 @@ impl Staff {
             pid: self.pid,
             generation: self.generation,
             drains: self.state != State::Serving,
-            seat: self.seat,
+            row: self.row,
             started_ms: self.started_ms,
             serving_ms: self.serving_ms,
             due_ms: self.due_ms,
@@ -203,8 +205,8 @@ impl Staff {
         self.state
     }
 
-    pub(crate) fn seat(&self) -> usize {
-        self.seat
+    pub(crate) fn row(&self) -> usize {
+        self.row
     }
 
     pub(crate) fn started_ms(&self) -> u64 {

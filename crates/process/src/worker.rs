@@ -83,7 +83,7 @@ impl Worker {
     fn of(place: Place, given: Given) -> io::Result<Self> {
         let Given { channel, board, shares, sockets, others } = given;
         let (channel, tally) = (Channel::new(channel), Tally::open(board)?);
-        let share = Share::new(Board::open(shares, share::CELLS)?, place.seat());
+        let share = Share::new(Board::open(shares, share::CELLS)?, place.row());
         Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
     }
 

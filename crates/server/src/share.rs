@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use adyton_sys::board::Board;
 
 /// The most workers that are there at the same time, those that drain included.
-pub const SEATS: usize = 4096;
+pub const ROWS: usize = 4096;
 
-/// Cells of the board: how many workers serve, how many seats are in use, and the connections at each.
-pub const CELLS: usize = SEATS + 2;
+/// Cells of the board: how many workers serve, how many rows are in use, and the connections at each.
+pub const CELLS: usize = ROWS + 2;
 
 /// Connections that a worker takes without asking how many the others have.
 const FEW: u64 = 2;
@@ -27,17 +27,17 @@ const FIRST: usize = 2;
 /// One worker's view of the board that all workers share.
 pub struct Share {
     board: Board,
-    seat: usize,
+    row: usize,
 }
 
 impl Share {
-    /// The view from a seat.
-    pub fn new(board: Board, seat: usize) -> Self {
-        Self { board, seat: seat.min(SEATS - 1) }
+    /// The view from a row.
+    pub fn new(board: Board, row: usize) -> Self {
+        Self { board, row: row.min(ROWS - 1) }
     }
 
     fn own(&self) -> &AtomicU64 {
-        &self.board.cells()[FIRST + self.seat]
+        &self.board.cells()[FIRST + self.row]
     }
 
     /// A connection more.
@@ -54,7 +54,7 @@ impl Share {
     fn fair(&self) -> Option<u64> {
         let cells = self.board.cells();
         let read = |at: usize| cells[at].load(Ordering::Relaxed);
-        let (serving, used) = (read(SERVING), usize::try_from(read(USED)).unwrap_or(0).min(SEATS));
+        let (serving, used) = (read(SERVING), usize::try_from(read(USED)).unwrap_or(0).min(ROWS));
         let total: u64 = cells[FIRST..FIRST + used].iter().map(|cell| cell.load(Ordering::Relaxed)).sum();
         (serving > 1).then(|| total / serving)
     }
@@ -99,15 +99,15 @@ impl Surplus {
     }
 }
 
-/// Says how many workers serve, and how many seats are in use.
+/// Says how many workers serve, and how many rows are in use.
 pub fn set_serving(board: &Board, serving: usize, used: usize) {
     board.cells()[SERVING].store(serving as u64, Ordering::Relaxed);
     board.cells()[USED].store(used as u64, Ordering::Relaxed);
 }
 
-/// Empties the seat of a worker that has ended.
-pub fn clear(board: &Board, seat: usize) {
-    board.cells()[FIRST + seat.min(SEATS - 1)].store(0, Ordering::Relaxed);
+/// Empties the row of a worker that has ended.
+pub fn clear(board: &Board, row: usize) {
+    board.cells()[FIRST + row.min(ROWS - 1)].store(0, Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
     fn ahead() -> io::Result<()> {
         let board = Board::new(CELLS)?;
         let view =
-            |seat| io::Result::Ok(Share::new(Board::open(board.as_fd().try_clone_to_owned()?, CELLS)?, seat));
+            |row| io::Result::Ok(Share::new(Board::open(board.as_fd().try_clone_to_owned()?, CELLS)?, row));
         let (one, other) = (view(0)?, view(1)?);
         set_serving(&board, 2, 2);
         for _ in 0..3 {

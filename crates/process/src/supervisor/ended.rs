@@ -47,7 +47,7 @@ impl Supervisor {
         let next = if self.reloads.has_served() { &*death.next } else { "" };
         let Death { number, process, words, .. } = &death;
         log::write(message, format_args!("worker {number} ({process}) {words}{inside}{next}"));
-        share::clear(&self.shares, death.seat);
+        share::clear(&self.shares, death.row);
         if let Some((said, link)) = link {
             for message in said {
                 // One that could not load its application says which files are to blame.

@@ -179,7 +179,7 @@ impl Supervisor {
             self.hear(now_ms);
             self.look(now_ms);
             self.act(now_ms);
-            let (serving, used) = self.fleet.seats();
+            let (serving, used) = self.fleet.rows();
             share::set_serving(&self.shares, serving, used);
             self.manager.beat(now_ms);
             self.wait()?;

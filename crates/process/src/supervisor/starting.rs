@@ -40,7 +40,7 @@ impl Supervisor {
     fn start(&mut self, at: usize, birth: &Birth) -> io::Result<()> {
         let (ours, theirs) = socket::pair()?;
         let tally = Tally::new()?;
-        let position = (birth.number, self.fleet.wanted(), birth.generation, birth.seat);
+        let position = (birth.number, self.fleet.wanted(), birth.generation, birth.row);
         let own = [theirs.as_fd(), tally.board().as_fd(), self.shares.as_fd()];
         let (sockets, others) = (self.ports.of(at), self.ports.beside(at));
         let place = Place::new(position, own, sockets, &others, self.log_level);
