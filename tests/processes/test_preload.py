@@ -371,7 +371,7 @@ def in_child():
 
 os.register_at_fork(after_in_parent=in_parent, after_in_child=in_child)
 """
-"""The process between the prototype and the worker hangs, and the worker, too: it is not told which process that is."""
+"""The process between the prototype and the worker hangs, and so does the worker, which is not known yet."""
 
 
 @pytest.mark.parametrize("way", ["stop", "startup-timeout"])

@@ -183,7 +183,7 @@ def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
 
     assert ["closed", "RequestTimeout"] == site.notes("end")
     text = site.server.wait_for_log(r"\bin items$")
-    # One thread is the loop's, which waits for the reader itself; of more, one that is late does so in its request.
+    # One thread is the loop's, which waits for the reader itself; of more, a late one does so in its request.
     told = (
         "the rest of an answer takes" if threads == 1 else r"the rest of an answer takes|/hang-at-the-end\?"
     )

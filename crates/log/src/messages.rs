@@ -101,7 +101,7 @@ messages! {
         WORKER_REPLACED = 307 Info "A worker has reached a limit, and another one takes its place." "Nothing."
         FILE_CHANGED = 308 Info "A watched file has changed." "Nothing."
         WORKER_MORE = 309 Info "There is one more worker." "Nothing."
-        WORKER_LESS = 310 Info "There is one worker less." "Nothing."
+        WORKER_LESS = 310 Info "There is one worker fewer." "Nothing."
         WORKER_ENDED = 311 Debug "A worker has ended as it should." "Nothing."
         WORKER_DIED = 312 Error "A worker has ended as it should not; the message says by what."
             "Depends on the cause: see [production](../production.md)."

@@ -91,7 +91,7 @@ impl Supervisor {
             }
         } else if self.fleet.give_up_one(now_ms) {
             let wanted = self.fleet.wanted();
-            log::write(&messages::WORKER_LESS, format_args!("one worker less: {wanted}"));
+            log::write(&messages::WORKER_LESS, format_args!("one worker fewer: {wanted}"));
         }
         self.ports.spread(self.fleet.wanted());
     }
