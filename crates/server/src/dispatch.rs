@@ -13,7 +13,7 @@ use adyton_sys::clock;
 use crate::connection::Connection;
 use crate::desk::Desk;
 use crate::errand::{Errand, Job, LOOK_FOR_CLIENT_MS};
-use crate::event_loop::{Calls, Loop};
+use crate::event_loop::Loop;
 use crate::exchange::{Exchange, RequestBytes, parse_again};
 use crate::interrupt::interrupt;
 use crate::lock::lock;
@@ -48,7 +48,7 @@ static BUSY: LazyLock<ErrorPage> =
 impl Loop {
     /// Whether the driver may enter the application now.
     fn may_enter(&mut self) -> bool {
-        if !self.calls.can_enter() || self.shared.crew.is_starved() {
+        if !self.driver.as_ref().is_some_and(|driver| driver.enters) || self.shared.crew.is_starved() {
             return false;
         }
         self.calls.note_quick(self.now_ms);
@@ -58,7 +58,8 @@ impl Loop {
     /// Puts a job into the queue. The loop's own slot goes with it if it is the last one and the loop has no use for it.
     fn submit(&mut self, job: Job, since_ms: u64, now_ms: u64) -> Result<(), Job> {
         let spare = !self.needs_slot();
-        let Calls { slot, called, .. } = &mut self.calls;
+        let Self { called, calls, .. } = self;
+        let slot = &mut calls.slot;
         let submitted = self.shared.crew.submit(job, (since_ms, now_ms), spare.then_some(slot), called);
         if called.len() >= CALLED_MAX {
             called.wake();

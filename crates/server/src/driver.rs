@@ -115,7 +115,7 @@ impl Driver {
     fn drive(&mut self, mut driven: Box<Loop>) {
         let post = Arc::clone(&self.hand.post);
         self.crew().begin_driving(driven.home, &post);
-        driven.calls.driver = Some(Arc::clone(&post));
+        driven.driver = Some(Arc::clone(&post));
         if std::mem::take(&mut self.hand.slot) {
             self.crew().bring_slot(&mut driven.calls.slot, clock::monotonic_ms());
         }
@@ -128,10 +128,10 @@ impl Driver {
                     None => return,
                 },
                 Advance::Wait { lets_go } => {
-                    if lets_go || !driven.calls.called.is_empty() {
+                    if lets_go || !driven.called.is_empty() {
                         self.hand.detach();
                     }
-                    driven.calls.called.wake();
+                    driven.called.wake();
                     if self.should_give_back(&post) {
                         // The next driver takes one if it needs it; this thread may have a use for it now.
                         self.hand.slot = std::mem::take(&mut driven.calls.slot.held);
@@ -182,7 +182,7 @@ impl Driver {
             }
             HandOver::Never => {
                 // No other thread would, however long this takes.
-                driven.calls.called.wake();
+                driven.called.wake();
                 self.hand.driven = Some(driven);
             }
         }

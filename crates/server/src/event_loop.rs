@@ -11,6 +11,7 @@ mod calls;
 mod connections;
 mod poll;
 mod standing;
+mod tickets;
 mod turns;
 
 use std::collections::VecDeque;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
-use adyton_crew::Post;
+use adyton_crew::{Called, Post};
 use adyton_files::{Counts, Folder};
 use adyton_log::request::{RequestId, RequestIds};
 use adyton_log::{self as log, messages};
@@ -48,17 +49,17 @@ use crate::shared::{Http, Shared};
 use crate::step::Worked;
 use crate::tally::Cell;
 use crate::task::{NO_KEY, Task};
-use crate::tickets::Tickets;
 use crate::timer::Wheel;
 use crate::transport::Transport;
 
 use self::acceptor::{Accepted, Acceptor};
-use self::calls::Calling;
-pub(crate) use self::calls::Calls;
+use self::calls::{Calling, Calls};
 use self::connections::Connections;
 pub(crate) use self::connections::Slot;
 use self::poll::{Poll, Told};
 use self::standing::Standing;
+use self::tickets::Tickets;
+pub(crate) use self::tickets::Waiting;
 use self::turns::Turns;
 
 /// How often the queue is looked at for what has waited too long, while there is one.
@@ -122,6 +123,10 @@ pub(crate) struct Loop {
     pub(crate) turns: Turns,
     pub(crate) timers: Wheel,
     due: Vec<(usize, u64)>,
+    /// The thread that drives.
+    pub(crate) driver: Option<Arc<Post<Http>>>,
+    /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
+    pub(crate) called: Called<Http>,
     pub(crate) calls: Calls,
     pub(crate) tickets: Tickets,
     /// What other threads have given back.
@@ -159,6 +164,8 @@ impl Loop {
             turns: Turns::default(),
             timers: Wheel::new(now_ms),
             due: Vec::new(),
+            driver: None,
+            called: Called::empty(),
             calls: Calls::new(),
             tickets: Tickets::default(),
             returned: VecDeque::new(),
@@ -584,7 +591,7 @@ impl Loop {
     pub(crate) fn relieve(&mut self, post: &Post<Http>) {
         let Calling { key, endpoint, what, id, limits, counts } = self.calls.now.clone();
         let now_ms = clock::monotonic_ms();
-        self.calls.called.wake();
+        self.called.wake();
         self.calls.slot.held = false;
         if counts {
             self.shared.tally.count(Cell::HandedOver);

@@ -7,7 +7,6 @@ use adyton_http1::{Head, Limits, Parsed};
 use crate::answer::Answer;
 use crate::body::OwnedBody;
 use crate::endpoints::Endpoint;
-use crate::later::Claim;
 use crate::limits::CallLimits;
 use crate::outbox::Outbox;
 use crate::plan::Site;
@@ -143,14 +142,4 @@ pub(crate) struct Owned {
 pub(crate) fn parse_again(head: &mut Head, bytes: &[u8], limits: &Limits) {
     let parsed = head.parse(bytes, limits);
     debug_assert!(matches!(parsed, Ok(Parsed::Complete)), "it was whole when it came");
-}
-
-/// An exchange that waits.
-pub(crate) struct Waiting {
-    pub(crate) exchange: Box<Exchange>,
-    pub(crate) claim: Claim,
-    /// Since when, in ms of the monotonic clock.
-    pub(crate) since_ms: u64,
-    /// When its time is over, in ms of the monotonic clock; `None`: never.
-    pub(crate) due_ms: Option<u64>,
 }

@@ -87,7 +87,7 @@ impl Deref for Shared {
 impl Shared {
     /// A loop has come to its end.
     pub(crate) fn end(&self, mut driven: Box<Loop>) {
-        driven.calls.called.wake();
+        driven.called.wake();
         self.crew.give_slot(&mut driven.calls.slot, clock::monotonic_ms());
         self.crew.end_loop();
         lock(&self.ended).push(*driven);

@@ -1,8 +1,6 @@
 //! The calls that a loop's driver makes itself: which it is in, and whether the next one is quick.
 
-use std::sync::Arc;
-
-use adyton_crew::{Called, Post, SlotClaim};
+use adyton_crew::SlotClaim;
 use adyton_log::request::RequestId;
 use adyton_sys::clock;
 
@@ -10,7 +8,6 @@ use crate::endpoints::{Endpoint, Endpoints};
 use crate::exchange::Exchange;
 use crate::limits::CallLimits;
 use crate::outbox::Outbox;
-use crate::shared::Http;
 use crate::task::{NO_KEY, What};
 
 /// A loop whose last quick call is older has no use for a slot that others wait for.
@@ -36,16 +33,12 @@ pub(crate) struct Calling {
     pub(crate) counts: bool,
 }
 
-/// What a loop knows of its driver and of the calls that this one makes.
+/// What a loop knows of the calls that its driver makes.
 pub(crate) struct Calls {
-    /// The thread that drives.
-    pub(crate) driver: Option<Arc<Post<Http>>>,
-    /// The slot of its calls.
+    /// The slot of these calls.
     pub(crate) slot: SlotClaim,
     /// When it last had, or would have had, a quick call to make.
     quick_ms: u64,
-    /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
-    pub(crate) called: Called<Http>,
     /// The way to the client that is answered by the call in which the driver is.
     pub(crate) lent: Option<Box<Outbox>>,
     pub(crate) now: Calling,
@@ -60,10 +53,8 @@ pub(crate) struct Calls {
 impl Calls {
     pub(crate) fn new() -> Self {
         Self {
-            driver: None,
             slot: SlotClaim::default(),
             quick_ms: 0,
-            called: Called::empty(),
             lent: None,
             now: Calling {
                 key: NO_KEY,
@@ -78,11 +69,6 @@ impl Calls {
             since_wait: 0,
             wait_us: 0,
         }
-    }
-
-    /// Whether the driver is a thread that calls the application.
-    pub(crate) fn can_enter(&self) -> bool {
-        self.driver.as_ref().is_some_and(|driver| driver.enters)
     }
 
     /// Takes note that there is a quick call to make.

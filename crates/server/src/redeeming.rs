@@ -1,34 +1,14 @@
-//! Requests that are answered later: their exchanges wait with the loop until the ticket is redeemed.
-
-use std::collections::HashMap;
+//! Requests that are answered later: how their exchanges wait with the loop until the ticket is redeemed.
 
 use adyton_sys::clock;
 
 use crate::desk::Desk;
 use crate::errand::{Errand, LOOK_FOR_CLIENT_MS};
-use crate::event_loop::Loop;
-use crate::exchange::{Exchange, Waiting};
+use crate::event_loop::{Loop, Waiting};
+use crate::exchange::Exchange;
 use crate::later::Claim;
 use crate::refusals::TIMED_OUT;
 use crate::tally::Cell;
-
-/// Requests of a loop whose answers come later than their calls.
-#[derive(Default)]
-pub(crate) struct Tickets {
-    /// Their exchanges, by the keys of their connections.
-    waiting: HashMap<usize, Waiting>,
-    /// Connections whose tickets are redeemed.
-    pub(crate) redeemed: Vec<usize>,
-}
-
-impl Tickets {
-    /// Forgets the request of a connection that is forgotten.
-    pub(crate) fn forget(&mut self, key: usize) {
-        if !self.waiting.is_empty() {
-            self.waiting.remove(&key);
-        }
-    }
-}
 
 impl Loop {
     /// Keeps an exchange until its ticket is redeemed; that may be so already.
