@@ -28,11 +28,16 @@ impl Gate {
         let gate = Arc::clone(self);
         move |call| {
             if call.request.path() == b"/slow" {
-                gate.arrived.0.send(()).unwrap();
-                gate.open.1.lock().unwrap().recv_timeout(PATIENCE).expect("the gate opens");
+                gate.stand();
             }
             text(&mut call.reply, "hello")
         }
+    }
+
+    /// A call stands here until the gate opens.
+    pub(crate) fn stand(&self) {
+        self.arrived.0.send(()).unwrap();
+        self.open.1.lock().unwrap().recv_timeout(PATIENCE).expect("the gate opens");
     }
 
     /// Waits until a call stands at the gate.
