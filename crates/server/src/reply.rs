@@ -79,18 +79,19 @@ impl<'c> Reply<'c> {
     }
 
     /// One that the application writes: it has the thread from here on, and what its calls need.
+    #[inline]
     pub(crate) fn of_application(
         answer: &'c mut Answer,
         common: &'c Common,
         date: &[u8; 29],
         holder: &'c mut dyn Holder,
     ) -> Self {
-        let mut reply = Self { holder: Some(holder), ..Self::new(answer, common, date) };
-        reply.before_wait();
-        if let Some(holder) = &mut reply.holder {
-            holder.attach();
+        if let Some(outbox) = answer.outbox.take() {
+            holder.lend(outbox, answer.body_bytes);
         }
-        reply
+        holder.attach();
+        let bytes_before = answer.body_bytes;
+        Self { answer, bytes_before, common, date: *date, holder: Some(holder), held: None }
     }
 
     /// The way to the client, which other threads may have had while the application had the thread.
