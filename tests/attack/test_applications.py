@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def wild(serve_session: Servers) -> Server:
-    """Serve all of them."""
-    return serve_session(Path(__file__).with_name("applications.py"))
+    """Serve all of them. Some put megabytes into the log: there must be room for what the next one says."""
+    return serve_session(Path(__file__).with_name("applications.py"), "--log-queue-bytes-max=256m")
 
 
 @pytest.mark.parametrize("path", OUTCOMES)
