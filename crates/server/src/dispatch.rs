@@ -70,7 +70,7 @@ impl Loop {
     /// Sends an errand: with the driver, or into the queue.
     pub(crate) fn send(&mut self, key: usize, errand: Errand) -> Option<Errand> {
         if self.may_enter() {
-            self.note_rest(key, errand.request_id().cloned(), errand.limits());
+            self.calls.begin_rest(key, errand.request_id().cloned(), errand.limits());
             return Some(errand);
         }
         let limits = errand.limits();

@@ -24,7 +24,7 @@ use std::time::SystemTime;
 
 use adyton_crew::{Called, Post};
 use adyton_files::{Counts, Folder};
-use adyton_log::request::{RequestId, RequestIds};
+use adyton_log::request::RequestIds;
 use adyton_log::{self as log, messages};
 use adyton_sys::epoll::Interest;
 use adyton_sys::wake::Wake;
@@ -632,11 +632,6 @@ impl Loop {
     pub(crate) fn note_call(&mut self, exchange: &Exchange, buffer: &[u8]) {
         self.calls.begin(exchange, buffer);
         self.shared.tally.add(Cell::Begun, 1);
-    }
-
-    /// A call goes on with an answer, or ends it.
-    pub(crate) fn note_rest(&mut self, key: usize, id: Option<RequestId>, limits: CallLimits) {
-        self.calls.begin_rest(key, id, limits);
     }
 
     /// Whether requests are timed and learned from.

@@ -111,13 +111,8 @@ impl Supervisor {
         if lost.is_empty() {
             return;
         }
-        let is_known = |pid: u32| {
-            self.nursery.knows(pid)
-                || self.succession.trial() == Some(pid)
-                || self.fleet.workers().any(|worker| worker.pid() == pid)
-        };
         let links: Vec<_> = lost.into_iter().filter_map(|id| self.links.get(id)).collect();
-        for pid in usage::children().into_iter().filter(|&pid| !is_known(pid)) {
+        for pid in usage::children().into_iter().filter(|&pid| !self.knows(pid)) {
             if links.iter().any(|link| link.is_held_by(pid)) {
                 child::kick(pid, Kick::Kill);
             }

@@ -40,13 +40,10 @@ impl Supervisor {
     /// A forked worker says which process it is. That is checked: this process sends signals to the process named,
     /// mostly with more rights than the worker has itself.
     fn note_hello(&mut self, id: Id, pid: u32, now_ms: u64) {
-        let is_taken = self.succession.trial() == Some(pid)
-            || self.fleet.workers().any(|worker| worker.pid() == pid)
-            || self.nursery.knows(pid);
         let is_known = self.fleet.worker(id).is_none_or(|worker| worker.pid() != 0);
         // One that has ended already is buried at once, and not sent anything.
         let has_ended = self.links.has_ended(id) && self.strangers.has(pid);
-        if is_known || is_taken || !(has_ended || usage::is_our_child(pid)) {
+        if is_known || self.knows(pid) || !(has_ended || usage::is_our_child(pid)) {
             return;
         }
         self.decide(now_ms, |fleet, out| fleet.note_hello(id, pid, out));

@@ -193,6 +193,13 @@ impl Supervisor {
         Ok(())
     }
 
+    /// Whether it is known what this process is: a worker, a prototype, or another program that is to take over.
+    fn knows(&self, pid: u32) -> bool {
+        self.succession.trial() == Some(pid)
+            || self.fleet.workers().any(|worker| worker.pid() == pid)
+            || self.nursery.knows(pid)
+    }
+
     fn is_done(&self) -> bool {
         self.stopping.has_begun()
             && self.fleet.workers().next().is_none()
