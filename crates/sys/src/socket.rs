@@ -41,12 +41,30 @@ pub fn listen_tcp_beside_ipv4(address: SocketAddr, backlog: u32, shared: bool) -
     listen(address, backlog, shared, true)
 }
 
+/// The address that a socket of [`listen_tcp`], or of [`listen_tcp_beside_ipv4`] if `beside_ipv4`, would have if no other
+/// listens there. It is bound for a moment, and no client can connect: one that could would be refused when it is closed.
+///
+/// # Errors
+///
+/// As [`listen_tcp`].
+pub fn free_tcp(address: SocketAddr, beside_ipv4: bool) -> io::Result<SocketAddr> {
+    let socket = bind(address, false, beside_ipv4 || !address.ip().is_unspecified())?;
+    Ok(local_address(&socket)?.unwrap_or(address))
+}
+
 /// Whether a socket takes no connection by IPv4, being one of IPv6.
 pub fn is_ipv6_only(socket: impl AsFd) -> bool {
     sockopt::ipv6_v6only(socket).unwrap_or(false)
 }
 
 fn listen(address: SocketAddr, backlog: u32, shared: bool, is_ipv6_only: bool) -> io::Result<OwnedFd> {
+    let socket = bind(address, shared, is_ipv6_only)?;
+    rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    forks::own_listener(&socket);
+    Ok(socket)
+}
+
+fn bind(address: SocketAddr, shared: bool, is_ipv6_only: bool) -> io::Result<OwnedFd> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = rustix::net::socket_with(family, SocketType::STREAM, FLAGS, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -56,8 +74,6 @@ fn listen(address: SocketAddr, backlog: u32, shared: bool, is_ipv6_only: bool) -
         sockopt::set_ipv6_v6only(&socket, is_ipv6_only)?;
     }
     rustix::net::bind(&socket, &address)?;
-    rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
-    forks::own_listener(&socket);
     Ok(socket)
 }
 

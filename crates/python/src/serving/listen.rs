@@ -139,8 +139,7 @@ pub(crate) fn open_one(
                 address.set_port(port);
                 if shared {
                     // Sharing would let a second server of this user in beside the first: alone, it is refused.
-                    let alone = Listening::new(listen(address, backlog, false)?)?;
-                    address.set_port(alone.address.map_or(port, |address| address.port()));
+                    address.set_port(socket::free_tcp(address, beside_ipv4)?.port());
                 }
                 let made = Listening::new(listen(address, backlog, shared)?)?;
                 // All addresses of a name share the port that the kernel picked for the first.
