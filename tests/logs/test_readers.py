@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 import pytest
 
 from support import client
-from support.http import NoResponseError
 from support.server import until
 
 if TYPE_CHECKING:
@@ -87,15 +86,6 @@ def is_there(port: int) -> bool:
     return True
 
 
-def answers(port: int) -> bool:
-    """Tell whether a server answers there: while it starts, a connection may be closed again."""
-    try:
-        with client.Connection(("127.0.0.1", port)) as connection:
-            return 200 == connection.get("/id?first").status
-    except (OSError, NoResponseError):
-        return False
-
-
 def lines_lost(server: Server, log: str) -> int:
     """Return what the metrics say."""
     found = ADMIN.search(server.log())
@@ -148,7 +138,7 @@ def test_error_log(serve: Servers, tmp_path: Path, port: int, processes: str, re
         flags = ["--error-log", str(pipe.path), SMALLEST, "--processes", processes, "--control", "off"]
         server = serve(APPLICATION, *flags, bind=f"127.0.0.1:{port}", listeners=0)
 
-        assert until(lambda: answers(port))
+        assert until(lambda: is_there(port))
 
         server.addresses = [("127.0.0.1", port)]
         with server.connect(lint_answers=False) as connection:
