@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use foldhash::fast::RandomState;
+
 /// A host name that a site has, without a port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum HostPattern {
@@ -69,10 +71,16 @@ impl std::error::Error for HostError {}
 /// The sites by host name, each as its number.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    exact: HashMap<Box<[u8]>, usize>,
-    /// The longest first.
-    wildcards: Vec<(Box<[u8]>, usize)>,
+    exact: Table,
+    /// By what stands behind the first label, with its dot.
+    wildcards: Table,
 }
+
+/// Sites by names, or by the ends of names.
+type Table = HashMap<Box<[u8]>, usize, RandomState>;
+
+/// The longest name that a host can have (RFC 1035 section 2.3.4), and a dot at its end.
+const NAME_BYTES_MAX: usize = 254;
 
 impl Hosts {
     /// The table of sites whose names are these, in their order.
@@ -84,38 +92,45 @@ impl Hosts {
         let mut hosts = Hosts::default();
         for (site, patterns) in sites.iter().enumerate() {
             for pattern in patterns {
-                let is_new = match pattern {
-                    HostPattern::Exact(name) => hosts.exact.insert(name.clone(), site).is_none(),
-                    HostPattern::Wildcard(end) => {
-                        let is_new = hosts.wildcards.iter().all(|(other, _)| other != end);
-                        hosts.wildcards.push((end.clone(), site));
-                        is_new
-                    }
+                let before = match pattern {
+                    HostPattern::Exact(name) => hosts.exact.insert(name.clone(), site),
+                    HostPattern::Wildcard(end) => hosts.wildcards.insert(end.clone(), site),
                 };
-                if !is_new {
+                if before.is_some() {
                     return Err(HostError::Repeated(pattern.clone()));
                 }
             }
         }
-        hosts.wildcards.sort_by_key(|(end, _)| std::cmp::Reverse(end.len()));
         Ok(hosts)
     }
 
     /// The site that a request is for whose host, perhaps with a port, is this; the first site where no name matches.
     pub fn find(&self, host: Option<&[u8]>) -> usize {
-        let Some(host) = host else { return 0 };
-        let name = without_port(host).to_ascii_lowercase();
-        let name = name.strip_suffix(b".").unwrap_or(&name);
+        self.matching(host).unwrap_or(0)
+    }
+
+    /// The site that has the name of this host, perhaps with a port.
+    pub fn matching(&self, host: Option<&[u8]>) -> Option<usize> {
+        let name = without_port(host?);
+        let mut lower = [0; NAME_BYTES_MAX];
+        let lower = lower.get_mut(..name.len())?;
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        let name = lower.strip_suffix(b".").unwrap_or(lower);
         if let Some(&site) = self.exact.get(name) {
-            return site;
+            return Some(site);
         }
-        let ends = |(end, _): &&(Box<[u8]>, usize)| name.len() > end.len() && name.ends_with(end);
-        self.wildcards.iter().find(ends).map_or(0, |&(_, site)| site)
+        if self.wildcards.is_empty() {
+            return None;
+        }
+        // The end behind each dot but one at the beginning: the longest first.
+        let dots = name.iter().enumerate().skip(1).filter(|&(_, &byte)| byte == b'.');
+        dots.into_iter().find_map(|(at, _)| self.wildcards.get(&name[at..]).copied())
     }
 }
 
 /// The host of an authority (RFC 3986 section 3.2); the colons of an address in brackets are its own.
-fn without_port(authority: &[u8]) -> &[u8] {
+pub fn without_port(authority: &[u8]) -> &[u8] {
     let behind = authority.iter().rposition(|&byte| byte == b']').map_or(0, |at| at + 1);
     let colon = authority[behind..].iter().position(|&byte| byte == b':');
     &authority[..colon.map_or(authority.len(), |at| behind + at)]

@@ -2,12 +2,18 @@
 //!
 //! A host is found exactly, else by the longest wildcard, else it is the first site's. Of a path's routes the most
 //! specific comes first: an exact one, then the longest prefix, then a suffix, then the prefix of everything; of two that
-//! are equally specific the one that was given first.
+//! are equally specific the one that was given first. A route may want more of a request than its path: [`When`].
 
 #![forbid(unsafe_code)]
 
 mod host;
+mod networks;
 mod path;
+mod spelling;
+mod when;
 
-pub use host::{HostError, HostPattern, Hosts};
-pub use path::{PathPattern, Routes};
+pub use host::{HostError, HostPattern, Hosts, without_port};
+pub use networks::{NetworkError, Networks};
+pub use path::{PathPattern, Routes, Tries};
+pub use spelling::{DotSegment, raw_bytes, spelled};
+pub use when::{Taken, Wanted, When};

@@ -1,8 +1,12 @@
 //! Paths, and the routes that they take.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::ops::Range;
 
-/// Which paths a route is for. Paths are compared as they were sent, percent-encoded; case matters.
+use foldhash::fast::RandomState;
+
+/// Which paths a route is for; case matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathPattern {
     /// This path alone.
@@ -34,51 +38,150 @@ impl PathPattern {
         if let PathPattern::Prefix(prefix) = self { prefix.len() } else { 0 }
     }
 
-    /// What is tried first is less.
-    fn rank(&self) -> (u8, Reverse<usize>) {
+    /// What is tried first is less; patterns that are equal are neighbours.
+    fn rank(&self) -> (u8, Reverse<usize>, &[u8]) {
         match self {
-            PathPattern::Exact(path) => (0, Reverse(path.len())),
-            PathPattern::Prefix(prefix) if !prefix.is_empty() => (1, Reverse(prefix.len())),
-            PathPattern::Suffix(end) => (2, Reverse(end.len())),
-            PathPattern::Prefix(_) => (3, Reverse(0)),
+            PathPattern::Exact(path) => (0, Reverse(path.len()), path),
+            PathPattern::Prefix(prefix) if !prefix.is_empty() => (1, Reverse(prefix.len()), prefix),
+            PathPattern::Suffix(end) => (2, Reverse(end.len()), end),
+            PathPattern::Prefix(_) => (3, Reverse(0), &[]),
         }
     }
 }
 
 /// The routes of a site, the most specific first.
 #[derive(Clone, Debug)]
-pub struct Routes<A>(Vec<(PathPattern, A)>);
+pub struct Routes<A> {
+    all: Vec<(PathPattern, A)>,
+    exact: Table,
+    prefixes: Table,
+    /// The lengths of the prefixes, the longest first, each once.
+    lengths: Vec<usize>,
+    suffixes: Range<usize>,
+    everything: Range<usize>,
+}
+
+/// Which routes have a path as their own.
+type Table = HashMap<Box<[u8]>, Range<usize>, RandomState>;
+
+/// Of fewer routes each is tried: that takes less than a look into a table.
+const FEW: usize = 4;
 
 impl<A> Routes<A> {
     /// The table of these routes; of two that are equally specific the one that comes first is tried first.
     pub fn new(mut routes: Vec<(PathPattern, A)>) -> Routes<A> {
-        routes.sort_by_key(|(pattern, _)| pattern.rank());
-        Routes(routes)
+        routes.sort_by(|(one, _), (other, _)| one.rank().cmp(&other.rank()));
+        let (mut exact, mut prefixes) = (Table::default(), Table::default());
+        let (mut suffixes, mut everything) = (0..0, 0..0);
+        for (at, (pattern, _)) in routes.iter().enumerate() {
+            let range = match pattern {
+                PathPattern::Exact(path) => exact.entry(path.clone()).or_insert(at..at),
+                PathPattern::Prefix(prefix) if prefix.is_empty() => &mut everything,
+                PathPattern::Prefix(prefix) => prefixes.entry(prefix.clone()).or_insert(at..at),
+                PathPattern::Suffix(_) => &mut suffixes,
+            };
+            *range = if range.start == range.end { at..at + 1 } else { range.start..at + 1 };
+        }
+        let mut lengths: Vec<usize> = prefixes.keys().map(|prefix| prefix.len()).collect();
+        lengths.sort_unstable_by_key(|&length| Reverse(length));
+        lengths.dedup();
+        Routes { all: routes, exact, prefixes, lengths, suffixes, everything }
     }
 
     /// The routes that a path may take, in the order in which they are tried, each with its number.
     #[inline]
-    pub fn of<'r>(&'r self, path: &'r [u8]) -> impl Iterator<Item = (usize, &'r PathPattern, &'r A)> {
-        let routes = self.0.iter().enumerate();
-        let found = routes.filter(move |(_, (pattern, _))| pattern.matches(path));
-        found.map(|(number, (pattern, action))| (number, pattern, action))
+    pub fn of<'r>(&'r self, path: &'r [u8]) -> Tries<'r, A> {
+        let first = if self.all.len() <= FEW { Stage::Each } else { Stage::Exact };
+        Tries { routes: self, path, stage: first, range: 0..0 }
+    }
+
+    /// The route with this number.
+    #[inline]
+    pub fn route(&self, number: usize) -> Option<&(PathPattern, A)> {
+        self.all.get(number)
     }
 
     /// The action of the route with this number.
     #[inline]
     pub fn action(&self, number: usize) -> Option<&A> {
-        self.0.get(number).map(|(_, action)| action)
+        self.all.get(number).map(|(_, action)| action)
     }
 
     /// All routes, in the order in which they are tried.
     pub fn iter(&self) -> impl Iterator<Item = (&PathPattern, &A)> {
-        self.0.iter().map(|(pattern, action)| (pattern, action))
+        self.all.iter().map(|(pattern, action)| (pattern, action))
+    }
+}
+
+/// What [`Routes::of`] gives.
+#[derive(Debug)]
+pub struct Tries<'r, A> {
+    routes: &'r Routes<A>,
+    path: &'r [u8],
+    stage: Stage,
+    /// Routes of this stage that are still to be tried.
+    range: Range<usize>,
+}
+
+/// Which routes are tried next.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// Of a short list, each from its beginning on.
+    Each,
+    Exact,
+    /// Those with the prefix of this length, by its number.
+    Prefix(usize),
+    Suffix,
+    Everything,
+    End,
+}
+
+impl<A> Tries<'_, A> {
+    /// Goes to the next stage.
+    fn advance(&mut self) {
+        let Self { routes, path, .. } = self;
+        let of = |table: &Table, path: &[u8]| table.get(path).cloned().unwrap_or(0..0);
+        (self.range, self.stage) = match self.stage {
+            Stage::Each => (0..routes.all.len(), Stage::End),
+            Stage::Exact if routes.exact.is_empty() => (0..0, Stage::Prefix(0)),
+            Stage::Exact => (of(&routes.exact, path), Stage::Prefix(0)),
+            Stage::Prefix(number) => match routes.lengths.get(number) {
+                Some(&length) if matches!(path.get(length..), Some([] | [b'/', ..])) => {
+                    (of(&routes.prefixes, &path[..length]), Stage::Prefix(number + 1))
+                }
+                Some(_) => (0..0, Stage::Prefix(number + 1)),
+                None => (0..0, Stage::Suffix),
+            },
+            Stage::Suffix => (routes.suffixes.clone(), Stage::Everything),
+            Stage::Everything => (routes.everything.clone(), Stage::End),
+            Stage::End => (0..0, Stage::End),
+        };
+    }
+}
+
+impl<'r, A> Iterator for Tries<'r, A> {
+    type Item = (usize, &'r PathPattern, &'r A);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            for number in self.range.by_ref() {
+                let (pattern, action) = &self.routes.all[number];
+                if pattern.matches(self.path) {
+                    return Some((number, pattern, action));
+                }
+            }
+            if matches!(self.stage, Stage::End) {
+                return None;
+            }
+            self.advance();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PathPattern, Routes};
+    use super::{FEW, PathPattern, Routes};
 
     fn exact(path: &str) -> PathPattern {
         PathPattern::Exact(path.as_bytes().into())
@@ -124,6 +227,42 @@ mod tests {
             let numbers = routes.of(b"/a/b").map(|(number, _, action)| (routes.action(number), action));
             assert!(numbers.into_iter().all(|(found, action)| found == Some(action)));
         }
+    }
+
+    /// Tables find what trying each route would find: of all lists of up to six patterns, with all short paths.
+    #[test]
+    fn tables_and_trying_agree() {
+        let patterns = [
+            prefix(""),
+            prefix("/a"),
+            prefix("/a/b"),
+            prefix("/b"),
+            exact("/a"),
+            exact("/b/"),
+            suffix(".x"),
+            suffix("a"),
+        ];
+        let pieces = ["/", "a", "b", ".x", "/a", "/b"];
+        let mut paths = vec![String::new()];
+        for _ in 0..3 {
+            let longer = |path: &String| pieces.map(|piece| format!("{path}{piece}"));
+            paths.extend(paths.iter().flat_map(longer).collect::<Vec<_>>());
+        }
+        for chosen in 0..1_usize << patterns.len() {
+            let picked = patterns.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1);
+            let mut given: Vec<(PathPattern, usize)> = picked.map(|(at, one)| (one.clone(), at)).collect();
+            // Each twice, so that there are enough for tables, and neighbours that are equal.
+            given.extend(given.clone().into_iter().map(|(one, at)| (one, at + 100)));
+            let routes = Routes::new(given);
+            for path in &paths {
+                let tried = routes.iter().filter(|(pattern, _)| pattern.matches(path.as_bytes()));
+                let expected: Vec<usize> = tried.map(|(_, at)| *at).collect();
+                let found: Vec<usize> = routes.of(path.as_bytes()).map(|(_, _, at)| *at).collect();
+
+                assert_eq!(expected, found, "{path:?} among {:?}", routes.all);
+            }
+        }
+        assert!(2 * patterns.len() > FEW);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use adyton_http1::{Asked, BodyFraming, Framed};
 use adyton_log::request::RequestId;
 
 use crate::body::Live;
+use crate::edits::HeadEdits;
 use crate::outbox::Outbox;
 use crate::prefixes::NOWHERE;
 
@@ -21,6 +22,8 @@ pub(crate) struct Answer {
     pub(crate) id: RequestId,
     /// The field that tells the client the id, if it is told.
     pub(crate) lines: Box<[u8]>,
+    /// What its route changes in its head.
+    pub(crate) edits: Option<Arc<HeadEdits>>,
     /// Where it is counted by what was asked for.
     pub(crate) row: u8,
     pub(crate) status: u16,
@@ -41,6 +44,7 @@ impl Answer {
             asked: Asked { version: Version::Http11, is_head: false, keep_alive: false },
             id: RequestId::NONE,
             lines: Box::default(),
+            edits: None,
             row: NOWHERE,
             status: 0,
             body_bytes: 0,
@@ -53,7 +57,7 @@ impl Answer {
 
     /// Begins the answer to a request that has its name.
     pub(crate) fn begin(&mut self, asked: Asked, id: RequestId) {
-        (self.asked, self.id) = (asked, id);
+        (self.asked, self.id, self.edits) = (asked, id, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
     }

@@ -1,18 +1,24 @@
 //! What a server serves, compiled once and swapped as a whole: host → site → route → action.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use adyton_files::{ErrorPage, Folder};
 use adyton_http::Request;
-use adyton_route::{HostError, HostPattern, Hosts, PathPattern, Routes};
+use adyton_route::{
+    DotSegment, HostError, HostPattern, Hosts, Networks, PathPattern, Routes, When, raw_bytes, spelled,
+};
 
 use crate::app::App;
+use crate::edits::HeadEdits;
 use crate::limits::SiteLimits;
+use crate::redirect::Location;
 use crate::terms::{SharedLog, Terms};
 
-/// What answers the requests that take a route. What comes next (redirects, gateways, pages of scripts) is one more of
-/// these, and an arm in `Loop::route`.
+/// What answers the requests that take a route. What comes next (gateways, pages of scripts) is one more of these, and
+/// an arm in `Loop::route`.
 pub enum Action {
     /// A folder, by its number among those of [`crate::Parts`].
     ///
@@ -20,23 +26,82 @@ pub enum Action {
     Files(usize),
     /// An application.
     App(Arc<dyn App>),
-    /// An answer that is always the same.
+    /// An error page of the server's.
     Page(ErrorPage),
+    /// An answer that is always the same.
+    Fixed(Fixed),
+    /// Another place, with the status of the redirect.
+    Redirect(u16, Location),
+}
+
+/// An answer that is always the same.
+pub struct Fixed {
+    /// Its status, which allows a body.
+    pub status: u16,
+    /// Its media type.
+    pub content_type: Box<str>,
+    /// Its body.
+    pub body: Box<[u8]>,
+}
+
+/// Requests of a path: which of them, for which clients, what answers them, and what is changed in the answers.
+pub struct Route {
+    /// What a request has to be beside its path, if anything; others are for the next route.
+    pub when: Option<Box<When>>,
+    /// Which clients it is for, if not for all; others are answered 403.
+    pub admission: Option<Box<Admission>>,
+    /// What is changed in the heads of its answers.
+    pub edits: Option<Arc<HeadEdits>>,
+    /// What answers.
+    pub action: Action,
+}
+
+impl From<Action> for Route {
+    /// A route for all requests of its path.
+    fn from(action: Action) -> Route {
+        Route { when: None, admission: None, edits: None, action }
+    }
+}
+
+impl Route {
+    /// Whether it is an application's, with nothing around it.
+    fn is_app(&self) -> bool {
+        let is_bare = self.when.is_none() && self.admission.is_none() && self.edits.is_none();
+        is_bare && matches!(self.action, Action::App(_))
+    }
+}
+
+/// Which clients may use a route.
+#[derive(Clone, Debug, Default)]
+pub struct Admission {
+    /// Those that may; if there are none, all that `deny` does not name.
+    pub allow: Networks,
+    /// Those that may not, even if `allow` has them.
+    pub deny: Networks,
+}
+
+impl Admission {
+    /// Whether a client with this address may; `None` is a client of a unix socket.
+    pub fn admits(&self, client: Option<IpAddr>) -> bool {
+        !self.deny.has(client) && (self.allow.is_empty() || self.allow.has(client))
+    }
 }
 
 /// What is served under some host names.
 pub struct Site {
     hosts: Vec<HostPattern>,
     pub(crate) terms: Arc<Terms>,
-    pub(crate) routes: Routes<Action>,
+    pub(crate) routes: Routes<Route>,
     /// Whether its one route is that of an application, for all paths: then there is nothing to look for.
     pub(crate) is_one_app: bool,
+    /// Whether its routes are found by [`spelled`] paths.
+    has_one_spelling: bool,
 }
 
 impl Site {
     /// A site that is one application.
     pub fn of_app(app: Arc<dyn App>, limits: SiteLimits) -> Site {
-        let everything = (PathPattern::Prefix(Box::default()), Action::App(app));
+        let everything = (PathPattern::Prefix(Box::default()), Action::App(app).into());
         Site::new(Vec::new(), Routes::new(vec![everything]), limits, None)
     }
 
@@ -44,30 +109,58 @@ impl Site {
     /// a log for its answers.
     pub fn new(
         hosts: Vec<HostPattern>,
-        routes: Routes<Action>,
+        routes: Routes<Route>,
         limits: SiteLimits,
         log: Option<SharedLog>,
     ) -> Site {
         let is_everything = |pattern: &PathPattern| *pattern == PathPattern::Prefix(Box::default());
         let is_one_app = routes.iter().count() == 1
-            && routes.iter().all(|(path, action)| is_everything(path) && matches!(action, Action::App(_)));
-        Site { hosts, terms: Arc::new(Terms { limits, log }), routes, is_one_app }
+            && routes.iter().all(|(path, route)| is_everything(path) && route.is_app());
+        let terms = Arc::new(Terms { limits, log });
+        Site { hosts, terms, routes, is_one_app, has_one_spelling: false }
+    }
+
+    /// The same, but its routes are found by the decoded path with single slashes, whatever was sent, and a path with dot
+    /// segments is refused: so what a route protects stays protected. Without it, paths are compared as they were sent.
+    #[must_use]
+    pub fn with_one_spelling(mut self) -> Site {
+        self.has_one_spelling = true;
+        self
+    }
+
+    /// The path by which its routes are found.
+    #[inline]
+    pub(crate) fn spelled<'p>(&self, path: &'p [u8]) -> Result<Cow<'p, [u8]>, DotSegment> {
+        if self.has_one_spelling { spelled(path) } else { Ok(Cow::Borrowed(path)) }
+    }
+
+    /// How much of a path as it was sent is the part of a route whose own part has so many bytes.
+    #[inline]
+    pub(crate) fn raw_bytes(&self, path: &[u8], prefix_bytes: usize) -> usize {
+        if self.has_one_spelling { raw_bytes(path, prefix_bytes) } else { prefix_bytes }
     }
 
     /// The application of one of its routes.
     pub(crate) fn app(&self, route: usize) -> Option<&Arc<dyn App>> {
-        if let Some(Action::App(app)) = self.routes.action(route) { Some(app) } else { None }
+        if let Some(Route { action: Action::App(app), .. }) = self.routes.action(route) {
+            Some(app)
+        } else {
+            None
+        }
     }
 
     /// Whether nothing but a folder, or the server itself, can answer a request for this path.
     pub(crate) fn needs_no_app(&self, path: &[u8], folders: &[Folder]) -> bool {
+        let Ok(path) = self.spelled(path) else { return true };
         let mut has_missed = false;
-        for (_, _, action) in self.routes.of(path) {
-            match action {
+        for (_, _, route) in self.routes.of(&path) {
+            match route.action {
+                // It may not take the route.
+                _ if route.when.is_some() && !matches!(route.action, Action::App(_)) => {}
                 // As in `Loop::route`.
                 Action::Files(_) if has_missed => {}
-                Action::Files(folder) if folders[*folder].falls_through() => has_missed = true,
-                Action::Files(_) | Action::Page(_) => return true,
+                Action::Files(folder) if folders[folder].falls_through() => has_missed = true,
+                Action::Files(_) | Action::Page(_) | Action::Fixed(_) | Action::Redirect(..) => return true,
                 Action::App(_) => return false,
             }
         }
@@ -153,15 +246,15 @@ impl Plan {
 
     /// Whether any site has an application.
     pub(crate) fn has_app(&self) -> bool {
-        let mut actions = self.sites.iter().flat_map(|site| site.routes.iter());
-        actions.any(|(_, action)| matches!(action, Action::App(_)))
+        let mut routes = self.sites.iter().flat_map(|site| site.routes.iter());
+        routes.any(|(_, route)| matches!(route.action, Action::App(_)))
     }
 
     /// Whether all of its folders are among `count`.
     pub(crate) fn check_folders(&self, count: usize) -> Result<(), PlanError> {
-        let folders = self.sites.iter().flat_map(|site| site.routes.iter());
-        let numbers = folders.filter_map(|(_, action)| match action {
-            Action::Files(folder) => Some(*folder),
+        let routes = self.sites.iter().flat_map(|site| site.routes.iter());
+        let numbers = routes.filter_map(|(_, route)| match route.action {
+            Action::Files(folder) => Some(folder),
             _ => None,
         });
         match numbers.max().filter(|&most| most >= count) {

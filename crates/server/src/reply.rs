@@ -178,6 +178,7 @@ impl<'c> Reply<'c> {
         self.answer.lines = lines;
         match written {
             Ok(framed) => {
+                self.edit_head(mark);
                 self.commit(status, framed);
                 Ok(())
             }
@@ -205,7 +206,16 @@ impl<'c> Reply<'c> {
         let identity = Identity { date: &date, server: &config.server, lines: told };
         let framed = http1::finish(head, asked, &identity, size);
         self.answer.lines = lines;
+        self.edit_head(mark);
         self.commit(facts.status(), framed);
+    }
+
+    /// Changes what the route wants changed in the head that was written from `mark` on.
+    #[inline]
+    fn edit_head(&mut self, mark: usize) {
+        if let Some(edits) = self.answer.edits.take() {
+            edits.apply(self.output().tail(), mark);
+        }
     }
 
     fn commit(&mut self, status: u16, framed: Framed) {
@@ -239,8 +249,13 @@ impl<'c> Reply<'c> {
         self.settle_connection();
         let (asked, date, server) = (self.answer.asked, self.date, &self.common.config.server);
         let lines = std::mem::take(&mut self.answer.lines);
-        let made = write(self.output().tail(), asked, Identity { date: &date, server, lines: &lines });
+        let tail = self.output().tail();
+        let mark = tail.len();
+        let made = write(tail, asked, Identity { date: &date, server, lines: &lines });
         self.answer.lines = lines;
+        if self.output().tail().len() > mark {
+            self.edit_head(mark);
+        }
         made
     }
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use adyton_files::{Ask as FileAsk, error_page};
-use adyton_http::{BadResponse, BodySize, Known, Method, Request};
+use adyton_http::{BadResponse, BodySize, Known, Method, Request, reason_phrase};
 use adyton_http1::Asked;
 use adyton_log::request::RequestId;
+use adyton_route::Taken;
 
 use crate::access_log::Record;
 use crate::answer::{After, Answer};
@@ -17,7 +18,7 @@ use crate::exchange::{Exchange, RequestBytes};
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::outcome::{Left, Stream};
-use crate::plan::Action;
+use crate::plan::{Action, Fixed};
 use crate::reply::Reply;
 use crate::step::{Answering, Next, Step};
 use crate::tally::{Cell, Histogram};
@@ -72,20 +73,49 @@ impl Loop {
     /// Has the most specific route answer that does; the number of the route whose application has to.
     #[inline]
     fn route(&mut self, answer: &mut Answer, site: usize, request: Request<'_>) -> Option<usize> {
-        let Self { plan, folders, shared, date, looks, .. } = self;
-        let site = plan.site(site);
-        if site.is_one_app && !is_web_socket(request) && !is_for_server(request) {
+        if self.plan.site(site).is_one_app && !is_web_socket(request) && !is_for_server(request) {
             return Some(0);
         }
+        self.try_routes(answer, site, request)
+    }
+
+    fn try_routes(&mut self, answer: &mut Answer, site: usize, request: Request<'_>) -> Option<usize> {
+        let Self { plan, folders, shared, date, looks, .. } = self;
+        let site = plan.site(site);
+        let client = answer.outbox().peer.map(|peer| peer.ip());
+        let common = &shared.common;
+        let Ok(path) = site.spelled(request.path()) else {
+            Reply::new(answer, common, date).fail(400, DOT_SEGMENT);
+            return None;
+        };
         let mut has_missed = false;
-        for (number, pattern, action) in site.routes.of(request.path()) {
-            match action {
-                // What one folder has not, no other is asked for.
-                Action::Files(_) if has_missed => {}
+        let mut methods: Vec<&[u8]> = Vec::new();
+        for (number, pattern, route) in site.routes.of(&path) {
+            if let Some(when) = &route.when {
+                match when.takes(request, client) {
+                    Taken::Yes => {}
+                    Taken::OtherMethod => {
+                        methods.extend(when.methods.iter().map(|method| &**method));
+                        continue;
+                    }
+                    Taken::No => continue,
+                }
+            }
+            // What one folder has not, no other is asked for.
+            if has_missed && matches!(route.action, Action::Files(_)) {
+                continue;
+            }
+            answer.edits.clone_from(&route.edits);
+            if route.admission.as_ref().is_some_and(|admission| !admission.admits(client)) {
+                Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
+                return None;
+            }
+            let prefix_bytes = || site.raw_bytes(request.path(), pattern.prefix_bytes());
+            match &route.action {
                 Action::Files(folder) => {
-                    let prefix = &request.path()[..pattern.prefix_bytes()];
+                    let prefix = &request.path()[..prefix_bytes()];
                     let folder = &mut folders[*folder];
-                    let mut reply = Reply::new(answer, &shared.common, date);
+                    let mut reply = Reply::new(answer, common, date);
                     let made = reply.render(|out, asked, identity| {
                         folder.answer(&FileAsk { request, prefix, asked, identity, fresh: *looks }, out)
                     });
@@ -95,20 +125,30 @@ impl Loop {
                     has_missed = true;
                 }
                 Action::App(_) if is_web_socket(request) => {
-                    Reply::new(answer, &shared.common, date).fail(501, NO_WEB_SOCKETS);
+                    Reply::new(answer, common, date).fail(501, NO_WEB_SOCKETS);
                     return None;
                 }
-                Action::App(_) if is_for_server(request) => break,
+                _ if is_for_server(request) => break,
                 Action::App(_) => return Some(number),
                 Action::Page(page) => {
-                    let mut reply = Reply::new(answer, &shared.common, date);
+                    let mut reply = Reply::new(answer, common, date);
                     let made = reply.render(|out, asked, identity| page.write(out, asked, &identity, &[]));
                     reply.take(made);
                     return None;
                 }
+                Action::Fixed(fixed) => {
+                    fixed.answer(&mut Reply::new(answer, common, date));
+                    return None;
+                }
+                Action::Redirect(status, location) => {
+                    let location = location.of(request, prefix_bytes());
+                    redirect(&mut Reply::new(answer, common, date), *status, &location);
+                    return None;
+                }
             }
         }
-        answer_for_server(&mut Reply::new(answer, &shared.common, date), request);
+        answer.edits = None;
+        answer_for_server(&mut Reply::new(answer, common, date), request, &methods);
         None
     }
 
@@ -260,6 +300,11 @@ impl Loop {
 /// of its own. 426 would say the opposite: that the client has to upgrade.
 const NO_WEB_SOCKETS: &str = "WebSockets are not served here: an application cannot take a connection over.";
 
+/// Browsers resolve these themselves.
+const DOT_SEGMENT: &str = "The path has a . or .. as a segment.";
+
+const NOT_ADMITTED: &str = "It is not for clients with this address.";
+
 /// Whether a client wants to speak another protocol from now on.
 fn is_web_socket(request: Request<'_>) -> bool {
     request.has(Known::SecWebSocketKey) && request.has(Known::Upgrade)
@@ -270,8 +315,34 @@ fn is_for_server(request: Request<'_>) -> bool {
     matches!(request.method(), Method::Trace | Method::Connect) || request.target() == b"*"
 }
 
-/// What the server says where no route answers.
-fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>) {
+/// Sends a client to another place.
+fn redirect(reply: &mut Reply<'_>, status: u16, location: &[u8]) {
+    let page = reply.render(|out, asked, identity| {
+        let text = format!("It is at {}.", String::from_utf8_lossy(location));
+        error_page(out, asked, &identity, status, &text, &[(b"Location", location)])
+    });
+    reply.take(page);
+}
+
+impl Fixed {
+    /// Writes this answer.
+    fn answer(&self, reply: &mut Reply<'_>) {
+        let size = BodySize::Known(self.body.len() as u64);
+        let reason = reason_phrase(self.status);
+        let written: Result<(), BadResponse> = reply.head(self.status, reason.as_bytes(), size, |head| {
+            head.field(b"Content-Type", self.content_type.as_bytes())
+        });
+        match written {
+            Ok(()) => reply.write(&self.body),
+            // Whoever made the plan has not looked at its media type.
+            Err(_) => reply.fail(500, "The answer of this route cannot be sent."),
+        }
+    }
+}
+
+/// What the server says where no route answers; `methods` are those with which one would.
+fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>, methods: &[&[u8]]) {
+    let allowed = if methods.is_empty() { METHODS.to_vec() } else { methods.join(&b", "[..]) };
     let (status, detail) = match request.method() {
         // Reflecting a request shows a script what the browser hides from it.
         Method::Trace => (405, "The method TRACE is not served."),
@@ -282,10 +353,11 @@ fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>) {
             debug_assert!(written.is_ok());
             return;
         }
+        _ if !methods.is_empty() => (405, "This path is not served with this method."),
         _ => return reply.fail(404, "Nothing is served here."),
     };
     let page = reply.render(|out, asked, identity| {
-        error_page(out, asked, &identity, status, detail, &[(b"Allow", METHODS)])
+        error_page(out, asked, &identity, status, detail, &[(b"Allow", &allowed)])
     });
     reply.take(page);
 }

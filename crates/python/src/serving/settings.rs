@@ -9,7 +9,9 @@ use adyton_http1::Limits;
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_route::{PathPattern, Routes};
-use adyton_server::{AccessLog, Action, App, CallLimits, Config, HandOver, Plan, Quota, Site, SiteLimits};
+use adyton_server::{
+    AccessLog, Action, App, CallLimits, Config, HandOver, Plan, Quota, Route, Site, SiteLimits,
+};
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
 
@@ -137,9 +139,9 @@ pub(super) fn plan(
 ) -> Result<Plan, Failure> {
     let prefix = |path: String| PathPattern::Prefix(path.into_bytes().into());
     let folders = folders(settings).into_iter().enumerate();
-    let mut routes: Vec<(PathPattern, Action)> =
-        folders.map(|(folder, (path, _))| (prefix(path), Action::Files(folder))).collect();
-    routes.extend(app.map(|app| (prefix(String::new()), Action::App(app))));
+    let mut routes: Vec<(PathPattern, Route)> =
+        folders.map(|(folder, (path, _))| (prefix(path), Action::Files(folder).into())).collect();
+    routes.extend(app.map(|app| (prefix(String::new()), Action::App(app).into())));
     let log = access_log.map(|log| Arc::new(Mutex::new(log)));
     let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), log);
     Plan::new(vec![site]).map_err(|error| Failure::Said(error.to_string(), 2))

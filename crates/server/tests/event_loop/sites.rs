@@ -9,8 +9,11 @@ use std::time::Instant;
 
 use adyton_files::{ErrorPage, Folder, Options};
 use adyton_log::sink::Destination;
-use adyton_route::{HostPattern, PathPattern, Routes};
-use adyton_server::{AccessLog, Action, App, Call, Outcome, Plan, Site, SiteLimits, Ticket};
+use adyton_route::{HostPattern, Networks, PathPattern, Routes, Wanted, When};
+use adyton_server::{
+    AccessLog, Action, Admission, App, Call, Fixed, HeadEdits, Location, Outcome, Plan, Route, Site,
+    SiteLimits, Ticket,
+};
 
 use crate::support::{Client, Closure, Gate, PATIENCE, SHORT_MS, Server, config, limits, text};
 
@@ -57,8 +60,12 @@ fn names(hosts: &[&str]) -> Vec<HostPattern> {
     hosts.iter().map(|host| HostPattern::read(host).unwrap()).collect()
 }
 
+fn table(routes: Vec<(PathPattern, Action)>) -> Routes<Route> {
+    Routes::new(routes.into_iter().map(|(path, action)| (path, action.into())).collect())
+}
+
 fn site(hosts: &[&str], routes: Vec<(PathPattern, Action)>) -> Site {
-    Site::new(names(hosts), Routes::new(routes), SiteLimits::default(), None)
+    Site::new(names(hosts), table(routes), SiteLimits::default(), None)
 }
 
 fn ask(client: &mut Client, host: &str, path: &str) -> (u16, String) {
@@ -111,6 +118,82 @@ fn routes() {
     server.stop();
 }
 
+/// A route may want more of a request than its path, admit some clients only, and change the heads of its answers.
+#[test]
+fn around_actions() {
+    let place = TempFolder::new();
+    let beta = Wanted { name: b"X-Beta"[..].into(), value: None };
+    let mut edits = HeadEdits::default();
+    edits.remove("Content-Type").unwrap();
+    edits.add("X-Frame-Options", "DENY").unwrap();
+    let mut deny = Networks::default();
+    deny.add("127.0.0.0/8").unwrap();
+    let denied = Admission { allow: Networks::default(), deny };
+    let only = |method: &[u8]| Some(Box::new(When { methods: vec![method.into()], ..When::default() }));
+    let app = |words| Route::from(Action::App(says(words)));
+    let fixed = Fixed { status: 202, content_type: "text/plain".into(), body: b"as said"[..].into() };
+    let routes = vec![
+        (prefix(""), app("app")),
+        (
+            prefix(""),
+            Route { when: Some(Box::new(When { fields: vec![beta], ..When::default() })), ..app("beta") },
+        ),
+        (prefix("/post"), Route { when: only(b"POST"), ..app("posted") }),
+        (prefix("/admin"), Route { admission: Some(Box::new(denied)), ..app("admin") }),
+        (prefix("/edited"), Route { edits: Some(Arc::new(edits.clone())), ..app("edited") }),
+        (prefix("/edited/files"), Route { edits: Some(Arc::new(edits)), ..Action::Files(0).into() }),
+        (prefix("/old"), Action::Redirect(308, Location::read("/new{rest}{query}").unwrap()).into()),
+        (prefix("/fixed"), Action::Fixed(fixed).into()),
+    ];
+    // Of two that are equally specific the first one counts.
+    let routes = routes.into_iter().rev().collect();
+    let narrow = vec![(prefix("/only"), Route { when: only(b"PUT"), ..app("put") })];
+    let site = |hosts, routes| {
+        Site::new(names(hosts), Routes::new(routes), SiteLimits::default(), None).with_one_spelling()
+    };
+    let plan = Plan::new(vec![site(&["a.example"], routes), site(&["b.example"], narrow)]).unwrap();
+    let server = Server::serving(config(), plan, vec![vec![place.folder()]]);
+    let mut client = server.client();
+    for (request, status, words) in [
+        ("GET / HTTP/1.1\r\n", 200, "app"),
+        ("GET / HTTP/1.1\r\nX-Beta: 1\r\n", 200, "beta"),
+        ("GET /post HTTP/1.1\r\n", 200, "app"),
+        ("POST /post HTTP/1.1\r\nContent-Length: 0\r\n", 200, "posted"),
+        ("GET /admin/ HTTP/1.1\r\n", 403, "It is not for clients with this address."),
+        ("GET /%61dmin/ HTTP/1.1\r\n", 403, "It is not for clients"),
+        ("GET //admin HTTP/1.1\r\n", 403, "It is not for clients"),
+        ("GET /x/..%2Fadmin HTTP/1.1\r\n", 400, "The path has a . or .."),
+        ("GET /edited/%66iles//file.txt HTTP/1.1\r\n", 200, "of the folder"),
+        ("GET //edited/%66iles/file.txt HTTP/1.1\r\n", 200, "of the folder"),
+        ("GET /old/a?b HTTP/1.1\r\n", 308, "It is at /new/a?b."),
+        ("GET /fixed HTTP/1.1\r\n", 202, "as said"),
+    ] {
+        client.send(format!("{request}Host: a.example\r\n\r\n"));
+        let answer = client.answer();
+
+        assert_eq!(status, answer.status, "{request}");
+        assert!(answer.text().contains(words), "{request}: {}", answer.text());
+    }
+    for (path, is_edited) in
+        [("/", false), ("/edited", true), ("/edited/files/file.txt", true), ("/fixed", false)]
+    {
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a.example\r\n\r\n"));
+        let answer = client.answer();
+
+        assert_eq!(
+            (!is_edited, is_edited),
+            (answer.head.contains("Content-Type"), answer.head.contains("X-Frame-Options: DENY\r\n")),
+            "{path}"
+        );
+    }
+    client.send("GET /old/a HTTP/1.1\r\nHost: a.example\r\n\r\n");
+    assert!(client.answer().head.contains("Location: /new/a\r\n"));
+    client.send("GET /only HTTP/1.1\r\nHost: b.example\r\n\r\n");
+    let refused = client.answer();
+    assert!(refused.status == 405 && refused.head.contains("Allow: PUT\r\n"), "{}", refused.head);
+    server.stop();
+}
+
 /// Limits and logs are those of the site that a request is for.
 #[test]
 fn limits_and_logs() {
@@ -119,7 +202,7 @@ fn limits_and_logs() {
         let target = Destination::File(place.0.join(name));
         Some(Arc::new(Mutex::new(AccessLog::open(&target, "%s %{Host}i", 1 << 20).unwrap())))
     };
-    let app = |words| Routes::new(vec![(prefix(""), Action::App(says(words)))]);
+    let app = |words| table(vec![(prefix(""), Action::App(says(words)))]);
     let narrow = SiteLimits { body_bytes_max: 3, keep_alive_requests_max: 2, ..SiteLimits::default() };
     let strict = Site::new(names(&["strict.example"]), app("strict"), narrow, log("strict.log"));
     let lax = Site::new(names(&["lax.example"]), app("lax"), SiteLimits::default(), log("lax.log"));
@@ -173,7 +256,7 @@ fn timeouts() {
         (Arc::new(Closure { answer }), tickets)
     };
     let of = |host: &str, app, silence_ms| {
-        Site::new(names(&[host]), Routes::new(vec![(prefix(""), Action::App(app))]), limits(silence_ms), None)
+        Site::new(names(&[host]), table(vec![(prefix(""), Action::App(app))]), limits(silence_ms), None)
     };
     let ((hasty, hasty_tickets), (patient, patient_tickets)) = (later(), later());
     let plan = Plan::new(vec![of("patient.example", patient, 0), of("hasty.example", hasty, SHORT_MS)]);

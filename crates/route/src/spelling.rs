@@ -1,0 +1,129 @@
+//! One spelling for each path, so that what a route protects stays protected however a client spells it.
+
+use std::borrow::Cow;
+
+/// A path has a `.` or a `..` as one of its segments, however it is escaped.
+///
+/// Browsers and libraries resolve these before they send (RFC 3986 section 5.2.4). Two programs that resolve them
+/// differently, or one that does not, take a path for different things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DotSegment;
+
+/// The path by which routes are found: percent-decoded once, with single slashes. An empty path is `/`.
+///
+/// An escaped slash is one: applications get their paths decoded and cannot tell either.
+///
+/// # Errors
+///
+/// [`DotSegment`].
+#[inline]
+pub fn spelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
+    if path.is_empty() {
+        return Ok(Cow::Borrowed(b"/"));
+    }
+    let mut before = 0;
+    let is_plain = path.iter().all(|&byte| {
+        let pair = (std::mem::replace(&mut before, byte), byte);
+        byte != b'%' && !matches!(pair, (b'/', b'/' | b'.'))
+    });
+    if is_plain { Ok(Cow::Borrowed(path)) } else { respelled(path) }
+}
+
+fn respelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
+    let mut out = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((byte, length)) = next(rest) {
+        rest = &rest[length..];
+        if byte != b'/' || out.last() != Some(&b'/') {
+            out.push(byte);
+        }
+    }
+    if out.split(|&byte| byte == b'/').any(|segment| matches!(segment, b"." | b"..")) {
+        return Err(DotSegment);
+    }
+    Ok(Cow::Owned(out))
+}
+
+/// How much of a path as it was sent stands for the first `bytes` of what [`spelled`] makes of it.
+pub fn raw_bytes(path: &[u8], bytes: usize) -> usize {
+    let (mut at, mut made, mut before) = (0, 0, 0);
+    while made < bytes
+        && let Some((byte, length)) = next(&path[at..])
+    {
+        at += length;
+        made += usize::from(byte != b'/' || before != b'/');
+        before = byte;
+    }
+    at
+}
+
+/// The first byte that a path stands for, and how many bytes of it do. A percent sign without two digits is itself.
+fn next(path: &[u8]) -> Option<(u8, usize)> {
+    let digit = |at: usize| path.get(at).and_then(|&digit| char::from(digit).to_digit(16));
+    let first = *path.first()?;
+    match (first, digit(1), digit(2)) {
+        (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok().map(|byte| (byte, 3)),
+        _ => Some((first, 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DotSegment, raw_bytes, spelled};
+
+    /// Every way to write `/admin/x` is `/admin/x`, and its first segment is found in what was sent.
+    #[test]
+    fn one_spelling() {
+        for (sent, prefix) in [
+            ("/admin/x", "/admin"),
+            ("/%61dmin/x", "/%61dmin"),
+            ("/%61%64%6D%69%6e/x", "/%61%64%6D%69%6e"),
+            ("//admin/x", "//admin"),
+            ("/admin//x", "/admin"),
+            ("/admin%2fx", "/admin"),
+            ("%2F/admin/x", "%2F/admin"),
+            ("/admin/%78", "/admin"),
+        ] {
+            assert_eq!(Ok("/admin/x".as_bytes()), spelled(sent.as_bytes()).as_deref(), "{sent}");
+            assert_eq!(prefix.len(), raw_bytes(sent.as_bytes(), "/admin".len()), "{sent}");
+        }
+    }
+
+    #[test]
+    fn other_paths() {
+        for (sent, path) in [
+            ("", "/"),
+            ("/", "/"),
+            ("/%2561dmin", "/%61dmin"),
+            ("/a%", "/a%"),
+            ("/%zz", "/%zz"),
+            ("/%4", "/%4"),
+            ("/.well-known/x", "/.well-known/x"),
+            ("/a..b/c.", "/a..b/c."),
+            ("/...", "/..."),
+            ("/Admin", "/Admin"),
+            ("/admin.", "/admin."),
+            ("/caf%C3%A9", "/caf\u{e9}"),
+        ] {
+            assert_eq!(Ok(path.as_bytes()), spelled(sent.as_bytes()).as_deref(), "{sent}");
+        }
+    }
+
+    #[test]
+    fn dot_segments() {
+        for sent in [
+            "/..",
+            "/.",
+            "/a/../b",
+            "/a/./b",
+            "/a/%2e%2E/b",
+            "/a/.%2e",
+            "/a%2f..%2fb",
+            "/a/..",
+            "/a//../b",
+            "/%2e/a",
+        ] {
+            assert_eq!(Err(DotSegment), spelled(sent.as_bytes()), "{sent}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Where a redirect leads: a text with places for parts of the request.
+
+use adyton_http::Request;
+
+/// The target of a redirect, as a text with places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location(Vec<Piece>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(Box<[u8]>),
+    /// `{host}`: the name that the client asked for, without a port.
+    Host,
+    /// `{path}`: the path as it was sent.
+    Path,
+    /// `{rest}`: what of the path stands behind the route's own.
+    Rest,
+    /// `{query}`: the query with its question mark, if there is one.
+    Query,
+}
+
+const PLACES: [(&str, Piece); 4] =
+    [("{host}", Piece::Host), ("{path}", Piece::Path), ("{rest}", Piece::Rest), ("{query}", Piece::Query)];
+
+impl Location {
+    /// Reads a target: a URL or a path with `{host}`, `{path}`, `{rest}` and `{query}` in it.
+    ///
+    /// # Errors
+    ///
+    /// Half a sentence: it is empty or relative, there is another place in it, or a byte that no field may have.
+    pub fn read(text: &str) -> Result<Location, String> {
+        if text.bytes().any(|byte| byte.is_ascii_control() || byte == b' ' || !byte.is_ascii()) {
+            return Err("a target has no blanks and no letters beyond ASCII: write them as %20".to_owned());
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            if let Some((name, piece)) = PLACES.iter().find(|(name, _)| rest.starts_with(name)) {
+                pieces.push(piece.clone());
+                rest = &rest[name.len()..];
+                continue;
+            }
+            if rest.starts_with(['{', '}']) {
+                let end = rest.find('}').map_or(rest.len(), |at| at + 1);
+                return Err(format!(
+                    "{} is none of the places {{host}}, {{path}}, {{rest}} and {{query}}",
+                    &rest[..end]
+                ));
+            }
+            let end = rest.find(['{', '}']).unwrap_or(rest.len());
+            pieces.push(Piece::Text(rest.as_bytes()[..end].into()));
+            rest = &rest[end..];
+        }
+        let is_whole = match pieces.first() {
+            Some(Piece::Text(text)) => text.starts_with(b"/") || memchr::memmem::find(text, b"://").is_some(),
+            Some(Piece::Path) => true,
+            _ => false,
+        };
+        if is_whole {
+            Ok(Location(pieces))
+        } else {
+            Err("a target begins with https:// or http://, with a slash, or with {path}".to_owned())
+        }
+    }
+
+    /// Where this request is sent; the route's own part of its path has `prefix_bytes`.
+    pub(crate) fn of(&self, request: Request<'_>, prefix_bytes: usize) -> Vec<u8> {
+        let path = if request.path().is_empty() { b"/" } else { request.path() };
+        let mut out = Vec::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => out.extend_from_slice(text),
+                Piece::Host => {
+                    out.extend_from_slice(adyton_route::without_port(request.host().unwrap_or_default()));
+                }
+                Piece::Path | Piece::Rest => {
+                    let from = if *piece == Piece::Rest { prefix_bytes } else { 0 };
+                    let path = path.get(from..).unwrap_or_default();
+                    // At the beginning two slashes would name another host (RFC 3986 section 4.2); behind one, they
+                    // would be two.
+                    let slashes = path.iter().take_while(|&&byte| byte == b'/').count();
+                    let surplus = match out.last() {
+                        Some(b'/') => slashes,
+                        _ => slashes.saturating_sub(1),
+                    };
+                    out.extend_from_slice(&path[surplus..]);
+                }
+                Piece::Query if request.query().is_empty() => {}
+                Piece::Query => {
+                    out.push(b'?');
+                    out.extend_from_slice(request.query());
+                }
+            }
+        }
+        // A backslash is a slash to browsers (URL standard), and `/\host` another host.
+        if out.starts_with(b"/\\") {
+            out.splice(1..2, *b"%5C");
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use adyton_http1::{Head, Limits, Parsed};
+
+    use super::Location;
+
+    fn leads(location: &str, target: &str, prefix: &str) -> Option<String> {
+        let bytes = format!("GET {target} HTTP/1.1\r\nHost: shop.example:8000\r\n\r\n");
+        let mut head = Head::new();
+        assert_eq!(Ok(Parsed::Complete), head.parse(bytes.as_bytes(), &Limits::default()));
+        let location = Location::read(location).ok()?;
+        String::from_utf8(location.of(head.of(bytes.as_bytes()), prefix.len())).ok()
+    }
+
+    #[test]
+    fn targets() {
+        for (location, target, prefix, expected) in [
+            ("https://{host}{path}{query}", "/a/b?c=d", "", "https://shop.example/a/b?c=d"),
+            ("https://{host}{path}{query}", "/", "", "https://shop.example/"),
+            ("https://new.example/{rest}", "/old/a/b?c", "/old", "https://new.example/a/b"),
+            ("https://new.example{rest}", "/old", "/old", "https://new.example"),
+            ("/new{rest}{query}", "/old/a?b", "/old", "/new/a?b"),
+            ("/fixed", "/anything", "", "/fixed"),
+            // None of these leads to another host.
+            ("{path}{query}", "//evil.example/a", "", "/evil.example/a"),
+            ("/{rest}", "/old//evil.example/a", "/old", "/evil.example/a"),
+            ("/{rest}", "/old/a", "/old", "/a"),
+            ("{path}", "/%5Cevil.example", "", "/%5Cevil.example"),
+        ] {
+            assert_eq!(Some(expected.to_owned()), leads(location, target, prefix), "{location} for {target}");
+        }
+    }
+
+    #[test]
+    fn no_targets() {
+        for (text, sentence) in [
+            ("", "a target begins with https:// or http://, with a slash, or with {path}"),
+            ("new.example", "a target begins with https:// or http://, with a slash, or with {path}"),
+            ("{host}/a", "a target begins with https:// or http://, with a slash, or with {path}"),
+            ("/{name}", "{name} is none of the places {host}, {path}, {rest} and {query}"),
+            ("/{host", "{host is none of the places {host}, {path}, {rest} and {query}"),
+            ("/a b", "a target has no blanks and no letters beyond ASCII: write them as %20"),
+            ("/a\r\nSet-Cookie: b", "a target has no blanks and no letters beyond ASCII: write them as %20"),
+        ] {
+            assert_eq!(Err(sentence.to_owned()), Location::read(text), "{text}");
+        }
+    }
+}
