@@ -1,5 +1,7 @@
 //! The command line: which command, which target, which flags.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use clap::builder::Str;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches};
@@ -9,11 +11,12 @@ use crate::failure::Failure;
 use crate::help::{self, Ink};
 use crate::nearest::nearest;
 use crate::orders::{ORDERS, Order};
-use crate::reference::{bench_reference, reference};
+use crate::reference::{bench_reference, reference, sites_reference};
 use crate::resolve::{Given, Source, resolve, unknown};
 use crate::row::{Kind, Row};
 use crate::rows::ROWS;
 use crate::settings::Settings;
+use crate::sites::{Question, schema};
 
 /// The version of the whole program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -39,6 +42,8 @@ pub enum Command {
     Tune(Vec<String>),
     /// Ask a server that runs, or give it an order.
     Client(Client),
+    /// Say which route of a file of sites answers a request.
+    Route(Question, Box<Settings>),
     /// Print this text to standard output and exit with 0.
     Done(String),
 }
@@ -58,26 +63,37 @@ pub struct Client {
 
 /// Reads the command line, without the program's name, and the environment.
 ///
-/// `color` says whether help may use colours: standard output is a terminal, and the user has not said no.
+/// `color` says whether help may use colours: standard output is a terminal, and the user has not said no. `handed` is the
+/// text of the file of sites, where a supervisor has read it.
 ///
 /// # Errors
 ///
-/// A sentence about the first thing that is wrong.
-pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> Result<Command, Failure> {
+/// A sentence about the first thing that is wrong; of a file, one about each.
+pub fn parse(
+    args: &[String],
+    environment: &[(String, String)],
+    color: bool,
+    handed: Option<&str>,
+) -> Result<Command, Failure> {
     let ink = if color { Ink::Ansi } else { Ink::Plain };
     let Some((command, rest)) = args.split_first() else {
         return Ok(Command::Done(help::overview(ink)));
     };
     match command.as_str() {
-        "serve" => serve("serve", rest, environment, ink, Command::Serve),
-        "check" => serve("check", rest, environment, ink, Command::Check),
-        "worker" | "succeed" | "prototype" => inner(command, rest, environment, ink),
+        "serve" => serve("serve", rest, (environment, handed), ink, Command::Serve),
+        "check" => serve("check", rest, (environment, handed), ink, Command::Check),
+        "worker" | "succeed" | "prototype" => inner(command, rest, (environment, handed), ink),
+        "route" => route(rest, environment, ink),
+        "schema" => Ok(Command::Done(schema())),
         "bench" => bench(rest, ink),
         "compare" => Ok(Command::Compare(rest.to_vec())),
         "tune" => Ok(Command::Tune(rest.to_vec())),
         "help" | "-h" | "--help" => help_about(rest.first().map(String::as_str), ink),
         "reference" if rest.first().is_some_and(|topic| topic == "bench") => {
             Ok(Command::Done(bench_reference()))
+        }
+        "reference" if rest.first().is_some_and(|topic| topic == "sites") => {
+            Ok(Command::Done(sites_reference()))
         }
         "reference" => Ok(Command::Done(reference())),
         "-V" | "--version" => Ok(Command::Done(format!("adyton {VERSION}\n"))),
@@ -92,7 +108,7 @@ pub fn parse(args: &[String], environment: &[(String, String)], color: bool) -> 
 fn inner(
     command: &str,
     args: &[String],
-    environment: &[(String, String)],
+    surroundings: (&[(String, String)], Option<&str>),
     ink: Ink,
 ) -> Result<Command, Failure> {
     let usage =
@@ -103,7 +119,7 @@ fn inner(
     let Some(("serve", rest)) = rest.split_first().map(|(word, rest)| (word.as_str(), rest)) else {
         return Err(usage());
     };
-    match serve("serve", rest, environment, ink, Command::Serve)? {
+    match serve("serve", rest, surroundings, ink, Command::Serve)? {
         Command::Serve(settings) if command == "worker" => Ok(Command::Worker(said.clone(), settings)),
         Command::Serve(settings) if command == "prototype" => Ok(Command::Prototype(said.clone(), settings)),
         Command::Serve(settings) => Ok(Command::Succeed(said.clone(), settings)),
@@ -153,7 +169,7 @@ fn client(order: &'static Order, args: &[String], ink: Ink) -> Result<Command, F
 fn serve(
     command: &'static str,
     args: &[String],
-    environment: &[(String, String)],
+    (environment, handed): (&[(String, String)], Option<&str>),
     ink: Ink,
     done: fn(Box<Settings>) -> Command,
 ) -> Result<Command, Failure> {
@@ -166,7 +182,7 @@ fn serve(
         return Ok(Command::Done(help::short(command, ink)));
     }
     let target = matches.get_one::<String>(TARGET).map(String::as_str);
-    let settings = resolve(given(&matches), target, environment)?;
+    let settings = resolve(given(&matches), target, environment, handed)?;
     if target.is_none() && (command == "check" || settings.statics.is_empty()) {
         let message = format!(
             "nothing to {command}: give a target, such as mysite.wsgi:application, hello.py or ./public"
@@ -174,6 +190,47 @@ fn serve(
         return Err(Failure::usage(message));
     }
     Ok(done(Box::new(settings)))
+}
+
+/// `adyton route site.toml GET http://shop.example/admin/ --from 10.0.0.1 -H 'X-Beta: 1'`.
+fn route(args: &[String], environment: &[(String, String)], ink: Ink) -> Result<Command, Failure> {
+    const USAGE: &str = "adyton route FILE [METHOD] URL [--from ADDRESS] [-H FIELD]...";
+    let usage = || Failure::usage(format!("the command is: {USAGE}"));
+    let mut words: Vec<&str> = Vec::new();
+    let client = Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    let mut question = Question { method: "GET".to_owned(), url: String::new(), fields: Vec::new(), client };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "-h" | "--help" => return Ok(Command::Done(help::route(USAGE, ink))),
+            "-H" | "--header" => question.fields.push(args.next().ok_or_else(usage)?.clone()),
+            "--from" => {
+                let text = args.next().ok_or_else(usage)?;
+                let address = if text == "unix" { Ok(None) } else { text.parse().map(Some) };
+                question.client = address
+                    .map_err(|_| Failure::usage(format!("--from {text}: write an address, or unix")))?;
+            }
+            word if word.starts_with('-') => return Err(usage()),
+            word => words.push(word),
+        }
+    }
+    let file = match words[..] {
+        [file, url] => {
+            url.clone_into(&mut question.url);
+            file
+        }
+        [file, method, url] => {
+            method.clone_into(&mut question.method);
+            url.clone_into(&mut question.url);
+            file
+        }
+        _ => return Err(usage()),
+    };
+    let settings = resolve(Given::new(Source::Flag), Some(file), environment, None)?;
+    if settings.sites.is_none() {
+        return Err(Failure::usage(format!("{file} is no file of sites, as site.toml")));
+    }
+    Ok(Command::Route(question, Box::new(settings)))
 }
 
 /// `adyton bench http://127.0.0.1:8000/ -c 64 -d 10s`.
@@ -356,7 +413,19 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
 }
 
 fn unknown_command(wrong: &str) -> Failure {
-    let own = ["serve", "check", "bench", "compare", "tune", "help", "reference", "--version", "--help"];
+    let own = [
+        "serve",
+        "check",
+        "route",
+        "schema",
+        "bench",
+        "compare",
+        "tune",
+        "help",
+        "reference",
+        "--version",
+        "--help",
+    ];
     let near = nearest(wrong, own.into_iter().chain(ORDERS.iter().map(|order| order.name)));
     let hint = match near {
         Some(command) => format!("adyton {command}"),

@@ -30,11 +30,13 @@ pub(crate) fn overview(ink: Ink) -> String {
     let commands = [
         ("serve [TARGET] [SETTINGS]", "serve an application, a file of Python, or a folder"),
         ("check TARGET [SETTINGS]", "load the target, say what it is, serve nothing"),
+        ("route FILE [METHOD] URL", "say which route of a file of sites answers, and why"),
         ("bench URL [OPTIONS]", "load a server, check every answer, and measure"),
         ("compare [SCENARIO]", "start every peer that is installed, and measure side by side"),
         ("tune TARGET", "find how many processes and threads an application wants"),
         ("help [COMMAND|SETTING]", "the long help of a command, or that of one setting"),
-        ("reference [bench]", "print the reference of all settings, in Markdown"),
+        ("reference [bench|sites]", "print the reference of all settings, in Markdown"),
+        ("schema", "print the JSON Schema of a file of sites, for editors"),
         ("--version", "print the version"),
     ];
     let mut out = format!("{}\n\n", ink.bold("Adyton: a web server with Python inside"));
@@ -127,6 +129,27 @@ pub(crate) fn order(order: &Order, ink: Ink) -> String {
     out + &format!("\n{} {}\n", ink.bold("Example:"), order.example)
 }
 
+/// What `adyton route --help` prints.
+pub(crate) fn route(command: &str, ink: Ink) -> String {
+    let what = "Says which site and which route of a file answer a request, which routes are passed, and why. It sends \
+                nothing, and loads no application. A path alone is for the first site.";
+    let mut out = format!("{} {command}\n\n", ink.bold("Usage:"));
+    for line in wrapped(what, LINE_CHARS_MAX - 2) {
+        let _ = writeln!(out, "  {line}");
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("Options"));
+    for (option, text) in ROUTE_OPTIONS {
+        let _ = writeln!(out, "  {option:<15} {text}");
+    }
+    out + &format!("\n{} adyton route site.toml http://shop.example/admin/\n", ink.bold("Example:"))
+}
+
+const ROUTE_OPTIONS: [(&str, &str); 3] = [
+    ("--from ADDRESS", "address of the client, or unix; 127.0.0.1 unless given"),
+    ("-H FIELD", "field of the request, as in -H 'X-Beta: 1'; may be repeated"),
+    ("-h, --help", "this text"),
+];
+
 /// The whole text of a row, with the variable that it has.
 fn entry<S>(row: &Row<S>, variable: Option<String>, ink: Ink) -> String {
     let mut out = format!("  {}\n", flags(row, ink));
@@ -153,11 +176,12 @@ const URLS: [(&str, &str); 4] = [
     ("curl -H 'A: b' URL", "a command line of curl, behind all options"),
 ];
 
-const TARGETS: [(&str, &str); 4] = [
+const TARGETS: [(&str, &str); 5] = [
     ("mysite.wsgi:application", "a module and the name of the application in it"),
     ("mysite.wsgi", "a module: its application, app or handler"),
     ("hello.py, hello.py:app", "a file of Python"),
     ("./public", "a folder: a static site"),
+    ("site.toml", "a file of sites: hosts, routes, applications, folders"),
 ];
 
 fn usage(command: &str, ink: Ink) -> String {

@@ -1,7 +1,8 @@
 //! Settings as rows, and the command line, environment, help and reference page made of them.
 //!
 //! Every setting is one [`Row`]; nothing about it is written down twice.
-//! What the user gives, by flag, by variable or by keyword, becomes one [`Settings`] in `resolve.rs`.
+//! What the user gives, by flag, by variable, by keyword or in a file, becomes one [`Settings`] in `resolve.rs`.
+//! `sites/` reads files of sites, whose keys are rows, too.
 //! This crate reads no clock, opens no socket and knows no Python; it looks at the disk only to say
 //! whether the target and the folders that were named exist.
 
@@ -20,19 +21,21 @@ mod resolve;
 mod row;
 mod rows;
 mod settings;
+mod sites;
 mod target;
 mod units;
 
 pub use arguments::{Client, Command, VERSION, parse};
 pub use bind::Bind;
 pub use failure::Failure;
-pub use reference::{bench_reference, reference};
+pub use reference::{bench_reference, reference, sites_reference};
 pub use resolve::{absent_folders, from_keywords};
-pub use row::{Kind, Row};
+pub use row::{Kind, Row, Scope};
 pub use rows::ROWS;
 pub use settings::{
     AccessLogFormat, CaptureOutput, Control, HandOver, Interface, LogFormat, Pace, Processes, Settings,
     StaticMount, UnderscoreHeaders,
 };
+pub use sites::{AppTarget, Question, Site, SiteAction, SiteRoute, Sites};
 pub use target::Target;
 pub use units::Unit;

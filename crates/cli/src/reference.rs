@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use crate::bench;
 use crate::help::sentence;
-use crate::row::Row;
+use crate::row::{Row, Scope};
 use crate::rows::ROWS;
+use crate::sites::{ROUTE_ROWS, SITE_ROWS, is_of};
 
 const INTRODUCTION: &str = "\
 # Settings
@@ -57,6 +58,50 @@ pub fn bench_reference() -> String {
         let _ = writeln!(page, "- example: `{}{}`", row.flag(), example(row));
     });
     page
+}
+
+const SITES_INTRODUCTION: &str = "\
+# The file of sites
+
+<!-- Made by `adyton reference sites` from the rows in crates/cli/src: change those, not this page. -->
+
+`adyton serve site.toml` serves what a file says; [Several sites on one machine](../sites.md) tells how one is written.
+It has a table `[server]`, tables `[[sites]]`, and in each of these tables `[[sites.routes]]`. Lists are written
+`[\"a\", \"b\"]`, and `NAME=VALUE` may be written as a table: `{ NAME = \"VALUE\" }`. An unknown key is a mistake.
+`adyton schema` prints a JSON Schema of it, for editors.
+
+## [server]
+
+All [settings](settings.md) but `static`. A flag or a variable counts before the file.
+";
+
+/// The whole of `docs/reference/sites.md`.
+pub fn sites_reference() -> String {
+    let mut page = SITES_INTRODUCTION.to_owned();
+    write_groups(&mut page, SITE_ROWS, write_key);
+    write_settings(&mut page, Scope::Site, "site");
+    write_groups(&mut page, ROUTE_ROWS, write_key);
+    write_settings(&mut page, Scope::Route, "route");
+    page
+}
+
+fn write_key<S>(page: &mut String, row: &Row<S>) {
+    write_entry(page, row);
+    let _ = writeln!(page, "- example: `{} = {}`", row.name, row.quoted());
+}
+
+/// The settings that may differ in a table.
+fn write_settings(page: &mut String, scope: Scope, table: &str) {
+    let names: Vec<String> = ROWS
+        .iter()
+        .filter(|row| is_of(row, scope))
+        .map(|row| format!("[`{}`](settings.md#{})", row.name, row.name))
+        .collect();
+    let _ = write!(
+        page,
+        "\n## Settings of a {table}\n\nThese settings may stand in a {table}, too, and count for it alone: {}.\n",
+        names.join(", ")
+    );
 }
 
 /// Each row, under the headings of their groups.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::bind::{Bind, EVERY_ADDRESS};
 use crate::elsewhere::{self, Here};
@@ -11,6 +12,7 @@ use crate::nearest::nearest;
 use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
 use crate::settings::{Processes, Settings, StaticMount};
+use crate::sites::{self, Document};
 use crate::target::{Target, barred, did_you_mean};
 
 /// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
@@ -35,7 +37,7 @@ pub fn from_keywords(
         }
         given.values[index] = values.iter().map(String::as_str).collect();
     }
-    resolve(given, None, environment)
+    resolve(given, None, environment, None)
 }
 
 /// Where a value comes from, the weakest first.
@@ -45,6 +47,8 @@ pub(crate) enum Source {
     Default,
     /// A variable of the platform, as `PORT`.
     Ambient,
+    /// A file of sites.
+    File,
     /// A variable of ours.
     Variable,
     /// A keyword of a program's call.
@@ -68,13 +72,19 @@ struct Chosen<'a> {
 }
 
 /// Chooses for each row, reads the values, and looks whether the folders exist.
+///
+/// `handed` is the text of a file of sites, where it is not to be read again.
 pub(crate) fn resolve(
     given: Given<'_>,
     target: Option<&str>,
     environment: &[(String, String)],
+    handed: Option<&str>,
 ) -> Result<Settings, Failure> {
+    let file = target.filter(|target| sites::is_file(target));
+    let file = file.map(|file| SitesFile::read(&given, file, environment, handed)).transpose()?;
     let mut settings = Settings::default();
-    let mut chosen = choose(given, environment)?;
+    let server = file.as_ref().map(|file| &file.document.server);
+    let mut chosen = choose(given, environment, server)?;
     let from_parts = settle_address(&mut chosen)?;
     for chosen in &chosen {
         for value in &chosen.values {
@@ -101,8 +111,73 @@ pub(crate) fn resolve(
         refuse_for_workers(&chosen)?;
     }
     settings.target = target.map(str::to_owned);
-    look_at_disk(&mut settings)?;
+    if let Some(file) = file {
+        file.complete(&mut settings)?;
+    } else {
+        look_at_disk(&mut settings)?;
+    }
     Ok(settings)
+}
+
+/// A file of sites that has been read.
+struct SitesFile {
+    path: PathBuf,
+    text: String,
+    document: Document,
+    /// The folder that its relative paths begin at.
+    folder: PathBuf,
+}
+
+impl SitesFile {
+    fn read(
+        given: &Given<'_>,
+        target: &str,
+        environment: &[(String, String)],
+        handed: Option<&str>,
+    ) -> Result<SitesFile, Failure> {
+        // A file cannot say where it is itself.
+        let chdir = ROWS.iter().position(|row| row.name == "chdir").unwrap_or_default();
+        let variable = || lookup(environment, &ROWS[chdir].variable());
+        let base = given.values.get(chdir).and_then(|values| values.last().copied()).or_else(variable);
+        let path = Path::new(base.unwrap_or_default()).join(target);
+        let text = match handed {
+            Some(text) => text.to_owned(),
+            None => fs::read_to_string(&path).map_err(|error| unreadable(target, &path, &error))?,
+        };
+        let document = Document::read(Path::new(target), &text)?;
+        let folder = std::path::absolute(&path).unwrap_or(path);
+        let folder = folder.parent().map(Path::to_owned).unwrap_or_default();
+        Ok(SitesFile { path: target.into(), text, document, folder })
+    }
+
+    /// Puts into the settings what it says that is served.
+    fn complete(self, settings: &mut Settings) -> Result<(), Failure> {
+        if !settings.statics.is_empty() {
+            let message =
+                "static: a file of sites has routes for folders: path = \"/static/\", files = \"static\"";
+            return Err(Failure::usage(message.to_owned()));
+        }
+        let base = settings.chdir.take().unwrap_or_default();
+        settings.chdir = Some(self.folder.join(base));
+        let base = settings.chdir.clone().unwrap_or_default();
+        if !base.is_dir() {
+            return Err(missing_folder("chdir", &base, Path::new(".")));
+        }
+        let sites = self.document.complete(&self.path, &self.text, settings)?;
+        settings.sites = Some(Arc::new(sites));
+        Ok(())
+    }
+}
+
+fn unreadable(target: &str, path: &Path, error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            let hint = did_you_mean(Path::new(target), Path::new("."));
+            Failure::usage(format!("there is no file {}{hint}", path.display()))
+        }
+        io::ErrorKind::InvalidData => Failure::usage(format!("{target} is no TOML: it is not UTF-8")),
+        _ => Failure::usage(format!("{target} cannot be read: {error}")),
+    }
 }
 
 /// One address cannot be listened at twice; the kernel would only say that it is in use, and not by which process.
@@ -183,15 +258,23 @@ fn source_of(chosen: &[Chosen<'_>], name: &str) -> String {
     found.map(source).unwrap_or_default()
 }
 
-fn choose<'a>(given: Given<'a>, environment: &'a [(String, String)]) -> Result<Vec<Chosen<'a>>, Failure> {
+fn choose<'a>(
+    given: Given<'a>,
+    environment: &'a [(String, String)],
+    file: Option<&'a Vec<(usize, Vec<String>)>>,
+) -> Result<Vec<Chosen<'a>>, Failure> {
     let variables = variables(environment)?;
     let mut chosen = Vec::with_capacity(ROWS.len());
-    for ((row, arguments), variable) in ROWS.iter().zip(given.values).zip(variables) {
+    for (index, ((row, arguments), variable)) in ROWS.iter().zip(given.values).zip(variables).enumerate() {
+        let mut in_file = file.into_iter().flatten().filter(|(row, _)| *row == index);
+        let in_file = in_file.next().map(|(_, values)| values.iter().map(String::as_str).collect());
         let ambient = row.ambient.and_then(|name| lookup(environment, name));
         let (source, values) = if !arguments.is_empty() {
             (given.source, arguments)
         } else if !variable.is_empty() {
             (Source::Variable, variable)
+        } else if let Some(values) = in_file {
+            (Source::File, values)
         } else if let Some(value) = ambient {
             (Source::Ambient, vec![value])
         } else {
@@ -283,17 +366,19 @@ fn look_at_disk(settings: &mut Settings) -> Result<(), Failure> {
 /// Warnings of folders that are to be served and do not exist yet, one sentence for each.
 pub fn absent_folders(settings: &Settings) -> Vec<String> {
     let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
-    let absent = settings.statics.iter().filter(|mount| is_absent(&base.join(&mount.dir)));
-    let sentence = |mount: &StaticMount| {
-        let (prefix, folder) = (&mount.prefix, mount.dir.display());
-        let hint = did_you_mean(&mount.dir, &base);
-        format!("static: there is no folder {folder} yet, so everything below {prefix}/ is a 404{hint}")
+    let mounted = settings.statics.iter().map(|StaticMount { prefix, dir }| (format!("{prefix}/"), dir));
+    let routed = settings.sites.iter().flat_map(|sites| sites.folders());
+    let absent = mounted.chain(routed).filter(|(_, folder)| is_absent(&base.join(folder)));
+    let sentence = |(place, folder): (String, &PathBuf)| {
+        let hint = did_you_mean(folder, &base);
+        let folder = folder.display();
+        format!("static: there is no folder {folder} yet, so everything below {place} is a 404{hint}")
     };
     absent.map(sentence).collect()
 }
 
 /// Whether there is nothing at a path; a link to nothing is nothing.
-fn is_absent(path: &Path) -> bool {
+pub(crate) fn is_absent(path: &Path) -> bool {
     fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
@@ -304,15 +389,18 @@ fn look_for_pages(settings: &Settings, base: &Path) -> Result<(), Failure> {
         folders.push(base.join(folder));
     }
     let pages = [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)];
-    for (name, page) in pages.into_iter().filter_map(|(name, page)| Some((name, page.as_ref()?))) {
-        let may_be_there = |folder: &PathBuf| folder.join(page).is_file() || is_absent(folder);
-        if !folders.is_empty() && !folders.iter().any(may_be_there) {
-            let hint = did_you_mean(Path::new(page), &folders[0]);
-            let message = format!("{name}: there is no {page} in a folder that is served{hint}");
-            return Err(Failure::usage(message));
-        }
+    let missing = pages.into_iter().filter_map(|(name, page)| look_for_page(name, page.as_ref()?, &folders));
+    missing.map(Failure::usage).map(Err).next().unwrap_or(Ok(()))
+}
+
+/// What to say if none of the folders can have a page.
+pub(crate) fn look_for_page(name: &str, page: &str, folders: &[PathBuf]) -> Option<String> {
+    let may_be_there = |folder: &PathBuf| folder.join(page).is_file() || is_absent(folder);
+    if folders.is_empty() || folders.iter().any(may_be_there) {
+        return None;
     }
-    Ok(())
+    let hint = did_you_mean(Path::new(page), &folders[0]);
+    Some(format!("{name}: there is no {page} in a folder that is served{hint}"))
 }
 
 fn missing_folder(name: &str, folder: &Path, base: &Path) -> Failure {
@@ -355,6 +443,7 @@ fn spell(row: &Row, source: Source) -> String {
     match (source, row.ambient) {
         (Source::Ambient, Some(name)) => name.to_owned(),
         (Source::Variable, _) => row.variable(),
+        (Source::File, _) => row.name.to_owned(),
         (Source::Keyword, _) => row.keyword(),
         _ => row.flag(),
     }

@@ -25,10 +25,23 @@ pub struct Row<S: 'static = Settings> {
     pub repeatable: bool,
     /// A variable of the platform that is used when nothing of ours is given.
     pub ambient: Option<&'static str>,
+    /// The narrowest table of a file of sites that it may stand in.
+    pub scope: Scope,
     /// One line without a full stop, so short that its line of the short help fits into 100 columns.
     pub help: &'static str,
     /// What it is for, what it costs, and why the default is what it is.
     pub detail: &'static str,
+}
+
+/// Where a file of sites may say something: there, and in what surrounds it, for all that is inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// `[server]`.
+    Server,
+    /// `[[sites]]`.
+    Site,
+    /// `[[sites.routes]]`.
+    Route,
 }
 
 /// How a value is written and checked; each holds the setter of the field that it ends in.
@@ -104,6 +117,7 @@ impl<S> Row<S> {
         example: "",
         repeatable: false,
         ambient: None,
+        scope: Scope::Server,
         help: "",
         detail: "",
     };
@@ -145,6 +159,16 @@ impl<S> Row<S> {
                 Some(format!("from {} to {}", unit.show(least), unit.show(most)))
             }
             _ => None,
+        }
+    }
+
+    /// The example as a file of sites has it: `true`, `16`, `"64k"`.
+    pub(crate) fn quoted(&self) -> String {
+        match self.example {
+            "on" if self.is_switch() => "true".to_owned(),
+            "off" if self.is_switch() => "false".to_owned(),
+            example if example.bytes().all(|byte| byte.is_ascii_digit()) => example.to_owned(),
+            example => format!("{example:?}"),
         }
     }
 

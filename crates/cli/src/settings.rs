@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use adyton_log::Level;
 use adyton_log::sink::Destination;
 
 use crate::bind::Bind;
+use crate::sites::Sites;
 use crate::target::Target;
 
 /// Every setting, checked.
@@ -22,6 +24,8 @@ pub struct Settings {
     pub target: Option<String>,
     /// What `target` turned out to be.
     pub located: Option<Target>,
+    /// What a file of sites says, if the target is one; `located` is nothing then.
+    pub sites: Option<Arc<Sites>>,
 
     /// Where to listen, never empty; `host` and `port` have gone into it.
     pub bind: Vec<Bind>,

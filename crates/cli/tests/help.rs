@@ -88,7 +88,7 @@ fn what_python_does_explains_itself() {
 #[test]
 fn colours_only_surround() {
     let words = ["serve".to_owned(), "--help".to_owned()];
-    let Ok(Command::Done(text)) = parse(&words, &[], true) else { panic!("must be help") };
+    let Ok(Command::Done(text)) = parse(&words, &[], true, None) else { panic!("must be help") };
 
     assert!(text.contains("\x1b[1m--bind\x1b[0m ADDRESS"), "{text}");
     assert_eq!(text.replace("\x1b[1m", "").replace("\x1b[0m", ""), printed(&["serve", "--help"]));

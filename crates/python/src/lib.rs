@@ -55,7 +55,7 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
         Ok(args) => args,
         Err(why) => return refuse(program, &why, 2),
     };
-    let done = match adyton_cli::parse(&args, &environment(), color) {
+    let done = match adyton_cli::parse(&args, &environment(), color, None) {
         Ok(Command::Done(text)) => {
             print!("{text}");
             Ok(())
@@ -84,10 +84,12 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
         Ok(Command::Compare(words)) => return command(py, "adyton.compare", words),
         Ok(Command::Tune(words)) => return command(py, "adyton.tune", words),
         Ok(Command::Client(client)) => return order(py, &client, color),
-        Ok(Command::Check(settings)) => {
-            serving::check(py, &settings).map(|found| println!("adyton: {found}"))
-        }
-        Err(failure) => Err(Failure::Said(failure.message, failure.status)),
+        Ok(Command::Check(settings)) => serving::check(py, &settings).map(|found| println!("{found}")),
+        Ok(Command::Route(question, settings)) => match &settings.sites {
+            Some(sites) => sites.explain(&question).map(|text| print!("{text}")).map_err(Failure::from),
+            None => Ok(()),
+        },
+        Err(failure) => Err(failure.into()),
     };
     match done {
         Ok(()) => 0,
@@ -108,7 +110,8 @@ fn text(arg: OsString) -> Result<String, String> {
 
 /// Says why nothing is done; returns the exit status.
 fn refuse(program: &str, why: &str, status: u8) -> u8 {
-    log::complain(&messages::CANNOT_START, &format!("{program}: {}\n", one_line(why)));
+    let lines: Vec<String> = why.lines().map(|line| format!("{program}: {}\n", one_line(line))).collect();
+    log::complain(&messages::CANNOT_START, &lines.concat());
     status
 }
 
@@ -182,15 +185,14 @@ fn serve(py: Python<'_>, app: Option<Py<PyAny>>, settings: Option<&Bound<'_, PyD
     }
     let settings = adyton_cli::from_keywords(&keywords, &environment())
         .map_err(|failure| PyValueError::new_err(failure.message))?;
-    let application = match app {
-        Some(object) => Some(examine(py, object, settings.interface)?),
-        None => None,
-    };
-    serving::serve_application(py, &settings, application).map(|_| ()).map_err(|failure| match failure {
-        Failure::Said(message, 2) => PyValueError::new_err(message),
-        Failure::Said(message, _) => PyOSError::new_err(message),
-        Failure::Application => PyValueError::new_err("the application could not be loaded"),
-    })
+    let application = app.map(|object| examine(py, object, settings.interface)).transpose()?;
+    serving::serve_application(py, &settings, application.into_iter().collect()).map(|_| ()).map_err(
+        |failure| match failure {
+            Failure::Said(message, 2) => PyValueError::new_err(message),
+            Failure::Said(message, _) => PyOSError::new_err(message),
+            Failure::Application => PyValueError::new_err("the application could not be loaded"),
+        },
+    )
 }
 
 /// What the server of this process has done so far; zeros without one.

@@ -6,14 +6,18 @@
 
 #![forbid(unsafe_code)]
 
+mod edits;
 mod host;
 mod networks;
 mod path;
+mod redirect;
 mod spelling;
 mod when;
 
+pub use edits::HeadEdits;
 pub use host::{HostError, HostPattern, Hosts, without_port};
 pub use networks::{NetworkError, Networks};
 pub use path::{PathPattern, Routes, Tries};
+pub use redirect::Location;
 pub use spelling::{DotSegment, raw_bytes, spelled};
 pub use when::{Taken, Wanted, When};

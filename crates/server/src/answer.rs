@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use adyton_http::Version;
 use adyton_http1::{Asked, BodyFraming, Framed};
 use adyton_log::request::RequestId;
+use adyton_route::HeadEdits;
 
 use crate::body::Live;
-use crate::edits::HeadEdits;
 use crate::outbox::Outbox;
 use crate::prefixes::NOWHERE;
 

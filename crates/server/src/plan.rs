@@ -8,13 +8,12 @@ use std::sync::Arc;
 use adyton_files::{ErrorPage, Folder};
 use adyton_http::Request;
 use adyton_route::{
-    DotSegment, HostError, HostPattern, Hosts, Networks, PathPattern, Routes, When, raw_bytes, spelled,
+    DotSegment, HeadEdits, HostError, HostPattern, Hosts, Location, Networks, PathPattern, Routes, When,
+    raw_bytes, spelled,
 };
 
 use crate::app::App;
-use crate::edits::HeadEdits;
 use crate::limits::SiteLimits;
-use crate::redirect::Location;
 use crate::terms::{SharedLog, Terms};
 
 /// What answers the requests that take a route. What comes next (gateways, pages of scripts) is one more of these, and

@@ -1,6 +1,6 @@
 //! Which application is served, and what surrounds it.
 
-use crate::row::{Kind, Row};
+use crate::row::{Kind, Row, Scope};
 use crate::settings::Interface;
 
 const GROUP: Row = Row { group: "Application", ..Row::EMPTY };
@@ -19,6 +19,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "how the application is called",
         detail: "`wsgi` calls `application(environ, start_response)` as in PEP 3333, `handler` calls \
                  `handler(request)`; `auto` looks at what the target is.",
+        scope: Scope::Route,
         ..GROUP
     },
     Row {
@@ -28,6 +29,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "on",
         help: "call the target, serve what it returns",
         detail: "For applications that are made by a function without arguments, as `create_app` in Flask.",
+        scope: Scope::Route,
         ..GROUP
     },
     Row {

@@ -1,6 +1,6 @@
 //! How many connections there may be, and how long each is used.
 
-use crate::row::{Kind, Row};
+use crate::row::{Kind, Row, Scope};
 use crate::units::Unit;
 
 const GROUP: Row = Row { group: "Connections", ..Row::EMPTY };
@@ -68,6 +68,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "A connection costs the same after its millionth request, and closing it loses what the client \
                  has already pipelined, so there is no cap unless a balancer in front needs one. 1 turns \
                  keep-alive off.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {

@@ -1,6 +1,6 @@
 //! Static files: what is served from disk, and how.
 
-use crate::row::{Kind, Row};
+use crate::row::{Kind, Row, Scope};
 use crate::settings::Settings;
 use crate::units::Unit;
 
@@ -30,6 +30,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "on",
         help: "list folders that have no index.html",
         detail: "Off, because a list shows files that no page links to; such a folder is then a 404.",
+        scope: Scope::Route,
         ..GROUP
     },
     Row {
@@ -41,6 +42,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "public, max-age=3600",
         help: "Cache-Control field of static files",
         detail: "Sent as it is. Without it browsers guess how long a file is fresh, and ask again with its ETag.",
+        scope: Scope::Route,
         ..GROUP
     },
     Row {
@@ -52,6 +54,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "404.html",
         help: "page for what does not exist, status 404",
         detail: "A file beneath the folder that is served.",
+        scope: Scope::Route,
         ..GROUP
     },
     Row {
@@ -65,6 +68,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "For applications of one page that route in the browser. Only for requests that accept HTML and \
                  whose last part has no extension, so that a missing script stays a 404. A file beneath the \
                  folder that is served.",
+        scope: Scope::Route,
         ..GROUP
     },
     Row {
@@ -74,6 +78,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "on",
         help: "let the application answer for missing files",
         detail: "Off: a file that is missing under a static prefix is a 404, at no cost for the application.",
+        scope: Scope::Route,
         ..GROUP
     },
     Row {
@@ -84,6 +89,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "send .br, .zst and .gz neighbours of a file",
         detail: "When the client accepts the encoding and the neighbour is not older than the file. Off saves \
                  the look at the disk for neighbours when there are none.",
+        scope: Scope::Route,
         ..GROUP
     },
     Row {
@@ -93,6 +99,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "on",
         help: "follow symbolic links beneath the folder",
         detail: "Even when on, a link that leads out of the folder is a 404.",
+        scope: Scope::Route,
         ..GROUP
     },
     Row {

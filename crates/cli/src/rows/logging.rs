@@ -4,7 +4,7 @@ use adyton_log::Level;
 use adyton_log::sink::{Destination, SyslogAddress};
 
 use crate::bind::parse_port;
-use crate::row::{Kind, Row};
+use crate::row::{Kind, Row, Scope};
 use crate::settings::{AccessLogFormat, CaptureOutput, LogFormat};
 use crate::units::Unit;
 
@@ -31,6 +31,7 @@ pub(super) const ROWS: &[Row] = &[
                  clients are personal data. Lines are appended to a file, which is never cut or renamed here; SIGUSR1 \
                  to the server opens it again. `syslog` is `/dev/log`, `syslog:/path` another socket of this machine, and \
                  `syslog:HOST:PORT` another machine, by UDP.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -45,6 +46,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "`combined` is what most programs that read logs expect; `json` is one object a line. The atoms are some of \
                  Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` `%>s` `%b` `%B` `%D` `%T` `%P` `%L` \
                  `%{Name}i` and `%%`; another one is refused.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {

@@ -1,7 +1,7 @@
 //! Limits of requests, and what is done to them and to answers.
 
 use super::files::field_value;
-use crate::row::{Kind, Row};
+use crate::row::{Kind, Row, Scope};
 use crate::settings::{Settings, UnderscoreHeaders};
 use crate::units::Unit;
 
@@ -57,6 +57,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "largest request body; a larger one is a 413",
         detail: "nginx stops at 1 MiB and Unit at 8 MiB, where the first photo or video fails; Apache stops at \
                  1 GiB, where ten clients fill a small disk. It costs disk, not memory. 0 refuses every body.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -67,6 +68,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "largest body in memory; more goes to a file",
         detail: "Forms and most JSON fit; 1,000 clients that upload at once hold at most 250 MiB. The file has \
                  no name and is gone with the request.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {

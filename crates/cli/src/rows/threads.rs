@@ -1,6 +1,6 @@
 //! Threads inside the application, and what happens when there are too few.
 
-use crate::row::{Kind, Row};
+use crate::row::{Kind, Row, Scope};
 use crate::settings::HandOver;
 use crate::units::Unit;
 
@@ -110,6 +110,7 @@ pub(super) const ROWS: &[Row] = &[
                  nothing yet gets a 504, an answer that has begun is cut. The queue does not count, nor does the time in which the application waits \
                  for its client. Code that waits outside Python notices when it comes back; that it has not \
                  is logged a second later, and its client is answered.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -126,6 +127,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "Like `--request-timeout`, but it counts from when the request begins to run to its end, whatever the \
                  application gives meanwhile: event streams and long downloads end with it. Waiting for the client does \
                  not count.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -137,6 +139,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "Off, a request body is read before the application is called, so that a slow upload costs no thread. \
                  On, reading waits for the client: for proxies, progress bars, and uploads that never end. With \
                  `--threads 1` it is off: while the only thread waited, no client would be served.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {

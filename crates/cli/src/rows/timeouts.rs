@@ -1,6 +1,6 @@
 //! How long the server waits for what.
 
-use crate::row::{Kind, Row};
+use crate::row::{Kind, Row, Scope};
 use crate::settings::Settings;
 use crate::units::Unit;
 
@@ -38,6 +38,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "1m",
         help: "between two parts of a body; then 408",
         detail: "Starts again with every byte that arrives.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -48,6 +49,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "slowest upload, bytes per second; 0: any",
         detail: "On average since the body began, looked at after `--body-rate-grace`: what trickles more \
                  slowly is answered 408. 500 is below any modem; Apache's `mod_reqtimeout` has it too.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -57,6 +59,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "40s",
         help: "how long an upload may be slower",
         detail: "A radio link that is lost for some seconds is no attack.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -66,6 +69,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "30s",
         help: "for a client that takes none of an answer",
         detail: "Starts again with every byte that the client's side takes; then the connection is cut.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -76,6 +80,7 @@ pub(super) const ROWS: &[Row] = &[
         help: "slowest download, bytes per second; 0: any",
         detail: "On average since the client began to be slow, looked at after `--write-rate-grace`; then the \
                  connection is cut.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -85,6 +90,7 @@ pub(super) const ROWS: &[Row] = &[
         example: "40s",
         help: "how long a download may be slower",
         detail: "As `--body-rate-grace`, for answers.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {
@@ -96,6 +102,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "An idle connection costs some hundred bytes and a descriptor. It must be longer than that of \
                  a proxy in front, or the proxy sends a request into a connection that is being closed. When \
                  descriptors run short, idle connections are closed earlier.",
+        scope: Scope::Site,
         ..GROUP
     },
     Row {

@@ -13,7 +13,7 @@ use adyton_cli::{Command, Failure, Settings, from_keywords, parse};
 /// What `adyton` does with these words and these variables.
 pub(crate) fn run(words: &[&str], variables: &[(&str, &str)]) -> Result<Command, Failure> {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-    parse(&words, &owned(variables), false)
+    parse(&words, &owned(variables), false, None)
 }
 
 /// The settings of `adyton serve app` with these flags and variables.

@@ -22,3 +22,9 @@ impl From<PyErr> for Failure {
         Self::Said(format!("the interpreter failed: {error}"), 1)
     }
 }
+
+impl From<adyton_cli::Failure> for Failure {
+    fn from(failure: adyton_cli::Failure) -> Self {
+        Self::Said(failure.message, failure.status)
+    }
+}

@@ -26,27 +26,52 @@ pub(crate) struct Application {
     pub(crate) description: String,
 }
 
-/// Goes where the settings say, and loads what they name; `None` when only folders are served.
-pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Option<Application>, Failure> {
+/// Goes where the settings say, and loads what they name: nothing when only folders are served, and for a file of sites each
+/// application of its list.
+pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Vec<Application>, Failure> {
     let module = py.import("adyton._load")?;
     let chdir = settings.chdir.as_deref();
     module
         .call_method1("prepare", (chdir, settings.python_path.clone(), settings.env.clone()))
         .map_err(|error| Failure::Said(error.value(py).to_string(), 2))?;
-    let (place, attribute, is_file) = match &settings.located {
-        None | Some(Target::Folder(_)) => return Ok(None),
-        Some(Target::Module { module, attribute }) => (module.clone(), attribute.clone(), false),
-        Some(Target::File { path, attribute }) => {
-            (path.to_string_lossy().into_owned(), attribute.clone(), true)
+    let own = match &settings.located {
+        Some(target @ (Target::Module { .. } | Target::File { .. })) => {
+            vec![(target, settings.interface, settings.factory)]
+        }
+        None | Some(Target::Folder(_)) => Vec::new(),
+    };
+    let of_sites = settings.sites.iter().flat_map(|sites| &sites.apps);
+    let of_sites = of_sites.map(|app| (&app.target, app.interface, app.factory));
+    let wanted: Vec<_> = own.into_iter().chain(of_sites).collect();
+    if !wanted.is_empty() {
+        check_temp_dir(settings)?;
+    }
+    wanted
+        .into_iter()
+        .map(|(target, interface, factory)| load(py, &module, target, (interface, factory)))
+        .collect()
+}
+
+fn load(
+    py: Python<'_>,
+    module: &Bound<'_, PyModule>,
+    target: &Target,
+    (interface, factory): (Interface, bool),
+) -> Result<Application, Failure> {
+    let (place, attribute, is_file) = match target {
+        Target::Module { module, attribute } => (module.clone(), attribute, false),
+        Target::File { path, attribute } => (path.to_string_lossy().into_owned(), attribute, true),
+        Target::Folder(folder) => {
+            let what = format!("{} is a folder, and no application", folder.display());
+            return Err(Failure::Said(what, 2));
         }
     };
-    check_temp_dir(settings)?;
-    let loaded = module.call_method1("load", (place, attribute, is_file, settings.factory));
+    let loaded = module.call_method1("load", (place, attribute, is_file, factory));
     let loaded = forked::stay(py, loaded);
     let (object, name) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
-        .map_err(|error| report(py, &module, &error))?;
-    examine(py, object, &name, settings.interface).map(Some).map_err(|error| report(py, &module, &error))
+        .map_err(|error| report(py, module, &error))?;
+    examine(py, object, &name, interface).map_err(|error| report(py, module, &error))
 }
 
 /// Makes sure that large bodies can be stored, which would only be known when the first one comes.

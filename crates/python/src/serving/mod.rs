@@ -21,7 +21,7 @@ use adyton_log::messages;
 use adyton_process::{Line, Orders as _, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
-use adyton_server::{AccessLog, App, Ending, Parts, Server};
+use adyton_server::{App, Ending, Parts, Server};
 use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::wake::Wake;
 use adyton_sys::{child, forks, process, stdio, user};
@@ -33,8 +33,8 @@ use self::listen::{Listening, OwnFiles};
 pub(crate) use self::load::{Application, Kind, examine};
 use self::reopen::Reopener;
 use self::settings::{
-    access_log, check_log, check_settings, config, folders, identity, log_queue_bytes_max, loops,
-    open_folders, open_log, plan,
+    check_log, check_settings, config, folders, identity, log_queue_bytes_max, loops, open_folders, open_log,
+    plan,
 };
 pub(crate) use self::supervise::supervise;
 use self::work::{Ordered, Reach};
@@ -54,15 +54,22 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
         Processes::None => check_alone(settings).map(|()| 1)?,
         _ => supervise::check_bounds(py, settings)?,
     };
-    let application = load::prepare(py, settings)?;
-    let found = match &application {
-        Some(application) => {
-            load::warn_of_memory(py, application, processes)?;
-            application.description.clone()
-        }
-        None => banner::folders(settings),
+    let applications = load::prepare(py, settings)?;
+    for application in &applications {
+        load::warn_of_memory(py, application, processes)?;
+    }
+    let found = match (&settings.sites, applications.is_empty()) {
+        (Some(sites), _) => return Ok(format!("{}\nadyton: {}: fine", sites.table(), sites.file.display())),
+        (None, false) => descriptions(&applications),
+        (None, true) => banner::folders(settings),
     };
-    Ok(format!("{found}: fine"))
+    Ok(format!("adyton: {found}: fine"))
+}
+
+/// What is served by applications, for people.
+fn descriptions(applications: &[Application]) -> String {
+    let all: Vec<&str> = applications.iter().map(|found| found.description.as_str()).collect();
+    all.join(", ")
 }
 
 /// Serves what the settings name in this process, until a signal stops it; says whether the application has ended, too.
@@ -73,8 +80,8 @@ pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure
     check_alone(settings)?;
     capture_output(py, settings, false)?;
     forks::watch().for_good();
-    let application = load::prepare(py, settings)?;
-    serve_opened(py, settings, application)
+    let applications = load::prepare(py, settings)?;
+    serve_opened(py, settings, applications)
 }
 
 /// Serves in the place that a supervisor has given this process.
@@ -88,8 +95,8 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     take_place(&parts.place);
     forks::watch().for_good();
     let blame = |_: &Failure| blame(py, settings, |files| parts.line.blame(files));
-    let application = load::prepare(py, settings).inspect_err(blame)?;
-    serve_as(py, settings, application, parts, false)
+    let applications = load::prepare(py, settings).inspect_err(blame)?;
+    serve_as(py, settings, applications, parts, false)
 }
 
 /// Imports the application, and forks a worker whenever the supervisor wants one. In each of those it comes back as
@@ -102,7 +109,7 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     module.call_method0("before_preload")?;
     let watch = forks::watch();
     let blame = |_: &Failure| blame(py, settings, |files| orders.blame(files));
-    let application = load::prepare(py, settings).inspect_err(blame)?;
+    let applications = load::prepare(py, settings).inspect_err(blame)?;
     module.call_method0("after_preload")?;
     // What the import has closed is not to be the number of a listener, which comes over the line.
     stdio::occupy().map_err(Failure::system)?;
@@ -128,7 +135,7 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
         worker.say_hello(process::id()).map_err(Failure::system)?;
         let parts = worker.into_parts();
         take_place(&parts.place);
-        return serve_as(py, settings, application, parts, true);
+        return serve_as(py, settings, applications, parts, true);
     }
     Ok(true)
 }
@@ -169,7 +176,7 @@ fn take_place(place: &Place) {
 fn serve_as(
     py: Python<'_>,
     settings: &Settings,
-    application: Option<Application>,
+    applications: Vec<Application>,
     parts: WorkerParts,
     forked: bool,
 ) -> Result<bool, Failure> {
@@ -177,20 +184,22 @@ fn serve_as(
     let listening = sockets.into_iter().map(|all| all.into_iter().map(Listening::new).collect());
     let listening = listening.collect::<std::io::Result<Vec<Vec<Listening>>>>().map_err(Failure::system)?;
     let place = (place.number, place.of, place.generation);
-    if let (1, Some(application)) = (place.0, &application) {
-        let processes = place.1.max(usize::try_from(settings.max_processes).unwrap_or(usize::MAX));
+    let processes = place.1.max(usize::try_from(settings.max_processes).unwrap_or(usize::MAX));
+    for application in applications.iter().filter(|_| place.0 == 1) {
         load::warn_of_memory(py, application, processes)?;
     }
     let events = [("on_fork", forked), ("on_reload", place.2 > 1)];
     for (event, _) in events.into_iter().filter(|(_, happens)| *happens) {
         hook(py, event, place).inspect_err(|_| blame(py, settings, |files| line.blame(files)))?;
     }
-    let application = match application {
-        Some(found) if settings.reload => Some(load::developed(py, found, place.2)?),
-        other => other,
+    let developed = |found| load::developed(py, found, place.2);
+    let applications = if settings.reload {
+        applications.into_iter().map(developed).collect::<PyResult<_>>()?
+    } else {
+        applications
     };
     let beside = Some((others, share));
-    serve_at(py, settings, application, Position { listening, beside, tally, line: Some(line), place })
+    serve_at(py, settings, applications, Position { listening, beside, tally, line: Some(line), place })
 }
 
 /// Runs the application's hooks of one kind.
@@ -237,7 +246,7 @@ fn check_python(py: Python<'_>, user: &str) -> Result<(), Failure> {
 pub(crate) fn serve_application(
     py: Python<'_>,
     settings: &Settings,
-    application: Option<Application>,
+    applications: Vec<Application>,
 ) -> Result<bool, Failure> {
     check_log(settings)?;
     open_log(settings)?;
@@ -246,7 +255,7 @@ pub(crate) fn serve_application(
     capture_output(py, settings, true)?;
     load::check_temp_dir(settings)?;
     let _watch = forks::watch();
-    let served = serve_opened(py, settings, application);
+    let served = serve_opened(py, settings, applications);
     // The program goes on, and may fork.
     py.detach(log::end_queue);
     served
@@ -256,24 +265,24 @@ pub(crate) fn serve_application(
 fn serve_opened(
     py: Python<'_>,
     settings: &Settings,
-    application: Option<Application>,
+    applications: Vec<Application>,
 ) -> Result<bool, Failure> {
     // What the application has closed is not to be the number of a listener.
     stdio::occupy().map_err(Failure::system)?;
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
     }
-    if application.is_none() && folders(settings).is_empty() {
+    if applications.is_empty() && folders(settings).is_empty() && settings.sites.is_none() {
         let hint = "name an application, or a folder with --static PREFIX=DIR";
         return Err(Failure::Said(format!("there is nothing to serve: {hint}"), 2));
     }
     // One thread cannot wait for requests in two places.
-    let loops = if application.is_some() && settings.threads > 1 { loops(py)? } else { 1 };
+    let loops = if !applications.is_empty() && settings.threads > 1 { loops(py)? } else { 1 };
     let mut files = OwnFiles::default();
     let listening = listen::open(settings, loops, false, None, &mut files)?;
     let tally = Tally::new().map_err(Failure::system)?;
     let position = Position { listening, beside: None, tally, line: None, place: (1, 1, 1) };
-    serve_at(py, settings, application, position)
+    serve_at(py, settings, applications, position)
 }
 
 /// Where a process serves, and on whose behalf.
@@ -292,7 +301,7 @@ struct Position {
 fn serve_at(
     py: Python<'_>,
     settings: &Settings,
-    application: Option<Application>,
+    applications: Vec<Application>,
     position: Position,
 ) -> Result<bool, Failure> {
     let Position { listening, beside, tally, line, place } = position;
@@ -302,7 +311,7 @@ fn serve_at(
         }
     })?;
     let config = config(settings, process::raise_descriptors_max());
-    let access_log = begin_logs(settings, line.is_some().then_some(&tally))?;
+    begin_logs(settings, line.is_some().then_some(&tally))?;
     let loops = listening.len();
     let names: Vec<Listener> = listening[0].iter().map(Listening::listener).collect();
     let shown: Vec<String> = listening[0].iter().map(|listening| listening.shown.clone()).collect();
@@ -311,8 +320,8 @@ fn serve_at(
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
-    let keeper = keep_signals(py, settings, application.is_some())?;
-    let description = application.as_ref().map_or_else(String::new, |found| found.description.clone());
+    let keeper = keep_signals(py, settings, !applications.is_empty())?;
+    let description = descriptions(&applications);
     // A worker's supervisor says it for all.
     let banner = line.is_none().then(|| -> PyResult<String> {
         let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
@@ -320,9 +329,9 @@ fn serve_at(
     });
     let banner = banner.transpose()?;
     let many = (settings.threads > 1, line.is_some());
-    let app = application.map(|found| app(py, found, &names, settings, many)).transpose()?;
-    let threads = if app.is_some() { config.threads } else { 1 };
-    let plan = plan(settings, app, access_log)?;
+    let threads = if applications.is_empty() { 1 } else { config.threads };
+    let apps = applications.into_iter().map(|found| app(py, found, &names, settings, many));
+    let plan = plan(settings, apps.collect::<PyResult<_>>()?)?;
     let ordered = Arc::new(Ordered::default());
     let leaver = line.as_ref().map(Line::leaver).transpose().map_err(Failure::system)?;
     let asked = ordered.asked(handlers, leaver);
@@ -413,7 +422,7 @@ fn keep_signals<'py>(
 }
 
 /// Has threads of their own write the logs from now on; `tally`: what a worker leaves to its supervisor.
-fn begin_logs(settings: &Settings, tally: Option<&Tally>) -> Result<Option<AccessLog>, Failure> {
+fn begin_logs(settings: &Settings, tally: Option<&Tally>) -> Result<(), Failure> {
     // What the application has closed until now is not to be the number of a file, or of a queue of events.
     stdio::occupy().map_err(Failure::system)?;
     log::begin_queue(log_queue_bytes_max(settings))
@@ -421,7 +430,7 @@ fn begin_logs(settings: &Settings, tally: Option<&Tally>) -> Result<Option<Acces
     if let Some(tally) = tally {
         tally.keep_entries();
     }
-    access_log(settings)
+    Ok(())
 }
 
 /// The same for a process that serves without a supervisor.

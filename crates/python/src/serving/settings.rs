@@ -1,16 +1,20 @@
 //! What the settings become: the loops' configuration, folders, logs, the user; and what is wrong with them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use adyton_cli::{AccessLogFormat, HandOver as When, LogFormat, Settings, Target, UnderscoreHeaders};
-use adyton_files::{CacheRoom, Folder, Options};
+use adyton_cli::{
+    AccessLogFormat, HandOver as HandsOver, LogFormat, Settings, SiteAction, SiteRoute, Target,
+    UnderscoreHeaders,
+};
+use adyton_files::{CacheRoom, ErrorPage, Folder, Options};
 use adyton_http1::Limits;
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
-use adyton_route::{PathPattern, Routes};
+use adyton_route::{PathPattern, Routes, When};
 use adyton_server::{
-    AccessLog, Action, App, CallLimits, Config, HandOver, Plan, Quota, Route, Site, SiteLimits,
+    AccessLog, Action, Admission, App, CallLimits, Config, Fixed, HandOver, Plan, Quota, Route, SharedLog,
+    Site, SiteLimits,
 };
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
@@ -23,10 +27,13 @@ const DESCRIPTORS_KEPT: u64 = 64 + adyton_files::OPEN_FILES_MAX as u64;
 
 /// Looks for what is wrong in settings that have no fault each by itself.
 pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
-    let format = settings.access_log_format.atoms().unwrap_or("json");
-    AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
-    if let Some(destination) = &settings.access_log {
-        check_destination("access", &log_destination(settings, destination))?;
+    let of_sites = settings.sites.iter().flat_map(|sites| &sites.sites).map(|site| &site.settings);
+    for of_site in std::iter::once(settings).chain(of_sites) {
+        let format = of_site.access_log_format.atoms().unwrap_or("json");
+        AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
+        if let Some(destination) = &of_site.access_log {
+            check_destination("access", &log_destination(settings, destination))?;
+        }
     }
     identity(settings)?;
     open_folders(settings, &CacheRoom::new(0))?;
@@ -85,14 +92,6 @@ fn check_destination(name: &str, destination: &Destination) -> Result<(), Failur
     destination.check().map_err(refused)
 }
 
-pub(super) fn access_log(settings: &Settings) -> Result<Option<AccessLog>, Failure> {
-    let Some(destination) = &settings.access_log else { return Ok(None) };
-    let format = settings.access_log_format.atoms().unwrap_or("json");
-    let opened =
-        AccessLog::open(&log_destination(settings, destination), format, log_queue_bytes_max(settings));
-    opened.map(Some).map_err(|error| Failure::Said(error.to_string(), 2))
-}
-
 pub(super) fn log_queue_bytes_max(settings: &Settings) -> usize {
     usize::try_from(settings.log_queue_bytes_max).unwrap_or(usize::MAX)
 }
@@ -109,42 +108,133 @@ pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
 
 /// Opens the folders for one loop; all loops share the room for their contents.
 pub(super) fn open_folders(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result<Vec<Folder>, Failure> {
-    let open = |(_, folder): (String, PathBuf)| {
-        // Wherever this process is already.
-        let folder = settings.chdir.as_ref().map_or(folder.clone(), |base| base.join(&folder));
-        let options = Options {
-            listing: settings.static_listing,
-            cache_control: settings.static_cache_control.clone(),
-            not_found_page: settings.static_404.clone(),
-            spa_fallback: settings.static_fallback.clone(),
-            fall_through: settings.static_fall_through,
-            precompressed: settings.static_precompressed,
-            follow_symlinks: settings.static_symlinks,
-            cache_room: Arc::clone(cache_room),
-            cache_file_bytes_max: settings.static_cache_file_bytes_max,
-            ..Options::new(&folder)
-        };
-        Folder::open(options).map_err(|error| {
-            Failure::Said(format!("the folder {} cannot be served: {error}", folder.display()), 2)
-        })
-    };
-    folders(settings).into_iter().map(open).collect()
+    let own = folders(settings).into_iter().map(|(_, folder)| (folder, settings));
+    let routes = settings.sites.iter().flat_map(|sites| &sites.sites).flat_map(|site| &site.routes);
+    let of_sites = routes.filter_map(|route| match &route.action {
+        SiteAction::Files(folder) => Some((folder.clone(), &route.settings)),
+        _ => None,
+    });
+    own.chain(of_sites).map(|(folder, how)| open_folder(settings, &folder, how, cache_room)).collect()
 }
 
-/// What a command line serves: one site, of folders by prefix and the application for all else.
-pub(super) fn plan(
+fn open_folder(
     settings: &Settings,
-    app: Option<Arc<dyn App>>,
-    access_log: Option<AccessLog>,
-) -> Result<Plan, Failure> {
+    folder: &Path,
+    how: &Settings,
+    cache_room: &Arc<CacheRoom>,
+) -> Result<Folder, Failure> {
+    // Wherever this process is already.
+    let folder = settings.chdir.as_ref().map_or(folder.to_owned(), |base| base.join(folder));
+    let options = Options {
+        listing: how.static_listing,
+        cache_control: how.static_cache_control.clone(),
+        not_found_page: how.static_404.clone(),
+        spa_fallback: how.static_fallback.clone(),
+        fall_through: how.static_fall_through,
+        precompressed: how.static_precompressed,
+        follow_symlinks: how.static_symlinks,
+        cache_room: Arc::clone(cache_room),
+        cache_file_bytes_max: how.static_cache_file_bytes_max,
+        ..Options::new(&folder)
+    };
+    Folder::open(options).map_err(|error| {
+        Failure::Said(format!("the folder {} cannot be served: {error}", folder.display()), 2)
+    })
+}
+
+/// What is served: the sites of a file, or those of a command line.
+pub(super) fn plan(settings: &Settings, apps: Vec<Arc<dyn App>>) -> Result<Plan, Failure> {
+    let logs = SharedLogs::default();
+    let sites = match &settings.sites {
+        Some(sites) => sites_of_file(sites, &apps, logs)?,
+        None => vec![site_of_command_line(settings, apps, logs)?],
+    };
+    Plan::new(sites).map_err(|error| Failure::Said(error.to_string(), 2))
+}
+
+/// One site, of folders by prefix and the application for all else.
+fn site_of_command_line(
+    settings: &Settings,
+    apps: Vec<Arc<dyn App>>,
+    mut logs: SharedLogs,
+) -> Result<Site, Failure> {
     let prefix = |path: String| PathPattern::Prefix(path.into_bytes().into());
     let folders = folders(settings).into_iter().enumerate();
     let mut routes: Vec<(PathPattern, Route)> =
         folders.map(|(folder, (path, _))| (prefix(path), Action::Files(folder).into())).collect();
-    routes.extend(app.map(|app| (prefix(String::new()), Action::App(app).into())));
-    let log = access_log.map(|log| Arc::new(Mutex::new(log)));
-    let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), log);
-    Plan::new(vec![site]).map_err(|error| Failure::Said(error.to_string(), 2))
+    routes.extend(apps.into_iter().map(|app| (prefix(String::new()), Action::App(app).into())));
+    Ok(Site::new(Vec::new(), Routes::new(routes), limits(settings), logs.of(settings)?))
+}
+
+fn sites_of_file(
+    file: &adyton_cli::Sites,
+    apps: &[Arc<dyn App>],
+    mut logs: SharedLogs,
+) -> Result<Vec<Site>, Failure> {
+    // As `open_folders` numbers them.
+    let mut folders = 0..;
+    let mut sites = Vec::new();
+    for site in &file.sites {
+        let mut routes = Vec::new();
+        for route in &site.routes {
+            let folder = if matches!(route.action, SiteAction::Files(_)) { folders.next() } else { None };
+            for path in &route.paths {
+                routes.push((path.clone(), compiled(route, folder, apps)));
+            }
+        }
+        let log = logs.of(&site.settings)?;
+        let made = Site::new(site.hosts.clone(), Routes::new(routes), limits(&site.settings), log);
+        sites.push(made.with_one_spelling());
+    }
+    Ok(sites)
+}
+
+/// A route of a file as the loops have it.
+fn compiled(route: &SiteRoute, folder: Option<usize>, apps: &[Arc<dyn App>]) -> Route {
+    let (allow, deny) = (route.allow.clone(), route.deny.clone());
+    let is_open = allow.is_empty() && deny.is_empty();
+    Route {
+        when: if route.when == When::default() { None } else { Some(Box::new(route.when.clone())) },
+        admission: if is_open { None } else { Some(Box::new(Admission { allow, deny })) },
+        edits: if route.edits.is_empty() { None } else { Some(Arc::new(route.edits.clone())) },
+        action: match &route.action {
+            SiteAction::App(number) => Action::App(Arc::clone(&apps[*number])),
+            SiteAction::Files(_) => Action::Files(folder.unwrap_or_default()),
+            SiteAction::Redirect(status, location) => Action::Redirect(*status, location.clone()),
+            SiteAction::Status(status) => Action::Page(ErrorPage::new(*status, "")),
+            SiteAction::Text { status, content_type, body } => Action::Fixed(Fixed {
+                status: *status,
+                content_type: content_type.as_str().into(),
+                body: body.as_bytes().into(),
+            }),
+        },
+    }
+}
+
+/// The access logs, each opened once for all sites that have it.
+#[derive(Default)]
+struct SharedLogs(Vec<(Destination, String, SharedLog)>);
+
+impl SharedLogs {
+    /// The log of these settings.
+    fn of(&mut self, settings: &Settings) -> Result<Option<SharedLog>, Failure> {
+        let Some(destination) = &settings.access_log else { return Ok(None) };
+        let destination = log_destination(settings, destination);
+        let format = settings.access_log_format.atoms().unwrap_or("json");
+        let mut opened = self.0.iter().filter(|(other, _, _)| *other == destination);
+        if let Some((_, other, log)) = opened.next() {
+            if other != format {
+                let what = format!("access-log-format: two sites write {destination} in different formats");
+                return Err(Failure::Said(what, 2));
+            }
+            return Ok(Some(Arc::clone(log)));
+        }
+        let log = AccessLog::open(&destination, format, log_queue_bytes_max(settings))
+            .map_err(|error| Failure::Said(error.to_string(), 2))?;
+        let log = Arc::new(Mutex::new(log));
+        self.0.push((destination, format.to_owned(), Arc::clone(&log)));
+        Ok(Some(log))
+    }
 }
 
 fn limits(settings: &Settings) -> SiteLimits {
@@ -195,9 +285,9 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
         graceful_timeout_ms: settings.graceful_timeout_ms,
         threads: usize::try_from(settings.threads).unwrap_or(1),
         hand_over: match settings.hand_over {
-            When::Auto => HandOver::Auto,
-            When::Always => HandOver::Always,
-            When::Never => HandOver::Never,
+            HandsOver::Auto => HandOver::Auto,
+            HandsOver::Always => HandOver::Always,
+            HandsOver::Never => HandOver::Never,
         },
         nice: settings.slow_nice,
         queue_max: count(settings.queue_limit),

@@ -53,7 +53,7 @@ impl HeadEdits {
     }
 
     /// Changes the head that begins at `start` of `out`; a body may follow it.
-    pub(crate) fn apply(&self, out: &mut Vec<u8>, start: usize) {
+    pub fn apply(&self, out: &mut Vec<u8>, start: usize) {
         let Some(end) = memchr::memmem::find(&out[start..], b"\r\n\r\n").map(|at| start + at + 2) else {
             debug_assert!(out.len() == start, "a head has an end");
             return;

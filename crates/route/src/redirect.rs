@@ -1,6 +1,10 @@
 //! Where a redirect leads: a text with places for parts of the request.
 
+use std::fmt;
+
 use adyton_http::Request;
+
+use crate::host::without_port;
 
 /// The target of a redirect, as a text with places.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +21,18 @@ enum Piece {
     Rest,
     /// `{query}`: the query with its question mark, if there is one.
     Query,
+}
+
+impl fmt::Display for Location {
+    /// As [`Location::read`] takes it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|piece| match piece {
+            Piece::Text(text) => write!(f, "{}", text.escape_ascii()),
+            place => {
+                PLACES.iter().filter(|(_, other)| other == place).try_for_each(|(name, _)| f.write_str(name))
+            }
+        })
+    }
 }
 
 const PLACES: [(&str, Piece); 4] =
@@ -64,14 +80,14 @@ impl Location {
     }
 
     /// Where this request is sent; the route's own part of its path has `prefix_bytes`.
-    pub(crate) fn of(&self, request: Request<'_>, prefix_bytes: usize) -> Vec<u8> {
+    pub fn of(&self, request: Request<'_>, prefix_bytes: usize) -> Vec<u8> {
         let path = if request.path().is_empty() { b"/" } else { request.path() };
         let mut out = Vec::new();
         for piece in &self.0 {
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text),
                 Piece::Host => {
-                    out.extend_from_slice(adyton_route::without_port(request.host().unwrap_or_default()));
+                    out.extend_from_slice(without_port(request.host().unwrap_or_default()));
                 }
                 Piece::Path | Piece::Rest => {
                     let from = if *piece == Piece::Rest { prefix_bytes } else { 0 };

@@ -1,0 +1,106 @@
+//! Which route answers a request, and why: `adyton route site.toml METHOD URL`.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use adyton_http1::{Head, Limits, Parsed};
+use adyton_route::{HostPattern, Hosts, Taken, spelled, without_port};
+
+use super::path::written;
+use super::table::conditions;
+use super::{SiteAction, Sites};
+use crate::failure::Failure;
+
+/// A request that is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Its method.
+    pub method: String,
+    /// Its URL, or a path alone, which is for the first site.
+    pub url: String,
+    /// Its fields, as `Name: value`.
+    pub fields: Vec<String>,
+    /// Its client; `None` is one of a unix socket.
+    pub client: Option<IpAddr>,
+}
+
+impl Sites {
+    /// What happens to a request, line by line.
+    ///
+    /// # Errors
+    ///
+    /// It is no request that the server would take.
+    pub fn explain(&self, question: &Question) -> Result<String, Failure> {
+        let Question { method, url, fields, client } = question;
+        let (host, target) = match url.split_once("://") {
+            Some((_, rest)) => rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at)),
+            None => ("", url.as_str()),
+        };
+        let slash = if target.starts_with('/') || target == "*" { "" } else { "/" };
+        let mut bytes = format!("{method} {slash}{target} HTTP/1.1\r\nHost: {host}\r\n");
+        for field in fields {
+            bytes.extend([field, "\r\n"]);
+        }
+        bytes.push_str("\r\n");
+        let mut head = Head::new();
+        match head.parse(bytes.as_bytes(), &Limits::default()) {
+            Ok(Parsed::Complete) => {}
+            Ok(Parsed::Partial) => return Err(Failure::usage("this is no request".to_owned())),
+            Err(refusal) => {
+                let message = format!(
+                    "the server answers {}: {}",
+                    refusal.status,
+                    refusal.reason.trim_end_matches('.')
+                );
+                return Err(Failure::usage(message));
+            }
+        }
+        let request = head.of(bytes.as_bytes());
+        let names: Vec<Vec<HostPattern>> = self.sites.iter().map(|site| site.hosts.clone()).collect();
+        let found = Hosts::new(&names).ok().and_then(|hosts| hosts.matching(request.host()));
+        let number = found.unwrap_or(0);
+        let site = &self.sites[number];
+        let why = match found {
+            Some(_) => format!("has the name {}", String::from_utf8_lossy(without_port(host.as_bytes()))),
+            None => "no site has this name, so the first one answers".to_owned(),
+        };
+        let mut text = format!("site   {} (line {}): {why}\n", self.names(number), site.line);
+        let Ok(path) = spelled(request.path()) else {
+            text.push_str("answer 400: the path has a . or .. as a segment\n");
+            return Ok(text);
+        };
+        if *path != *request.path() {
+            let _ = writeln!(text, "path   {}", String::from_utf8_lossy(&path));
+        }
+        let mut is_refused = false;
+        for (_, path, route) in site.table().of(&path) {
+            let route = &site.routes[*route];
+            let place = format!("{} (line {})", written(path), route.line);
+            let taken = route.when.takes(request, *client);
+            is_refused |= taken == Taken::OtherMethod;
+            if taken != Taken::Yes {
+                let wants = conditions(&route.when).join(", ");
+                let _ = writeln!(text, "passed {place}: it is for {wants}");
+                continue;
+            }
+            let is_admitted =
+                !route.deny.has(*client) && (route.allow.is_empty() || route.allow.has(*client));
+            if !is_admitted {
+                let _ = writeln!(text, "answer 403 {place}: not for this client");
+                return Ok(text);
+            }
+            let falls = matches!(route.action, SiteAction::Files(_)) && route.settings.static_fall_through;
+            let _ = writeln!(text, "answer {} {place}", self.action(&route.action));
+            if !falls {
+                return Ok(text);
+            }
+            text.push_str("       and if there is no such file:\n");
+        }
+        text.push_str(if is_refused {
+            "answer 405: no route of this path is for this method\n"
+        } else {
+            "answer 404: no route is for this path\n"
+        });
+        Ok(text)
+    }
+}

@@ -1,0 +1,96 @@
+//! What a file of sites was compiled to, for people: `adyton check site.toml`.
+
+use std::fmt::Write as _;
+
+use adyton_route::{PathPattern, Routes, When};
+
+use super::path::written;
+use super::{Site, SiteAction, SiteRoute, Sites};
+
+impl Sites {
+    /// A paragraph for each site: its names, and its routes in the order in which they are tried.
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        for (number, site) in self.sites.iter().enumerate() {
+            let separator = if number == 0 { "" } else { "\n" };
+            let _ = writeln!(text, "{separator}{} (line {})", self.names(number), site.line);
+            let rows: Vec<[String; 4]> =
+                site.tried().iter().map(|(path, _, route)| self.row(path, &site.routes[*route])).collect();
+            let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+            let widths = [width(0), width(1), width(2)];
+            for [path, when, action, line] in rows {
+                let when = if widths[1] == 0 { String::new() } else { format!("  {when:w$}", w = widths[1]) };
+                let _ = writeln!(
+                    text,
+                    "  {path:p$}{when}  {action:a$}  line {line}",
+                    p = widths[0],
+                    a = widths[2]
+                );
+            }
+        }
+        text
+    }
+
+    /// What a site answers for.
+    pub(super) fn names(&self, number: usize) -> String {
+        let names: Vec<String> = self.sites[number].hosts.iter().map(ToString::to_string).collect();
+        let rest = if self.sites.len() == 1 { "every name" } else { "all other names" };
+        match (number, names.is_empty()) {
+            (0, true) => rest.to_owned(),
+            (0, false) => format!("{}, and {rest}", names.join(", ")),
+            _ => names.join(", "),
+        }
+    }
+
+    fn row(&self, path: &PathPattern, route: &SiteRoute) -> [String; 4] {
+        let mut when = conditions(&route.when);
+        if !route.allow.is_empty() || !route.deny.is_empty() {
+            when.push("some clients".to_owned());
+        }
+        [written(path), when.join(", "), self.action(&route.action), route.line.to_string()]
+    }
+
+    /// What answers, in a few words.
+    pub(super) fn action(&self, action: &SiteAction) -> String {
+        match action {
+            SiteAction::App(number) => format!("app {}", self.apps[*number].text),
+            SiteAction::Files(folder) => format!("files {}", folder.display()),
+            SiteAction::Redirect(status, location) => format!("redirect {status} {location}"),
+            SiteAction::Status(status) | SiteAction::Text { status, .. } => format!("respond {status}"),
+        }
+    }
+}
+
+impl Site {
+    /// Its routes by number, as they are tried: one for each path.
+    pub fn tried(&self) -> Vec<(PathPattern, usize, usize)> {
+        let table = self.table();
+        table.iter().enumerate().map(|(tried, (path, route))| (path.clone(), tried, *route)).collect()
+    }
+
+    /// Its routes by path, each as its number in the order of the file.
+    pub(super) fn table(&self) -> Routes<usize> {
+        let routes = self.routes.iter().enumerate();
+        let each =
+            routes.flat_map(|(number, route)| route.paths.iter().map(move |path| (path.clone(), number)));
+        Routes::new(each.collect())
+    }
+}
+
+/// What a request has to be, in words.
+pub(super) fn conditions(when: &When) -> Vec<String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut all = Vec::new();
+    if !when.methods.is_empty() {
+        all.push(when.methods.iter().map(|method| text(method)).collect::<Vec<_>>().join(" "));
+    }
+    let named = |wanted: &adyton_route::Wanted| {
+        format!("{}={}", text(&wanted.name), wanted.value.as_deref().map_or("*".to_owned(), text))
+    };
+    all.extend(when.fields.iter().map(named));
+    all.extend(when.query.iter().map(|wanted| format!("?{}", named(wanted))));
+    if !when.remote.is_empty() {
+        all.push("some networks".to_owned());
+    }
+    all
+}
