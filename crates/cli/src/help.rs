@@ -181,7 +181,7 @@ const TARGETS: [(&str, &str); 5] = [
     ("mysite.wsgi", "a module: its application, app or handler"),
     ("hello.py, hello.py:app", "a file of Python"),
     ("./public", "a folder: a static site"),
-    ("site.toml", "a file of sites: hosts, routes, applications, folders"),
+    ("site.toml", "a file of sites: hosts, routes, what answers"),
 ];
 
 fn usage(command: &str, ink: Ink) -> String {

@@ -29,7 +29,7 @@ pub use arguments::{Client, Command, VERSION, parse};
 pub use bind::Bind;
 pub use failure::Failure;
 pub use reference::{bench_reference, reference, sites_reference};
-pub use resolve::{absent_folders, from_keywords};
+pub use resolve::{absent_folders, from_keywords, waiting};
 pub use row::{Kind, Row, Scope};
 pub use rows::ROWS;
 pub use settings::{

@@ -124,8 +124,8 @@ struct SitesFile {
     path: PathBuf,
     text: String,
     document: Document,
-    /// The folder that its relative paths begin at.
-    folder: PathBuf,
+    /// Where it is, as an absolute path: relative ones in it begin in the same folder.
+    place: PathBuf,
 }
 
 impl SitesFile {
@@ -145,9 +145,8 @@ impl SitesFile {
             None => fs::read_to_string(&path).map_err(|error| unreadable(target, &path, &error))?,
         };
         let document = Document::read(Path::new(target), &text)?;
-        let folder = std::path::absolute(&path).unwrap_or(path);
-        let folder = folder.parent().map(Path::to_owned).unwrap_or_default();
-        Ok(SitesFile { path: target.into(), text, document, folder })
+        let place = std::path::absolute(&path).unwrap_or(path);
+        Ok(SitesFile { path: target.into(), text, document, place })
     }
 
     /// Puts into the settings what it says that is served.
@@ -158,12 +157,12 @@ impl SitesFile {
             return Err(Failure::usage(message.to_owned()));
         }
         let base = settings.chdir.take().unwrap_or_default();
-        settings.chdir = Some(self.folder.join(base));
+        settings.chdir = Some(self.place.parent().map_or(base.clone(), |folder| folder.join(&base)));
         let base = settings.chdir.clone().unwrap_or_default();
         if !base.is_dir() {
             return Err(missing_folder("chdir", &base, Path::new(".")));
         }
-        let sites = self.document.complete(&self.path, &self.text, settings)?;
+        let sites = self.document.complete((&self.path, self.place), self.text, settings)?;
         settings.sites = Some(Arc::new(sites));
         Ok(())
     }
@@ -375,6 +374,38 @@ pub fn absent_folders(settings: &Settings) -> Vec<String> {
         format!("static: there is no folder {folder} yet, so everything below {place} is a 404{hint}")
     };
     absent.map(sentence).collect()
+}
+
+/// The settings that differ, and that count only when the supervisor's program is started anew.
+pub fn waiting(before: &Settings, now: &Settings) -> Vec<&'static str> {
+    type Look = fn(&Settings, &Settings) -> bool;
+    const HELD: &[(&str, Look)] = &[
+        ("bind", |one, other| one.bind == other.bind),
+        ("socket-mode", |one, other| one.socket_mode == other.socket_mode),
+        ("backlog", |one, other| one.backlog == other.backlog),
+        ("processes", |one, other| one.processes == other.processes),
+        ("min-processes", |one, other| one.min_processes == other.min_processes),
+        ("max-processes", |one, other| one.max_processes == other.max_processes),
+        ("preload", |one, other| one.preload == other.preload),
+        ("reload", |one, other| one.reload == other.reload),
+        ("touch-reload", |one, other| one.touch_reload == other.touch_reload),
+        ("reload-pace", |one, other| one.reload_pace == other.reload_pace),
+        ("max-requests", |one, other| one.max_requests == other.max_requests),
+        ("max-lifetime", |one, other| one.max_lifetime_ms == other.max_lifetime_ms),
+        ("max-rss", |one, other| one.max_rss_bytes == other.max_rss_bytes),
+        ("cpu-limit", |one, other| one.cpu_limit_ms == other.cpu_limit_ms),
+        ("startup-timeout", |one, other| one.startup_timeout_ms == other.startup_timeout_ms),
+        ("heartbeat-timeout", |one, other| one.heartbeat_timeout_ms == other.heartbeat_timeout_ms),
+        ("graceful-timeout", |one, other| one.graceful_timeout_ms == other.graceful_timeout_ms),
+        ("drain-delay", |one, other| one.drain_delay_ms == other.drain_delay_ms),
+        ("control", |one, other| one.control == other.control),
+        ("admin", |one, other| one.admin == other.admin),
+        ("admin-token", |one, other| one.admin_token == other.admin_token),
+        ("admin-hosts", |one, other| one.admin_hosts == other.admin_hosts),
+        ("error-log", |one, other| one.error_log == other.error_log),
+        ("log-queue-bytes-max", |one, other| one.log_queue_bytes_max == other.log_queue_bytes_max),
+    ];
+    HELD.iter().filter(|(_, is_same)| !is_same(before, now)).map(|(name, _)| *name).collect()
 }
 
 /// Whether there is nothing at a path; a link to nothing is nothing.

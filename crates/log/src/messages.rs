@@ -135,6 +135,10 @@ messages! {
         WORKER_SILENT = 331 Error "A worker gives no sign of life: it is stopped, gets no CPU, or hangs."
             "Look at what its process does; it is replaced after `--heartbeat-timeout`."
         WORKER_HEARD = 332 Info "A silent worker gives signs of life again." "Nothing."
+        VERSION_WRONG = 333 Error "The file of sites has mistakes; it is not loaded, and the old version serves on."
+            "Mend what the message says, look with `adyton check`, reload again."
+        SETTING_WAITS = 334 Warning "A setting was changed that reload does not change."
+            "Send SIGUSR2, which starts the supervisor's program anew, or restart."
         STATE_OF_ONE = 340 Warning "The application keeps something in the memory of each worker that all of them would have to know."
             "Use `--processes 1`, or keep it where all find it: in a database, a file, a cache of its own, a signed cookie."
     }

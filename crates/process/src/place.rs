@@ -27,6 +27,9 @@ pub struct Place {
     sockets: Vec<Vec<RawFd>>,
     /// The sockets of the others, at which it listens while it has fewer connections than they.
     others: Vec<RawFd>,
+    /// What it is handed of what it serves.
+    #[serde(default)]
+    edition: Option<RawFd>,
     /// The level of the log, if it was changed while the server ran.
     log_level: Option<String>,
 }
@@ -47,7 +50,7 @@ impl Place {
         [channel, board, shares]: [BorrowedFd<'_>; 3],
         sockets: &[Vec<OwnedFd>],
         others: &[BorrowedFd<'_>],
-        log_level: Option<Level>,
+        (edition, log_level): (Option<BorrowedFd<'_>>, Option<Level>),
     ) -> Self {
         Self {
             number,
@@ -59,6 +62,7 @@ impl Place {
             shares: shares.as_raw_fd(),
             sockets: ports::numbers(sockets),
             others: others.iter().map(AsRawFd::as_raw_fd).collect(),
+            edition: edition.map(|edition| edition.as_raw_fd()),
             log_level: log_level.map(|level| level.name().to_owned()),
         }
     }
@@ -66,6 +70,11 @@ impl Place {
     /// The level of the log, if it was changed while the server ran.
     pub fn log_level(&self) -> Option<Level> {
         self.log_level.as_deref().and_then(Level::named)
+    }
+
+    /// The descriptor of what it is handed of what it serves.
+    pub(crate) fn edition(&self) -> Option<RawFd> {
+        self.edition
     }
 
     /// Where its connections are counted.

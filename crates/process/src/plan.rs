@@ -10,6 +10,7 @@ use adyton_sys::child::Program;
 
 use crate::access::Access;
 use crate::demand::Bounds;
+use crate::editions::Edition;
 use crate::limits::Limits;
 use crate::note::Note;
 use crate::ports::Sockets;
@@ -44,8 +45,10 @@ pub struct Plan {
     pub access: Access,
     /// Told, once, when the first worker serves: with what it serves.
     pub on_ready: Box<dyn FnMut(&str)>,
-    /// A file whose change is a reload.
-    pub touch: Option<PathBuf>,
+    /// What workers are handed of what they serve, if they do not find it by themselves.
+    pub edition: Option<Edition>,
+    /// Files whose change is a reload.
+    pub touch: Vec<PathBuf>,
     /// Whether a change of the application's own files is a reload: in development.
     pub develops: bool,
     /// What an earlier life of this supervisor has left.

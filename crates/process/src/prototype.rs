@@ -26,12 +26,13 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// The line that is the descriptor with this number.
+    /// The line that is the descriptor with this number; behind a comma stands that of what is handed (`handed`).
     ///
     /// # Errors
     ///
     /// No descriptor has this number.
-    pub fn open(number: &str) -> io::Result<Self> {
+    pub fn open(told: &str) -> io::Result<Self> {
+        let number = told.split(',').next().unwrap_or(told);
         Ok(Self { line: child::inherit(number.parse().map_err(io::Error::other)?)? })
     }
 

@@ -55,7 +55,11 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
         Ok(args) => args,
         Err(why) => return refuse(program, &why, 2),
     };
-    let done = match adyton_cli::parse(&args, &environment(), color, None) {
+    let handed = match adyton_process::handed(&args) {
+        Ok(handed) => handed,
+        Err(why) => return refuse(program, &format!("what is served was not handed over: {why}"), 1),
+    };
+    let done = match adyton_cli::parse(&args, &environment(), color, handed.as_deref()) {
         Ok(Command::Done(text)) => {
             print!("{text}");
             Ok(())

@@ -1,10 +1,11 @@
 //! Temporary files without a name: no other process can open them, and they are gone when they are closed.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
+use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags, fcntl_add_seals, memfd_create};
 use rustix::io::Errno;
 
 use crate::stdio;
@@ -16,6 +17,19 @@ use crate::stdio;
 /// The process is out of memory or descriptors.
 pub fn in_memory() -> io::Result<File> {
     Ok(memfd_create("adyton", MemfdFlags::CLOEXEC)?.into())
+}
+
+/// A file in memory that holds `bytes`, which no process can change any more (`F_SEAL_WRITE`, fcntl(2)).
+///
+/// # Errors
+///
+/// The process is out of memory or descriptors.
+pub fn sealed(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let made = memfd_create("adyton", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+    let mut file = File::from(stdio::above(made)?);
+    file.write_all(bytes)?;
+    fcntl_add_seals(&file, SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
+    Ok(file.into())
 }
 
 /// Makes a file in `folder` that has no name (`O_TMPFILE`, open(2)); on a file system that cannot,

@@ -23,7 +23,12 @@ impl Document {
     /// # Errors
     ///
     /// All applications and folders that do not exist, as [`Document::read`] tells mistakes.
-    pub(crate) fn complete(self, file: &Path, text: &str, settings: &Settings) -> Result<Sites, Failure> {
+    pub(crate) fn complete(
+        self,
+        (file, place): (&Path, PathBuf),
+        text: String,
+        settings: &Settings,
+    ) -> Result<Sites, Failure> {
         let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
         let mut made = Maker { base, apps: Vec::new(), mistakes: Vec::new() };
         let mut sites = Vec::new();
@@ -33,16 +38,16 @@ impl Document {
             let mut routes = Vec::new();
             for route in site.routes {
                 let of_route = with(&of_site, &route.given);
-                let line = position(text, route.at).0;
+                let line = position(&text, route.at).0;
                 routes.extend(made.route(route, &root, of_route, line));
             }
-            let line = position(text, site.at).0;
+            let line = position(&text, site.at).0;
             sites.push(Site { hosts: site.draft.hosts, routes, settings: of_site, line });
         }
         if made.mistakes.is_empty() {
-            Ok(Sites { file: file.to_owned(), sites, apps: made.apps })
+            Ok(Sites { file: file.to_owned(), sites, apps: made.apps, text, place })
         } else {
-            Err(failure(file, text, made.mistakes))
+            Err(failure(file, &text, made.mistakes))
         }
     }
 }

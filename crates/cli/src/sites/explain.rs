@@ -11,6 +11,9 @@ use super::table::conditions;
 use super::{SiteAction, Sites};
 use crate::failure::Failure;
 
+/// The host of a path alone: no site has it as its name.
+const ANY_HOST: &str = "-";
+
 /// A request that is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
@@ -34,7 +37,7 @@ impl Sites {
         let Question { method, url, fields, client } = question;
         let (host, target) = match url.split_once("://") {
             Some((_, rest)) => rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at)),
-            None => ("", url.as_str()),
+            None => (ANY_HOST, url.as_str()),
         };
         let slash = if target.starts_with('/') || target == "*" { "" } else { "/" };
         let mut bytes = format!("{method} {slash}{target} HTTP/1.1\r\nHost: {host}\r\n");
@@ -62,6 +65,7 @@ impl Sites {
         let site = &self.sites[number];
         let why = match found {
             Some(_) => format!("has the name {}", String::from_utf8_lossy(without_port(host.as_bytes()))),
+            None if host == ANY_HOST => "the first one".to_owned(),
             None => "no site has this name, so the first one answers".to_owned(),
         };
         let mut text = format!("site   {} (line {}): {why}\n", self.names(number), site.line);

@@ -34,6 +34,10 @@ pub struct Sites {
     pub sites: Vec<Site>,
     /// The applications of all routes, each once.
     pub apps: Vec<AppTarget>,
+    /// The whole file.
+    pub text: String,
+    /// Where it is, as an absolute path.
+    pub place: PathBuf,
 }
 
 /// What some host names stand for.

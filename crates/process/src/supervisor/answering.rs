@@ -23,10 +23,10 @@ impl Supervisor {
             Ask::Ready if self.fleet.serving() == 0 => (503, json!("no worker serves")),
             Ask::Ready => (200, json!("ready")),
             Ask::Reload if self.stopping.has_begun() => (409, json!("the server is stopping")),
-            Ask::Reload => {
-                self.reload(now_ms);
-                return self.awaiting_reload.push((reply, now_ms));
-            }
+            Ask::Reload => match self.reload(now_ms) {
+                Ok(()) => return self.awaiting_reload.push((reply, now_ms)),
+                Err(why) => (422, Value::from(why)),
+            },
             Ask::Stop(fast) => {
                 self.leave(fast, now_ms);
                 (202, json!("stopping"))

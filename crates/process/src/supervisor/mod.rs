@@ -32,6 +32,7 @@ use serde_json::json;
 use crate::action::{Action, Recipient};
 use crate::admin::AdminServers;
 use crate::demand::Demand;
+use crate::editions::Editions;
 use crate::fleet::Fleet;
 use crate::links::{Link, Links};
 use crate::message::ToWorker;
@@ -91,6 +92,7 @@ struct Supervisor {
     fleet: Fleet,
     nursery: Nursery,
     reloads: Reloads,
+    editions: Editions,
     /// Whether another program is to take the place of this one.
     succession: Succession,
     stopping: Stopping,
@@ -138,6 +140,7 @@ impl Supervisor {
             fleet: Fleet::new(plan.limits.clone(), plan.pace, plan.processes, clock::monotonic_us()),
             nursery: Nursery::new(plan.preload, plan.limits.clone()),
             reloads: Reloads::new(),
+            editions: Editions::new(plan.edition.take())?,
             succession: Succession::default(),
             stopping: Stopping::new(plan.drain_delay_ms),
             links: Links::default(),
@@ -164,8 +167,8 @@ impl Supervisor {
         for _ in 0..supervisor.plan.processes {
             supervisor.add_slot()?;
         }
-        if let Some(touch) = &supervisor.plan.touch {
-            supervisor.watched.add(touch);
+        for file in &supervisor.plan.touch {
+            supervisor.watched.add(file);
         }
         if let Some(note) = note {
             supervisor.go_on(&note)?;
@@ -259,7 +262,8 @@ impl Supervisor {
                 self.say_stopping(said);
             }
             Signal::Quit => self.leave(true, now_ms),
-            Signal::HangUp => self.reload(now_ms),
+            // What is wrong stands in the log.
+            Signal::HangUp => drop(self.reload(now_ms)),
             Signal::User1 => {
                 // Files in a folder that workers may not write are made for them before they hear of it.
                 let questions = Arc::clone(&self.questions);
@@ -285,15 +289,25 @@ impl Supervisor {
         }
     }
 
-    fn reload(&mut self, now_ms: u64) {
+    /// Begins another generation, unless what it would be handed is wrong: the old one serves on then.
+    fn reload(&mut self, now_ms: u64) -> Result<(), String> {
         if self.stopping.has_begun() {
-            return;
+            return Ok(());
         }
+        let edition = self.editions.read().inspect_err(|why| {
+            log::write(
+                &messages::VERSION_WRONG,
+                format_args!("not reloaded, the old version serves on:\n{why}"),
+            );
+        })?;
+        let proven = self.reloads.proven();
         let generation = self.reloads.begin();
+        self.editions.begin(generation, proven, edition);
         self.manager.reloading();
         log::write(&messages::RELOADING, format_args!("reloading: generation {generation}"));
         self.nursery.reload(now_ms);
         self.decide(now_ms, |fleet, out| fleet.reload(now_ms, out));
+        Ok(())
     }
 
     /// Looks at what is due.
@@ -331,7 +345,8 @@ impl Supervisor {
         }
         if let Some(file) = self.watched.look() {
             log::write(&messages::FILE_CHANGED, format_args!("{} has changed", file.display()));
-            self.reload(now_ms);
+            // What is wrong stands in the log.
+            drop(self.reload(now_ms));
         }
     }
 

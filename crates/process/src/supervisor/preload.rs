@@ -65,8 +65,13 @@ impl Supervisor {
 
     fn start_prototype(&self) -> io::Result<(u32, PrototypeLine)> {
         let (ours, theirs) = pass::pair()?;
-        let arguments = self.plan.arguments_of("prototype", theirs.as_raw_fd().to_string());
-        let pid = self.plan.program.spawn(&arguments, &[theirs.as_fd()])?;
+        let mut told = theirs.as_raw_fd().to_string();
+        let mut kept = vec![theirs.as_fd()];
+        if let Some(edition) = self.editions.of(self.reloads.generation()) {
+            told = format!("{told},{}", edition.as_raw_fd());
+            kept.push(edition);
+        }
+        let pid = self.plan.program.spawn(&self.plan.arguments_of("prototype", told), &kept)?;
         Ok((pid, PrototypeLine::new(ours)))
     }
 

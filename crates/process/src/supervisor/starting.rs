@@ -43,11 +43,15 @@ impl Supervisor {
         let position = (birth.number, self.fleet.wanted(), birth.generation, birth.row);
         let own = [theirs.as_fd(), tally.board().as_fd(), self.shares.as_fd()];
         let (sockets, others) = (self.ports.of(at), self.ports.beside(at));
-        let place = Place::new(position, own, sockets, &others, self.log_level);
+        let prototype = self.prototype_line();
+        // A prototype has it already.
+        let edition = if prototype.is_none() { self.editions.of(birth.generation) } else { None };
+        let place = Place::new(position, own, sockets, &others, (edition, self.log_level));
         let mut kept = own.to_vec();
         kept.extend(sockets.iter().flatten().map(OwnedFd::as_fd));
         kept.extend(&others);
-        if let Some(prototype) = self.prototype_line() {
+        kept.extend(edition);
+        if let Some(prototype) = prototype {
             // The worker says itself which process it is.
             prototype.fork(&place, &kept)?;
         } else {

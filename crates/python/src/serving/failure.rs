@@ -17,6 +17,16 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// The sentence, where nothing else is done with it.
+    pub(super) fn into_sentence(self) -> String {
+        match self {
+            Self::Said(message, _) => message,
+            Self::Application => "the application could not be loaded".to_owned(),
+        }
+    }
+}
+
 impl From<PyErr> for Failure {
     fn from(error: PyErr) -> Self {
         Self::Said(format!("the interpreter failed: {error}"), 1)

@@ -6,11 +6,11 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use adyton_cli::{Bind, Control, Pace, Processes, Settings};
+use adyton_cli::{Bind, Command, Control, Pace, Processes, Settings, Sites};
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
-use adyton_process::{Bounds, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
+use adyton_process::{Bounds, Edition, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
 use adyton_sys::child::Program;
 use adyton_sys::socket::{self, Access};
 use adyton_sys::user::Identity;
@@ -37,6 +37,7 @@ pub(crate) fn supervise(
     arguments: &[String],
     note: Option<&str>,
 ) -> Result<u8, Failure> {
+    let folder = current_folder().map_err(Failure::system)?;
     let program = program(py, arguments.len() + if note.is_some() { 2 } else { 0 })?;
     let is_trial = note == Some(TRIAL);
     let group = settle(settings, is_trial || note.is_none())?;
@@ -74,7 +75,8 @@ pub(crate) fn supervise(
         admin,
         access: access(settings),
         on_ready,
-        touch: settings.touch_reload.clone(),
+        edition: settings.sites.as_ref().map(|sites| edition(settings, sites, arguments, &folder)),
+        touch: watched(settings),
         develops: settings.reload,
         note,
         access_log: settings.access_log.as_ref().map(|destination| log_destination(settings, destination)),
@@ -90,6 +92,38 @@ pub(crate) fn supervise(
             status
         }
     })
+}
+
+/// Files whose change is a reload; in development, the one that says what is served is among them.
+fn watched(settings: &Settings) -> Vec<PathBuf> {
+    let developed = settings.sites.iter().filter(|_| settings.reload).map(|sites| sites.place.clone());
+    settings.touch_reload.iter().cloned().chain(developed).collect()
+}
+
+/// What workers are handed of a file of sites: its text, and how that is read anew and checked at a reload.
+fn edition(settings: &Settings, sites: &Sites, arguments: &[String], folder: &Path) -> Edition {
+    let (mut before, arguments, folder) = (settings.clone(), arguments.to_vec(), folder.to_owned());
+    let read = move || {
+        // The arguments are to be read where they were typed.
+        let here = std::env::current_dir().map_err(|error| error.to_string())?;
+        std::env::set_current_dir(&folder)
+            .map_err(|error| format!("cannot go to {}: {error}", folder.display()))?;
+        let parsed = adyton_cli::parse(&arguments, &crate::environment(), false, None);
+        std::env::set_current_dir(&here).map_err(|error| error.to_string())?;
+        let Command::Serve(now) = parsed.map_err(|failure| failure.message)? else {
+            return Err("the command line does not serve any more".to_owned());
+        };
+        check_settings(&now).map_err(Failure::into_sentence)?;
+        let waiting = adyton_cli::waiting(&before, &now);
+        if !waiting.is_empty() {
+            let names = waiting.join(", ");
+            log::write(&messages::SETTING_WAITS, format_args!("{names}: reload does not change this"));
+        }
+        let text = now.sites.as_ref().map(|sites| sites.text.clone());
+        before = *now;
+        text.ok_or_else(|| "no file of sites is served any more".to_owned())
+    };
+    Edition { text: sites.text.clone(), read: Box::new(read) }
 }
 
 /// What a supervisor becomes before it opens anything; one that is the first looks at its settings. The group of its workers,

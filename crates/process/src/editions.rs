@@ -1,0 +1,147 @@
+//! What workers are handed of what they serve: the text of a file of sites, as it was when their generation was begun.
+//!
+//! A worker that read the file itself might find one that was changed since, that nobody has checked, or that its user may
+//! not read. So the supervisor reads it, once for each generation, into memory that no process can write any more.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::FileExt;
+
+use adyton_sys::{child, temp};
+
+use crate::place::Place;
+
+/// What the workers of a generation are handed, and how it is read anew for the next one.
+pub struct Edition {
+    /// For the first generation.
+    pub text: String,
+    /// Reads it anew, or says what is wrong with it.
+    pub read: Box<dyn FnMut() -> Result<String, String>>,
+}
+
+/// What the workers of each generation are handed; nothing, if there is nothing to hand.
+#[derive(Default)]
+pub(crate) struct Editions {
+    read: Option<Box<dyn FnMut() -> Result<String, String>>>,
+    /// By the generation from which on it counts.
+    since: BTreeMap<u32, OwnedFd>,
+}
+
+impl Editions {
+    /// Those of a supervisor.
+    pub(crate) fn new(edition: Option<Edition>) -> io::Result<Editions> {
+        let Some(Edition { text, read }) = edition else { return Ok(Editions::default()) };
+        Ok(Editions { read: Some(read), since: BTreeMap::from([(0, temp::sealed(text.as_bytes())?)]) })
+    }
+
+    /// Reads it anew: what is wrong with it, if it cannot be served.
+    pub(crate) fn read(&mut self) -> Result<Option<OwnedFd>, String> {
+        let Some(read) = &mut self.read else { return Ok(None) };
+        let text = read()?;
+        temp::sealed(text.as_bytes()).map(Some).map_err(|error| error.to_string())
+    }
+
+    /// What was read is for this generation and those behind it; `proven` is the oldest of which workers may be started.
+    pub(crate) fn begin(&mut self, generation: u32, proven: u32, edition: Option<OwnedFd>) {
+        let Some(edition) = edition else { return };
+        self.since.insert(generation, edition);
+        let kept = self.since.range(..=proven).next_back().map_or(0, |(since, _)| *since);
+        self.since.retain(|since, _| *since >= kept);
+    }
+
+    /// What the workers of a generation are handed.
+    pub(crate) fn of(&self, generation: u32) -> Option<BorrowedFd<'_>> {
+        self.since.range(..=generation).next_back().map(|(_, edition)| edition.as_fd())
+    }
+}
+
+/// What the process that was started with these arguments is handed.
+///
+/// # Errors
+///
+/// It was to be handed something that is not there, or is no text.
+pub fn handed(arguments: &[String]) -> io::Result<Option<String>> {
+    let number: Option<RawFd> = match arguments {
+        [command, told, ..] if command == "worker" => {
+            Place::read(told).ok().and_then(|place| place.edition())
+        }
+        [command, told, ..] if command == "prototype" => {
+            told.split_once(',').and_then(|(_, number)| number.parse().ok())
+        }
+        _ => None,
+    };
+    let Some(number) = number else { return Ok(None) };
+    let file = File::from(child::inherit(number)?);
+    // The position is that of all who have the file.
+    let mut text = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
+    file.read_exact_at(&mut text, 0)?;
+    String::from_utf8(text).map(Some).map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::FileExt;
+
+    use super::{Edition, Editions, handed};
+
+    /// The text that workers of this generation are handed.
+    fn text(editions: &Editions, generation: u32) -> io::Result<String> {
+        let edition = editions.of(generation).ok_or(io::ErrorKind::NotFound)?;
+        // As a process would that inherits it.
+        let copy = edition.try_clone_to_owned()?;
+        let told = format!("3,{}", copy.as_raw_fd());
+        std::mem::forget(copy);
+        handed(&["prototype".to_owned(), told])?.ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    #[test]
+    fn each_generation_has_its_own() -> io::Result<()> {
+        let mut texts = vec![Ok("third".to_owned()), Err("a mistake".to_owned()), Ok("second".to_owned())];
+        let read = Box::new(move || texts.pop().unwrap_or_else(|| Err("gone".to_owned())));
+        let mut editions = Editions::new(Some(Edition { text: "first".to_owned(), read }))?;
+
+        assert_eq!(["first", "first"], [text(&editions, 1)?, text(&editions, 7)?].map(String::leak));
+
+        let second = editions.read().map_err(io::Error::other)?;
+        editions.begin(2, 1, second);
+
+        assert_eq!(["first", "second"], [text(&editions, 1)?, text(&editions, 2)?].map(String::leak));
+        assert_eq!(Some("a mistake".to_owned()), editions.read().err());
+
+        let third = editions.read().map_err(io::Error::other)?;
+        editions.begin(3, 2, third);
+
+        assert!(editions.of(1).is_none());
+        assert_eq!(["second", "third"], [text(&editions, 2)?, text(&editions, 3)?].map(String::leak));
+        Ok(())
+    }
+
+    #[test]
+    fn no_process_can_write_it() -> io::Result<()> {
+        let read = Box::new(|| Err(String::new()));
+        let editions = Editions::new(Some(Edition { text: "kept".to_owned(), read }))?;
+        let edition = editions.of(1).ok_or(io::ErrorKind::NotFound)?.try_clone_to_owned()?;
+        let file = File::from(edition);
+
+        assert!(
+            file.write_all_at(b"lost", 0).is_err() && file.set_len(0).is_err() && file.set_len(9).is_err()
+        );
+        assert_eq!("kept", text(&editions, 1)?);
+        Ok(())
+    }
+
+    #[test]
+    fn nothing_to_hand() -> io::Result<()> {
+        let mut editions = Editions::new(None)?;
+
+        assert!(editions.of(1).is_none() && matches!(editions.read(), Ok(None)));
+        assert_eq!(None, handed(&["prototype".to_owned(), "3".to_owned(), "serve".to_owned()])?);
+        assert_eq!(None, handed(&["serve".to_owned(), "3,4".to_owned()])?);
+        Ok(())
+    }
+}
