@@ -147,6 +147,7 @@ impl Reader<'_> {
 
     fn routes(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<RouteTable> {
         let mut routes: Vec<RouteTable> = Vec::new();
+        let mistakes_before = self.mistakes.len();
         for (at, table) in self.tables(value, "sites.routes") {
             let mut draft = RouteDraft::default();
             let keys = Keys { table, name: "a route", scope: Scope::Route, children: &[] };
@@ -157,7 +158,10 @@ impl Reader<'_> {
             let action_at = self.check_action(at, table);
             routes.push(RouteTable { at, action_at, draft, given });
         }
-        self.check_reach(&routes);
+        // A key that is not understood may be what tells two routes apart.
+        if self.mistakes.len() == mistakes_before {
+            self.check_reach(&routes);
+        }
         routes
     }
 
@@ -235,8 +239,9 @@ impl Reader<'_> {
             match row.apply(draft, &text) {
                 Ok(()) => stored.push(text),
                 Err(why) => {
-                    let shown = if text.is_empty() { "\"\"" } else { &text };
-                    self.note(span, format!("{name} = {}: {why}", shown.escape_debug()));
+                    let shown =
+                        if text.is_empty() { "\"\"".to_owned() } else { text.escape_debug().to_string() };
+                    self.note(span, format!("{name} = {shown}: {why}"));
                 }
             }
         }

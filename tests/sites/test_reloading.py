@@ -1,0 +1,103 @@
+"""A file of sites while it is served: workers have it as it was checked, and reload takes it anew or not at all."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sites.conftest import write
+from support.server import run, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Server, Servers
+
+FILE = """
+[server]
+processes = 2
+preload = {preload}
+control = "control.sock"
+
+[[sites]]
+[[sites.routes]]
+respond = 200
+body = "{words}"
+[[sites.routes]]
+path = "/app/"
+app = "shop:application"
+"""
+
+
+FILE_SAYS = {"ADYTON_PROCESSES": ""}
+"""The tests' own environment has no workers."""
+
+
+def words(server: Server) -> set[bytes]:
+    """Return what the workers say, over several connections."""
+    return {server.fetch("/").body for _ in range(8)}
+
+
+def reload(project: Path) -> tuple[int, str]:
+    """Give the order; return its status and what it said."""
+    done = run("reload", "--control", "control.sock", cwd=project)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("preload", ["false", "true"])
+def test_reload(serve: Servers, project: Path, preload: str) -> None:
+    """What has changed serves after a reload; what is wrong changes nothing, and a new worker has the old file."""
+    file = write(project, FILE.format(preload=preload, words="first"))
+    server = serve(file.name, cwd=project, env=FILE_SAYS)
+    assert {b"first"} == words(server)
+
+    write(project, FILE.format(preload=preload, words="second"))
+    assert {b"first"} == words(server)
+    status, _ = reload(project)
+    assert (0, {b"second"}) == (status, words(server))
+
+    write(project, FILE.format(preload=preload, words="third").replace("respond = 200", "respond = 20"))
+    status, said = reload(project)
+    mistake = "site.toml:9:11: respond = 20: out of range, which is from 200 to 599"
+    assert status == 1
+    assert mistake in said
+    assert "ADY333" in server.log()
+    assert {b"second"} == words(server)
+
+    before = {int(server.fetch("/app/").body.split()[2]) for _ in range(16)}
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    server.may_crash = True
+
+    def others() -> set[int]:
+        return {int(server.fetch("/app/").body.split()[2]) for _ in range(8)} - before
+
+    assert until(lambda: len(others()) == 2)
+    assert {b"second"} == words(server)
+
+    write(project, FILE.format(preload=preload, words="fourth"))
+    assert 0 == reload(project)[0]
+    assert {b"fourth"} == words(server)
+
+
+def test_settings_that_wait(serve: Servers, project: Path) -> None:
+    """A reload says which settings it does not change."""
+    text = FILE.format(preload="false", words="first")
+    file = write(project, text)
+    server = serve(file.name, cwd=project, env=FILE_SAYS)
+    write(project, text.replace("processes = 2", "processes = 3\nmax-rss = '1g'"))
+
+    assert 0 == reload(project)[0]
+    assert "ADY334 warning: processes, max-rss: reload does not change this" in server.log()
+
+
+def test_alone(serve: Servers, project: Path) -> None:
+    """A file can be served without a supervisor."""
+    text = FILE.format(preload="false", words="alone").replace("processes = 2", "processes = 0")
+    server = serve(write(project, text.replace('control = "control.sock"\n', "")), cwd=project.parent)
+
+    assert {b"alone"} == words(server)
+    assert server.fetch("/app/x").body.startswith(b"shop 1")

@@ -1,0 +1,245 @@
+"""A file of sites: which site and which route answers, and what is around it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sites.conftest import write
+from support.server import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Server, Servers
+
+FILE = """
+[server]
+access-log = "all.log"
+
+[[sites]]
+hosts = ["shop.example", "*.shop.example"]
+root = "public"
+
+[[sites.routes]]
+app = "shop:application"
+
+[[sites.routes]]
+path = "/static/"
+files = "static"
+headers = { X-Content-Type-Options = "nosniff" }
+
+[[sites.routes]]
+path = "/static/secret/"
+deny = ["127.0.0.0/8", "::1"]
+files = "static/secret"
+
+[[sites.routes]]
+path = "/quiet/"
+app = "shop:application"
+remove-headers = ["X-Powered-By"]
+cache-control = "max-age=60"
+add-headers = { Link = "</a>; rel=preload" }
+
+[[sites.routes]]
+path = "/api/"
+methods = ["POST", "DELETE"]
+handler = "shop:handler"
+
+[[sites.routes]]
+path = "/beta/"
+if-headers = { X-Beta = "1" }
+handler = "blog:handler"
+
+[[sites.routes]]
+path = "/beta/"
+if-query = { beta = "*" }
+respond = 202
+body = "soon"
+
+[[sites]]
+hosts = ["blog.example"]
+body-bytes-max = 4
+access-log = "blog.log"
+
+[[sites.routes]]
+app = "blog:application"
+
+[[sites.routes]]
+path = ["/old/", "/older/"]
+redirect = "https://new.example{rest}{query}"
+redirect-status = 301
+
+[[sites.routes]]
+path = "/gone"
+respond = 410
+
+[[sites]]
+hosts = ["only.example"]
+
+[[sites.routes]]
+path = "/only"
+methods = "PUT"
+respond = 201
+body = "put"
+content-type = "text/html"
+"""
+
+LINES = [number for number, line in enumerate(FILE.splitlines(), 1) if line.startswith("[[")]
+"""Where sites and routes begin."""
+
+ANSWERS = [
+    # Which site.
+    ("shop.example", "GET", "/", 200, "shop 1"),
+    ("www.SHOP.example:80", "GET", "/x", 200, "shop 1"),
+    ("blog.example.", "GET", "/x", 200, "blog 1"),
+    ("other.example", "GET", "/x", 200, "shop 1"),
+    # Which route.
+    ("shop.example", "GET", "/static/site.css", 200, "p {}"),
+    ("shop.example", "GET", "/static/none.css", 404, ""),
+    ("shop.example", "POST", "/api/orders", 200, "shop handles /api/orders"),
+    ("shop.example", "GET", "/api/orders", 200, "shop 1"),
+    ("shop.example", "GET", "/beta/", 200, "shop 1"),
+    ("shop.example", "GET", "/beta/?a&beta=3", 202, "soon"),
+    ("blog.example", "GET", "/old/a?b", 301, "https://new.example/a?b"),
+    ("blog.example", "GET", "/older", 301, "https://new.example"),
+    ("blog.example", "GET", "/gone", 410, "410 Gone"),
+    ("blog.example", "GET", "/gone/", 200, "blog 1"),
+    ("only.example", "PUT", "/only", 201, "put"),
+    ("only.example", "GET", "/only", 405, "not served with this method"),
+    ("only.example", "GET", "/", 404, "Nothing is served here"),
+    # However a path is spelled, its rule is found.
+    ("shop.example", "GET", "/static/secret/key.txt", 403, ""),
+    ("shop.example", "GET", "/static/%73ecret/key.txt", 403, ""),
+    ("shop.example", "GET", "//static//secret//key.txt", 403, ""),
+    ("shop.example", "GET", "/static%2Fsecret/key.txt", 403, ""),
+    ("shop.example", "GET", "/static/secret%2fkey.txt", 403, ""),
+    ("shop.example", "GET", "/static/x/../secret/key.txt", 400, ""),
+    ("shop.example", "GET", "/static/./secret/key.txt", 400, ""),
+    ("shop.example", "GET", "/static/%2e/secret/key.txt", 400, ""),
+    ("shop.example", "GET", "/static/x%2f..%2fsecret/key.txt", 400, ""),
+    ("shop.example", "GET", "/static/secret/", 403, ""),
+    ("shop.example", "GET", "/static/secret", 403, ""),
+    # These are other names, and there is nothing with them.
+    ("shop.example", "GET", "/static/SECRET/key.txt", 404, ""),
+    ("shop.example", "GET", "/static/secret./key.txt", 404, ""),
+    ("shop.example", "GET", "/static/%2573ecret/key.txt", 404, ""),
+    ("shop.example", "GET", "/static/secret%00/key.txt", 400, ""),
+    ("shop.example", "GET", "/static/secret;/key.txt", 404, ""),
+    ("shop.example", "GET", "/static/secret\\key.txt", 400, ""),
+]
+
+
+@pytest.fixture
+def server(serve: Servers, project: Path) -> Server:
+    """Serve the file."""
+    return serve(write(project, FILE), cwd=project)
+
+
+def test_answers(server: Server) -> None:
+    """All sites over one connection; then each request over its own."""
+    with server.connect(lint_answers=False) as connection:
+        for kept in (True, False):
+            for host, method, target, status, words in ANSWERS:
+                fields = [("Host", host)]
+                if kept and status != 400:
+                    response = connection.get(target, method=method, fields=fields)
+                else:
+                    response = server.fetch(target, method=method, fields=fields, lint_answers=False)
+                told = f"{method} {target} at {host}: {response}"
+
+                assert status == response.status, told
+                assert words in response.body.decode(), told
+
+
+def test_around(server: Server) -> None:
+    """Fields are put in and taken out; a request may need a field; limits and logs are the site's."""
+    shop, blog = ("Host", "shop.example"), ("Host", "blog.example")
+    plain, quiet = (server.fetch(target, fields=[shop]) for target in ("/", "/quiet/"))
+    css = server.fetch("/static/site.css", fields=[shop])
+
+    assert ["us", "no-store"] == [plain["X-Powered-By"], plain["Cache-Control"]]
+    assert ["max-age=60"] == quiet.values("Cache-Control")
+    assert "X-Powered-By" not in quiet
+    assert "</a>; rel=preload" == quiet["Link"]
+    assert "nosniff" == css["X-Content-Type-Options"]
+    assert b"blog handles /beta/x" == server.fetch("/beta/x", fields=[shop, ("X-Beta", "1")]).body
+    assert [200, 413, 200] == [
+        server.fetch("/up", method="POST", fields=[host], body=body, lint_answers=False).status
+        for host, body in [(blog, b"1234"), (blog, b"12345"), (shop, b"12345")]
+    ]
+
+
+def test_logs(serve: Servers, project: Path) -> None:
+    """A site has the log that it names, and the server's if it names none."""
+    server = serve(write(project, FILE), cwd=project)
+    for host, target in [("shop.example", "/a"), ("blog.example", "/b"), ("only.example", "/c")]:
+        server.fetch(target, fields=[("Host", host)], lint_answers=False)
+    server.stop()
+
+    def logged(name: str) -> list[str]:
+        return [line.split()[6] for line in (project / name).read_text(encoding="utf-8").splitlines()]
+
+    assert ["/a", "/c"] == logged("all.log")
+    assert ["/b"] == logged("blog.log")
+
+
+def test_check_and_route(project: Path) -> None:
+    """`check` prints the table as it was compiled, `route` which route answers and why."""
+    write(project, FILE)
+    checked = run("check", "site.toml", cwd=project)
+    table = checked.stdout.splitlines()
+
+    assert 0 == checked.returncode, checked.stderr
+    assert "shop.example, *.shop.example, and all other names (line 5)" == table[0]
+    paths = [line.split()[0] for line in table[1:8]]
+    assert ["/static/secret/", "/static/", "/quiet/", "/beta/", "/beta/", "/api/", "/"] == paths
+    for words, lines in [
+        (
+            ("GET", "http://shop.example/beta/?beta"),
+            [
+                "site   shop.example, *.shop.example, and all other names (line 5): has the name shop.example",
+                f"passed /beta/ (line {LINES[6]}): it is for X-Beta=1",
+                f"answer respond 202 /beta/ (line {LINES[7]})",
+            ],
+        ),
+        (
+            ("/static/%73ecret/a",),
+            [
+                "site   shop.example, *.shop.example, and all other names (line 5): the first one",
+                "path   /static/secret/a",
+                f"answer 403 /static/secret/ (line {LINES[3]}): not for this client",
+            ],
+        ),
+        (
+            ("--from", "192.0.2.1", "http://a.shop.example/static/secret/a"),
+            [
+                "site   shop.example, *.shop.example, and all other names (line 5): has the name a.shop.example",
+                f"answer files public/static/secret /static/secret/ (line {LINES[3]})",
+            ],
+        ),
+        (
+            ("GET", "http://only.example/only"),
+            [
+                f"site   only.example (line {LINES[12]}): has the name only.example",
+                f"passed /only (line {LINES[13]}): it is for PUT",
+                "answer 405: no route of this path is for this method",
+            ],
+        ),
+    ]:
+        said = run("route", "site.toml", *words, cwd=project)
+
+        assert lines == said.stdout.splitlines(), said.stderr
+
+
+def test_wrong_file(project: Path) -> None:
+    """All mistakes are told, each on a line with its place, and nothing starts."""
+    write(project, FILE.replace("path =", "pth =", 2))
+    said = run("serve", "site.toml", cwd=project)
+
+    assert 2 == said.returncode
+    assert [
+        f"adyton: site.toml:{LINES[2] + 1}:1: pth is no key of a route; did you mean path?",
+        f"adyton: site.toml:{LINES[3] + 1}:1: pth is no key of a route; did you mean path?",
+    ] == said.stderr.splitlines()
