@@ -36,6 +36,7 @@ ONE_PYTHON = (
     "hostile",
     "logs",
     "command",
+    "sites",
     "rules",
     "static",
     "harness",

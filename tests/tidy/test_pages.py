@@ -67,6 +67,16 @@ def test_bench_reference_is_the_program() -> None:
     assert [[], []] == [differences(rows, found - {"--help"}) for found in helps]
 
 
+def test_sites_reference_is_the_program() -> None:
+    """The page of the file of sites, and its schema, are those that the program prints."""
+    page = (ROOT / "docs/reference/sites.md").read_text()
+    schema = (ROOT / "docs/reference/sites.schema.json").read_text()
+
+    assert page == adyton("reference", "sites")
+    assert schema == adyton("schema")
+    assert "### `redirect" in page
+
+
 def test_help_has_every_row() -> None:
     """Each setting of the reference is in both helps of `serve`, and the other way round."""
     rows = set(reference_rows(adyton("reference")))
@@ -83,9 +93,10 @@ def test_help_has_every_command() -> None:
     """What `adyton help` names, there is: each command answers with its own help, or does its work."""
     text = adyton("help")
     commands = re.findall(r"^  adyton ([a-z-]+)", text, re.MULTILINE)
-    own, orders = commands[:8], commands[8:]
+    own, orders = commands[:10], commands[10:]
 
-    assert ["serve", "check", "bench", "compare", "tune", "help", "reference", "--version"] == own
+    assert ["serve", "check", "route", "bench", "compare"] == own[:5]
+    assert ["tune", "help", "reference", "schema", "--version"] == own[5:]
     assert ["status", "top", "reload", "stop", "workers", "log-level", "dump"] == orders
     for command in ("serve", "check", "bench"):
         assert adyton("help", command) == adyton(command, "--help")

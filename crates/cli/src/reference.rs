@@ -86,20 +86,18 @@ pub fn sites_reference() -> String {
 }
 
 fn write_key<S>(page: &mut String, row: &Row<S>) {
-    write_entry(page, row);
+    let _ = write!(page, "\n### `{}`\n\n", row.name);
+    write_text(page, row, "one value or a list");
     let _ = writeln!(page, "- example: `{} = {}`", row.name, row.quoted());
 }
 
 /// The settings that may differ in a table.
 fn write_settings(page: &mut String, scope: Scope, table: &str) {
-    let names: Vec<String> = ROWS
-        .iter()
-        .filter(|row| is_of(row, scope))
-        .map(|row| format!("[`{}`](settings.md#{})", row.name, row.name))
-        .collect();
+    let names: Vec<String> =
+        ROWS.iter().filter(|row| is_of(row, scope)).map(|row| format!("`{}`", row.name)).collect();
     let _ = write!(
         page,
-        "\n## Settings of a {table}\n\nThese settings may stand in a {table}, too, and count for it alone: {}.\n",
+        "\n## Settings of a {table}\n\nThese [settings](settings.md) may stand in a {table}, too, and count for it alone: {}.\n",
         names.join(", ")
     );
 }
@@ -127,10 +125,15 @@ fn write_entry<S>(page: &mut String, row: &Row<S>) {
     let short = row.short.map_or(String::new(), |letter| format!("`-{letter}`, "));
     let value = if row.is_switch() { "[=on|off]".to_owned() } else { format!(" {}", row.shape()) };
     let _ = write!(page, "\n### {short}`{}{value}`\n\n", row.flag());
+    write_text(page, row, "may be repeated");
+}
+
+/// Text and default; `repeatable` says how several values are given.
+fn write_text<S>(page: &mut String, row: &Row<S>, repeatable: &str) {
     let _ = write!(page, "{} {}\n\n", sentence(row.help), row.detail);
     let default = if row.default.is_empty() { "none".to_owned() } else { format!("`{}`", row.default) };
     let range = row.range().map_or(String::new(), |range| format!("; {range}"));
-    let repeatable = if row.repeatable { "; may be repeated" } else { "" };
+    let repeatable = if row.repeatable { format!("; {repeatable}") } else { String::new() };
     let _ = writeln!(page, "- default: {default}{range}{repeatable}");
 }
 

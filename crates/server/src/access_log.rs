@@ -33,7 +33,9 @@ pub struct AccessLog {
     /// The first tick that saw the oldest of them.
     held_since_ms: Option<u64>,
     journal: Journal,
-    /// Where lines outlive this process.
+    /// Whether lines of it may outlive this process.
+    may_leave: bool,
+    /// Where they do.
     pages: Option<Pages>,
     /// The same lines there, if a page was free.
     page: Option<Page>,
@@ -72,6 +74,7 @@ impl AccessLog {
             held: Vec::with_capacity(LINES_BYTES_MAX),
             held_since_ms: None,
             journal,
+            may_leave: true,
             pages: None,
             page: None,
         })
@@ -82,9 +85,20 @@ impl AccessLog {
         if self.pages.is_some() {
             return;
         }
+        self.journal.count_in(lost);
+        if !self.may_leave {
+            return;
+        }
         self.page = pages.take();
         self.pages = Some(pages);
-        self.journal.count_in(lost);
+    }
+
+    /// The same log, but a process that dies takes along what is not written yet: there is one log whose lines the supervisor
+    /// writes then.
+    #[must_use]
+    pub fn leaving_nothing(mut self) -> Self {
+        self.may_leave = false;
+        self
     }
 
     /// Whether `format` could be opened with.

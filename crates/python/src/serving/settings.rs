@@ -144,7 +144,7 @@ fn open_folder(
 
 /// What is served: the sites of a file, or those of a command line.
 pub(super) fn plan(settings: &Settings, apps: Vec<Arc<dyn App>>) -> Result<Plan, Failure> {
-    let logs = SharedLogs::default();
+    let logs = SharedLogs { of_server: settings.access_log.clone(), opened: Vec::new() };
     let sites = match &settings.sites {
         Some(sites) => sites_of_file(sites, &apps, logs)?,
         None => vec![site_of_command_line(settings, apps, logs)?],
@@ -212,16 +212,20 @@ fn compiled(route: &SiteRoute, folder: Option<usize>, apps: &[Arc<dyn App>]) -> 
 }
 
 /// The access logs, each opened once for all sites that have it.
-#[derive(Default)]
-struct SharedLogs(Vec<(Destination, String, SharedLog)>);
+struct SharedLogs {
+    /// The server's own, of which the supervisor writes what a worker leaves that dies.
+    of_server: Option<Destination>,
+    opened: Vec<(Destination, String, SharedLog)>,
+}
 
 impl SharedLogs {
     /// The log of these settings.
     fn of(&mut self, settings: &Settings) -> Result<Option<SharedLog>, Failure> {
         let Some(destination) = &settings.access_log else { return Ok(None) };
+        let is_of_server = self.of_server.as_ref() == Some(destination);
         let destination = log_destination(settings, destination);
         let format = settings.access_log_format.atoms().unwrap_or("json");
-        let mut opened = self.0.iter().filter(|(other, _, _)| *other == destination);
+        let mut opened = self.opened.iter().filter(|(other, _, _)| *other == destination);
         if let Some((_, other, log)) = opened.next() {
             if other != format {
                 let what = format!("access-log-format: two sites write {destination} in different formats");
@@ -231,8 +235,9 @@ impl SharedLogs {
         }
         let log = AccessLog::open(&destination, format, log_queue_bytes_max(settings))
             .map_err(|error| Failure::Said(error.to_string(), 2))?;
+        let log = if is_of_server { log } else { log.leaving_nothing() };
         let log = Arc::new(Mutex::new(log));
-        self.0.push((destination, format.to_owned(), Arc::clone(&log)));
+        self.opened.push((destination, format.to_owned(), Arc::clone(&log)));
         Ok(Some(log))
     }
 }
