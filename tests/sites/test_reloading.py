@@ -1,4 +1,4 @@
-"""A file of sites while it is served: workers have it as it was checked, and reload takes it anew or not at all."""
+"""A file of sites while it is served: workers have it as it was checked, reload takes it or leaves it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def reload(project: Path) -> tuple[int, str]:
 
 @pytest.mark.parametrize("preload", ["false", "true"])
 def test_reload(serve: Servers, project: Path, preload: str) -> None:
-    """What has changed serves after a reload; what is wrong changes nothing, and a new worker has the old file."""
+    """What has changed serves after a reload; what is wrong changes nothing, also for new workers."""
     file = write(project, FILE.format(preload=preload, words="first"))
     server = serve(file.name, cwd=project, env=FILE_SAYS)
     assert {b"first"} == words(server)

@@ -89,6 +89,8 @@ content-type = "text/html"
 LINES = [number for number, line in enumerate(FILE.splitlines(), 1) if line.startswith("[[")]
 """Where sites and routes begin."""
 
+SHOP = "site   shop.example, *.shop.example, and all other names (line 5)"
+
 ANSWERS = [
     # Which site.
     ("shop.example", "GET", "/", 200, "shop 1"),
@@ -199,7 +201,7 @@ def test_check_and_route(project: Path) -> None:
         (
             ("GET", "http://shop.example/beta/?beta"),
             [
-                "site   shop.example, *.shop.example, and all other names (line 5): has the name shop.example",
+                f"{SHOP}: has the name shop.example",
                 f"passed /beta/ (line {LINES[6]}): it is for X-Beta=1",
                 f"answer respond 202 /beta/ (line {LINES[7]})",
             ],
@@ -207,7 +209,7 @@ def test_check_and_route(project: Path) -> None:
         (
             ("/static/%73ecret/a",),
             [
-                "site   shop.example, *.shop.example, and all other names (line 5): the first one",
+                f"{SHOP}: the first one",
                 "path   /static/secret/a",
                 f"answer 403 /static/secret/ (line {LINES[3]}): not for this client",
             ],
@@ -215,7 +217,7 @@ def test_check_and_route(project: Path) -> None:
         (
             ("--from", "192.0.2.1", "http://a.shop.example/static/secret/a"),
             [
-                "site   shop.example, *.shop.example, and all other names (line 5): has the name a.shop.example",
+                f"{SHOP}: has the name a.shop.example",
                 f"answer files public/static/secret /static/secret/ (line {LINES[3]})",
             ],
         ),

@@ -33,9 +33,9 @@ pub use resolve::{absent_folders, from_keywords, waiting};
 pub use row::{Kind, Row, Scope};
 pub use rows::ROWS;
 pub use settings::{
-    AccessLogFormat, CaptureOutput, Control, HandOver, Interface, LogFormat, Pace, Processes, Settings,
-    StaticMount, UnderscoreHeaders,
+    AccessLogFormat, AppTarget, CaptureOutput, Control, HandOver, Interface, LogFormat, Pace, Processes,
+    Settings, Site, SiteAction, SiteRoute, Sites, StaticMount, UnderscoreHeaders,
 };
-pub use sites::{AppTarget, Question, Site, SiteAction, SiteRoute, Sites};
+pub use sites::Question;
 pub use target::Target;
 pub use units::Unit;

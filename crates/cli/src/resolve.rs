@@ -13,7 +13,7 @@ use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
 use crate::settings::{Processes, Settings, StaticMount};
 use crate::sites::{self, Document};
-use crate::target::{Target, barred, did_you_mean};
+use crate::target::{Target, barred, did_you_mean, is_absent, look_for_page};
 
 /// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
 ///
@@ -408,11 +408,6 @@ pub fn waiting(before: &Settings, now: &Settings) -> Vec<&'static str> {
     HELD.iter().filter(|(_, is_same)| !is_same(before, now)).map(|(name, _)| *name).collect()
 }
 
-/// Whether there is nothing at a path; a link to nothing is nothing.
-pub(crate) fn is_absent(path: &Path) -> bool {
-    fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-}
-
 /// A page that stands in for missing files may be in some of the folders only, but in one at least.
 fn look_for_pages(settings: &Settings, base: &Path) -> Result<(), Failure> {
     let mut folders: Vec<PathBuf> = settings.statics.iter().map(|mount| base.join(&mount.dir)).collect();
@@ -422,16 +417,6 @@ fn look_for_pages(settings: &Settings, base: &Path) -> Result<(), Failure> {
     let pages = [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)];
     let missing = pages.into_iter().filter_map(|(name, page)| look_for_page(name, page.as_ref()?, &folders));
     missing.map(Failure::usage).map(Err).next().unwrap_or(Ok(()))
-}
-
-/// What to say if none of the folders can have a page.
-pub(crate) fn look_for_page(name: &str, page: &str, folders: &[PathBuf]) -> Option<String> {
-    let may_be_there = |folder: &PathBuf| folder.join(page).is_file() || is_absent(folder);
-    if folders.is_empty() || folders.iter().any(may_be_there) {
-        return None;
-    }
-    let hint = did_you_mean(Path::new(page), &folders[0]);
-    Some(format!("{name}: there is no {page} in a folder that is served{hint}"))
 }
 
 fn missing_folder(name: &str, folder: &Path, base: &Path) -> Failure {

@@ -104,6 +104,21 @@ pub(crate) fn did_you_mean(place: &Path, base: &Path) -> String {
     near.map_or(String::new(), |near| format!("; did you mean {}?", near.display()))
 }
 
+/// Whether there is nothing at a path; a link to nothing is nothing.
+pub(crate) fn is_absent(path: &Path) -> bool {
+    fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// What to say if none of the folders can have a page.
+pub(crate) fn look_for_page(name: &str, page: &str, folders: &[PathBuf]) -> Option<String> {
+    let may_be_there = |folder: &PathBuf| folder.join(page).is_file() || is_absent(folder);
+    if folders.is_empty() || folders.iter().any(may_be_there) {
+        return None;
+    }
+    let hint = did_you_mean(Path::new(page), &folders[0]);
+    Some(format!("{name}: there is no {page} in a folder that is served{hint}"))
+}
+
 fn nearest_path(place: &Path, base: &Path) -> Option<PathBuf> {
     let wanted = place.file_name()?.to_str()?;
     let folder = place.parent()?;

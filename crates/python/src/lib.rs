@@ -29,7 +29,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 
 use crate::serving::Failure;
-use crate::text::one_line;
+use crate::text::{environment, one_line};
 
 /// The server, the classes that it hands to applications, and its command line.
 #[pymodule(gil_used = false)]
@@ -231,11 +231,6 @@ fn examine(py: Python<'_>, object: Py<PyAny>, interface: Interface) -> PyResult<
     let name = object.getattr(py, "__name__").and_then(|name| name.extract::<String>(py));
     let name = name.unwrap_or_else(|_| text::type_name(object.bind(py)));
     serving::examine(py, object, &name, interface)
-}
-
-fn environment() -> Vec<(String, String)> {
-    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
-    std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
 }
 
 /// Keywords of a call as settings take them: a list for each.

@@ -69,3 +69,9 @@ pub(crate) fn one_line(message: &str) -> String {
         |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
     message.chars().map(escape).collect()
 }
+
+/// The variables of this process, as text.
+pub(crate) fn environment() -> Vec<(String, String)> {
+    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
+}

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use adyton_files::{ErrorPage, Folder};
 use adyton_http::Request;
 use adyton_route::{
-    DotSegment, HeadEdits, HostError, HostPattern, Hosts, Location, Networks, PathPattern, Routes, When,
-    raw_bytes, spelled,
+    DotSegment, HeadEdits, HostError, HostPattern, Hosts, Location, Networks, PathPattern, Routes, Taken,
+    When, raw_bytes, spelled,
 };
 
 use crate::app::App;
@@ -63,6 +63,28 @@ impl From<Action> for Route {
 }
 
 impl Route {
+    /// Whether a request takes it; if only its method keeps it from that, `methods` gets those with which it would.
+    #[inline]
+    pub(crate) fn takes<'r>(
+        &'r self,
+        request: Request<'_>,
+        client: Option<IpAddr>,
+        methods: &mut Vec<&'r [u8]>,
+    ) -> bool {
+        let Some(when) = &self.when else { return true };
+        let taken = when.takes(request, client);
+        if taken == Taken::OtherMethod {
+            methods.extend(when.methods.iter().map(|method| &**method));
+        }
+        taken == Taken::Yes
+    }
+
+    /// Whether a client with this address may use it; `None` is a client of a unix socket.
+    #[inline]
+    pub(crate) fn admits(&self, client: Option<IpAddr>) -> bool {
+        self.admission.as_ref().is_none_or(|admission| admission.admits(client))
+    }
+
     /// Whether it is an application's, with nothing around it.
     fn is_app(&self) -> bool {
         let is_bare = self.when.is_none() && self.admission.is_none() && self.edits.is_none();

@@ -6,7 +6,6 @@ use adyton_files::{Ask as FileAsk, error_page};
 use adyton_http::{BadResponse, BodySize, Known, Method, Request, reason_phrase};
 use adyton_http1::Asked;
 use adyton_log::request::RequestId;
-use adyton_route::Taken;
 
 use crate::access_log::Record;
 use crate::answer::{After, Answer};
@@ -91,61 +90,42 @@ impl Loop {
         let mut has_missed = false;
         let mut methods: Vec<&[u8]> = Vec::new();
         for (number, pattern, route) in site.routes.of(&path) {
-            if let Some(when) = &route.when {
-                match when.takes(request, client) {
-                    Taken::Yes => {}
-                    Taken::OtherMethod => {
-                        methods.extend(when.methods.iter().map(|method| &**method));
-                        continue;
-                    }
-                    Taken::No => continue,
-                }
-            }
             // What one folder has not, no other is asked for.
             if has_missed && matches!(route.action, Action::Files(_)) {
                 continue;
             }
-            answer.edits.clone_from(&route.edits);
-            if route.admission.as_ref().is_some_and(|admission| !admission.admits(client)) {
-                Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
-                return None;
+            if !route.takes(request, client, &mut methods) {
+                continue;
             }
+            answer.edits.clone_from(&route.edits);
             let prefix_bytes = || site.raw_bytes(request.path(), pattern.prefix_bytes());
+            let mut reply = Reply::new(answer, common, date);
             match &route.action {
+                _ if !route.admits(client) => reply.fail(403, NOT_ADMITTED),
                 Action::Files(folder) => {
                     let prefix = &request.path()[..prefix_bytes()];
                     let folder = &mut folders[*folder];
-                    let mut reply = Reply::new(answer, common, date);
                     let made = reply.render(|out, asked, identity| {
                         folder.answer(&FileAsk { request, prefix, asked, identity, fresh: *looks }, out)
                     });
-                    if reply.take(made) {
-                        return None;
+                    if !reply.take(made) {
+                        has_missed = true;
+                        continue;
                     }
-                    has_missed = true;
                 }
-                Action::App(_) if is_web_socket(request) => {
-                    Reply::new(answer, common, date).fail(501, NO_WEB_SOCKETS);
-                    return None;
-                }
+                Action::App(_) if is_web_socket(request) => reply.fail(501, NO_WEB_SOCKETS),
                 _ if is_for_server(request) => break,
                 Action::App(_) => return Some(number),
                 Action::Page(page) => {
-                    let mut reply = Reply::new(answer, common, date);
                     let made = reply.render(|out, asked, identity| page.write(out, asked, &identity, &[]));
                     reply.take(made);
-                    return None;
                 }
-                Action::Fixed(fixed) => {
-                    fixed.answer(&mut Reply::new(answer, common, date));
-                    return None;
-                }
+                Action::Fixed(fixed) => fixed.answer(&mut reply),
                 Action::Redirect(status, location) => {
-                    let location = location.of(request, prefix_bytes());
-                    redirect(&mut Reply::new(answer, common, date), *status, &location);
-                    return None;
+                    redirect(&mut reply, *status, &location.of(request, prefix_bytes()));
                 }
             }
+            return None;
         }
         answer.edits = None;
         answer_for_server(&mut Reply::new(answer, common, date), request, &methods);

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::document::{Document, Given, RouteTable};
 use super::mistake::{Mistake, failure, position};
-use super::{AppTarget, Site, SiteAction, SiteRoute, Sites};
 use crate::failure::Failure;
-use crate::resolve::{is_absent, look_for_page};
 use crate::rows::ROWS;
-use crate::settings::{Interface, Settings};
-use crate::target::{Target, barred, did_you_mean};
+use crate::settings::{AppTarget, Interface, Settings, Site, SiteAction, SiteRoute, Sites};
+use crate::target::{Target, barred, did_you_mean, is_absent, look_for_page};
 
 /// What `redirect-status` is unless it is given.
 const REDIRECT_STATUS: u16 = 307;

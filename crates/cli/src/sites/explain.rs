@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use adyton_http::Request;
 use adyton_http1::{Head, Limits, Parsed};
 use adyton_route::{HostPattern, Hosts, Taken, spelled, without_port};
 
 use super::path::written;
 use super::table::conditions;
-use super::{SiteAction, Sites};
 use crate::failure::Failure;
+use crate::settings::{Site, SiteAction, Sites};
 
 /// The host of a path alone: no site has it as its name.
 const ANY_HOST: &str = "-";
@@ -76,27 +77,38 @@ impl Sites {
         if *path != *request.path() {
             let _ = writeln!(text, "path   {}", String::from_utf8_lossy(&path));
         }
+        self.explain_routes(site, (request, &path), *client, &mut text);
+        Ok(text)
+    }
+
+    /// Which of a site's routes are passed, and which one answers.
+    fn explain_routes(
+        &self,
+        site: &Site,
+        (request, path): (Request<'_>, &[u8]),
+        client: Option<IpAddr>,
+        text: &mut String,
+    ) {
         let mut is_refused = false;
-        for (_, path, route) in site.table().of(&path) {
+        for (_, path, route) in site.table().of(path) {
             let route = &site.routes[*route];
             let place = format!("{} (line {})", written(path), route.line);
-            let taken = route.when.takes(request, *client);
+            let taken = route.when.takes(request, client);
             is_refused |= taken == Taken::OtherMethod;
             if taken != Taken::Yes {
                 let wants = conditions(&route.when).join(", ");
                 let _ = writeln!(text, "passed {place}: it is for {wants}");
                 continue;
             }
-            let is_admitted =
-                !route.deny.has(*client) && (route.allow.is_empty() || route.allow.has(*client));
+            let is_admitted = !route.deny.has(client) && (route.allow.is_empty() || route.allow.has(client));
             if !is_admitted {
                 let _ = writeln!(text, "answer 403 {place}: not for this client");
-                return Ok(text);
+                return;
             }
             let falls = matches!(route.action, SiteAction::Files(_)) && route.settings.static_fall_through;
             let _ = writeln!(text, "answer {} {place}", self.action(&route.action));
             if !falls {
-                return Ok(text);
+                return;
             }
             text.push_str("       and if there is no such file:\n");
         }
@@ -105,6 +117,5 @@ impl Sites {
         } else {
             "answer 404: no route is for this path\n"
         });
-        Ok(text)
     }
 }

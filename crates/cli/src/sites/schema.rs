@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::document::is_of;
-use super::{ROUTE_ROWS, SITE_ROWS};
+use super::rows::{ROUTE_ROWS, SITE_ROWS};
 use crate::row::{Kind, Row, Scope};
 use crate::rows::ROWS;
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use adyton_route::{PathPattern, Routes, When};
 
 use super::path::written;
-use super::{Site, SiteAction, SiteRoute, Sites};
+use crate::settings::{Site, SiteAction, SiteRoute, Sites};
 
 impl Sites {
     /// A paragraph for each site: its names, and its routes in the order in which they are tried.

@@ -23,6 +23,7 @@ use super::listen::{self, Listening, OwnFiles, Sharing};
 use super::settings::{
     check_log, check_settings, config, identity, log_destination, log_queue_bytes_max, loops, open_log,
 };
+use crate::text::environment;
 
 /// Connections that wait at the sockets for programs and monitors.
 const ADMIN_BACKLOG: u32 = 64;
@@ -108,7 +109,7 @@ fn edition(settings: &Settings, sites: &Sites, arguments: &[String], folder: &Pa
         let here = std::env::current_dir().map_err(|error| error.to_string())?;
         std::env::set_current_dir(&folder)
             .map_err(|error| format!("cannot go to {}: {error}", folder.display()))?;
-        let parsed = adyton_cli::parse(&arguments, &crate::environment(), false, None);
+        let parsed = adyton_cli::parse(&arguments, &environment(), false, None);
         std::env::set_current_dir(&here).map_err(|error| error.to_string())?;
         let Command::Serve(now) = parsed.map_err(|failure| failure.message)? else {
             return Err("the command line does not serve any more".to_owned());

@@ -117,10 +117,8 @@ fn routes() {
     server.stop();
 }
 
-/// A route may want more of a request than its path, admit some clients only, and change the heads of its answers.
-#[test]
-fn around_actions() {
-    let place = TempFolder::new();
+/// Routes that want more of a request than its path, admit some clients only, change heads, or are answered here.
+fn routes_with_something_around() -> Vec<(PathPattern, Route)> {
     let beta = Wanted { name: b"X-Beta"[..].into(), value: None };
     let mut edits = HeadEdits::default();
     edits.remove("Content-Type").unwrap();
@@ -145,8 +143,17 @@ fn around_actions() {
         (prefix("/fixed"), Action::Fixed(fixed).into()),
     ];
     // Of two that are equally specific the first one counts.
-    let routes = routes.into_iter().rev().collect();
-    let narrow = vec![(prefix("/only"), Route { when: only(b"PUT"), ..app("put") })];
+    routes.into_iter().rev().collect()
+}
+
+/// What is around an action counts, on one connection for all of them.
+#[test]
+fn around_actions() {
+    let place = TempFolder::new();
+    let routes = routes_with_something_around();
+    let app = |words| Route::from(Action::App(says(words)));
+    let only = Some(Box::new(When { methods: vec![b"PUT"[..].into()], ..When::default() }));
+    let narrow = vec![(prefix("/only"), Route { when: only, ..app("put") })];
     let site = |hosts, routes| {
         Site::new(names(hosts), Routes::new(routes), SiteLimits::default(), None).with_one_spelling()
     };
