@@ -80,6 +80,32 @@ class Case:
     settings: tuple[str, ...] = ONE_THREAD
     varies: bool = False
     """Whether each request has another path than the one before: what is kept of that is no help."""
+    sites: tuple[int, int] = (0, 0)
+    """How many sites a file has that is served instead, and how many routes each of them: the last one is asked."""
+
+    @property
+    def host(self) -> str:
+        """The host that is asked for."""
+        return f"site{self.sites[0] - 1}.example" if self.sites[0] else "localhost"
+
+    def command(self, folder: Path) -> list[str]:
+        """Return what is served, with its settings."""
+        settings = [word.format(folder=folder) for word in self.settings]
+        if not self.sites[0]:
+            return [str(APPS / self.target), f"--static=/static={folder}/static", *settings]
+        (folder / "site.toml").write_text(self.file())
+        return [f"{folder}/site.toml", *settings]
+
+    def file(self) -> str:
+        """Return the file of sites."""
+        sites, routes = self.sites
+        text = f"[server]\nchdir = {str(APPS)!r}\n"
+        for site in range(sites):
+            text += f"[[sites]]\nhosts = ['site{site}.example']\n"
+            text += f"[[sites.routes]]\napp = {self.target!r}\n"
+            for route in range(1, routes):
+                text += f"[[sites.routes]]\npath = '/part{route}/of/it/'\nrespond = 404\n"
+        return text
 
     def requests(self) -> list[bytes]:
         """Return the bytes of requests that are sent in turn."""
@@ -88,7 +114,7 @@ class Case:
 
     def request(self, path: str) -> bytes:
         """Return the bytes of one request."""
-        fields = (("Host", "localhost"), *self.fields)
+        fields = (("Host", self.host), *self.fields)
         if self.body:
             fields += (("Content-Length", str(len(self.body))),)
         lines = [f"{'POST' if self.body else 'GET'} {path} HTTP/1.1"]
@@ -104,6 +130,9 @@ CASES = (
     Case("WSGI hello, body of 4 KiB", body=b"x" * 4096),
     Case("WSGI hello, access log", settings=(*ONE_THREAD, "--access-log={folder}/log")),
     Case("WSGI hello, --threads 16", settings=("--threads=16",)),
+    Case("WSGI hello, file of one site", sites=(1, 1)),
+    Case("WSGI hello, file of 50 sites with 20 routes", sites=(50, 20)),
+    Case("WSGI hello, file of 10,000 host names", sites=(10_000, 1)),
     Case("handler hello", "hello_handler.py"),
     Case("handler hello, 16 pipelined", "hello_handler.py", at_once=PIPELINED),
     Case("handler hello, paths that vary", "hello_handler.py", varies=True),
@@ -199,8 +228,7 @@ def asked_for(file: Path) -> list[int]:
 def serving(case: Case, python: str, folder: Path) -> Iterator[tuple[int, socket.socket]]:
     """Serve a case under callgrind: gives the process and a connection to it, once."""
     command = ["valgrind", "--tool=callgrind", "--quiet", f"--callgrind-out-file={folder}/count"]
-    command += [python, "-m", "adyton", "serve", str(APPS / case.target), "--processes=0", "--port=0"]
-    command += [f"--static=/static={folder}/static", *(word.format(folder=folder) for word in case.settings)]
+    command += [python, "-m", "adyton", "serve", "--processes=0", "--port=0", *case.command(folder)]
     with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True) as server:
         try:
             yield server.pid, socket.create_connection(("127.0.0.1", port_of(server)), ANSWER_S)

@@ -39,8 +39,15 @@ pub fn check_format(format: &str, bytes: &[u8]) {
     match AccessLog::check_format(format) {
         Ok(()) => {
             let id = RequestIds::new(7).next(None, None);
-            let record =
-                Record { peer: None, request: None, refused: bytes, status: 400, body_bytes: 0, duration_us: 0, id: &id };
+            let record = Record {
+                peer: None,
+                request: None,
+                refused: bytes,
+                status: 400,
+                body_bytes: 0,
+                duration_us: 0,
+                id: &id,
+            };
             assert!(line_of(&record, format).ends_with(b"\n"), "{format}");
         }
         Err(sentence) => assert!(!sentence.chars().any(char::is_control), "{sentence:?}"),

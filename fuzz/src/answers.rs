@@ -15,8 +15,11 @@ pub struct Wish<'w> {
     body: BodySize,
 }
 
-const IDENTITY: Identity<'_> =
-    Identity { date: b"Sun, 06 Nov 1994 08:49:37 GMT", server: b"Server: adyton\r\n", lines: b"X-Request-ID: 1\r\n" };
+const IDENTITY: Identity<'_> = Identity {
+    date: b"Sun, 06 Nov 1994 08:49:37 GMT",
+    server: b"Server: adyton\r\n",
+    lines: b"X-Request-ID: 1\r\n",
+};
 
 /// Panics unless the head that `data` stands for is written as the twin writes it, or refused as by the twin.
 pub fn check(data: &[u8]) {
@@ -60,8 +63,7 @@ impl<'w> Wish<'w> {
 /// Writes half of the fields, pauses, and goes on.
 fn write(wish: &Wish<'_>, out: &mut Vec<u8>) -> Result<Framed, String> {
     let (before, behind) = wish.fields.split_at(wish.fields.len() / 2);
-    let mut head =
-        begin(out, wish.status, wish.reason).map_err(|e| e.to_string())?;
+    let mut head = begin(out, wish.status, wish.reason).map_err(|e| e.to_string())?;
     for (name, value) in before {
         head.field(name, value).map_err(|error| error.to_string())?;
     }

@@ -35,12 +35,18 @@ fn check_answer(site: &mut Folder, head: &Head, bytes: &[u8]) {
         request: head.of(bytes),
         prefix: b"",
         asked: head.asked(),
-        identity: Identity { date: b"Fri, 20 Nov 2026 08:49:37 GMT", server: b"Server: adyton\r\n", lines: b"" },
+        identity: Identity {
+            date: b"Fri, 20 Nov 2026 08:49:37 GMT",
+            server: b"Server: adyton\r\n",
+            lines: b"",
+        },
         fresh: site.counts().hits + site.counts().loads,
     };
     let (status, body_bytes, keep_alive, parts) = match site.answer(&ask, &mut out) {
         FileAnswer::Whole { status, body_bytes, keep_alive } => (status, body_bytes, keep_alive, Vec::new()),
-        FileAnswer::Parts { status, body_bytes, keep_alive, parts } => (status, body_bytes, keep_alive, parts),
+        FileAnswer::Parts { status, body_bytes, keep_alive, parts } => {
+            (status, body_bytes, keep_alive, parts)
+        }
         FileAnswer::FallThrough => return assert!(out.is_empty(), "something was written"),
     };
     let head_bytes = find(&out, b"\r\n\r\n").expect("an end") + 4;

@@ -52,7 +52,12 @@ impl Story {
             query: copy(head.query),
             version: head.version,
             host: head.host.map(copy),
-            fields: head.fields.as_slice().iter().map(|field| (copy(field.name), copy(field.value))).collect(),
+            fields: head
+                .fields
+                .as_slice()
+                .iter()
+                .map(|field| (copy(field.name), copy(field.value)))
+                .collect(),
             framing: head.framing(),
             keep_alive: head.keep_alive(),
             expects_continue: head.expects_continue(),
@@ -80,8 +85,11 @@ fn check_details(head: &Head, input: &[u8]) {
         assert!(end < field.name.start && field.name.end < field.value.start, "{field:?} overlaps");
         let name = field.name.of(input);
         assert_eq!(name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-'), field.plain);
-        assert!(head.fields.has(field.known) && head.fields.all(field.known).any(|value| value == field.value));
-        let same = head.fields.as_slice().iter().filter(|other| other.name.of(input).eq_ignore_ascii_case(name));
+        assert!(
+            head.fields.has(field.known) && head.fields.all(field.known).any(|value| value == field.value)
+        );
+        let same =
+            head.fields.as_slice().iter().filter(|other| other.name.of(input).eq_ignore_ascii_case(name));
         assert!(same.clone().all(|other| other.known == field.known), "{}", crate::show(name));
         end = field.value.end;
     }

@@ -14,6 +14,7 @@ pub mod folders;
 pub mod heads;
 pub mod range_lists;
 pub mod received;
+pub mod sites_files;
 mod text;
 
 /// Shows bytes in the message of a panic.

@@ -91,8 +91,9 @@ impl<A> Routes<A> {
     /// The routes that a path may take, in the order in which they are tried, each with its number.
     #[inline]
     pub fn of<'r>(&'r self, path: &'r [u8]) -> Tries<'r, A> {
-        let first = if self.all.len() <= FEW { Stage::Each } else { Stage::Exact };
-        Tries { routes: self, path, stage: first, range: 0..0 }
+        let (range, stage) =
+            if self.all.len() <= FEW { (0..self.all.len(), Stage::End) } else { (0..0, Stage::Exact) };
+        Tries { routes: self, path, stage, range }
     }
 
     /// The route with this number.
@@ -126,8 +127,6 @@ pub struct Tries<'r, A> {
 /// Which routes are tried next.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// Of a short list, each from its beginning on.
-    Each,
     Exact,
     /// Those with the prefix of this length, by its number.
     Prefix(usize),
@@ -138,11 +137,11 @@ enum Stage {
 
 impl<A> Tries<'_, A> {
     /// Goes to the next stage.
+    #[inline(never)]
     fn advance(&mut self) {
         let Self { routes, path, .. } = self;
         let of = |table: &Table, path: &[u8]| table.get(path).cloned().unwrap_or(0..0);
         (self.range, self.stage) = match self.stage {
-            Stage::Each => (0..routes.all.len(), Stage::End),
             Stage::Exact if routes.exact.is_empty() => (0..0, Stage::Prefix(0)),
             Stage::Exact => (of(&routes.exact, path), Stage::Prefix(0)),
             Stage::Prefix(number) => match routes.lengths.get(number) {

@@ -43,7 +43,7 @@ use crate::limits::CallLimits;
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::outcome::Left;
-use crate::plan::Plan;
+use crate::plan::{LastHost, Plan};
 use crate::share::Share;
 use crate::shared::{Http, Shared};
 use crate::step::Worked;
@@ -106,6 +106,7 @@ pub(crate) struct Loop {
     /// Its number among the server's loops.
     pub(crate) home: usize,
     pub(crate) plan: Arc<Plan>,
+    pub(crate) last_host: LastHost,
     pub(crate) folders: Vec<Folder>,
     pub(crate) ids: RequestIds,
     pub(crate) now_ms: u64,
@@ -151,6 +152,7 @@ impl Loop {
         Ok(Self {
             home,
             plan: shared.plan(),
+            last_host: LastHost::default(),
             folders: parts.folders,
             ids: RequestIds::new(process::random()),
             now_ms,
@@ -209,7 +211,7 @@ impl Loop {
             self.returned.extend(inbox.take());
             self.tickets.redeemed.extend(inbox.take_redeemed());
             if let Some((plan, folders)) = inbox.take_plan() {
-                (self.plan, self.folders) = (plan, folders);
+                (self.plan, self.folders, self.last_host) = (plan, folders, LastHost::default());
             }
             return Some(None);
         }

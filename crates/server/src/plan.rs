@@ -86,7 +86,7 @@ impl Route {
     }
 
     /// Whether it is an application's, with nothing around it.
-    fn is_app(&self) -> bool {
+    pub(crate) fn is_app(&self) -> bool {
         let is_bare = self.when.is_none() && self.admission.is_none() && self.edits.is_none();
         is_bare && matches!(self.action, Action::App(_))
     }
@@ -189,6 +189,13 @@ impl Site {
     }
 }
 
+/// The host that was asked for last, and its site: clients repeat themselves. An empty host is the first site's.
+#[derive(Default)]
+pub(crate) struct LastHost {
+    host: Vec<u8>,
+    site: usize,
+}
+
 /// All sites of a server.
 pub struct Plan {
     sites: Vec<Arc<Site>>,
@@ -243,10 +250,19 @@ impl Plan {
         Ok(Plan { sites: sites.into_iter().map(Arc::new).collect(), hosts, logs })
     }
 
-    /// The number of the site that a request is for.
+    /// The number of the site that a request is for; `last` is what this plan was asked last.
     #[inline]
-    pub(crate) fn number_of(&self, request: Request<'_>) -> usize {
-        if self.sites.len() == 1 { 0 } else { self.hosts.find(request.host()) }
+    pub(crate) fn number_of(&self, request: Request<'_>, last: &mut LastHost) -> usize {
+        if self.sites.len() == 1 {
+            return 0;
+        }
+        let Some(host) = request.host() else { return 0 };
+        if *last.host != *host {
+            last.host.clear();
+            last.host.extend_from_slice(host);
+            last.site = self.hosts.find(Some(host));
+        }
+        last.site
     }
 
     /// The site with this number.

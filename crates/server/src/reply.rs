@@ -253,7 +253,7 @@ impl<'c> Reply<'c> {
         let mark = tail.len();
         let made = write(tail, asked, Identity { date: &date, server, lines: &lines });
         self.answer.lines = lines;
-        if self.output().tail().len() > mark {
+        if self.answer.edits.is_some() && self.output().tail().len() > mark {
             self.edit_head(mark);
         }
         made

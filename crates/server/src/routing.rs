@@ -28,8 +28,8 @@ const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 impl Loop {
     /// The number of the site that a request is for, which its connection is in from now on.
     #[inline]
-    pub(crate) fn enter_site(&self, outbox: &mut Outbox, request: Request<'_>) -> usize {
-        let number = self.plan.number_of(request);
+    pub(crate) fn enter_site(&mut self, outbox: &mut Outbox, request: Request<'_>) -> usize {
+        let number = self.plan.number_of(request, &mut self.last_host);
         let terms = &self.plan.site(number).terms;
         if !Arc::ptr_eq(terms, &outbox.terms) {
             outbox.terms = Arc::clone(terms);
@@ -72,10 +72,21 @@ impl Loop {
     /// Has the most specific route answer that does; the number of the route whose application has to.
     #[inline]
     fn route(&mut self, answer: &mut Answer, site: usize, request: Request<'_>) -> Option<usize> {
-        if self.plan.site(site).is_one_app && !is_web_socket(request) && !is_for_server(request) {
-            return Some(0);
+        let site_number = site;
+        let site = self.plan.site(site_number);
+        if !is_web_socket(request) && !is_for_server(request) {
+            if site.is_one_app {
+                return Some(0);
+            }
+            // The usual case: the first route is an application's, with nothing around it.
+            if let Ok(path) = site.spelled(request.path())
+                && let Some((number, _, route)) = site.routes.of(&path).next()
+                && route.is_app()
+            {
+                return Some(number);
+            }
         }
-        self.try_routes(answer, site, request)
+        self.try_routes(answer, site_number, request)
     }
 
     fn try_routes(&mut self, answer: &mut Answer, site: usize, request: Request<'_>) -> Option<usize> {
@@ -97,7 +108,9 @@ impl Loop {
             if !route.takes(request, client, &mut methods) {
                 continue;
             }
-            answer.edits.clone_from(&route.edits);
+            if route.edits.is_some() || answer.edits.is_some() {
+                answer.edits.clone_from(&route.edits);
+            }
             let prefix_bytes = || site.raw_bytes(request.path(), pattern.prefix_bytes());
             let mut reply = Reply::new(answer, common, date);
             match &route.action {

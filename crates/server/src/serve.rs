@@ -118,7 +118,7 @@ impl Loop {
     ///
     /// The site takes none that is so long.
     fn enter_with_body(
-        &self,
+        &mut self,
         connection: &mut Connection,
         request: Request<'_>,
         body_bytes: u64,

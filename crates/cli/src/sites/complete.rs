@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::document::{Document, Given, RouteTable};
-use super::mistake::{Mistake, failure, position};
+use super::mistake::{Lines, Mistake, failure};
 use crate::failure::Failure;
 use crate::rows::ROWS;
 use crate::settings::{AppTarget, Interface, Settings, Site, SiteAction, SiteRoute, Sites};
@@ -29,6 +29,7 @@ impl Document {
     ) -> Result<Sites, Failure> {
         let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
         let mut made = Maker { base, apps: Vec::new(), mistakes: Vec::new() };
+        let lines = Lines::new(&text);
         let mut sites = Vec::new();
         for site in self.sites {
             let of_site = with(settings, &site.given);
@@ -36,16 +37,16 @@ impl Document {
             let mut routes = Vec::new();
             for route in site.routes {
                 let of_route = with(&of_site, &route.given);
-                let line = position(&text, route.at).0;
+                let line = lines.line(route.at);
                 routes.extend(made.route(route, &root, of_route, line));
             }
-            let line = position(&text, site.at).0;
+            let line = lines.line(site.at);
             sites.push(Site { hosts: site.draft.hosts, routes, settings: of_site, line });
         }
         if made.mistakes.is_empty() {
             Ok(Sites { file: file.to_owned(), sites, apps: made.apps, text, place })
         } else {
-            Err(failure(file, &text, made.mistakes))
+            Err(failure(file, &lines, made.mistakes))
         }
     }
 }

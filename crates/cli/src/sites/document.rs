@@ -8,7 +8,7 @@ use adyton_route::{HostPattern, PathPattern, When};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::mistake::{Mistake, failure, position};
+use super::mistake::{Lines, Mistake, failure};
 use super::path;
 use super::rows::{ACTIONS, PARTS, ROUTE_ROWS, RouteDraft, SITE_ROWS, SiteDraft};
 use crate::failure::Failure;
@@ -57,13 +57,13 @@ impl Document {
     /// All mistakes in it, each on a line of its own with file, line and column.
     pub(crate) fn read(file: &Path, text: &str) -> Result<Document, Failure> {
         let (table, errors) = DeTable::parse_recoverable(text);
-        let mut reader = Reader { text, mistakes: Vec::new() };
+        let mut reader = Reader { lines: Lines::new(text), mistakes: Vec::new() };
         if errors.is_empty() {
             let document = reader.document(table.get_ref());
             return if reader.mistakes.is_empty() {
                 Ok(document)
             } else {
-                Err(failure(file, text, reader.mistakes))
+                Err(failure(file, &reader.lines, reader.mistakes))
             };
         }
         for error in errors {
@@ -71,13 +71,13 @@ impl Document {
             let what = error.message().split('\n').collect::<Vec<_>>().join("; ");
             reader.note(error.span().unwrap_or_default(), what);
         }
-        Err(failure(file, text, reader.mistakes))
+        Err(failure(file, &reader.lines, reader.mistakes))
     }
 }
 
 /// What reads a file, and notes what is wrong in it.
 struct Reader<'t> {
-    text: &'t str,
+    lines: Lines<'t>,
     mistakes: Vec<Mistake>,
 }
 
@@ -286,7 +286,7 @@ impl Reader<'_> {
                         && earlier.draft.files.is_none()
                 };
                 if let Some(earlier) = routes[..number].iter().find(takes_all) {
-                    let (line, _) = position(self.text, earlier.at);
+                    let line = self.lines.line(earlier.at);
                     let path = path::written(path);
                     self.note(
                         route.at..route.at,
@@ -310,7 +310,7 @@ impl Reader<'_> {
                         .to_owned(),
                 );
             }
-            let (line, _) = position(self.text, site.at);
+            let line = self.lines.line(site.at);
             for host in &site.draft.hosts {
                 if let Some(earlier) = lines.insert(host, line) {
                     self.note(

@@ -15,20 +15,51 @@ pub(crate) struct Mistake {
 }
 
 /// All that is wrong in a file, each with its line and column, in their order.
-pub(crate) fn failure(file: &Path, text: &str, mut mistakes: Vec<Mistake>) -> Failure {
+pub(crate) fn failure(file: &Path, lines: &Lines<'_>, mut mistakes: Vec<Mistake>) -> Failure {
     mistakes.sort_by_key(|mistake| mistake.at);
     let mut message = String::new();
     for Mistake { at, what } in mistakes {
-        let (line, column) = position(text, at);
+        let (line, column) = (lines.line(at), lines.column(at));
         let separator = if message.is_empty() { "" } else { "\n" };
         let _ = write!(message, "{separator}{}:{line}:{column}: {what}", file.display());
     }
     Failure::usage(message)
 }
 
-/// The line and the column of a byte, both from 1 on; columns are characters.
-pub(crate) fn position(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+/// Where the lines of a file begin.
+pub(crate) struct Lines<'t> {
+    text: &'t str,
+    /// In bytes, the first one left out.
+    starts: Vec<usize>,
+}
+
+impl<'t> Lines<'t> {
+    pub(crate) fn new(text: &'t str) -> Lines<'t> {
+        Lines { text, starts: text.match_indices('\n').map(|(at, _)| at + 1).collect() }
+    }
+
+    /// The line of a byte, from 1 on.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.starts.partition_point(|&start| start <= at) + 1
+    }
+
+    /// How many characters stand in front of a byte in its line, and one more.
+    fn column(&self, at: usize) -> usize {
+        let start = self.starts[..self.line(at) - 1].last().copied().unwrap_or(0);
+        self.text.get(start..at).map_or(1, |before| before.chars().count() + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lines;
+
+    #[test]
+    fn places() {
+        let text = "a\n\u{e9}b\n\nc";
+        let lines = Lines::new(text);
+        let places = [0, 1, 2, 4, 5, 6, 7, 8, 99].map(|at| (lines.line(at), lines.column(at)));
+
+        assert_eq!([(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1), (4, 1), (4, 2), (4, 1)], places);
+    }
 }

@@ -69,7 +69,7 @@ impl Site {
     }
 
     /// Its routes by path, each as its number in the order of the file.
-    pub(super) fn table(&self) -> Routes<usize> {
+    pub fn table(&self) -> Routes<usize> {
         let routes = self.routes.iter().enumerate();
         let each =
             routes.flat_map(|(number, route)| route.paths.iter().map(move |path| (path.clone(), number)));

@@ -7,13 +7,19 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-/// How many are known at once, each in the place that its address gives it.
-const PLACES: usize = 32;
+/// How many are known at once, each in one of the two places that its address gives it: with a single one, two fields of one
+/// answer that share it would be looked at again with every request.
+const PLACES: usize = 64;
 
 /// The fields that are known.
-#[derive(Default)]
 pub(crate) struct Fields {
     places: [Option<Known>; PLACES],
+}
+
+impl Default for Fields {
+    fn default() -> Self {
+        Self { places: [const { None }; PLACES] }
+    }
 }
 
 struct Known {
@@ -27,7 +33,13 @@ impl Fields {
     /// What is known of this very tuple.
     #[inline]
     pub(crate) fn find(&self, pair: &Bound<'_, PyTuple>) -> Option<&CheckedField> {
-        let known = self.places[place(pair)].as_ref()?;
+        let place = place(pair);
+        self.known_at(place, pair).or_else(|| self.known_at(place ^ 1, pair))
+    }
+
+    #[inline]
+    fn known_at(&self, place: usize, pair: &Bound<'_, PyTuple>) -> Option<&CheckedField> {
+        let known = self.places[place].as_ref()?;
         (known.pair.as_ptr() == pair.as_ptr()).then_some(&known.field)
     }
 
@@ -41,7 +53,13 @@ impl Fields {
     /// Keeps what a look at this tuple of two has found.
     pub(crate) fn keep(&mut self, pair: &Bound<'_, PyTuple>, field: CheckedField) {
         if pair.iter_borrowed().all(|item| item.is_exact_instance_of::<PyString>()) {
-            self.places[place(pair)] = Some(Known { pair: pair.clone().unbind(), field });
+            let first = place(pair);
+            let place = if self.places[first].is_none() || self.places[first ^ 1].is_some() {
+                first
+            } else {
+                first ^ 1
+            };
+            self.places[place] = Some(Known { pair: pair.clone().unbind(), field });
         }
     }
 }
@@ -49,7 +67,9 @@ impl Fields {
 /// That of the list, and our own while we look at it.
 const REFERENCES_OF_A_CALL: ffi::Py_ssize_t = 2;
 
-/// Tuples of two that were made together lie 64 bytes from each other.
+/// Tuples of two that were made together lie 64 bytes from each other, others in other pages.
+#[inline]
 fn place(pair: &Bound<'_, PyTuple>) -> usize {
-    (pair.as_ptr() as usize >> 6) % PLACES
+    let address = pair.as_ptr() as usize;
+    (address >> 6 ^ address >> 12) % PLACES
 }
