@@ -90,16 +90,20 @@ impl<A> Routes<A> {
 
     /// The routes that a path may take, in the order in which they are tried, each with its number.
     #[inline]
-    pub fn of<'r>(&'r self, path: &'r [u8]) -> Tries<'r, A> {
+    pub fn of<'r, 'p>(&'r self, path: &'p [u8]) -> Tries<'r, 'p, A> {
         let (range, stage) =
             if self.all.len() <= FEW { (0..self.all.len(), Stage::End) } else { (0..0, Stage::Exact) };
         Tries { routes: self, path, stage, range }
     }
 
-    /// The route with this number.
+    /// The first of [`Routes::of`].
     #[inline]
-    pub fn route(&self, number: usize) -> Option<&(PathPattern, A)> {
-        self.all.get(number)
+    pub fn first(&self, path: &[u8]) -> Option<(usize, &A)> {
+        if self.all.len() > FEW {
+            return self.of(path).next().map(|(number, _, action)| (number, action));
+        }
+        let number = self.all.iter().position(|(pattern, _)| pattern.matches(path))?;
+        Some((number, &self.all[number].1))
     }
 
     /// The action of the route with this number.
@@ -116,9 +120,9 @@ impl<A> Routes<A> {
 
 /// What [`Routes::of`] gives.
 #[derive(Debug)]
-pub struct Tries<'r, A> {
+pub struct Tries<'r, 'p, A> {
     routes: &'r Routes<A>,
-    path: &'r [u8],
+    path: &'p [u8],
     stage: Stage,
     /// Routes of this stage that are still to be tried.
     range: Range<usize>,
@@ -135,7 +139,7 @@ enum Stage {
     End,
 }
 
-impl<A> Tries<'_, A> {
+impl<A> Tries<'_, '_, A> {
     /// Goes to the next stage.
     #[inline(never)]
     fn advance(&mut self) {
@@ -158,7 +162,7 @@ impl<A> Tries<'_, A> {
     }
 }
 
-impl<'r, A> Iterator for Tries<'r, A> {
+impl<'r, A> Iterator for Tries<'r, '_, A> {
     type Item = (usize, &'r PathPattern, &'r A);
 
     #[inline]
@@ -258,6 +262,7 @@ mod tests {
                 let expected: Vec<usize> = tried.map(|(_, at)| *at).collect();
                 let found: Vec<usize> = routes.of(path.as_bytes()).map(|(_, _, at)| *at).collect();
 
+                assert_eq!(found.first(), routes.first(path.as_bytes()).map(|(_, at)| at));
                 assert_eq!(expected, found, "{path:?} among {:?}", routes.all);
             }
         }

@@ -80,7 +80,7 @@ impl Loop {
             }
             // The usual case: the first route is an application's, with nothing around it.
             if let Ok(path) = site.spelled(request.path())
-                && let Some((number, _, route)) = site.routes.of(&path).next()
+                && let Some((number, route)) = site.routes.first(&path)
                 && route.is_app()
             {
                 return Some(number);
