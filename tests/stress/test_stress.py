@@ -45,7 +45,10 @@ EXPECTED = re.compile(
     r"GET /fail\?how=(call|started|midway)\S* failed:|the close\(\) of an application's body failed:"
 )
 
-MALFORMED = re.compile(r"refused with 400: A field has whitespace in its name or before its colon\.")
+MALFORMED = re.compile(
+    r"refused (?:in \d+ s, the last one from \S+, )?with 400: "
+    r"A field has whitespace in its name or before its colon\."
+)
 """Told at once, and then once a minute."""
 
 

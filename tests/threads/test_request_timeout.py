@@ -187,7 +187,7 @@ def test_at_the_end(impatient: Callable[[int], Site], threads: int) -> None:
     told = (
         "the rest of an answer takes" if threads == 1 else r"the rest of an answer takes|/hang-at-the-end\?"
     )
-    assert re.search(told, text)
+    assert re.search(told, text), text
     site.wait_for(lambda counters: counters["timed_out"] == 1)
     site.wait_settled()
     for number in range(3):
