@@ -81,7 +81,7 @@ class Case:
     varies: bool = False
     """Whether each request has another path than the one before: what is kept of that is no help."""
     sites: tuple[int, int] = (0, 0)
-    """How many sites a file has that is served instead, and how many routes each of them: the last one is asked."""
+    """How many sites a file has that is served instead, with how many routes each; the last one is asked."""
 
     @property
     def host(self) -> str:

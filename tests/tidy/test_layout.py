@@ -52,6 +52,7 @@ MAY_USE = {
         "adyton-server",
     },
     "adyton-fuzz": {
+        "adyton-route",
         "adyton-http",
         "adyton-http1",
         "adyton-log",
