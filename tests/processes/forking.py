@@ -99,7 +99,7 @@ def handle(_: str) -> str:
     child = FORK.Process(target=work)
     child.start()
     ours.recv()
-    # Without any server, too, Python loses the signal in some of a thousand children that threads have forked.
+    # Without any server, too, Python loses it in some of a thousand children that threads have forked.
     while child.is_alive():
         child.terminate()
         child.join(timeout=SIGNAL_S)
