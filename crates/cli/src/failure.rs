@@ -7,6 +7,8 @@ use std::fmt;
 pub struct Failure {
     /// One sentence for the user, without a full stop and without the program's name in front.
     pub message: String,
+    /// Further sentences, if it is a file that has several mistakes.
+    pub more: Vec<String>,
     /// What the process exits with: 2, as getopt programs do for a wrong command line.
     pub status: u8,
 }
@@ -14,7 +16,14 @@ pub struct Failure {
 impl Failure {
     /// A wrong command line or environment.
     pub(crate) fn usage(message: String) -> Failure {
-        Failure { message, status: 2 }
+        Failure { message, more: Vec::new(), status: 2 }
+    }
+}
+
+impl Failure {
+    /// All sentences.
+    pub fn sentences(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.message).chain(&self.more).map(String::as_str)
     }
 }
 

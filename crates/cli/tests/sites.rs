@@ -15,8 +15,8 @@ fn read(text: &str) -> Result<Sites, Failure> {
 
 /// What is said about a wrong file, without its name.
 fn mistakes(text: &str) -> Vec<String> {
-    let said = read(text).err().map_or("nothing".to_owned(), |failure| failure.message);
-    said.lines().map(|line| line.strip_prefix("site.toml:").unwrap_or(line).to_owned()).collect()
+    let Err(failure) = read(text) else { return vec!["nothing".to_owned()] };
+    failure.sentences().map(|line| line.strip_prefix("site.toml:").unwrap_or(line).to_owned()).collect()
 }
 
 /// A site with one route, in which these lines stand from line 3 on.

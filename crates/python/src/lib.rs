@@ -99,6 +99,7 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
         Ok(()) => 0,
         Err(Failure::Application) => 3,
         Err(Failure::Said(message, status)) => refuse(program, &message, status),
+        Err(Failure::Mistakes(sentences, status)) => refuse_all(program, &sentences, status),
     }
 }
 
@@ -114,8 +115,13 @@ fn text(arg: OsString) -> Result<String, String> {
 
 /// Says why nothing is done; returns the exit status.
 fn refuse(program: &str, why: &str, status: u8) -> u8 {
-    let lines: Vec<String> = why.lines().map(|line| format!("{program}: {}\n", one_line(line))).collect();
-    log::complain(&messages::CANNOT_START, &lines.concat());
+    refuse_all(program, &[why.to_owned()], status)
+}
+
+/// Says all that is wrong, a line for each.
+fn refuse_all(program: &str, sentences: &[String], status: u8) -> u8 {
+    let lines = sentences.iter().map(|why| format!("{program}: {}\n", one_line(why)));
+    log::complain(&messages::CANNOT_START, &lines.collect::<String>());
     status
 }
 
@@ -192,6 +198,7 @@ fn serve(py: Python<'_>, app: Option<Py<PyAny>>, settings: Option<&Bound<'_, PyD
     let application = app.map(|object| examine(py, object, settings.interface)).transpose()?;
     serving::serve_application(py, &settings, application.into_iter().collect()).map(|_| ()).map_err(
         |failure| match failure {
+            Failure::Mistakes(sentences, _) => PyValueError::new_err(sentences.join("\n")),
             Failure::Said(message, 2) => PyValueError::new_err(message),
             Failure::Said(message, _) => PyOSError::new_err(message),
             Failure::Application => PyValueError::new_err("the application could not be loaded"),

@@ -1,6 +1,5 @@
 //! What is wrong in a file, and where.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -17,13 +16,11 @@ pub(crate) struct Mistake {
 /// All that is wrong in a file, each with its line and column, in their order.
 pub(crate) fn failure(file: &Path, lines: &Lines<'_>, mut mistakes: Vec<Mistake>) -> Failure {
     mistakes.sort_by_key(|mistake| mistake.at);
-    let mut message = String::new();
-    for Mistake { at, what } in mistakes {
-        let (line, column) = (lines.line(at), lines.column(at));
-        let separator = if message.is_empty() { "" } else { "\n" };
-        let _ = write!(message, "{separator}{}:{line}:{column}: {what}", file.display());
-    }
-    Failure::usage(message)
+    let mut sentences = mistakes.into_iter().map(|Mistake { at, what }| {
+        format!("{}:{}:{}: {what}", file.display(), lines.line(at), lines.column(at))
+    });
+    let first = Failure::usage(sentences.next().unwrap_or_default());
+    Failure { more: sentences.collect(), ..first }
 }
 
 /// Where the lines of a file begin.

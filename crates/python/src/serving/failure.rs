@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 pub(crate) enum Failure {
     /// A sentence for standard error.
     Said(String, u8),
+    /// Several, about one file.
+    Mistakes(Vec<String>, u8),
     /// The application could not be loaded; its traceback is printed already.
     Application,
 }
@@ -22,6 +24,7 @@ impl Failure {
     pub(super) fn into_sentence(self) -> String {
         match self {
             Self::Said(message, _) => message,
+            Self::Mistakes(sentences, _) => sentences.join("\n"),
             Self::Application => "the application could not be loaded".to_owned(),
         }
     }
@@ -35,6 +38,6 @@ impl From<PyErr> for Failure {
 
 impl From<adyton_cli::Failure> for Failure {
     fn from(failure: adyton_cli::Failure) -> Self {
-        Self::Said(failure.message, failure.status)
+        Self::Mistakes(failure.sentences().map(str::to_owned).collect(), failure.status)
     }
 }

@@ -111,7 +111,7 @@ fn edition(settings: &Settings, sites: &Sites, arguments: &[String], folder: &Pa
             .map_err(|error| format!("cannot go to {}: {error}", folder.display()))?;
         let parsed = adyton_cli::parse(&arguments, &environment(), false, None);
         std::env::set_current_dir(&here).map_err(|error| error.to_string())?;
-        let Command::Serve(now) = parsed.map_err(|failure| failure.message)? else {
+        let Command::Serve(now) = parsed.map_err(|failure| Failure::from(failure).into_sentence())? else {
             return Err("the command line does not serve any more".to_owned());
         };
         check_settings(&now).map_err(Failure::into_sentence)?;
