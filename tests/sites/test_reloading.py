@@ -90,8 +90,9 @@ def test_settings_that_wait(serve: Servers, project: Path) -> None:
     server = serve(file.name, cwd=project, env=FILE_SAYS)
     write(project, text.replace("processes = 2", "processes = 3\nmax-rss = '1g'"))
 
-    assert 0 == reload(project)[0]
-    assert "ADY334 warning: processes, max-rss: reload does not change this" in server.log()
+    for times in (1, 2):
+        assert 0 == reload(project)[0]
+        assert times == server.log().count("ADY334 warning: processes, max-rss: reload does not change this")
 
 
 def test_alone(serve: Servers, project: Path) -> None:

@@ -103,7 +103,7 @@ fn watched(settings: &Settings) -> Vec<PathBuf> {
 
 /// What workers are handed of a file of sites: its text, and how that is read anew and checked at a reload.
 fn edition(settings: &Settings, sites: &Sites, arguments: &[String], folder: &Path) -> Edition {
-    let (mut before, arguments, folder) = (settings.clone(), arguments.to_vec(), folder.to_owned());
+    let (held, arguments, folder) = (settings.clone(), arguments.to_vec(), folder.to_owned());
     let read = move || {
         // The arguments are to be read where they were typed.
         let here = std::env::current_dir().map_err(|error| error.to_string())?;
@@ -115,13 +115,12 @@ fn edition(settings: &Settings, sites: &Sites, arguments: &[String], folder: &Pa
             return Err("the command line does not serve any more".to_owned());
         };
         check_settings(&now).map_err(Failure::into_sentence)?;
-        let waiting = adyton_cli::waiting(&before, &now);
+        let waiting = adyton_cli::waiting(&held, &now);
         if !waiting.is_empty() {
             let names = waiting.join(", ");
             log::write(&messages::SETTING_WAITS, format_args!("{names}: reload does not change this"));
         }
         let text = now.sites.as_ref().map(|sites| sites.text.clone());
-        before = *now;
         text.ok_or_else(|| "no file of sites is served any more".to_owned())
     };
     Edition { text: sites.text.clone(), read: Box::new(read) }
