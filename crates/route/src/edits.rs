@@ -1,5 +1,7 @@
 //! What a route changes in the heads of its answers.
 
+use adyton_http::bytes::is_token;
+
 /// Fields that are taken out of a head, and lines that are put into it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadEdits {
@@ -33,11 +35,10 @@ impl HeadEdits {
     ///
     /// It is the server's; it is no field.
     pub fn add(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
-        let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if OF_THE_SERVER.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err("this field is the server's own, which knows how long an answer is and how it ends");
         }
-        if name.is_empty() || !name.bytes().all(is_token) {
+        if !is_token(name.as_bytes()) {
             return Err("the name of a field has letters, digits and hyphens");
         }
         if value.bytes().any(|byte| byte != b'\t' && byte.is_ascii_control()) {

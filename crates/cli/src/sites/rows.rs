@@ -1,5 +1,6 @@
 //! The keys of sites and routes that are no settings of the server.
 
+use adyton_http::bytes::is_token;
 use adyton_route::{HeadEdits, HostPattern, Location, Networks, PathPattern, Wanted, When};
 use std::path::PathBuf;
 
@@ -295,8 +296,7 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
 ];
 
 fn method(route: &mut RouteDraft, text: &str) -> Result<(), String> {
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    if text.is_empty() || !text.bytes().all(is_token) {
+    if !is_token(text.as_bytes()) {
         return Err("write a method, as GET or PURGE".to_owned());
     }
     let upper = text.to_ascii_uppercase();
