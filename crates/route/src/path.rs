@@ -98,12 +98,13 @@ impl<A> Routes<A> {
 
     /// The first of [`Routes::of`].
     #[inline]
-    pub fn first(&self, path: &[u8]) -> Option<(usize, &A)> {
+    pub fn first(&self, path: &[u8]) -> Option<(usize, &PathPattern, &A)> {
         if self.all.len() > FEW {
-            return self.of(path).next().map(|(number, _, action)| (number, action));
+            return self.of(path).next();
         }
         let number = self.all.iter().position(|(pattern, _)| pattern.matches(path))?;
-        Some((number, &self.all[number].1))
+        let (pattern, action) = &self.all[number];
+        Some((number, pattern, action))
     }
 
     /// The action of the route with this number.
@@ -262,7 +263,7 @@ mod tests {
                 let expected: Vec<usize> = tried.map(|(_, at)| *at).collect();
                 let found: Vec<usize> = routes.of(path.as_bytes()).map(|(_, _, at)| *at).collect();
 
-                assert_eq!(found.first(), routes.first(path.as_bytes()).map(|(_, at)| at));
+                assert_eq!(found.first(), routes.first(path.as_bytes()).map(|(_, _, at)| at));
                 assert_eq!(expected, found, "{path:?} among {:?}", routes.all);
             }
         }

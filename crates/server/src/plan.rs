@@ -85,10 +85,15 @@ impl Route {
         self.admission.as_ref().is_none_or(|admission| admission.admits(client))
     }
 
+    /// Whether it has nothing around its action.
+    #[inline]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.when.is_none() && self.admission.is_none() && self.edits.is_none()
+    }
+
     /// Whether it is an application's, with nothing around it.
     pub(crate) fn is_app(&self) -> bool {
-        let is_bare = self.when.is_none() && self.admission.is_none() && self.edits.is_none();
-        is_bare && matches!(self.action, Action::App(_))
+        self.is_bare() && matches!(self.action, Action::App(_))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adyton_files::{Ask as FileAsk, error_page};
+use adyton_files::{Ask as FileAsk, Folder, error_page};
 use adyton_http::{BadResponse, BodySize, Known, Method, Request, reason_phrase};
 use adyton_http1::Asked;
 use adyton_log::request::RequestId;
@@ -71,25 +71,44 @@ impl Loop {
 
     /// Has the most specific route answer that does; the number of the route whose application has to.
     #[inline]
-    fn route(&mut self, answer: &mut Answer, site: usize, request: Request<'_>) -> Option<usize> {
-        let site_number = site;
-        let site = self.plan.site(site_number);
+    fn route(&mut self, answer: &mut Answer, number: usize, request: Request<'_>) -> Option<usize> {
+        let Self { plan, folders, shared, date, looks, .. } = &mut *self;
+        let site = plan.site(number);
+        let mut has_missed = false;
         if !is_web_socket(request) && !is_for_server(request) {
             if site.is_one_app {
                 return Some(0);
             }
-            // The usual case: the first route is an application's, with nothing around it.
+            // The usual case: the first route has nothing around it.
             if let Ok(path) = site.spelled(request.path())
-                && let Some((number, route)) = site.routes.first(&path)
-                && route.is_app()
+                && let Some((number, pattern, route)) = site.routes.first(&path)
+                && route.is_bare()
             {
-                return Some(number);
+                match &route.action {
+                    Action::App(_) => return Some(number),
+                    Action::Files(folder) => {
+                        let bytes = site.raw_bytes(request.path(), pattern.prefix_bytes());
+                        let mut reply = Reply::new(answer, &shared.common, date);
+                        if serve_file(&mut reply, &mut folders[*folder], (request, bytes), *looks) {
+                            return None;
+                        }
+                        has_missed = true;
+                    }
+                    _ => {}
+                }
             }
         }
-        self.try_routes(answer, site_number, request)
+        self.try_routes(answer, number, request, has_missed)
     }
 
-    fn try_routes(&mut self, answer: &mut Answer, site: usize, request: Request<'_>) -> Option<usize> {
+    /// Tries each route of a site; `has_missed`: a folder was asked already.
+    fn try_routes(
+        &mut self,
+        answer: &mut Answer,
+        site: usize,
+        request: Request<'_>,
+        mut has_missed: bool,
+    ) -> Option<usize> {
         let Self { plan, folders, shared, date, looks, .. } = self;
         let site = plan.site(site);
         let client = answer.outbox().peer.map(|peer| peer.ip());
@@ -98,7 +117,6 @@ impl Loop {
             Reply::new(answer, common, date).fail(400, DOT_SEGMENT);
             return None;
         };
-        let mut has_missed = false;
         let mut methods: Vec<&[u8]> = Vec::new();
         for (number, pattern, route) in site.routes.of(&path) {
             // What one folder has not, no other is asked for.
@@ -116,12 +134,7 @@ impl Loop {
             match &route.action {
                 _ if !route.admits(client) => reply.fail(403, NOT_ADMITTED),
                 Action::Files(folder) => {
-                    let prefix = &request.path()[..prefix_bytes()];
-                    let folder = &mut folders[*folder];
-                    let made = reply.render(|out, asked, identity| {
-                        folder.answer(&FileAsk { request, prefix, asked, identity, fresh: *looks }, out)
-                    });
-                    if !reply.take(made) {
+                    if !serve_file(&mut reply, &mut folders[*folder], (request, prefix_bytes()), *looks) {
                         has_missed = true;
                         continue;
                     }
@@ -306,6 +319,21 @@ fn is_web_socket(request: Request<'_>) -> bool {
 /// What no application is asked: the server as a whole, tunnels, and reflections.
 fn is_for_server(request: Request<'_>) -> bool {
     matches!(request.method(), Method::Trace | Method::Connect) || request.target() == b"*"
+}
+
+/// Answers with a file, if the folder has one; `prefix_bytes` of the path are the route's own.
+#[inline]
+fn serve_file(
+    reply: &mut Reply<'_>,
+    folder: &mut Folder,
+    (request, prefix_bytes): (Request<'_>, usize),
+    looks: u64,
+) -> bool {
+    let prefix = &request.path()[..prefix_bytes];
+    let made = reply.render(|out, asked, identity| {
+        folder.answer(&FileAsk { request, prefix, asked, identity, fresh: looks }, out)
+    });
+    reply.take(made)
 }
 
 /// Sends a client to another place.
