@@ -20,3 +20,16 @@ def application(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 def handler(request: Any) -> str:
     """Answer with the module and the path."""
     return f"{__name__} handles {request.path}"
+
+
+def user(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    """Answer with who has asked, how that was proved, and the proof, which is not to be seen."""
+    environ["wsgi.input"].read()
+    told = [environ.get(key) for key in ("REMOTE_USER", "AUTH_TYPE", "HTTP_AUTHORIZATION")]
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [" ".join(map(str, told)).encode()]
+
+
+def who(request: Any) -> str:
+    """Answer with who has asked, and whether the password can be seen."""
+    return f"{request.user} {'Authorization' in request.headers}"

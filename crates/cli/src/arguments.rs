@@ -1,6 +1,7 @@
 //! The command line: which command, which target, which flags.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::PathBuf;
 
 use clap::builder::Str;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -9,6 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 use crate::bench::{self, Bench};
 use crate::failure::Failure;
 use crate::help::{self, Ink};
+use crate::init::{FILE, first_file};
 use crate::nearest::nearest;
 use crate::orders::{ORDERS, Order};
 use crate::reference::{bench_reference, reference, sites_reference};
@@ -44,6 +46,8 @@ pub enum Command {
     Client(Client),
     /// Say which route of a file of sites answers a request.
     Route(Question, Box<Settings>),
+    /// Write a file that is not there yet: its path, and its text.
+    Init(PathBuf, String),
     /// Print this text to standard output and exit with 0.
     Done(String),
 }
@@ -84,6 +88,7 @@ pub fn parse(
         "check" => serve("check", rest, (environment, handed), ink, Command::Check),
         "worker" | "succeed" | "prototype" => inner(command, rest, (environment, handed), ink),
         "route" => route(rest, environment, ink),
+        "init" => init(rest, ink),
         "schema" => Ok(Command::Done(schema())),
         "bench" => bench(rest, ink),
         "compare" => Ok(Command::Compare(rest.to_vec())),
@@ -190,6 +195,19 @@ fn serve(
         return Err(Failure::usage(message));
     }
     Ok(done(Box::new(settings)))
+}
+
+/// `adyton init ./mysite`.
+fn init(args: &[String], ink: Ink) -> Result<Command, Failure> {
+    const USAGE: &str = "adyton init [FOLDER]";
+    let folder = match args {
+        [] => PathBuf::from("."),
+        [word] if word == "-h" || word == "--help" => return Ok(Command::Done(help::init(USAGE, ink))),
+        [folder] if !folder.starts_with('-') => PathBuf::from(folder),
+        _ => return Err(Failure::usage(format!("the command is: {USAGE}"))),
+    };
+    let text = first_file(&folder)?;
+    Ok(Command::Init(if args.is_empty() { FILE.into() } else { folder.join(FILE) }, text))
 }
 
 /// `adyton route site.toml GET http://shop.example/admin/ --from 10.0.0.1 -H 'X-Beta: 1'`.

@@ -31,6 +31,7 @@ pub(crate) fn overview(ink: Ink) -> String {
         ("serve [TARGET] [SETTINGS]", "serve an application, a file of Python, or a folder"),
         ("check TARGET [SETTINGS]", "load the target, say what it is, serve nothing"),
         ("route FILE [METHOD] URL", "say which route of a file of sites answers, and why"),
+        ("init [FOLDER]", "write a first file of sites for what a folder has in it"),
         ("bench URL [OPTIONS]", "load a server, check every answer, and measure"),
         ("compare [SCENARIO]", "start every peer that is installed, and measure side by side"),
         ("tune TARGET", "find how many processes and threads an application wants"),
@@ -133,15 +134,27 @@ pub(crate) fn order(order: &Order, ink: Ink) -> String {
 pub(crate) fn route(command: &str, ink: Ink) -> String {
     let what = "Says which site and which route of a file answer a request, which routes are passed, and why. It sends \
                 nothing, and loads no application. A path alone is for the first site.";
+    small((command, what), &ROUTE_OPTIONS, "adyton route site.toml http://shop.example/admin/", ink)
+}
+
+/// What `adyton init --help` prints.
+pub(crate) fn init(command: &str, ink: Ink) -> String {
+    let what = "Writes site.toml, a first file of sites with comments, for what it finds in the folder: a Django project, an \
+                application in a file such as wsgi.py or app.py, a folder of files. A file that is there is left alone.";
+    small((command, what), &ROUTE_OPTIONS[2..], "adyton init ./mysite", ink)
+}
+
+/// The help of a command that has few options.
+fn small((command, what): (&str, &str), options: &[(&str, &str)], example: &str, ink: Ink) -> String {
     let mut out = format!("{} {command}\n\n", ink.bold("Usage:"));
     for line in wrapped(what, LINE_CHARS_MAX - 2) {
         let _ = writeln!(out, "  {line}");
     }
     let _ = writeln!(out, "\n{}", ink.bold("Options"));
-    for (option, text) in ROUTE_OPTIONS {
+    for (option, text) in options {
         let _ = writeln!(out, "  {option:<15} {text}");
     }
-    out + &format!("\n{} adyton route site.toml http://shop.example/admin/\n", ink.bold("Example:"))
+    out + &format!("\n{} {example}\n", ink.bold("Example:"))
 }
 
 const ROUTE_OPTIONS: [(&str, &str); 3] = [

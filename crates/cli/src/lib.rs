@@ -14,6 +14,7 @@ mod bind;
 mod elsewhere;
 mod failure;
 mod help;
+mod init;
 mod nearest;
 mod orders;
 mod reference;
@@ -33,8 +34,8 @@ pub use resolve::{absent_folders, from_keywords, waiting};
 pub use row::{Kind, Row, Scope};
 pub use rows::ROWS;
 pub use settings::{
-    AccessLogFormat, AppTarget, CaptureOutput, Control, HandOver, Interface, LogFormat, Pace, Processes,
-    Settings, Site, SiteAction, SiteRoute, Sites, StaticMount, UnderscoreHeaders,
+    AccessLogFormat, AppTarget, Auth, CaptureOutput, Control, HandOver, Interface, LogFormat, Pace,
+    Processes, Settings, Site, SiteAction, SiteRoute, Sites, StaticMount, UnderscoreHeaders,
 };
 pub use sites::Question;
 pub use target::Target;

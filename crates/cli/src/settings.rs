@@ -104,6 +104,14 @@ pub struct Settings {
     pub static_cache_bytes_max: u64,
     pub static_cache_file_bytes_max: u64,
 
+    /// Nothing: clients need no password.
+    pub auth: Option<Auth>,
+    pub auth_realm: String,
+    /// Empty, as are `auth_groups`: all users of the file.
+    pub auth_users: Vec<String>,
+    pub auth_groups: Vec<String>,
+    pub auth_group_file: Option<PathBuf>,
+
     /// Nothing: none.
     pub access_log: Option<Destination>,
     pub access_log_format: AccessLogFormat,
@@ -189,8 +197,12 @@ pub struct SiteRoute {
     pub allow: Networks,
     /// Clients that may not.
     pub deny: Networks,
+    /// Whether clients of `allow` need no password, and others are let in with one.
+    pub allow_replaces_password: bool,
     /// What is changed in the heads of its answers.
     pub edits: HeadEdits,
+    /// Whether its path is the application's `SCRIPT_NAME`.
+    pub is_mounted: bool,
     /// What answers.
     pub action: SiteAction,
     /// The site's settings, but for what the route says otherwise.
@@ -232,6 +244,15 @@ pub struct AppTarget {
     pub interface: Interface,
     /// Whether it makes the application.
     pub factory: bool,
+}
+
+/// How clients prove who they are, and the file of those that can; relative to `chdir`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// With a password, as it is (RFC 7617).
+    Basic(PathBuf),
+    /// With a digest of it (RFC 7616).
+    Digest(PathBuf),
 }
 
 /// What kind of application the target is.

@@ -90,6 +90,10 @@ messages! {
         THREAD_FAILED = 219 Error "The server itself failed, and its process was ended." "Report it, please."
         FOLDER_ABSENT = 220 Warning "A folder of `--static` does not exist. Requests for its files are 404 until it does, and are served from then on."
             "Nothing, if it is made later, as Django makes that of uploads; else mend the path."
+        PASSWORDS = 221 Error "A file of passwords or groups was changed and cannot be read now; what it said before counts on."
+            "Mend the line that the message names."
+        GUESSES = 222 Warning "An address has given wrong passwords so often that it has to wait. Told once for each time that it waits."
+            "Nothing, if it guesses. If it is a proxy, it hides many clients behind its own address."
     }
     "Processes" {
         SERVES = 301 Info "The server has started." "Nothing."

@@ -19,6 +19,8 @@ mod threads;
 mod wsgi;
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use adyton_cli::{Client, Command, Interface, Processes};
@@ -64,6 +66,7 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
             print!("{text}");
             Ok(())
         }
+        Ok(Command::Init(file, text)) => init(&file, &text),
         Ok(Command::Serve(settings)) if settings.processes == Processes::None => {
             serving::serve(py, &settings).map(|done| end(py, done))
         }
@@ -101,6 +104,20 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
         Err(Failure::Said(message, status)) => refuse(program, &message, status),
         Err(Failure::Mistakes(sentences, status)) => refuse_all(program, &sentences, status),
     }
+}
+
+/// Writes a first file of sites, where there is none.
+fn init(file: &Path, text: &str) -> Result<(), Failure> {
+    let shown = file.display();
+    let written = File::create_new(file).and_then(|mut made| made.write_all(text.as_bytes()));
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            Failure::Said(format!("{shown} is there already, and was left alone"), 2)
+        }
+        _ => Failure::Said(format!("{shown} cannot be written: {error}"), 1),
+    })?;
+    println!("{shown} is written; adyton check {shown} says what is in it, adyton serve {shown} serves it.");
+    Ok(())
 }
 
 /// An argument, of which everything here takes text.

@@ -107,6 +107,12 @@ impl<A> Routes<A> {
         Some((number, pattern, action))
     }
 
+    /// The route with this number.
+    #[inline]
+    pub fn get(&self, number: usize) -> Option<(&PathPattern, &A)> {
+        self.all.get(number).map(|(pattern, action)| (pattern, action))
+    }
+
     /// The action of the route with this number.
     #[inline]
     pub fn action(&self, number: usize) -> Option<&A> {

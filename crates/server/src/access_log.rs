@@ -49,7 +49,8 @@ impl AccessLog {
     /// | atom | stands for |
     /// | --- | --- |
     /// | `%h`, `%a` | the client's address |
-    /// | `%l`, `%u` | `-`: the server does not authenticate |
+    /// | `%l` | `-` |
+    /// | `%u` | who has asked, where the server authenticates its clients |
     /// | `%t` | when the answer was finished, in UTC: `[20/Nov/2026:10:55:52 +0000]` |
     /// | `%r` | the request line; of a request that was refused, its first bytes |
     /// | `%m`, `%U`, `%q`, `%H` | method, path as it was sent, query with its `?`, protocol |

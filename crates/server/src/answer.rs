@@ -10,6 +10,7 @@ use adyton_route::HeadEdits;
 use crate::body::Live;
 use crate::outbox::Outbox;
 use crate::prefixes::NOWHERE;
+use crate::user::User;
 
 /// An answer: how far it has come, and where it goes.
 pub(crate) struct Answer {
@@ -24,6 +25,8 @@ pub(crate) struct Answer {
     pub(crate) lines: Box<[u8]>,
     /// What its route changes in its head.
     pub(crate) edits: Option<Arc<HeadEdits>>,
+    /// Who has asked, if the route wants to know.
+    pub(crate) user: Option<Arc<User>>,
     /// Where it is counted by what was asked for.
     pub(crate) row: u8,
     pub(crate) status: u16,
@@ -45,6 +48,7 @@ impl Answer {
             id: RequestId::NONE,
             lines: Box::default(),
             edits: None,
+            user: None,
             row: NOWHERE,
             status: 0,
             body_bytes: 0,
@@ -57,7 +61,7 @@ impl Answer {
 
     /// Begins the answer to a request that has its name.
     pub(crate) fn begin(&mut self, asked: Asked, id: RequestId) {
-        (self.asked, self.id, self.edits) = (asked, id, None);
+        (self.asked, self.id, self.edits, self.user) = (asked, id, None, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
     }

@@ -74,6 +74,9 @@ pub type IfStill<'a> = &'a mut dyn FnMut(&mut dyn FnMut());
 pub struct Call<'c> {
     /// The request.
     pub request: Request<'c>,
+    /// Where the application stands: the path of its route, decoded, and how many bytes of the request's path as it was sent
+    /// are that. Empty and 0 unless it is mounted there.
+    pub mount: (&'c [u8], usize),
     /// Whether its body came in chunks.
     pub(crate) is_chunked: bool,
     /// The request's body.

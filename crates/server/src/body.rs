@@ -9,6 +9,7 @@ use adyton_http1::{Chunked, Framing, Refusal};
 use adyton_sys::{clock, forks};
 
 use crate::config::Config;
+use crate::guard::Verdict;
 use crate::limits::SiteLimits;
 use crate::refusals::{BROKE_OFF, NO_DISK, NO_READER, NO_ROOM, TOO_LARGE, TOO_SLOW};
 use crate::stored::Stored;
@@ -116,6 +117,8 @@ pub(crate) struct Upload {
     pub(crate) head: Vec<u8>,
     /// When the body began, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
+    /// What has come of the request's credentials, if they were looked at before the body came.
+    pub(crate) verdict: Option<Verdict>,
     decoder: Decoder,
     memory: Vec<u8>,
     file: Option<Stored>,
@@ -133,6 +136,7 @@ impl Upload {
         Self {
             head: head.to_vec(),
             since_ms: now_ms,
+            verdict: None,
             decoder: Decoder::new(framing),
             memory: Vec::new(),
             file: None,

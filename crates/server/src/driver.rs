@@ -315,7 +315,8 @@ impl Driver {
         let (key, home) = (*key, &self.shared.homes[self.home]);
         let request = head.of(bytes);
         let is_chunked = head.framing() == Framing::Chunked;
-        let mut call = Call { request, is_chunked, body, listener, peer, reply, key, home };
+        let mount = site.as_ref().map_or((&b""[..], 0), |site| site.mount(*route, request.path()));
+        let mut call = Call { request, mount, is_chunked, body, listener, peer, reply, key, home };
         let outcome = catch_unwind(AssertUnwindSafe(|| app.call(&mut call))).unwrap_or_else(|_| {
             // The panic's own message is in the log already.
             let target = String::from_utf8_lossy(request.target()).escape_default().to_string();

@@ -59,7 +59,7 @@ pub(crate) use self::connections::Slot;
 use self::poll::{Poll, Told};
 use self::standing::Standing;
 use self::tickets::Tickets;
-pub(crate) use self::tickets::Waiting;
+pub(crate) use self::tickets::{Awaited, Waiting};
 use self::turns::Turns;
 
 /// How often the queue is looked at for what has waited too long, while there is one.
@@ -216,7 +216,7 @@ impl Loop {
             return Some(None);
         }
         if let Some(key) = self.tickets.redeemed.pop() {
-            return Some(self.redeem(key));
+            return Some(self.redeem(key, desk));
         }
         if let Some(told) = self.poll.next() {
             return Some(match told {

@@ -7,6 +7,7 @@ use adyton_http1::{Head, Limits, Parsed};
 use crate::answer::Answer;
 use crate::body::OwnedBody;
 use crate::endpoints::Endpoint;
+use crate::guard::Verdict;
 use crate::limits::CallLimits;
 use crate::outbox::Outbox;
 use crate::plan::Site;
@@ -27,6 +28,8 @@ pub(crate) struct Exchange {
     pub(crate) rest: Vec<u8>,
     /// The request's head, for the access log, where the answer ends later than the call.
     pub(crate) head: Vec<u8>,
+    /// What has come of its credentials, if they were looked at before.
+    pub(crate) verdict: Option<Verdict>,
     /// Whether the client is not known to have sent anything else: once answered, it can only send the next request.
     pub(crate) is_last: bool,
 }
@@ -44,6 +47,7 @@ impl Exchange {
             answer: Answer::nothing(),
             rest: Vec::new(),
             head: Vec::new(),
+            verdict: None,
             is_last: false,
         })
     }
@@ -57,11 +61,25 @@ impl Exchange {
         self.route = route;
     }
 
+    /// What has come of the credentials of a request that is answered anew.
+    pub(crate) fn verdict_of_user(&mut self) -> Option<Verdict> {
+        let user = self.answer.user.take()?;
+        let route = self.site.as_ref().and_then(|site| site.routes.action(self.route));
+        let guard = route.and_then(|route| route.guard.clone())?;
+        Some(Verdict { guard, user: Some(user), started_us: None })
+    }
+
     /// Drops the request's bytes: the answer needs them no more.
     pub(crate) fn forget_request(&mut self) {
         if !matches!(self.request, RequestBytes::Lent { .. }) {
-            self.request = RequestBytes::Lent { start: 0, body_at: 0, end: 0, filled: 0 };
+            self.take_request();
         }
+    }
+
+    /// The request's bytes, which it has no more from now on.
+    pub(crate) fn take_request(&mut self) -> RequestBytes {
+        let nothing = RequestBytes::Lent { start: 0, body_at: 0, end: 0, filled: 0 };
+        std::mem::replace(&mut self.request, nothing)
     }
 
     /// Makes it free for the next request.

@@ -6,13 +6,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use adyton_files::{ErrorPage, Folder};
-use adyton_http::Request;
+use adyton_http::{Known, Request};
 use adyton_route::{
     DotSegment, HeadEdits, HostError, HostPattern, Hosts, Location, Networks, PathPattern, Routes, Taken,
     When, raw_bytes, spelled,
 };
 
 use crate::app::App;
+use crate::guard::Guard;
 use crate::limits::SiteLimits;
 use crate::terms::{SharedLog, Terms};
 
@@ -49,8 +50,12 @@ pub struct Route {
     pub when: Option<Box<When>>,
     /// Which clients it is for, if not for all; others are answered 403.
     pub admission: Option<Box<Admission>>,
+    /// Who they have to be, if anyone; others are answered 401.
+    pub guard: Option<Arc<Guard>>,
     /// What is changed in the heads of its answers.
     pub edits: Option<Arc<HeadEdits>>,
+    /// Whether its application stands beneath its path: it sees what is behind that as its own.
+    pub is_mounted: bool,
     /// What answers.
     pub action: Action,
 }
@@ -58,7 +63,7 @@ pub struct Route {
 impl From<Action> for Route {
     /// A route for all requests of its path.
     fn from(action: Action) -> Route {
-        Route { when: None, admission: None, edits: None, action }
+        Route { when: None, admission: None, guard: None, edits: None, is_mounted: false, action }
     }
 }
 
@@ -79,16 +84,20 @@ impl Route {
         taken == Taken::Yes
     }
 
-    /// Whether a client with this address may use it; `None` is a client of a unix socket.
+    /// What a client with this address has to do to use it; `None` is a client of a unix socket.
     #[inline]
-    pub(crate) fn admits(&self, client: Option<IpAddr>) -> bool {
-        self.admission.as_ref().is_none_or(|admission| admission.admits(client))
+    pub(crate) fn door(&self, client: Option<IpAddr>) -> Door<'_> {
+        match (&self.admission, &self.guard) {
+            (None, None) => Door::Open,
+            (None, Some(guard)) => Door::Guarded(guard),
+            (Some(admission), guard) => admission.door(guard.as_ref(), client),
+        }
     }
 
     /// Whether it has nothing around its action.
     #[inline]
     pub(crate) fn is_bare(&self) -> bool {
-        self.when.is_none() && self.admission.is_none() && self.edits.is_none()
+        self.when.is_none() && self.admission.is_none() && self.guard.is_none() && self.edits.is_none()
     }
 
     /// Whether it is an application's, with nothing around it.
@@ -104,12 +113,31 @@ pub struct Admission {
     pub allow: Networks,
     /// Those that may not, even if `allow` has them.
     pub deny: Networks,
+    /// Whether those of `allow` need no password, and others may use it with one.
+    pub replaces_password: bool,
+}
+
+/// What a client has to do to use a route.
+pub(crate) enum Door<'r> {
+    /// Nothing.
+    Open,
+    /// To say who it is.
+    Guarded(&'r Arc<Guard>),
+    /// It may not.
+    Closed,
 }
 
 impl Admission {
-    /// Whether a client with this address may; `None` is a client of a unix socket.
-    pub fn admits(&self, client: Option<IpAddr>) -> bool {
-        !self.deny.has(client) && (self.allow.is_empty() || self.allow.has(client))
+    fn door<'r>(&self, guard: Option<&'r Arc<Guard>>, client: Option<IpAddr>) -> Door<'r> {
+        let is_allowed = self.allow.has(client);
+        match guard {
+            _ if self.deny.has(client) => Door::Closed,
+            Some(guard) if self.replaces_password && !is_allowed => Door::Guarded(guard),
+            Some(_) if self.replaces_password => Door::Open,
+            _ if !self.allow.is_empty() && !is_allowed => Door::Closed,
+            Some(guard) => Door::Guarded(guard),
+            None => Door::Open,
+        }
     }
 }
 
@@ -175,14 +203,38 @@ impl Site {
         }
     }
 
-    /// Whether nothing but a folder, or the server itself, can answer a request for this path.
-    pub(crate) fn needs_no_app(&self, path: &[u8], folders: &[Folder]) -> bool {
-        let Ok(path) = self.spelled(path) else { return true };
-        let mut has_missed = false;
+    /// Where the application of this route stands in a path: the route's own path, and how many bytes of the path as it was
+    /// sent are that.
+    #[inline]
+    pub(crate) fn mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
+        match self.routes.get(route) {
+            Some((PathPattern::Prefix(prefix), Route { is_mounted: true, .. })) => {
+                (prefix, self.raw_bytes(path, prefix.len()))
+            }
+            _ => (b"", 0),
+        }
+    }
+
+    /// Whether nothing but a folder, or the server itself, can answer a request, which is known before its body is here.
+    pub(crate) fn needs_no_app(
+        &self,
+        request: Request<'_>,
+        client: Option<IpAddr>,
+        folders: &[Folder],
+    ) -> bool {
+        let Ok(path) = self.spelled(request.path()) else { return true };
+        let (mut has_missed, mut methods) = (false, Vec::new());
         for (_, _, route) in self.routes.of(&path) {
+            if !route.takes(request, client, &mut methods) {
+                continue;
+            }
+            match route.door(client) {
+                Door::Open => {}
+                Door::Closed => return true,
+                // To verify what it says may take longer than to read the body.
+                Door::Guarded(_) => return !request.has(Known::Authorization),
+            }
             match route.action {
-                // It may not take the route.
-                _ if route.when.is_some() && !matches!(route.action, Action::App(_)) => {}
                 // As in `Loop::route`.
                 Action::Files(_) if has_missed => {}
                 Action::Files(folder) if folders[folder].falls_through() => has_missed = true,

@@ -4,7 +4,7 @@ use adyton_sys::clock;
 
 use crate::desk::Desk;
 use crate::errand::{Errand, LOOK_FOR_CLIENT_MS};
-use crate::event_loop::{Loop, Waiting};
+use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::exchange::Exchange;
 use crate::later::Claim;
 use crate::refusals::TIMED_OUT;
@@ -35,30 +35,45 @@ impl Loop {
         if self.connections.has_ended(key) {
             self.expect_departed(key);
         }
-        self.tickets.waiting.insert(key, Waiting { exchange, claim, since_ms: now_ms, due_ms });
-        self.redeem(key)
+        let awaits = Awaited::Ticket(claim);
+        self.tickets.waiting.insert(key, Waiting { exchange, awaits, since_ms: now_ms, due_ms });
+        self.redeem(key, desk)
     }
 
-    /// The ticket of a connection's request may be redeemed by now.
-    pub(crate) fn redeem(&mut self, key: usize) -> Option<Errand> {
-        let made = self.tickets.waiting.get(&key)?.claim.take()?;
-        let Waiting { exchange, .. } = self.tickets.waiting.remove(&key)?;
-        self.connections.away -= 1;
-        self.send(key, Errand::Redeem(exchange, made))
+    /// What a connection's request waits for may be there by now.
+    pub(crate) fn redeem(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
+        match &self.tickets.waiting.get(&key)?.awaits {
+            Awaited::Ticket(claim) => {
+                let made = claim.take()?;
+                let Waiting { exchange, .. } = self.tickets.waiting.remove(&key)?;
+                self.connections.away -= 1;
+                self.send(key, Errand::Redeem(exchange, made))
+            }
+            Awaited::Check(check) => {
+                let verdict = check.verdict()?.clone();
+                let Waiting { exchange, .. } = self.tickets.waiting.remove(&key)?;
+                self.connections.away -= 1;
+                self.guarded(key, desk, |this, desk| {
+                    let connection = this.connections.take_away(key);
+                    let step = this.answer_checked(connection, exchange, verdict, desk);
+                    this.work_on(key, step, desk)
+                })
+            }
+        }
     }
 
-    /// Whether a connection's request waits for its ticket.
+    /// Whether a connection's request waits with the loop.
     pub(crate) fn is_waiting(&self, key: usize) -> bool {
         self.tickets.waiting.contains_key(&key)
     }
 
-    /// Forgets a request that waits for its ticket, and its connection, if the client has gone.
+    /// Forgets a request that waits with the loop, and its connection, if the client has gone.
     pub(crate) fn look_for_waiting(&mut self, key: usize) -> bool {
         let now_ms = clock::monotonic_ms();
         let has_gone = |waiting: &Waiting| {
             let far = now_ms.saturating_sub(waiting.since_ms) >= LOOK_FOR_CLIENT_MS;
             // An answer that is there fails when it is sent.
-            !waiting.claim.is_redeemed() && waiting.exchange.is_abandoned(far)
+            !waiting.awaits.is_there() && waiting.exchange.is_abandoned(far)
         };
         let departed = self.tickets.waiting.get(&key).is_some_and(has_gone);
         if departed {
@@ -69,9 +84,9 @@ impl Loop {
         departed
     }
 
-    /// A deadline of a request has come that waits for its ticket.
+    /// A deadline of a request has come that waits with the loop.
     pub(crate) fn overdue_waiting(&mut self, key: usize, desk: &mut Desk) -> Option<Errand> {
-        if let Some(errand) = self.redeem(key) {
+        if let Some(errand) = self.redeem(key, desk) {
             return Some(errand);
         }
         if self.connections.has_ended(key) && self.look_for_waiting(key) {

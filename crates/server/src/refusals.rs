@@ -41,6 +41,10 @@ pub(crate) const NO_READER: Refusal =
 pub(crate) const QUEUE_FULL: Refusal =
     Refusal { status: 503, reason: "too many requests wait for the application" };
 
+/// Passwords are verified one after the other.
+pub(crate) const CHECKS_FULL: Refusal =
+    Refusal { status: 503, reason: "too many passwords wait to be verified" };
+
 pub(crate) const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
 
 /// A connection has to make room for others.

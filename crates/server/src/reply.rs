@@ -20,6 +20,7 @@ use crate::outbox::Outbox;
 use crate::output::{Flushed, Output, Payload, Segment};
 use crate::reader::Reader;
 use crate::transport::Until;
+use crate::user::User;
 
 /// From this size on, bytes are borrowed and sent from where they are; below it, copying them
 /// beside the head is cheaper than a second slice.
@@ -120,6 +121,11 @@ impl<'c> Reply<'c> {
     /// What the request is called in the logs.
     pub fn request_id(&self) -> &RequestId {
         &self.answer.id
+    }
+
+    /// Who has asked, where the server authenticates its clients.
+    pub fn user(&self) -> Option<&Arc<User>> {
+        self.answer.user.as_ref()
     }
 
     /// The user at the other end of a unix socket.

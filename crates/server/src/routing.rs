@@ -14,16 +14,27 @@ use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, RequestBytes};
+use crate::guard::{Credentials, Judgement, Verdict};
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::outcome::{Left, Stream};
-use crate::plan::{Action, Fixed};
+use crate::plan::{Action, Door, Fixed};
 use crate::reply::Reply;
 use crate::step::{Answering, Next, Step};
 use crate::tally::{Cell, Histogram};
 
 /// What `OPTIONS *` answers for the server as a whole (RFC 9110 section 9.3.7).
 const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+/// What has come of looking for a route.
+enum Routed {
+    /// The answer is written.
+    Answered,
+    /// The application of the route with this number is to be asked.
+    App(usize),
+    /// These are to be verified first.
+    Check(Box<Credentials>),
+}
 
 impl Loop {
     /// The number of the site that a request is for, which its connection is in from now on.
@@ -47,7 +58,9 @@ impl Loop {
         unread: bool,
     ) -> Answering {
         connection.requests += 1;
-        exchange.started_us = self.start_us();
+        let verdict = exchange.verdict.take();
+        let began_us = verdict.as_ref().and_then(|verdict| verdict.started_us);
+        exchange.started_us = began_us.unwrap_or_else(|| self.start_us());
         let answer = &mut exchange.answer;
         answer.outbox = connection.outbox.take();
         answer.outbox().begun = false;
@@ -59,25 +72,37 @@ impl Loop {
         own.keep_alive &= !unread;
         let id = self.name(request);
         self.begin_answer(answer, own, id);
-        if let Some(route) = self.route(answer, site, request) {
-            answer.asked = asked;
-            exchange.take_route(self.plan.site(site), route);
-            return Answering::Ask;
+        match self.route(answer, site, (request, verdict)) {
+            Routed::Answered => {}
+            Routed::App(route) => {
+                answer.asked = asked;
+                exchange.take_route(self.plan.site(site), route);
+                return Answering::Ask;
+            }
+            Routed::Check(credentials) => {
+                answer.asked = asked;
+                return Answering::Check(credentials);
+            }
         }
         let after = self.conclude_answer(connection, answer, exchange.started_us, request);
         // What was not read cannot be told from the next request.
         Answering::Done(if unread && after != After::Reset { After::Linger } else { after })
     }
 
-    /// Has the most specific route answer that does; the number of the route whose application has to.
+    /// Has the most specific route answer that does. `verdict`: what has come of the request's credentials.
     #[inline]
-    fn route(&mut self, answer: &mut Answer, number: usize, request: Request<'_>) -> Option<usize> {
+    fn route(
+        &mut self,
+        answer: &mut Answer,
+        number: usize,
+        (request, verdict): (Request<'_>, Option<Verdict>),
+    ) -> Routed {
         let Self { plan, folders, shared, date, looks, .. } = &mut *self;
         let site = plan.site(number);
         let mut has_missed = false;
         if !is_web_socket(request) && !is_for_server(request) {
             if site.is_one_app {
-                return Some(0);
+                return Routed::App(0);
             }
             // The usual case: the first route has nothing around it.
             if let Ok(path) = site.spelled(request.path())
@@ -85,12 +110,12 @@ impl Loop {
                 && route.is_bare()
             {
                 match &route.action {
-                    Action::App(_) => return Some(number),
+                    Action::App(_) => return Routed::App(number),
                     Action::Files(folder) => {
                         let bytes = site.raw_bytes(request.path(), pattern.prefix_bytes());
                         let mut reply = Reply::new(answer, &shared.common, date);
                         if serve_file(&mut reply, &mut folders[*folder], (request, bytes), *looks) {
-                            return None;
+                            return Routed::Answered;
                         }
                         has_missed = true;
                     }
@@ -98,7 +123,7 @@ impl Loop {
                 }
             }
         }
-        self.try_routes(answer, number, request, has_missed)
+        self.try_routes(answer, number, (request, verdict), has_missed)
     }
 
     /// Tries each route of a site; `has_missed`: a folder was asked already.
@@ -106,16 +131,16 @@ impl Loop {
         &mut self,
         answer: &mut Answer,
         site: usize,
-        request: Request<'_>,
+        (request, verdict): (Request<'_>, Option<Verdict>),
         mut has_missed: bool,
-    ) -> Option<usize> {
+    ) -> Routed {
         let Self { plan, folders, shared, date, looks, .. } = self;
         let site = plan.site(site);
         let client = answer.outbox().peer.map(|peer| peer.ip());
         let common = &shared.common;
         let Ok(path) = site.spelled(request.path()) else {
             Reply::new(answer, common, date).fail(400, DOT_SEGMENT);
-            return None;
+            return Routed::Answered;
         };
         let mut methods: Vec<&[u8]> = Vec::new();
         for (number, pattern, route) in site.routes.of(&path) {
@@ -129,10 +154,24 @@ impl Loop {
             if route.edits.is_some() || answer.edits.is_some() {
                 answer.edits.clone_from(&route.edits);
             }
+            match route.door(client) {
+                Door::Open => {}
+                Door::Closed => {
+                    Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
+                    return Routed::Answered;
+                }
+                Door::Guarded(guard) => match guard.judge(request, client, verdict.as_ref()) {
+                    Judgement::Pass(user) => answer.user = Some(user),
+                    Judgement::Refuse(refused) => {
+                        guard.refuse(&mut Reply::new(answer, common, date), &refused);
+                        return Routed::Answered;
+                    }
+                    Judgement::Check(credentials) => return Routed::Check(credentials),
+                },
+            }
             let prefix_bytes = || site.raw_bytes(request.path(), pattern.prefix_bytes());
             let mut reply = Reply::new(answer, common, date);
             match &route.action {
-                _ if !route.admits(client) => reply.fail(403, NOT_ADMITTED),
                 Action::Files(folder) => {
                     if !serve_file(&mut reply, &mut folders[*folder], (request, prefix_bytes()), *looks) {
                         has_missed = true;
@@ -141,7 +180,7 @@ impl Loop {
                 }
                 Action::App(_) if is_web_socket(request) => reply.fail(501, NO_WEB_SOCKETS),
                 _ if is_for_server(request) => break,
-                Action::App(_) => return Some(number),
+                Action::App(_) => return Routed::App(number),
                 Action::Page(page) => {
                     let made = reply.render(|out, asked, identity| page.write(out, asked, &identity, &[]));
                     reply.take(made);
@@ -151,11 +190,11 @@ impl Loop {
                     redirect(&mut reply, *status, &location.of(request, prefix_bytes()));
                 }
             }
-            return None;
+            return Routed::Answered;
         }
         answer.edits = None;
         answer_for_server(&mut Reply::new(answer, common, date), request, &methods);
-        None
+        Routed::Answered
     }
 
     /// Gives a request its name.
@@ -297,7 +336,8 @@ impl Loop {
         tally.note_row(answer.row, status, duration_us);
         if let Some(log) = &outbox.terms.log {
             let (peer, id) = (outbox.peer, &answer.id);
-            lock(log).record(&Record { peer, request, refused, status, body_bytes, duration_us, id });
+            let user = answer.user.as_ref().map(|user| &*user.name);
+            lock(log).record(&Record { peer, request, refused, user, status, body_bytes, duration_us, id });
         }
     }
 }

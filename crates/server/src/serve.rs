@@ -107,6 +107,10 @@ impl Loop {
                     exchange.request = RequestBytes::Lent { start: at, body_at, end, filled };
                     return self.ask(key, connection, desk);
                 }
+                Answering::Check(credentials) => {
+                    exchange.request = RequestBytes::Lent { start: at, body_at, end, filled };
+                    return self.begin_check(key, connection, desk, credentials);
+                }
             }
         }
         self.settle(key, connection, desk, After::Next)
@@ -147,12 +151,13 @@ impl Loop {
             }
         };
         let terms = Arc::clone(&connection.outbox().terms);
-        if self.plan.site(site).needs_no_app(head.path.of(bytes), &self.folders) {
+        let client = connection.outbox().peer.map(|peer| peer.ip());
+        if self.plan.site(site).needs_no_app(head.of(bytes), client, &self.folders) {
             connection.keep(early, true);
             let exchange = exchange.get_or_insert_with(Exchange::empty);
             return match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
                 Answering::Done(after) => self.conclude(key, connection, desk, after),
-                Answering::Ask => unreachable!("the application is not asked for this"),
+                Answering::Ask | Answering::Check(_) => unreachable!("the application is not asked for this"),
             };
         }
         let awaited = head.expects_continue() && early.is_empty();
@@ -204,11 +209,13 @@ impl Loop {
             let id = exchange.answer.id.clone();
             return self.refuse_as(id, key, connection, desk, QUEUE_FULL, &start);
         }
+        let verdict = exchange.verdict_of_user();
         // It is counted when it is whole.
         connection.requests -= 1;
         connection.outbox_mut().output.tail().extend_from_slice(CONTINUE);
         let limits = &connection.outbox().terms.limits;
-        let upload = Upload::new(bytes, head.framing(), limits, self.now_ms);
+        let mut upload = Upload::new(bytes, head.framing(), limits, self.now_ms);
+        upload.verdict = verdict;
         self.begin_upload(key, connection, desk, upload)
     }
 
@@ -234,7 +241,7 @@ impl Loop {
     }
 
     /// Answers a request that is not in the desk's buffer; its head is parsed.
-    fn answer_owned(
+    pub(crate) fn answer_owned(
         &mut self,
         key: usize,
         mut connection: Box<Connection>,
@@ -252,6 +259,10 @@ impl Loop {
                 exchange.answer.live = live;
                 exchange.request = RequestBytes::Owned(Box::new(owned));
                 self.ask(key, connection, desk)
+            }
+            Answering::Check(credentials) => {
+                exchange.request = RequestBytes::Owned(Box::new(owned));
+                self.begin_check(key, connection, desk, credentials)
             }
         }
     }
@@ -273,6 +284,7 @@ impl Loop {
             let start = start_of(&bytes);
             return self.refuse(key, connection, desk, NO_ROOM, &start);
         };
+        desk.exchange.get_or_insert_with(Exchange::empty).verdict = upload.verdict.take();
         self.answer_owned(key, connection, desk, Owned { head: bytes, body })
     }
 

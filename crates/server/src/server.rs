@@ -14,6 +14,7 @@ use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
 use crate::app::Host;
+use crate::checker::Checker;
 use crate::common::{Asked, Common};
 use crate::config::{Config, HandOver};
 use crate::driver::Driver;
@@ -100,6 +101,7 @@ impl Server {
             crew,
             homes: inboxes.iter().map(|inbox| Arc::clone(inbox) as Arc<dyn Home>).collect(),
             inboxes,
+            checker: Checker::default(),
             readings: Arc::default(),
             interrupters: AtomicUsize::new(0),
             got_interpreter: AtomicU64::new(0),

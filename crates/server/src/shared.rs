@@ -11,6 +11,7 @@ use adyton_sys::tid::Tid;
 
 use crate::app::Host;
 use crate::body::Reading;
+use crate::checker::Checker;
 use crate::common::Common;
 use crate::errand::Job;
 use crate::event_loop::Loop;
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     pub(crate) inboxes: Vec<Arc<Inbox>>,
     /// The same, as tickets know them.
     pub(crate) homes: Vec<Arc<dyn Home>>,
+    /// Verifies passwords.
+    pub(crate) checker: Checker,
     /// Bodies that the application reads from their connections.
     pub(crate) readings: Arc<AtomicUsize>,
     /// Threads that interrupt a call.

@@ -3,6 +3,7 @@
 use crate::answer::After;
 use crate::connection::Connection;
 use crate::errand::Errand;
+use crate::guard::Credentials;
 
 /// What a connection does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +37,11 @@ pub(crate) enum Worked {
 }
 
 /// How a request is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answering {
     /// The answer is written.
     Done(After),
     /// By the application.
     Ask,
+    /// As soon as its credentials are verified.
+    Check(Box<Credentials>),
 }

@@ -82,6 +82,18 @@ pub fn random() -> u64 {
     }
 }
 
+/// 256 bits that nobody can guess, from getrandom(2); early in the life of a machine it waits for them.
+///
+/// # Errors
+///
+/// The kernel has none to give.
+pub fn secret() -> io::Result<[u8; 32]> {
+    let mut bytes = [0; 32];
+    // Up to 256 bytes come whole (man 2 getrandom).
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+    Ok(bytes)
+}
+
 /// How long a reader of standard error that is behind is waited for, once.
 const STDERR_PATIENCE_MS: u64 = 100;
 

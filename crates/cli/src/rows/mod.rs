@@ -1,5 +1,6 @@
 //! The table of all settings, one file for each group.
 
+mod access;
 mod application;
 mod connections;
 mod files;
@@ -28,6 +29,7 @@ const GROUPS: &[&[Row]] = &[
     threads::ROWS,
     processes::ROWS,
     files::ROWS,
+    access::ROWS,
     logging::ROWS,
     messages::ROWS,
     connections::ROWS,

@@ -10,7 +10,7 @@ use adyton_route::{HostPattern, Hosts, Taken, spelled, without_port};
 use super::path::written;
 use super::table::conditions;
 use crate::failure::Failure;
-use crate::settings::{Site, SiteAction, Sites};
+use crate::settings::{Site, SiteAction, SiteRoute, Sites};
 
 /// The host of a path alone: no site has it as its name.
 const ANY_HOST: &str = "-";
@@ -26,6 +26,31 @@ pub struct Question {
     pub fields: Vec<String>,
     /// Its client; `None` is one of a unix socket.
     pub client: Option<IpAddr>,
+}
+
+/// What a route asks of a client.
+enum Asks {
+    Nothing,
+    Password,
+    /// To be another one.
+    Another,
+}
+
+impl SiteRoute {
+    /// As a route of the server does.
+    fn asks(&self, client: Option<IpAddr>) -> Asks {
+        let (is_allowed, is_guarded) = (self.allow.has(client), self.settings.auth.is_some());
+        if self.deny.has(client) {
+            return Asks::Another;
+        }
+        match (is_guarded, is_guarded && self.allow_replaces_password) {
+            (_, true) if is_allowed => Asks::Nothing,
+            (_, true) => Asks::Password,
+            _ if !is_allowed && !self.allow.is_empty() => Asks::Another,
+            (true, _) => Asks::Password,
+            (false, _) => Asks::Nothing,
+        }
+    }
 }
 
 impl Sites {
@@ -100,10 +125,15 @@ impl Sites {
                 let _ = writeln!(text, "passed {place}: it is for {wants}");
                 continue;
             }
-            let is_admitted = !route.deny.has(client) && (route.allow.is_empty() || route.allow.has(client));
-            if !is_admitted {
-                let _ = writeln!(text, "answer 403 {place}: not for this client");
-                return;
+            match route.asks(client) {
+                Asks::Nothing => {}
+                Asks::Password => {
+                    let _ = writeln!(text, "answer 401 {place}: without a name and a password; with them:");
+                }
+                Asks::Another => {
+                    let _ = writeln!(text, "answer 403 {place}: not for this client");
+                    return;
+                }
             }
             let falls = matches!(route.action, SiteAction::Files(_)) && route.settings.static_fall_through;
             let _ = writeln!(text, "answer {} {place}", self.action(&route.action));

@@ -22,8 +22,10 @@ pub(crate) struct RouteDraft {
     pub(crate) when: When,
     pub(crate) allow: Networks,
     pub(crate) deny: Networks,
+    pub(crate) allow_replaces_password: bool,
     pub(crate) edits: HeadEdits,
     pub(crate) app: Option<String>,
+    pub(crate) is_mounted: bool,
     pub(crate) handler: Option<String>,
     pub(crate) files: Option<PathBuf>,
     pub(crate) redirect: Option<Location>,
@@ -37,8 +39,8 @@ pub(crate) struct RouteDraft {
 pub(crate) const ACTIONS: [&str; 5] = ["app", "handler", "files", "redirect", "respond"];
 
 /// Keys that belong to another one.
-pub(crate) const PARTS: [(&str, &str); 3] =
-    [("redirect-status", "redirect"), ("body", "respond"), ("content-type", "respond")];
+pub(crate) const PARTS: [(&str, &str); 4] =
+    [("mount", "app"), ("redirect-status", "redirect"), ("body", "respond"), ("content-type", "respond")];
 
 const SITE: Row<SiteDraft> = Row { group: "Sites", ..Row::EMPTY };
 
@@ -146,7 +148,17 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         example: "shop.wsgi:application",
         help: "application that answers",
         detail: "As on the command line: `package.module:attribute`, or `file.py`. Routes with the same application share it. \
-                 The whole path is its `PATH_INFO`.",
+                 The whole path is its `PATH_INFO`, unless `mount` is on.",
+        ..ACTION
+    },
+    Row {
+        name: "mount",
+        kind: Kind::Switch { set: |route, on| route.is_mounted = on },
+        default: "off",
+        example: "on",
+        help: "whether the application stands beneath the path of the route",
+        detail: "Then that path is its `SCRIPT_NAME`, and what stands behind it its `PATH_INFO`, as with `WSGIScriptAlias` of \
+                 mod_wsgi; frameworks make their URLs so that they lead back to it. Off, `SCRIPT_NAME` is empty.",
         ..ACTION
     },
     Row {
@@ -250,6 +262,18 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         repeatable: true,
         help: "addresses of clients that may not",
         detail: "They are answered 403, even if `allow` has them.",
+        ..AROUND
+    },
+    Row {
+        name: "auth-satisfy",
+        kind: Kind::Choice {
+            words: &["all", "any"],
+            set: |route, index| route.allow_replaces_password = index == 1,
+        },
+        default: "all",
+        example: "any",
+        help: "whether clients of `allow` need a password",
+        detail: "With `all` they do, and others are not let in. With `any` they do not, and others are let in with one.",
         ..AROUND
     },
     Row {

@@ -47,6 +47,9 @@ impl Sites {
         if !route.allow.is_empty() || !route.deny.is_empty() {
             when.push("some clients".to_owned());
         }
+        if route.settings.auth.is_some() {
+            when.push("users".to_owned());
+        }
         [written(path), when.join(", "), self.action(&route.action), route.line.to_string()]
     }
 

@@ -1,11 +1,11 @@
 //! `adyton.Request`: a request as a handler sees it, each part made when it is asked for.
 
 use std::net::SocketAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use adyton_http::{self as http, Known, RequestHead, Version};
 use adyton_log::request::RequestId;
-use adyton_server::{Body, Call};
+use adyton_server::{Body, Call, User};
 use percent_encoding::percent_decode;
 use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -33,6 +33,8 @@ pub(crate) struct Request {
     view: Mutex<View>,
     peer: Option<SocketAddr>,
     id: RequestId,
+    /// Who has asked, where the server authenticates its clients.
+    user: Option<Arc<User>>,
     /// The length of a body that came in chunks and is whole.
     unchunked_bytes: Option<u64>,
     input: Mutex<Option<Py<Input>>>,
@@ -53,9 +55,9 @@ impl Request {
             body => Some(Py::new(py, Input::new(body))?),
         };
         let view = View::Lent { head: call.request.head(), bytes: call.request.bytes() };
-        let id = call.reply.request_id().clone();
+        let (id, user) = (call.reply.request_id().clone(), call.reply.user().cloned());
         let (view, input) = (Mutex::new(view), Mutex::new(input));
-        Ok(Self { view, peer: call.peer, id, unchunked_bytes, input, body: Mutex::new(None) })
+        Ok(Self { view, peer: call.peer, id, user, unchunked_bytes, input, body: Mutex::new(None) })
     }
 
     /// Makes the request's own copies of what was lent.
@@ -111,6 +113,12 @@ impl Request {
         self.id.to_string()
     }
 
+    /// The name of the client, where the server authenticates its clients; else `None`.
+    #[getter]
+    fn user(&self) -> Option<&str> {
+        self.user.as_ref().map(|user| &*user.name)
+    }
+
     /// The method, such as `GET` (RFC 9110 section 9).
     #[getter]
     fn method<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
@@ -163,7 +171,9 @@ impl Request {
                 }
                 _ => (request.name(field).to_vec(), request.value(field).to_vec()),
             };
-            request.fields().iter().map(pair).collect()
+            // The password is the server's affair.
+            let is_shown = |field: &&http::Field| self.user.is_none() || field.known != Known::Authorization;
+            request.fields().iter().filter(is_shown).map(pair).collect()
         });
         let list = PyList::empty(py);
         for (name, value) in pairs {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use adyton_cli::{
-    AccessLogFormat, HandOver as HandsOver, LogFormat, Settings, SiteAction, SiteRoute, Target,
+    AccessLogFormat, Auth, HandOver as HandsOver, LogFormat, Settings, SiteAction, SiteRoute, Target,
     UnderscoreHeaders,
 };
 use adyton_files::{CacheRoom, ErrorPage, Folder, Options};
@@ -13,8 +13,8 @@ use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_route::{PathPattern, Routes, When};
 use adyton_server::{
-    AccessLog, Action, Admission, App, CallLimits, Config, Fixed, HandOver, Plan, Quota, Route, SharedLog,
-    Site, SiteLimits,
+    AccessLog, Action, Admission, App, CallLimits, Config, Fixed, Guard, GuardRules, HandOver, Plan, Quota,
+    Route, Scheme, SharedLog, Site, SiteLimits,
 };
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
@@ -34,6 +34,11 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
         if let Some(destination) = &of_site.access_log {
             check_destination("access", &log_destination(settings, destination))?;
         }
+    }
+    let routes = settings.sites.iter().flat_map(|sites| &sites.sites).flat_map(|site| &site.routes);
+    let mut guards = Guards { base: settings.chdir.clone(), opened: Vec::new() };
+    for of_route in std::iter::once(settings).chain(routes.map(|route| &route.settings)) {
+        guards.of(of_route)?;
     }
     identity(settings)?;
     open_folders(settings, &CacheRoom::new(0))?;
@@ -145,9 +150,10 @@ fn open_folder(
 /// What is served: the sites of a file, or those of a command line.
 pub(super) fn plan(settings: &Settings, apps: Vec<Arc<dyn App>>) -> Result<Plan, Failure> {
     let logs = SharedLogs { of_server: settings.access_log.clone(), opened: Vec::new() };
+    let guards = Guards { base: settings.chdir.clone(), opened: Vec::new() };
     let sites = match &settings.sites {
-        Some(sites) => sites_of_file(sites, &apps, logs)?,
-        None => vec![site_of_command_line(settings, apps, logs)?],
+        Some(sites) => sites_of_file(sites, &apps, (logs, guards))?,
+        None => vec![site_of_command_line(settings, apps, (logs, guards))?],
     };
     Plan::new(sites).map_err(|error| Failure::Said(error.to_string(), 2))
 }
@@ -156,20 +162,24 @@ pub(super) fn plan(settings: &Settings, apps: Vec<Arc<dyn App>>) -> Result<Plan,
 fn site_of_command_line(
     settings: &Settings,
     apps: Vec<Arc<dyn App>>,
-    mut logs: SharedLogs,
+    (mut logs, mut guards): (SharedLogs, Guards),
 ) -> Result<Site, Failure> {
-    let prefix = |path: String| PathPattern::Prefix(path.into_bytes().into());
+    let guard = guards.of(settings)?;
+    let route = |path: String, action: Action| {
+        let path = PathPattern::Prefix(path.into_bytes().into());
+        (path, Route { guard: guard.clone(), ..action.into() })
+    };
     let folders = folders(settings).into_iter().enumerate();
     let mut routes: Vec<(PathPattern, Route)> =
-        folders.map(|(folder, (path, _))| (prefix(path), Action::Files(folder).into())).collect();
-    routes.extend(apps.into_iter().map(|app| (prefix(String::new()), Action::App(app).into())));
+        folders.map(|(folder, (path, _))| route(path, Action::Files(folder))).collect();
+    routes.extend(apps.into_iter().map(|app| route(String::new(), Action::App(app))));
     Ok(Site::new(Vec::new(), Routes::new(routes), limits(settings), logs.of(settings)?))
 }
 
 fn sites_of_file(
     file: &adyton_cli::Sites,
     apps: &[Arc<dyn App>],
-    mut logs: SharedLogs,
+    (mut logs, mut guards): (SharedLogs, Guards),
 ) -> Result<Vec<Site>, Failure> {
     // As `open_folders` numbers them.
     let mut folders = 0..;
@@ -178,8 +188,9 @@ fn sites_of_file(
         let mut routes = Vec::new();
         for route in &site.routes {
             let folder = if matches!(route.action, SiteAction::Files(_)) { folders.next() } else { None };
+            let guard = guards.of(&route.settings)?;
             for path in &route.paths {
-                routes.push((path.clone(), compiled(route, folder, apps)));
+                routes.push((path.clone(), compiled(route, folder, apps, guard.clone())));
             }
         }
         let log = logs.of(&site.settings)?;
@@ -190,13 +201,21 @@ fn sites_of_file(
 }
 
 /// A route of a file as the loops have it.
-fn compiled(route: &SiteRoute, folder: Option<usize>, apps: &[Arc<dyn App>]) -> Route {
+fn compiled(
+    route: &SiteRoute,
+    folder: Option<usize>,
+    apps: &[Arc<dyn App>],
+    guard: Option<Arc<Guard>>,
+) -> Route {
     let (allow, deny) = (route.allow.clone(), route.deny.clone());
     let is_open = allow.is_empty() && deny.is_empty();
+    let admission = Admission { allow, deny, replaces_password: route.allow_replaces_password };
     Route {
         when: if route.when == When::default() { None } else { Some(Box::new(route.when.clone())) },
-        admission: if is_open { None } else { Some(Box::new(Admission { allow, deny })) },
+        admission: if is_open { None } else { Some(Box::new(admission)) },
+        guard,
         edits: if route.edits.is_empty() { None } else { Some(Arc::new(route.edits.clone())) },
+        is_mounted: route.is_mounted,
         action: match &route.action {
             SiteAction::App(number) => Action::App(Arc::clone(&apps[*number])),
             SiteAction::Files(_) => Action::Files(folder.unwrap_or_default()),
@@ -208,6 +227,38 @@ fn compiled(route: &SiteRoute, folder: Option<usize>, apps: &[Arc<dyn App>]) -> 
                 body: body.as_bytes().into(),
             }),
         },
+    }
+}
+
+/// What clients are asked for, each once for all routes that ask for the same.
+struct Guards {
+    /// What paths of files are relative to.
+    base: Option<PathBuf>,
+    opened: Vec<(GuardRules, Arc<Guard>)>,
+}
+
+impl Guards {
+    /// What these settings ask clients for.
+    fn of(&mut self, settings: &Settings) -> Result<Option<Arc<Guard>>, Failure> {
+        let Some(auth) = &settings.auth else { return Ok(None) };
+        let place = |path: &PathBuf| self.base.as_ref().map_or(path.clone(), |base| base.join(path));
+        let rules = GuardRules {
+            scheme: match auth {
+                Auth::Basic(file) => Scheme::Basic(place(file)),
+                Auth::Digest(file) => Scheme::Digest(place(file)),
+            },
+            realm: settings.auth_realm.clone(),
+            users: settings.auth_users.clone(),
+            groups: settings.auth_groups.clone(),
+            group_file: settings.auth_group_file.as_ref().map(place),
+        };
+        if let Some((_, guard)) = self.opened.iter().find(|(other, _)| *other == rules) {
+            return Ok(Some(Arc::clone(guard)));
+        }
+        let guard = Guard::open(rules.clone()).map_err(|error| Failure::Said(format!("auth: {error}"), 2))?;
+        let guard = Arc::new(guard);
+        self.opened.push((rules, Arc::clone(&guard)));
+        Ok(Some(guard))
     }
 }
 

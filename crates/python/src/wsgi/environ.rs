@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_cli::Settings;
 use adyton_http::{Field, Known, Method, Request, Version};
-use adyton_server::Call;
+use adyton_server::{Call, User};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{ffi, intern};
@@ -183,10 +183,14 @@ impl Environs {
         };
         self.set_method(&environ, request)?;
         let target = request.target();
-        let path = decoded_path(request.path(), self.merge_slashes);
+        let (mount, mount_bytes) = call.mount;
+        let path = decoded_path(&request.path()[mount_bytes..], self.merge_slashes);
         let uri = latin1(py, target)?;
         put(&environ, &keys.uri, &uri)?;
         put(&environ, &keys.path, &if *path == *target { uri } else { latin1(py, &path)? })?;
+        if !mount.is_empty() {
+            environ.set_item(intern!(py, "SCRIPT_NAME"), latin1(py, mount)?)?;
+        }
         if !request.query().is_empty() {
             put(&environ, &keys.query, &latin1(py, request.query())?)?;
         }
@@ -200,6 +204,9 @@ impl Environs {
         }
         if let Some(bytes) = call.unchunked_bytes() {
             self.set_length(&environ, bytes)?;
+        }
+        if let Some(user) = call.reply.user() {
+            set_user(&environ, user)?;
         }
         if let Some(key) = &self.id {
             put(&environ, key, &PyString::new(py, &call.reply.request_id().to_string()))?;
@@ -342,6 +349,15 @@ impl Seen {
         }
         Some(key)
     }
+}
+
+/// Says who has asked (RFC 3875 section 4.1.1 and 4.1.11). The password is the server's affair.
+fn set_user(environ: &Bound<'_, PyDict>, user: &User) -> PyResult<()> {
+    let py = environ.py();
+    environ.set_item(intern!(py, "REMOTE_USER"), latin1(py, user.name.as_bytes())?)?;
+    environ.set_item(intern!(py, "AUTH_TYPE"), user.scheme)?;
+    let key = intern!(py, "HTTP_AUTHORIZATION");
+    if environ.contains(key)? { environ.del_item(key) } else { Ok(()) }
 }
 
 /// Makes a dict, and each copy of it, large enough for `FIELDS_USUAL` more entries: it grows with some that are taken

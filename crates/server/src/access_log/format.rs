@@ -98,7 +98,8 @@ fn read_atom(behind: &str) -> Result<(Step, usize), String> {
     };
     let step = match atom {
         '%' => Step::Text("%".into()),
-        'l' | 'u' => Step::Text("-".into()),
+        'l' => Step::Text("-".into()),
+        'u' => Step::User,
         'P' => Step::Text(std::process::id().to_string().into()),
         'h' | 'a' => Step::Client,
         't' => Step::Time,
@@ -177,7 +178,9 @@ mod tests {
         let text = |text: &str| Step::Text(text.into());
         let expected = vec![
             Step::Client,
-            text(" - - "),
+            text(" - "),
+            Step::User,
+            text(" "),
             Step::Time,
             text(" \""),
             Step::RequestLine,

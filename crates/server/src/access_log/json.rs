@@ -23,6 +23,7 @@ pub(super) fn write(out: &mut Vec<u8>, record: &Record<'_>, stamp: &Stamp) {
         }
         None => out.extend_from_slice(b"null"),
     }
+    write_string(out, br#","user":"#, record.user.map(str::as_bytes));
     write_string(out, br#","host":"#, host);
     write_string(out, br#","method":"#, record.method());
     write_string(out, br#","path":"#, record.path());

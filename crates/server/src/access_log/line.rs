@@ -20,6 +20,7 @@ pub(super) fn write(out: &mut Vec<u8>, steps: &[Step], record: &Record<'_>, stam
                 Some(peer) => client::write(out, peer),
                 None => out.push(b'-'),
             },
+            Step::User => write_or_dash(out, record.user.map(str::as_bytes)),
             Step::Time => out.extend_from_slice(stamp.apache()),
             Step::RequestLine => write_or_dash(out, request_line(record)),
             Step::Method => write_or_dash(out, record.method()),

@@ -13,6 +13,8 @@ pub struct Record<'r> {
     pub request: Option<Request<'r>>,
     /// What came in place of a request, perhaps nothing.
     pub refused: &'r [u8],
+    /// Who has asked, if the server knows.
+    pub user: Option<&'r str>,
     /// The status sent.
     pub status: u16,
     /// Body bytes sent.

@@ -9,6 +9,8 @@ pub(super) enum Step {
     Text(Vec<u8>),
     /// `%h`, `%a`
     Client,
+    /// `%u`
+    User,
     /// `%t`
     Time,
     /// `%r`

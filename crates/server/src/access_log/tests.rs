@@ -54,7 +54,16 @@ fn parsed(request: &[u8]) -> Head {
 fn record<'r>(head: Option<&'r Head>, bytes: &'r [u8]) -> Record<'r> {
     let request = head.map(|head| head.of(bytes));
     let peer = Some("192.0.2.7:4711".parse().unwrap());
-    Record { peer, request, refused: bytes, status: 200, body_bytes: 12, duration_us: 2_345_678, id: &ID }
+    Record {
+        peer,
+        request,
+        refused: bytes,
+        user: None,
+        status: 200,
+        body_bytes: 12,
+        duration_us: 2_345_678,
+        id: &ID,
+    }
 }
 
 /// The line of `format` for `record`, without its end, at 10:55:52 on 20 November 2026.

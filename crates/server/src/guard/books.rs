@@ -1,0 +1,143 @@
+//! The files of passwords and groups: read at the start, and again when they have changed.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use adyton_auth::{Digests, Groups, Passwords, Wrong};
+use adyton_log::{self as log, messages};
+
+use super::Scheme;
+
+/// How often a file is looked at, while requests ask for it.
+const LOOK_EVERY_MS: u64 = 1_000;
+
+/// No file of passwords is larger: some hundred thousand users.
+const FILE_BYTES_MAX: u64 = 32 << 20;
+
+/// Why a guard cannot be.
+#[derive(Debug)]
+pub enum GuardError {
+    /// A file cannot be read.
+    Read(PathBuf, io::Error),
+    /// A file has mistakes.
+    Wrong(PathBuf, Vec<Wrong>),
+    /// There is nothing that nobody can guess.
+    Secret(io::Error),
+}
+
+impl fmt::Display for GuardError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GuardError::Read(file, error) => write!(f, "{} cannot be read: {error}", file.display()),
+            GuardError::Wrong(file, mistakes) => {
+                for (number, Wrong { line, what }) in mistakes.iter().enumerate() {
+                    let between = if number == 0 { "" } else { "; " };
+                    write!(f, "{between}{}:{line}: {what}", file.display())?;
+                }
+                Ok(())
+            }
+            GuardError::Secret(error) => write!(f, "the kernel gives no random bytes: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for GuardError {}
+
+/// What passwords are compared with.
+#[derive(Clone)]
+pub(super) enum Secrets {
+    Basic(Arc<Passwords>),
+    Digest(Arc<Digests>),
+}
+
+/// What says whether a file is still the same: device, inode, size, and change of its inode in ns.
+type Stamp = (u64, u64, u64, i64, i64);
+
+/// The files of a guard.
+pub(super) struct Books {
+    scheme: Scheme,
+    group_file: Option<PathBuf>,
+    stamps: Vec<Option<Stamp>>,
+    looked_ms: u64,
+    pub(super) secrets: Secrets,
+    pub(super) groups: Arc<Groups>,
+}
+
+impl Books {
+    /// Reads the files.
+    pub(super) fn open(
+        scheme: Scheme,
+        group_file: Option<PathBuf>,
+        now_ms: u64,
+    ) -> Result<Books, GuardError> {
+        let stamps = stamps(&scheme, group_file.as_deref());
+        let secrets = read_secrets(&scheme)?;
+        let groups = read_groups(group_file.as_deref())?;
+        Ok(Books { scheme, group_file, stamps, looked_ms: now_ms, secrets, groups })
+    }
+
+    /// Reads them again if they have changed, and says whether they have. With mistakes, what was right before stays.
+    pub(super) fn refresh(&mut self, now_ms: u64) -> bool {
+        if now_ms.saturating_sub(self.looked_ms) < LOOK_EVERY_MS {
+            return false;
+        }
+        self.looked_ms = now_ms;
+        let stamps = stamps(&self.scheme, self.group_file.as_deref());
+        if stamps == self.stamps {
+            return false;
+        }
+        self.stamps = stamps;
+        let read = read_secrets(&self.scheme)
+            .and_then(|secrets| Ok((secrets, read_groups(self.group_file.as_deref())?)));
+        match read {
+            Ok((secrets, groups)) => {
+                (self.secrets, self.groups) = (secrets, groups);
+                true
+            }
+            Err(error) => {
+                let text = format_args!("passwords are what they were before the last change: {error}");
+                log::write(&messages::PASSWORDS, text);
+                false
+            }
+        }
+    }
+}
+
+fn stamps(scheme: &Scheme, group_file: Option<&Path>) -> Vec<Option<Stamp>> {
+    let (Scheme::Basic(file) | Scheme::Digest(file)) = scheme;
+    let stamp = |file: &Path| {
+        let found = fs::metadata(file).ok()?;
+        Some((found.dev(), found.ino(), found.size(), found.ctime(), found.ctime_nsec()))
+    };
+    [Some(file.as_path()), group_file].into_iter().flatten().map(stamp).collect()
+}
+
+fn read_secrets(scheme: &Scheme) -> Result<Secrets, GuardError> {
+    let (Scheme::Basic(file) | Scheme::Digest(file)) = scheme;
+    let text = read(file)?;
+    let wrong = |mistakes| GuardError::Wrong(file.clone(), mistakes);
+    Ok(match scheme {
+        Scheme::Basic(_) => Secrets::Basic(Arc::new(Passwords::read(&text).map_err(wrong)?)),
+        Scheme::Digest(_) => Secrets::Digest(Arc::new(Digests::read(&text).map_err(wrong)?)),
+    })
+}
+
+fn read_groups(file: Option<&Path>) -> Result<Arc<Groups>, GuardError> {
+    let Some(file) = file else { return Ok(Arc::default()) };
+    let groups =
+        Groups::read(&read(file)?).map_err(|mistakes| GuardError::Wrong(file.to_owned(), mistakes))?;
+    Ok(Arc::new(groups))
+}
+
+fn read(file: &Path) -> Result<String, GuardError> {
+    let refused = |error| GuardError::Read(file.to_owned(), error);
+    let size = fs::metadata(file).map_err(refused)?.len();
+    if size > FILE_BYTES_MAX {
+        return Err(refused(io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes"))));
+    }
+    fs::read_to_string(file).map_err(refused)
+}

@@ -1,0 +1,69 @@
+"""`adyton init`: a first file of sites, which is right as it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.server import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Servers
+
+WSGI = """
+def {name}(environ, start_response):
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [b"from {name}"]
+"""
+
+DJANGO = {
+    "manage.py": "os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n",
+    "shop/__init__.py": "",
+    "shop/wsgi.py": WSGI.format(name="application"),
+    "staticfiles/site.css": "p {}",
+}
+
+FOLDERS = [
+    (DJANGO, {"/": b"from application", "/static/site.css": b"p {}"}),
+    ({"app.py": WSGI.format(name="app")}, {"/x": b"from app"}),
+    ({"main.py": "def create_app():\n    return made\n" + WSGI.format(name="made")}, {"/": b"from made"}),
+    ({"api.py": "def handler(request):\n    return request.path\n"}, {"/x": b"/x"}),
+    ({"public/index.html": "front", "secret": "s"}, {"/": b"front", "/secret": 404}),
+    ({"index.html": "front"}, {"/": b"front", "/site.toml": 404, "/%73ite.toml": 404, "//site.toml": 404}),
+    ({}, {"/": b"Adyton is here.\n"}),
+]
+"""What a folder has in it, and what its first file answers."""
+
+
+@pytest.mark.parametrize(("files", "answers"), FOLDERS)
+def test_first_file(
+    serve: Servers, tmp_path: Path, files: dict[str, str], answers: dict[str, bytes | int]
+) -> None:
+    """The file is written once, has no mistakes, and serves what was found."""
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    first, again = (run("init", cwd=tmp_path) for _ in range(2))
+
+    assert (0, "") == (first.returncode, first.stderr)
+    assert first.stdout.startswith("site.toml is written; ")
+    assert (2, "adyton: site.toml is there already, and was left alone\n") == (again.returncode, again.stderr)
+    assert 0 == run("check", "site.toml", cwd=tmp_path).returncode
+    text = (tmp_path / "site.toml").read_text(encoding="utf-8")
+    (tmp_path / "site.toml").write_text(text.replace("127.0.0.1:8000", "127.0.0.1:0"), encoding="utf-8")
+    server = serve(tmp_path / "site.toml", cwd=tmp_path)
+    for target, answer in answers.items():
+        response = server.fetch(target, lint_answers=False)
+
+        assert answer == (response.body if response.status == 200 else response.status), target
+
+
+def test_wrong_folder(tmp_path: Path) -> None:
+    """What cannot be read, or written, is told."""
+    missing, flag = run("init", "none", cwd=tmp_path), run("init", "--force", cwd=tmp_path)
+
+    assert (2, "adyton: none: No such file or directory (os error 2)\n") == (missing.returncode, missing.stderr)
+    assert (2, "adyton: the command is: adyton init [FOLDER]\n") == (flag.returncode, flag.stderr)
