@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+BCRYPT = "$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2"
+"""The password "correct horse", hashed."""
+
 APPLICATION = Path(__file__).with_name("application.py").read_text(encoding="utf-8")
 
 
@@ -18,6 +21,8 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "public/static/site.css").write_text("p {}\n", encoding="utf-8")
     (tmp_path / "public/static/secret").mkdir()
     (tmp_path / "public/static/secret/key.txt").write_text("secret\n", encoding="utf-8")
+    (tmp_path / "public/private").mkdir()
+    (tmp_path / "staff.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     return tmp_path
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sites.conftest import write
+from sites.conftest import BCRYPT, write
 from support.client import request
 from support.server import run, until
 
@@ -27,7 +27,7 @@ PASSWORD = "correct horse"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 HASHES = {
-    "bcrypt": "$2y$05$abcdefghijklmnopqrstuuHNbAKRhpaujgo33bRWs.NLUTJO3lOy2",
+    "bcrypt": BCRYPT,
     "sha512": "$6$rounds=5000$saltsalt$hRM5XZ86KXEw9UOmjigeVqFgULtFB2sgpC9lXQDfMib3Zgw7mEiUvBJI2EplzfAqxL5Vvwp2scFtv"
     "/uamSo5z0",
     "sha256": "$5$saltsalt$myjXcpMpE2Ofk7fj9hqyNYSn6lmWG4Mqnjx.KIRRr4/",
