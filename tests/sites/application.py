@@ -33,3 +33,11 @@ def user(environ: dict[str, Any], start_response: Any) -> list[bytes]:
 def who(request: Any) -> str:
     """Answer with who has asked, and whether the password can be seen."""
     return f"{request.user} {'Authorization' in request.headers}"
+
+
+def mounted(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    """Answer with where the application stands, and what is asked of it."""
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    if "fail" in environ["PATH_INFO"]:
+        raise RuntimeError
+    return [f"{environ['SCRIPT_NAME']}|{environ['PATH_INFO']}|{environ['REQUEST_URI']}".encode()]

@@ -22,6 +22,9 @@ def project(tmp_path: Path) -> Path:
     (tmp_path / "public/static/secret").mkdir()
     (tmp_path / "public/static/secret/key.txt").write_text("secret\n", encoding="utf-8")
     (tmp_path / "public/private").mkdir()
+    (tmp_path / "errors").mkdir()
+    for name in ("who", "busy"):
+        (tmp_path / f"errors/{name}.html").write_text(f"<p>{name}?", encoding="utf-8")
     (tmp_path / "staff.htpasswd").write_text(f"ann:{BCRYPT}\n", encoding="utf-8")
     return tmp_path
 

@@ -85,9 +85,11 @@ path = "/far/"
 app = "shop:user"
 auth = "basic:staff"
 allow = "192.0.2.1"
+"""
 
+DIGEST = """
+[[sites]]
 [[sites.routes]]
-path = "/digest/"
 app = "shop:user"
 auth = "digest:digests"
 auth-realm = "Staff"
@@ -266,7 +268,7 @@ def test_changed_file(server: Server, staffed: Path) -> None:
     text = file.read_text(encoding="utf-8")
     mark = server.mark()
     file.write_text("nonsense\n", encoding="utf-8")
-    assert until(lambda: get(server, "/admin/", "apr1").status == 200 and "staff:1: " in server.log[mark:])
+    assert until(lambda: get(server, "/admin/", "apr1").status == 200 and "staff:1: " in server.log()[mark:])
     file.write_text(text.replace("apr1:", "other:"), encoding="utf-8")
 
     assert until(lambda: get(server, "/admin/", "apr1").status == 401)
@@ -311,8 +313,9 @@ def digest(answer: Response, method: str, uri: str, number: int, password: str =
     return [("Authorization", value)]
 
 
-def test_digest(server: Server) -> None:
+def test_digest(serve: Servers, staffed: Path) -> None:
     """A digest lets in once: not again, not with another path or method, not with a wrong password."""
+    server = serve(write(staffed, DIGEST), cwd=staffed)
     refused = get(server, "/digest/a")
     algorithms = [re.findall(r"algorithm=([\w-]+)", value)[0] for value in refused.values("WWW-Authenticate")]
 

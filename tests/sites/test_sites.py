@@ -245,3 +245,68 @@ def test_wrong_file(project: Path) -> None:
         f"adyton: site.toml:{LINES[2] + 1}:1: pth is no key of a route; did you mean path?",
         f"adyton: site.toml:{LINES[3] + 1}:1: pth is no key of a route; did you mean path?",
     ] == said.stderr.splitlines()
+
+
+MOUNTS = """
+[server]
+error-pages = { 404 = "errors/who.html" }
+
+[[sites]]
+error-pages = ["500=errors/busy.html", "405=errors/who.html", "401=errors/who.html"]
+
+[[sites.routes]]
+path = ["/shop/", "/a/b/"]
+app = "shop:mounted"
+mount = true
+
+[[sites.routes]]
+path = "/whole/"
+app = "shop:mounted"
+
+[[sites.routes]]
+path = "/shop/only"
+methods = "PUT"
+respond = 201
+
+[[sites.routes]]
+path = "/private/"
+auth = "basic:staff.htpasswd"
+respond = 200
+"""
+
+MOUNTED = [
+    ("/shop", "/shop||/shop"),
+    ("/shop/", "/shop|/|/shop/"),
+    ("/shop/x?y", "/shop|/x|/shop/x?y"),
+    ("//sh%6Fp//x%2Fy", "/shop|//x/y|//sh%6Fp//x%2Fy"),
+    ("/a/b/c", "/a/b|/c|/a/b/c"),
+    ("/whole/x", "|/whole/x|/whole/x"),
+]
+"""What is asked for, and `SCRIPT_NAME`, `PATH_INFO` and `REQUEST_URI` of it."""
+
+
+def test_mounts_and_pages(serve: Servers, project: Path) -> None:
+    """An application that is mounted sees what is behind its path; errors of the server have pages of the site's."""
+    server = serve(write(project, MOUNTS), cwd=project)
+    for target, expected in MOUNTED:
+        assert expected == server.fetch(target, lint_answers=False).body.decode(), target
+    for target, status, body in [
+        ("/none", 404, "<p>who?"),
+        ("/private/", 401, "<p>who?"),
+        ("/whole/fail", 500, "<p>busy?"),
+        ("/shop/../x", 400, "400 Bad Request"),
+    ]:
+        answer = server.fetch(target, lint_answers=False)
+        head = server.fetch(target, method="HEAD", lint_answers=False)
+
+        assert (status, "text/html; charset=utf-8") == (answer.status, answer["Content-Type"]), target
+        assert body in answer.body.decode()
+        assert (status, b"") == (head.status, head.body)
+        assert answer["Content-Length"] == head["Content-Length"]
+    (project / "errors/who.html").unlink()
+    checked = run("check", "site.toml", cwd=project)
+
+    assert (2, "adyton: error-pages: 404=errors/who.html: No such file or directory (os error 2)\n") == (
+        checked.returncode,
+        checked.stderr,
+    )

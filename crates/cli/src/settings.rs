@@ -91,6 +91,8 @@ pub struct Settings {
     pub admin_token: Option<String>,
     pub admin_hosts: Vec<String>,
 
+    /// Pages in the place of the server's own, by status; relative to `chdir`. The last of a status counts.
+    pub error_pages: Vec<(u16, PathBuf)>,
     pub statics: Vec<StaticMount>,
     pub static_listing: bool,
     pub static_cache_control: Option<String>,

@@ -1,11 +1,10 @@
 //! Which thread runs a request: the driver at once, one that takes it from the queue later, or none.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, LazyLock};
 
 use adyton_crew::Post;
-use adyton_files::ErrorPage;
 use adyton_http::Request;
 use adyton_log::{self as log, messages};
 use adyton_sys::clock;
@@ -40,10 +39,6 @@ const LOOK_AGAIN_MS: u64 = 1_000;
 
 /// Ages above this are clocks that differ, not requests that have waited.
 const AGE_MS_MAX: u64 = 60 * 60 * 1_000;
-
-/// What is answered when there is no time for more.
-static BUSY: LazyLock<ErrorPage> =
-    LazyLock::new(|| ErrorPage::new(503, "The server has too much to do just now."));
 
 impl Loop {
     /// Whether the driver may enter the application now.
@@ -189,9 +184,7 @@ impl Loop {
         let mut reply = Reply::new(answer, &self.shared.common, &self.date);
         // Clients that were turned away together shall not come back together.
         let seconds = [b'1' + u8::try_from(clock::monotonic_us() % 3).unwrap_or(0)];
-        let page = reply
-            .render(|out, asked, identity| BUSY.write(out, asked, &identity, &[(b"Retry-After", &seconds)]));
-        reply.take(page);
+        reply.page(503, "The server has too much to do just now.", &[(b"Retry-After", &seconds)]);
         let asked_for = desk.head.of(&owned.head);
         let after = self.conclude_answer(&mut connection, answer, *started_us, asked_for);
         let key = *key;

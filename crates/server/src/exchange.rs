@@ -66,7 +66,7 @@ impl Exchange {
         let user = self.answer.user.take()?;
         let route = self.site.as_ref().and_then(|site| site.routes.action(self.route));
         let guard = route.and_then(|route| route.guard.clone())?;
-        Some(Verdict { guard, user: Some(user), started_us: None })
+        Some(Verdict { guard, outcome: Ok(user), started_us: None })
     }
 
     /// Drops the request's bytes: the answer needs them no more.

@@ -74,5 +74,5 @@ pub use plan::{Action, Admission, Fixed, Plan, PlanError, Route, Site};
 pub use reply::{PENDING_BYTES_MAX, Reply, SHARE_BYTES_MIN, WAITING_BYTES_MAX};
 pub use server::{Counters, Server};
 pub use stored::{Quota, Stored};
-pub use terms::SharedLog;
+pub use terms::{SharedLog, StatusPage};
 pub use user::User;

@@ -15,7 +15,7 @@ use adyton_route::{
 use crate::app::App;
 use crate::guard::Guard;
 use crate::limits::SiteLimits;
-use crate::terms::{SharedLog, Terms};
+use crate::terms::{SharedLog, StatusPage, Terms};
 
 /// What answers the requests that take a route. What comes next (gateways, pages of scripts) is one more of these, and
 /// an arm in `Loop::route`.
@@ -170,7 +170,7 @@ impl Site {
         let is_everything = |pattern: &PathPattern| *pattern == PathPattern::Prefix(Box::default());
         let is_one_app = routes.iter().count() == 1
             && routes.iter().all(|(path, route)| is_everything(path) && route.is_app());
-        let terms = Arc::new(Terms { limits, log });
+        let terms = Arc::new(Terms { limits, log, pages: Vec::new() });
         Site { hosts, terms, routes, is_one_app, has_one_spelling: false }
     }
 
@@ -179,6 +179,14 @@ impl Site {
     #[must_use]
     pub fn with_one_spelling(mut self) -> Site {
         self.has_one_spelling = true;
+        self
+    }
+
+    /// The same, with pages of its own.
+    #[must_use]
+    pub fn with_pages(mut self, pages: Vec<StatusPage>) -> Site {
+        let Terms { limits, log, .. } = &*self.terms;
+        self.terms = Arc::new(Terms { limits: *limits, log: log.clone(), pages });
         self
     }
 

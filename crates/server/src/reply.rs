@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead};
+use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead, reason_phrase};
 use adyton_http1::{self as http1, Asked, BodyFraming, CHUNK_END, Framed, LAST_CHUNK, write_chunk_head};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
@@ -268,11 +268,28 @@ impl<'c> Reply<'c> {
     /// Answers with an error page, if nothing was answered yet; `detail` is for the client.
     pub fn fail(&mut self, status: u16, detail: &str) {
         if !self.has_begun() {
-            let page = self.render(|out, asked, identity| {
-                adyton_files::error_page(out, asked, &identity, status, detail, &[])
-            });
-            self.take(page);
+            self.page(status, detail, &[]);
         }
+    }
+
+    /// Answers with the site's page for this status, or the server's own, with these fields; `detail` is for the client.
+    pub(crate) fn page(&mut self, status: u16, detail: &str, fields: &[(&[u8], &[u8])]) {
+        let terms = Arc::clone(&self.outbox().terms);
+        if let Some(page) = terms.pages.iter().rev().find(|page| page.status == status) {
+            let size = BodySize::Known(page.body.len() as u64);
+            let reason = reason_phrase(status);
+            let written: Result<(), BadResponse> = self.head(status, reason.as_bytes(), size, |head| {
+                head.field(b"Content-Type", page.content_type.as_bytes())?;
+                fields.iter().try_for_each(|(name, value)| head.field(name, value))
+            });
+            if written.is_ok() {
+                return self.write(&page.body);
+            }
+        }
+        let made = self.render(|out, asked, identity| {
+            adyton_files::error_page(out, asked, &identity, status, detail, fields)
+        });
+        self.take(made);
     }
 
     /// Answers what is wrong with the body if the application could not read it, and nothing was answered yet. Whether

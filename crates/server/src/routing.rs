@@ -163,7 +163,7 @@ impl Loop {
                 Door::Guarded(guard) => match guard.judge(request, client, verdict.as_ref()) {
                     Judgement::Pass(user) => answer.user = Some(user),
                     Judgement::Refuse(refused) => {
-                        guard.refuse(&mut Reply::new(answer, common, date), &refused);
+                        guard.refuse(&mut Reply::new(answer, common, date), refused);
                         return Routed::Answered;
                     }
                     Judgement::Check(credentials) => return Routed::Check(credentials),
@@ -417,8 +417,5 @@ fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>, methods: &[&[u
         _ if !methods.is_empty() => (405, "This path is not served with this method."),
         _ => return reply.fail(404, "Nothing is served here."),
     };
-    let page = reply.render(|out, asked, identity| {
-        error_page(out, asked, &identity, status, detail, &[(b"Allow", &allowed)])
-    });
-    reply.take(page);
+    reply.page(status, detail, &[(b"Allow", &allowed)]);
 }

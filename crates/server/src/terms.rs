@@ -8,10 +8,23 @@ use crate::limits::SiteLimits;
 /// A log that several sites may share.
 pub type SharedLog = Arc<Mutex<AccessLog>>;
 
-/// The limits of a site, and its log.
+/// A page of a site's own for a status that the server itself answers with.
+#[derive(Clone, Debug)]
+pub struct StatusPage {
+    /// The status.
+    pub status: u16,
+    /// The media type of the body.
+    pub content_type: Box<str>,
+    /// The body.
+    pub body: Box<[u8]>,
+}
+
+/// The limits of a site, its log, and its pages.
 pub(crate) struct Terms {
     /// How much its clients may send, and how long everything may take.
     pub(crate) limits: SiteLimits,
     /// Where its answers are logged, by all loops: the lines are in the order in which the answers were finished.
     pub(crate) log: Option<SharedLog>,
+    /// What stands in the place of the server's own pages; of two for a status the last counts.
+    pub(crate) pages: Vec<StatusPage>,
 }

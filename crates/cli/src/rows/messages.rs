@@ -1,5 +1,7 @@
 //! Limits of requests, and what is done to them and to answers.
 
+use std::path::PathBuf;
+
 use super::files::field_value;
 use crate::row::{Kind, Row, Scope};
 use crate::settings::{Settings, UnderscoreHeaders};
@@ -92,6 +94,21 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "error-pages",
+        kind: Kind::Form {
+            shape: "STATUS=FILE",
+            set: |settings, text| error_page(text).map(|page| settings.error_pages.push(page)),
+        },
+        example: "503=errors/busy.html",
+        repeatable: true,
+        scope: Scope::Site,
+        help: "page of your own for a status",
+        detail: "For what the server itself answers: no route, no password, a limit, an application that has failed. What an \
+                 application answers stays as it is, and `static-404` is for files that do not exist. The media type follows from \
+                 the file's name. The file is read when the server starts, and at a reload; it has at most 1 MiB.",
+        ..GROUP
+    },
+    Row {
         name: "underscore-headers",
         kind: Kind::Choice {
             words: &["drop", "refuse"],
@@ -135,4 +152,13 @@ pub(super) const ROWS: &[Row] = &[
 
 const fn bytes(least: u64, most: u64, set: fn(&mut Settings, u64)) -> Kind {
     Kind::Number { unit: Unit::Bytes, least, most, set }
+}
+
+/// A status that an error has, and a file.
+fn error_page(text: &str) -> Result<(u16, PathBuf), String> {
+    let (status, file) = text.split_once('=').unwrap_or((text, ""));
+    match status.parse() {
+        Ok(status @ 400..=599) if !file.is_empty() => Ok((status, file.into())),
+        _ => Err("write STATUS=FILE with a status from 400 to 599, as in 404=errors/404.html".to_owned()),
+    }
 }

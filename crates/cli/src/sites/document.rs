@@ -220,7 +220,7 @@ impl Reader<'_> {
                 return Vec::new();
             }
             DeValue::Array(array) => array.iter().map(|item| (item.span(), scalar(item.get_ref()))).collect(),
-            DeValue::Table(table) if row.shape().starts_with("NAME=") => {
+            DeValue::Table(table) if row.shape().contains('=') => {
                 let pair = |(key, item): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
                     let text = scalar(item.get_ref()).map(|text| format!("{}={text}", key.get_ref()));
                     (item.span(), text)

@@ -41,7 +41,7 @@ fn property<S>(row: &Row<S>) -> (String, Value) {
     };
     let mut value = if row.repeatable {
         let mut forms = vec![one.clone(), json!({"type": "array", "items": one})];
-        if row.shape().starts_with("NAME=") {
+        if row.shape().contains('=') {
             forms.push(
                 json!({"type": "object", "additionalProperties": {"type": ["string", "integer", "boolean"]}}),
             );

@@ -1,5 +1,6 @@
 //! What the settings become: the loops' configuration, folders, logs, the user; and what is wrong with them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -7,14 +8,14 @@ use adyton_cli::{
     AccessLogFormat, Auth, HandOver as HandsOver, LogFormat, Settings, SiteAction, SiteRoute, Target,
     UnderscoreHeaders,
 };
-use adyton_files::{CacheRoom, ErrorPage, Folder, Options};
+use adyton_files::{CacheRoom, ErrorPage, Folder, Options, mime_type};
 use adyton_http1::Limits;
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_route::{PathPattern, Routes, When};
 use adyton_server::{
     AccessLog, Action, Admission, App, CallLimits, Config, Fixed, Guard, GuardRules, HandOver, Plan, Quota,
-    Route, Scheme, SharedLog, Site, SiteLimits,
+    Route, Scheme, SharedLog, Site, SiteLimits, StatusPage,
 };
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
@@ -25,10 +26,12 @@ use super::failure::Failure;
 /// (`adyton_files::OPEN_FILES_MAX`). Where few are allowed, half of them.
 const DESCRIPTORS_KEPT: u64 = 64 + adyton_files::OPEN_FILES_MAX as u64;
 
+/// A page for an error is kept in memory.
+const PAGE_BYTES_MAX: usize = 1 << 20;
+
 /// Looks for what is wrong in settings that have no fault each by itself.
 pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
-    let of_sites = settings.sites.iter().flat_map(|sites| &sites.sites).map(|site| &site.settings);
-    for of_site in std::iter::once(settings).chain(of_sites) {
+    for of_site in std::iter::once(settings).chain(of_sites(settings)) {
         let format = of_site.access_log_format.atoms().unwrap_or("json");
         AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
         if let Some(destination) = &of_site.access_log {
@@ -40,12 +43,20 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
     for of_route in std::iter::once(settings).chain(routes.map(|route| &route.settings)) {
         guards.of(of_route)?;
     }
+    for of_site in std::iter::once(settings).chain(of_sites(settings)) {
+        pages(of_site)?;
+    }
     identity(settings)?;
     open_folders(settings, &CacheRoom::new(0))?;
     for sentence in adyton_cli::absent_folders(settings) {
         log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
     }
     Ok(())
+}
+
+/// The settings of each site of a file.
+fn of_sites(settings: &Settings) -> impl Iterator<Item = &Settings> {
+    settings.sites.iter().flat_map(|sites| &sites.sites).map(|site| &site.settings)
 }
 
 /// The user that workers run as.
@@ -173,7 +184,28 @@ fn site_of_command_line(
     let mut routes: Vec<(PathPattern, Route)> =
         folders.map(|(folder, (path, _))| route(path, Action::Files(folder))).collect();
     routes.extend(apps.into_iter().map(|app| route(String::new(), Action::App(app))));
-    Ok(Site::new(Vec::new(), Routes::new(routes), limits(settings), logs.of(settings)?))
+    let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), logs.of(settings)?);
+    Ok(site.with_pages(pages(settings)?))
+}
+
+/// Reads a site's pages for errors.
+fn pages(settings: &Settings) -> Result<Vec<StatusPage>, Failure> {
+    let read = |(status, file): &(u16, PathBuf)| {
+        // Wherever this process is already.
+        let place = settings.chdir.as_ref().map_or(file.clone(), |base| base.join(file));
+        let wrong =
+            |why: String| Failure::Said(format!("error-pages: {status}={}: {why}", file.display()), 2);
+        let body = fs::read(&place).map_err(|error| wrong(error.to_string()))?;
+        if body.len() > PAGE_BYTES_MAX {
+            return Err(wrong(format!("the page has more than {PAGE_BYTES_MAX} bytes")));
+        }
+        Ok(StatusPage {
+            status: *status,
+            content_type: mime_type(file).into_owned().into(),
+            body: body.into(),
+        })
+    };
+    settings.error_pages.iter().map(read).collect()
 }
 
 fn sites_of_file(
@@ -195,7 +227,7 @@ fn sites_of_file(
         }
         let log = logs.of(&site.settings)?;
         let made = Site::new(site.hosts.clone(), Routes::new(routes), limits(&site.settings), log);
-        sites.push(made.with_one_spelling());
+        sites.push(made.with_one_spelling().with_pages(pages(&site.settings)?));
     }
     Ok(sites)
 }

@@ -1,5 +1,6 @@
 //! The environ of a request (PEP 3333, "environ Variables"): a copy of a template, and what the request changes.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -184,7 +185,10 @@ impl Environs {
         self.set_method(&environ, request)?;
         let target = request.target();
         let (mount, mount_bytes) = call.mount;
-        let path = decoded_path(&request.path()[mount_bytes..], self.merge_slashes);
+        let path = match &request.path()[mount_bytes..] {
+            [] if mount_bytes > 0 => Cow::Borrowed(&b""[..]),
+            path => decoded_path(path, self.merge_slashes),
+        };
         let uri = latin1(py, target)?;
         put(&environ, &keys.uri, &uri)?;
         put(&environ, &keys.path, &if *path == *target { uri } else { latin1(py, &path)? })?;

@@ -7,7 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use adyton_auth::{Digests, Groups, Passwords, Wrong};
+use super::stub::Digests;
+use adyton_auth::{Groups, Passwords, RealmError, Wrong};
 use adyton_log::{self as log, messages};
 
 use super::Scheme;
@@ -25,6 +26,8 @@ pub enum GuardError {
     Read(PathBuf, io::Error),
     /// A file has mistakes.
     Wrong(PathBuf, Vec<Wrong>),
+    /// What the password is for cannot be said so.
+    Realm(RealmError),
     /// There is nothing that nobody can guess.
     Secret(io::Error),
 }
@@ -40,6 +43,7 @@ impl fmt::Display for GuardError {
                 }
                 Ok(())
             }
+            GuardError::Realm(error) => write!(f, "{error}"),
             GuardError::Secret(error) => write!(f, "the kernel gives no random bytes: {error}"),
         }
     }

@@ -4,15 +4,19 @@
 //! password that is seen for the first time is verified on a thread of its own (`checker.rs`).
 
 mod books;
+mod stub;
 
-use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use adyton_auth::{self as auth, Basic, Digest, DigestOutcome, Nonces, Rule, Throttle, Verdicts};
-use adyton_files::error_page;
+use self::stub::{Digests, Nonces};
+use adyton_auth::{
+    BAD_MS, Groups, Realm, Rule, Throttle, ThrottleLimits, VERDICTS_MAX, VerdictKey, VerdictLimits, Verdicts,
+    basic_challenge, read_basic,
+};
 use adyton_http::{Known, Request};
+use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
 use crate::lock::lock;
@@ -22,11 +26,9 @@ use crate::user::User;
 pub use self::books::GuardError;
 use self::books::{Books, Secrets};
 
-/// Passwords that are remembered as right or wrong.
-const VERDICTS_MAX: usize = 4096;
-
-/// How long they are: a file that changes has all forgotten sooner.
-const VERDICT_MS: u64 = 5 * 60_000;
+/// What was verified is remembered for an hour: a file that changes has all forgotten sooner.
+const VERDICTS: VerdictLimits =
+    VerdictLimits { good_ms: 60 * 60_000, bad_ms: BAD_MS, entries_max: VERDICTS_MAX };
 
 /// How clients prove who they are, and with which file that is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +56,7 @@ pub struct GuardRules {
 
 /// What lets in those who prove who they are.
 pub struct Guard {
-    realm: String,
+    realm: Realm,
     rule: Rule,
     books: Mutex<Books>,
     memory: Mutex<Memory>,
@@ -72,8 +74,8 @@ struct Memory {
 pub(crate) struct Verdict {
     /// The guard that they were for.
     pub(crate) guard: Arc<Guard>,
-    /// Who it is; `None`: they are wrong.
-    pub(crate) user: Option<Arc<User>>,
+    /// Who it is, or why it is not let in.
+    pub(crate) outcome: Result<Arc<User>, Refused>,
     /// When the request came that waited for it, in us of the monotonic clock.
     pub(crate) started_us: Option<u64>,
 }
@@ -88,6 +90,12 @@ pub(crate) enum Judgement {
     Check(Box<Credentials>),
 }
 
+impl From<Result<Arc<User>, Refused>> for Judgement {
+    fn from(outcome: Result<Arc<User>, Refused>) -> Judgement {
+        outcome.map_or_else(Judgement::Refuse, Judgement::Pass)
+    }
+}
+
 /// Why a client is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
@@ -95,14 +103,15 @@ pub(crate) enum Refused {
     Unknown,
     /// Its proof is too old, and would be right else.
     Stale,
-    /// It has been wrong too often, and is to wait for so long.
+    /// It has been wrong too often, and is to wait for so many ms.
     Throttled(u64),
 }
 
 /// A name and a password that are not known to be right or wrong.
 pub(crate) struct Credentials {
     guard: Arc<Guard>,
-    basic: Basic,
+    said: adyton_auth::Credentials,
+    key: VerdictKey,
     client: Option<IpAddr>,
 }
 
@@ -114,22 +123,18 @@ impl Guard {
     /// A file cannot be read, or has mistakes.
     pub fn open(rules: GuardRules) -> Result<Guard, GuardError> {
         let GuardRules { scheme, realm, users, groups, group_file } = rules;
+        let realm = Realm::new(&realm).map_err(GuardError::Realm)?;
         let books = Books::open(scheme, group_file, clock::monotonic_ms())?;
-        let secret = || process::random();
-        Ok(Guard {
-            realm,
-            rule: Rule::any_of(users, groups),
-            books: Mutex::new(books),
-            memory: Mutex::new(Memory {
-                verdicts: Verdicts::new(secret(), VERDICTS_MAX, VERDICT_MS),
-                nonces: Nonces::new(secret()),
-                throttle: Throttle::default(),
-            }),
-        })
+        let secret = || process::secret().map_err(GuardError::Secret);
+        let memory = Memory {
+            verdicts: Verdicts::new(secret()?, VERDICTS),
+            nonces: Nonces::new(secret()?),
+            throttle: Throttle::new(ThrottleLimits::default()),
+        };
+        let rule = rule(users, groups);
+        Ok(Guard { realm, rule, books: Mutex::new(books), memory: Mutex::new(memory) })
     }
-}
 
-impl Guard {
     /// What is known of the credentials of a request; `verdict`: what has come of them, if they were verified.
     pub(crate) fn judge(
         self: &Arc<Self>,
@@ -138,8 +143,7 @@ impl Guard {
         verdict: Option<&Verdict>,
     ) -> Judgement {
         if let Some(verdict) = verdict.filter(|verdict| Arc::ptr_eq(&verdict.guard, self)) {
-            let user = verdict.user.clone();
-            return user.map_or(Judgement::Refuse(Refused::Unknown), Judgement::Pass);
+            return verdict.outcome.clone().into();
         }
         let mut fields = request.all(Known::Authorization);
         // Of two, another server may take the other one.
@@ -147,17 +151,148 @@ impl Guard {
             return Judgement::Refuse(Refused::Unknown);
         };
         let now_ms = clock::monotonic_ms();
+        let (secrets, groups) = self.books(now_ms);
+        match &secrets {
+            Secrets::Basic(_) => self.judge_basic(field, &groups, (client, now_ms)),
+            Secrets::Digest(digests) => {
+                self.judge_digest((field, request), (digests, &groups), (client, now_ms)).into()
+            }
+        }
+    }
+
+    /// What the files say.
+    fn books(&self, now_ms: u64) -> (Secrets, Arc<Groups>) {
         let mut books = lock(&self.books);
         if books.refresh(now_ms) {
             lock(&self.memory).verdicts.clear();
         }
-        let (secrets, groups) = (books.secrets.clone(), Arc::clone(&books.groups));
-        drop(books);
-        match &secrets {
-            Secrets::Basic(_) => self.judge_basic(field, &groups, (client, now_ms)),
-            Secrets::Digest(digests) => {
-                self.judge_digest((field, request), (digests, &groups), (client, now_ms))
+        (books.secrets.clone(), Arc::clone(&books.groups))
+    }
+
+    fn judge_basic(
+        self: &Arc<Self>,
+        field: &[u8],
+        groups: &Groups,
+        (client, now_ms): (Option<IpAddr>, u64),
+    ) -> Judgement {
+        let Ok(said) = read_basic(field) else { return Judgement::Refuse(Refused::Unknown) };
+        let memory = lock(&self.memory);
+        let key = memory.verdicts.key(&said.user, &said.password);
+        match memory.verdicts.look(&key, now_ms) {
+            Some(true) => self.admit(&said.user, "Basic", groups).into(),
+            Some(false) => Judgement::Refuse(Refused::Unknown),
+            None => {
+                if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
+                    return Judgement::Refuse(Refused::Throttled(wait_ms));
+                }
+                let guard = Arc::clone(self);
+                Judgement::Check(Box::new(Credentials { guard, said, key, client }))
             }
         }
     }
+
+    fn judge_digest(
+        &self,
+        _: (&[u8], Request<'_>),
+        _: (&Digests, &Groups),
+        _: (Option<IpAddr>, u64),
+    ) -> Result<Arc<User>, Refused> {
+        Err(Refused::Unknown)
+    }
+
+    /// Lets a user in whose password was right, if the route is for that one.
+    fn admit(&self, name: &[u8], scheme: &'static str, groups: &Groups) -> Result<Arc<User>, Refused> {
+        match std::str::from_utf8(name) {
+            Ok(text) if self.rule.allows(name, groups) => Ok(Arc::new(User { name: text.into(), scheme })),
+            _ => Err(Refused::Unknown),
+        }
+    }
+
+    /// A client has proved nothing.
+    fn note_failure(&self, client: Option<IpAddr>, now_ms: u64) {
+        let mut memory = lock(&self.memory);
+        memory.throttle.failed(client, now_ms);
+        let waits_ms = memory.throttle.wait_ms(client, now_ms);
+        drop(memory);
+        if let (Some(wait_ms), Some(address)) = (waits_ms, client) {
+            let (seconds, realm) = (wait_ms.div_ceil(1000), self.realm.as_str());
+            let text =
+                format_args!("{address} has to wait for {seconds} s after wrong passwords for {realm:?}");
+            log::write(&messages::GUESSES, text);
+        }
+    }
+
+    /// Writes the answer to a client that is not let in.
+    pub(crate) fn refuse(&self, reply: &mut Reply<'_>, refused: Refused) {
+        if let Refused::Throttled(wait_ms) = refused {
+            let seconds = wait_ms.div_ceil(1000).to_string();
+            return reply.page(429, WAIT, &[(b"Retry-After", seconds.as_bytes())]);
+        }
+        let challenges = match lock(&self.books).secrets {
+            Secrets::Basic(_) => vec![basic_challenge(&self.realm)],
+            Secrets::Digest(_) => {
+                let is_stale = refused == Refused::Stale;
+                lock(&self.memory).nonces.challenges(&self.realm, clock::monotonic_ms(), is_stale)
+            }
+        };
+        let fields: Vec<(&[u8], &[u8])> =
+            challenges.iter().map(|value| (&b"WWW-Authenticate"[..], &**value)).collect();
+        reply.page(401, WHO, &fields);
+    }
 }
+
+impl Credentials {
+    /// Compares the password with the file; this takes as long as its hash wants.
+    pub(crate) fn verify(&self) -> Verdict {
+        self.verdict(self.compare())
+    }
+
+    /// What has come of it, if that cannot be said.
+    pub(crate) fn refused(&self) -> Verdict {
+        self.verdict(Err(Refused::Unknown))
+    }
+
+    fn verdict(&self, outcome: Result<Arc<User>, Refused>) -> Verdict {
+        Verdict { guard: Arc::clone(&self.guard), outcome, started_us: None }
+    }
+
+    fn compare(&self) -> Result<Arc<User>, Refused> {
+        let Credentials { guard, said, key, client } = self;
+        let now_ms = clock::monotonic_ms();
+        let (secrets, groups) = guard.books(now_ms);
+        let Secrets::Basic(passwords) = &secrets else { return Err(Refused::Unknown) };
+        // Others that came before may have brought the same, or been wrong too often.
+        let known = {
+            let memory = lock(&guard.memory);
+            let known = memory.verdicts.look(key, now_ms);
+            if let (None, Some(wait_ms)) = (known, memory.throttle.wait_ms(*client, now_ms)) {
+                return Err(Refused::Throttled(wait_ms));
+            }
+            known
+        };
+        let is_right = known.unwrap_or_else(|| {
+            let is_right = passwords.verify(&said.user, &said.password);
+            let now_ms = clock::monotonic_ms();
+            lock(&guard.memory).verdicts.note(key, is_right, now_ms);
+            if !is_right {
+                guard.note_failure(*client, now_ms);
+            }
+            is_right
+        });
+        if is_right { guard.admit(&said.user, "Basic", &groups) } else { Err(Refused::Unknown) }
+    }
+}
+
+/// Who is let in.
+fn rule(users: Vec<String>, groups: Vec<String>) -> Rule {
+    if users.is_empty() && groups.is_empty() {
+        return Rule::ValidUser;
+    }
+    let users = users.into_iter().map(|name| name.into_bytes().into()).collect();
+    let groups = groups.into_iter().map(String::into_boxed_str).collect();
+    Rule::Any(vec![Rule::User(users), Rule::Group(groups)])
+}
+
+const WHO: &str = "This is for those who say who they are.";
+
+const WAIT: &str = "There were too many wrong passwords from this address.";

@@ -125,7 +125,7 @@ fn routes_with_something_around() -> Vec<(PathPattern, Route)> {
     edits.add("X-Frame-Options", "DENY").unwrap();
     let mut deny = Networks::default();
     deny.add("127.0.0.0/8").unwrap();
-    let denied = Admission { allow: Networks::default(), deny };
+    let denied = Admission { allow: Networks::default(), deny, ..Admission::default() };
     let only = |method: &[u8]| Some(Box::new(When { methods: vec![method.into()], ..When::default() }));
     let app = |words| Route::from(Action::App(says(words)));
     let fixed = Fixed { status: 202, content_type: "text/plain".into(), body: b"as said"[..].into() };
