@@ -2,7 +2,19 @@
 
 #![forbid(unsafe_code)]
 
+mod basic;
 mod forms;
+mod groups;
+mod htpasswd;
 mod password;
+mod realm;
+mod rules;
+mod wrong;
 
+pub use basic::{BasicError, CREDENTIALS_BYTES_MAX, Credentials, basic_challenge, read_basic};
+pub use groups::Groups;
+pub use htpasswd::Passwords;
 pub use password::{HashError, PASSWORD_BYTES_MAX, PasswordHash};
+pub use realm::{REALM_BYTES_MAX, Realm, RealmError};
+pub use rules::Rule;
+pub use wrong::Wrong;
