@@ -25,13 +25,14 @@ pub(crate) fn sign(secret: &Secret, texts: &[&[u8]]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::sign;
+    use crate::algorithm::hex;
 
     #[test]
     fn as_others_sign() {
         // From Python: hmac.new(b'\1' * 32, b'\0' * 7 + b'\2ab' + b'\0' * 8, 'sha256').
-        let hex: String = sign(&[1; 32], &[b"ab", b""]).iter().map(|byte| format!("{byte:02x}")).collect();
+        let signature = hex(&sign(&[1; 32], &[b"ab", b""]));
 
-        assert_eq!("df19ba3a718b7148181de99cc62e91ef8c0bfd445cec7468168ead097235506b", hex);
+        assert_eq!("df19ba3a718b7148181de99cc62e91ef8c0bfd445cec7468168ead097235506b", signature);
     }
 
     #[test]

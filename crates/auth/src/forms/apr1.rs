@@ -75,10 +75,10 @@ impl Apr1 {
     fn next(&self, round: usize, password: &[u8], last: [u8; 16]) -> [u8; 16] {
         let (one, other) = if round & 1 == 1 { (password, &last[..]) } else { (&last[..], password) };
         let mut md5 = Md5::new().chain_update(one);
-        if round % 3 != 0 {
+        if !round.is_multiple_of(3) {
             md5.update(&self.salt);
         }
-        if round % 7 != 0 {
+        if !round.is_multiple_of(7) {
             md5.update(password);
         }
         md5.chain_update(other).finalize().into()
