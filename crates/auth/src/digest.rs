@@ -1,0 +1,520 @@
+//! The Digest scheme (RFC 7616) with `qop=auth`: the client proves that it knows a password without sending it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use subtle::ConstantTimeEq;
+
+use crate::algorithm::Algorithm;
+use crate::basic::of_scheme;
+use crate::htdigest::DigestPasswords;
+use crate::nonces::Nonces;
+use crate::parameters::Parameters;
+use crate::realm::{Realm, quote};
+use crate::signing::Secret;
+
+/// Asks in one realm, and checks what clients answer.
+pub struct Digest {
+    realm: Realm,
+    nonces: Nonces,
+}
+
+/// How long nonces are good, and how many are remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DigestLimits {
+    /// How long after it was made a nonce is taken; see [`NONCE_MS`].
+    pub nonce_ms: u64,
+    /// Nonces in use at a time; see [`NONCES_MAX`].
+    pub nonces_max: usize,
+}
+
+/// Five minutes, as in Apache. A client then asks for another one, which costs a round trip and no question to anybody.
+pub const NONCE_MS: u64 = 5 * 60 * 1000;
+/// Some 60 bytes each. When there are more, the oldest is forgotten, and not taken any more.
+pub const NONCES_MAX: usize = 4096;
+
+impl Default for DigestLimits {
+    fn default() -> DigestLimits {
+        DigestLimits { nonce_ms: NONCE_MS, nonces_max: NONCES_MAX }
+    }
+}
+
+/// A request, as far as Digest looks at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DigestRequest<'a> {
+    /// The method, as it was sent.
+    pub method: &'a [u8],
+    /// The target of the request line, as it was sent.
+    pub target: &'a [u8],
+    /// The value of `Authorization`, without blanks around it.
+    pub authorization: &'a [u8],
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// It is from this user. `info` is the value of `Authentication-Info` for the answer (RFC 7616 section 3.5), which
+    /// proves to the client that the server knows its password, too; a server may leave it out.
+    Good {
+        /// The name of the user.
+        user: Vec<u8>,
+        /// The value of `Authentication-Info`.
+        info: Vec<u8>,
+    },
+    /// The password is right, but the nonce is too old, was used with this count before, or is not ours: the client is
+    /// asked again with [`Asked::Stale`], and answers without asking anybody.
+    Stale,
+    /// It is from nobody.
+    Bad(DigestError),
+}
+
+/// Why a client is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// It has not said who it is, or wrongly.
+    First,
+    /// Its nonce is too old.
+    Stale,
+}
+
+/// Why a request is from nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DigestError {
+    /// It is of another scheme: ask for this one.
+    OtherScheme,
+    /// It is no list of parameters, or one of them is malformed.
+    Malformed,
+    /// This parameter is missing.
+    Missing(&'static str),
+    /// It is for another realm.
+    OtherRealm,
+    /// Its `uri` is not the target of the request.
+    OtherTarget,
+    /// Its `algorithm` is not known here.
+    OtherAlgorithm,
+    /// Its `qop` is not `auth`.
+    OtherQop,
+    /// It has the hash of a name instead of the name, which was not asked for.
+    UserHash,
+    /// There is no such user, or the password is another one.
+    Wrong,
+}
+
+impl DigestError {
+    /// Whether it may be a guess at a password, which is what [`crate::Throttle`] counts.
+    pub fn is_guess(self) -> bool {
+        self == DigestError::Wrong
+    }
+}
+
+impl fmt::Display for DigestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DigestError::OtherScheme => write!(f, "Authorization is not of the scheme Digest"),
+            DigestError::Malformed => write!(f, "Authorization is no list of parameters of Digest"),
+            DigestError::Missing(name) => write!(f, "Authorization has no {name}"),
+            DigestError::OtherRealm => write!(f, "Authorization is for another realm"),
+            DigestError::OtherTarget => write!(f, "Authorization is for another target than the request"),
+            DigestError::OtherAlgorithm => {
+                write!(f, "Authorization is of another algorithm than MD5 and SHA-256")
+            }
+            DigestError::OtherQop => write!(f, "Authorization has another qop than auth"),
+            DigestError::UserHash => write!(f, "Authorization has the hash of a name instead of the name"),
+            DigestError::Wrong => write!(f, "there is no such user, or the password is wrong"),
+        }
+    }
+}
+
+impl std::error::Error for DigestError {}
+
+impl Digest {
+    /// Asks in this realm. What the secret signs is good wherever the secret is the same; but which counts were used
+    /// is known here only, so that of several processes each takes a request once.
+    pub fn new(realm: Realm, secret: Secret, limits: DigestLimits) -> Digest {
+        Digest { realm, nonces: Nonces::new(secret, limits.nonce_ms, limits.nonces_max) }
+    }
+
+    /// The values of `WWW-Authenticate`, a field for each algorithm: see [`DigestPasswords::algorithms`].
+    ///
+    /// `now_ms` is of a clock that does not go back and that all who have the same secret share.
+    pub fn challenges(&mut self, algorithms: &[Algorithm], asked: Asked, now_ms: u64) -> Vec<Vec<u8>> {
+        let nonce = self.nonces.make(&self.realm, now_ms);
+        let stale = if asked == Asked::Stale { ", stale=true" } else { "" };
+        let challenge = |algorithm: &Algorithm| {
+            let mut value = b"Digest realm=".to_vec();
+            quote(self.realm.as_str().as_bytes(), &mut value);
+            let name = algorithm.name();
+            let rest = format!(
+                ", qop=\"auth\", algorithm={name}, nonce=\"{nonce}\", charset=UTF-8, userhash=false{stale}"
+            );
+            value.extend_from_slice(rest.as_bytes());
+            value
+        };
+        algorithms.iter().map(challenge).collect()
+    }
+
+    /// Whom a request is from.
+    pub fn check(&mut self, passwords: &DigestPasswords, request: DigestRequest<'_>, now_ms: u64) -> Checked {
+        let parameters = of_scheme(request.authorization, b"Digest").ok_or(DigestError::OtherScheme);
+        let parameters = parameters.and_then(|rest| Parameters::read(rest).ok_or(DigestError::Malformed));
+        let answer = match parameters.as_ref().map_err(|&error| error).and_then(Answer::of) {
+            Ok(answer) => answer,
+            Err(error) => return Checked::Bad(error),
+        };
+        if answer.realm != self.realm.as_str().as_bytes() {
+            return Checked::Bad(DigestError::OtherRealm);
+        } else if answer.uri != request.target {
+            return Checked::Bad(DigestError::OtherTarget);
+        }
+        // For an unknown user the same is computed, with what is nobody's.
+        let known = passwords.hash_of(&answer.user, &self.realm, answer.algorithm);
+        let user_hash = known.unwrap_or(&NOBODY[..answer.algorithm.hex_digits()]);
+        let is_right: bool = answer.proof(user_hash, request.method).as_bytes().ct_eq(answer.response).into();
+        if !is_right || known.is_none() {
+            return Checked::Bad(DigestError::Wrong);
+        }
+        // Only now: the memory for nonces is for those who know a password.
+        if !self.nonces.take(answer.nonce, answer.count, &self.realm, now_ms) {
+            return Checked::Stale;
+        }
+        Checked::Good { info: answer.info(user_hash), user: answer.user.into_owned() }
+    }
+}
+
+impl fmt::Debug for Digest {
+    /// Without the secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Digest").field("realm", &self.realm).finish_non_exhaustive()
+    }
+}
+
+/// Stands for the hash of a user who does not exist. Nobody is let in by it.
+const NOBODY: [u8; 64] = [b'0'; 64];
+
+/// What a client answers (RFC 7616 section 3.4).
+struct Answer<'a> {
+    user: Cow<'a, [u8]>,
+    realm: &'a [u8],
+    algorithm: Algorithm,
+    nonce: &'a [u8],
+    uri: &'a [u8],
+    response: &'a [u8],
+    cnonce: &'a [u8],
+    /// Eight hexadecimal digits, as they were sent.
+    nc: &'a [u8],
+    count: u32,
+}
+
+impl<'a> Answer<'a> {
+    fn of(parameters: &'a Parameters<'_>) -> Result<Answer<'a>, DigestError> {
+        let wanted = |name: &'static str| parameters.of(name.as_bytes()).ok_or(DigestError::Missing(name));
+        let is = |value: &[u8], word: &str| value.eq_ignore_ascii_case(word.as_bytes());
+        // Without it, it is MD5 (RFC 7616 section 3.4).
+        let algorithm = parameters.of(b"algorithm").unwrap_or(b"MD5");
+        let algorithm = Algorithm::ALL.into_iter().find(|known| is(algorithm, known.name()));
+        let algorithm = algorithm.ok_or(DigestError::OtherAlgorithm)?;
+        if !is(wanted("qop")?, "auth") {
+            return Err(DigestError::OtherQop);
+        }
+        if parameters.of(b"userhash").is_some_and(|value| !is(value, "false")) {
+            return Err(DigestError::UserHash);
+        }
+        let nc = wanted("nc")?;
+        let count = str::from_utf8(nc).ok().filter(|_| nc.len() == 8 && nc.iter().all(u8::is_ascii_hexdigit));
+        let count = count.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        Ok(Answer {
+            user: user_of(parameters)?,
+            realm: wanted("realm")?,
+            algorithm,
+            nonce: wanted("nonce")?,
+            uri: wanted("uri")?,
+            response: wanted("response")?,
+            cnonce: wanted("cnonce")?,
+            nc,
+            count: count.ok_or(DigestError::Malformed)?,
+        })
+    }
+
+    /// What only who knows the hash of the user can compute: of the request with its method, and of the answer to it with
+    /// an empty one (RFC 7616 sections 3.4.1 and 3.5).
+    fn proof(&self, user_hash: &[u8], method: &[u8]) -> String {
+        let request = self.algorithm.hash(&[method, self.uri]);
+        self.algorithm.hash(&[user_hash, self.nonce, self.nc, self.cnonce, b"auth", request.as_bytes()])
+    }
+
+    fn info(&self, user_hash: &[u8]) -> Vec<u8> {
+        let mut value = format!("rspauth=\"{}\", qop=auth, cnonce=", self.proof(user_hash, b"")).into_bytes();
+        quote(self.cnonce, &mut value);
+        value.extend_from_slice(b", nc=");
+        value.extend_from_slice(self.nc);
+        value
+    }
+}
+
+/// The name, from `username`, or from `username*` if it has letters that are not in ASCII (RFC 7616 section 3.4).
+fn user_of<'a>(parameters: &'a Parameters<'_>) -> Result<Cow<'a, [u8]>, DigestError> {
+    match (parameters.of(b"username"), parameters.of(b"username*")) {
+        (Some(user), None) => Ok(user.into()),
+        (None, Some(value)) => extended(value).map(Cow::Owned).ok_or(DigestError::Malformed),
+        (Some(_), Some(_)) => Err(DigestError::Malformed),
+        (None, None) => Err(DigestError::Missing("username")),
+    }
+}
+
+/// An extended value (RFC 8187 section 3.2), `UTF-8'LANGUAGE'...`, of which the last part is decoded.
+fn extended(value: &[u8]) -> Option<Vec<u8>> {
+    let mut parts = value.splitn(3, |&byte| byte == b'\'');
+    let (charset, _language, mut text) = (parts.next()?, parts.next()?, parts.next()?);
+    if !charset.eq_ignore_ascii_case(b"UTF-8") {
+        return None;
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some((&first, rest)) = text.split_first() {
+        let byte = match (first, rest) {
+            (b'%', [high, low, ..]) => nibble(*high)? << 4 | nibble(*low)?,
+            (b'%' | b'\'', _) => return None,
+            _ => first,
+        };
+        decoded.push(byte);
+        text = if first == b'%' { &rest[2..] } else { rest };
+    }
+    str::from_utf8(&decoded).is_ok().then_some(decoded)
+}
+
+/// The value of a hexadecimal digit.
+fn nibble(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Algorithm, Answer, Asked, Checked, Digest, DigestError, DigestLimits, DigestRequest, extended,
+    };
+    use crate::parameters::Parameters;
+    use crate::{DigestPasswords, Realm};
+
+    /// The user of RFC 7616 section 3.9.1, and one with another name.
+    const FILE: &str = "Mufasa:http-auth@example.org:3d78807defe7de2157e2b0b6573a855f\n\
+        Mufasa:http-auth@example.org:7987c64c30e25f1b74be53f966b49b90f2808aa92faf9a00262392d7b4794232\n\
+        Jäsøn:http-auth@example.org:3d78807defe7de2157e2b0b6573a855f\n";
+
+    const RFC_MD5: &str = r#"Digest username="Mufasa", realm="http-auth@example.org", uri="/dir/index.html",
+        algorithm=MD5, nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", nc=00000001,
+        cnonce="f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ", qop=auth,
+        response="8ca523f5e9506fed4657c9700eebdbec", opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS""#;
+
+    const RFC_SHA256: &str = r#"Digest username="Mufasa", realm="http-auth@example.org", uri="/dir/index.html",
+        algorithm=SHA-256, nonce="7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v", nc=00000001,
+        cnonce="f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ", qop=auth,
+        response="753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1",
+        opaque="FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS""#;
+
+    fn digest() -> Digest {
+        let realm = Realm::new("http-auth@example.org").unwrap_or_else(|error| unreachable!("{error}"));
+        Digest::new(realm, [5; 32], DigestLimits { nonce_ms: 1000, nonces_max: 10 })
+    }
+
+    fn check(digest: &mut Digest, authorization: &str, now_ms: u64) -> Checked {
+        let passwords = DigestPasswords::read(FILE).unwrap_or_default();
+        let authorization = authorization.replace('\n', "");
+        let request = DigestRequest {
+            method: b"GET",
+            target: b"/dir/index.html",
+            authorization: authorization.as_bytes(),
+        };
+        digest.check(&passwords, request, now_ms)
+    }
+
+    /// What a client answers to a challenge, with other parameters in the place of some.
+    fn answer(challenge: &[u8], password: &str, nc: &str) -> String {
+        let parameters = challenge.strip_prefix(b"Digest ").and_then(Parameters::read).unwrap_or_default();
+        let of = |name: &str| parameters.of(name.as_bytes()).unwrap_or_default();
+        let is_md5 = of("algorithm") == b"MD5";
+        let algorithm = if is_md5 { Algorithm::Md5 } else { Algorithm::Sha256 };
+        let user = algorithm.hash(&[b"Mufasa", of("realm"), password.as_bytes()]);
+        let request = algorithm.hash(&[b"GET", b"/dir/index.html"]);
+        let texts = [user.as_bytes(), of("nonce"), nc.as_bytes(), b"c\"n", b"auth", request.as_bytes()];
+        let response = algorithm.hash(&texts);
+        let (nonce, name) = (String::from_utf8_lossy(of("nonce")), algorithm.name());
+        format!(
+            "Digest username=Mufasa, realm=\"http-auth@example.org\", nonce=\"{nonce}\", \
+            uri=\"/dir/index.html\", algorithm={name}, qop=auth, nc={nc}, cnonce=\"c\\\"n\", \
+            response=\"{response}\""
+        )
+    }
+
+    #[test]
+    fn examples_of_the_rfc() {
+        // The passwords are right; the nonces are another server's.
+        for (text, wrong) in [(RFC_MD5, "8ca5"), (RFC_SHA256, "7539")] {
+            assert_eq!(Checked::Stale, check(&mut digest(), text, 0));
+            let text = text.replace(wrong, "0000");
+            assert_eq!(Checked::Bad(DigestError::Wrong), check(&mut digest(), &text, 0));
+        }
+        let text = RFC_MD5.replace('\n', "").replace("Digest ", "");
+        let parameters = Parameters::read(text.as_bytes()).unwrap_or_default();
+        let proof =
+            Answer::of(&parameters).map(|answer| answer.proof(b"3d78807defe7de2157e2b0b6573a855f", b"GET"));
+
+        assert_eq!(Ok("8ca523f5e9506fed4657c9700eebdbec".to_owned()), proof);
+    }
+
+    #[test]
+    fn a_client_answers() {
+        let mut digest = digest();
+        let challenges = digest.challenges(&Algorithm::ALL, Asked::First, 100);
+        for (challenge, name) in challenges.iter().zip(["SHA-256", "MD5"]) {
+            let text = String::from_utf8_lossy(challenge);
+            let begin =
+                format!("Digest realm=\"http-auth@example.org\", qop=\"auth\", algorithm={name}, nonce=\"");
+            assert!(text.starts_with(&begin), "{text}");
+            assert!(text.ends_with("\", charset=UTF-8, userhash=false"), "{text}");
+        }
+        let [sha256, md5] = &challenges[..] else { unreachable!("two algorithms") };
+        // Both have one nonce, whose counts are counted together.
+        for (challenge, password, nc, now_ms, expected) in [
+            (md5, "Circle of Life", "00000001", 100, Some(true)),
+            (md5, "Circle of Life", "00000001", 100, Some(false)),
+            (sha256, "Circle of Life", "00000002", 200, Some(true)),
+            (md5, "Circle of Life", "0000000A", 300, Some(true)),
+            (md5, "Circle of Life", "00000000", 300, Some(false)),
+            (md5, "Circle of life", "0000000b", 300, None),
+            (md5, "Circle of Life", "0000000b", 1100, Some(false)),
+        ] {
+            let checked = check(&mut digest, &answer(challenge, password, nc), now_ms);
+            let is_good = match &checked {
+                Checked::Good { user, .. } => {
+                    assert_eq!(b"Mufasa", &user[..]);
+                    Some(true)
+                }
+                Checked::Stale => Some(false),
+                Checked::Bad(error) => {
+                    assert!(error.is_guess());
+                    None
+                }
+            };
+
+            assert_eq!(expected, is_good, "{nc} at {now_ms}");
+        }
+        let stale = digest.challenges(&[Algorithm::Md5], Asked::Stale, 1100);
+
+        assert!(stale.len() == 1 && stale[0].ends_with(b", userhash=false, stale=true"));
+        assert!(matches!(
+            check(&mut digest, &answer(&stale[0], "Circle of Life", "00000001"), 1100),
+            Checked::Good { .. }
+        ));
+    }
+
+    #[test]
+    fn the_server_proves_that_it_knows() {
+        let mut digest = digest();
+        let challenges = digest.challenges(&[Algorithm::Md5], Asked::First, 0);
+        let text = answer(&challenges[0], "Circle of Life", "00000001");
+        let parameters =
+            challenges[0].strip_prefix(b"Digest ").and_then(Parameters::read).unwrap_or_default();
+        let nonce = parameters.of(b"nonce").unwrap_or_default();
+        let request = Algorithm::Md5.hash(&[b"", b"/dir/index.html"]);
+        let user = b"3d78807defe7de2157e2b0b6573a855f";
+        let proof = Algorithm::Md5.hash(&[user, nonce, b"00000001", b"c\"n", b"auth", request.as_bytes()]);
+        let info = format!("rspauth=\"{proof}\", qop=auth, cnonce=\"c\\\"n\", nc=00000001").into_bytes();
+
+        assert_eq!(Checked::Good { user: b"Mufasa".to_vec(), info }, check(&mut digest, &text, 0));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (from, to, error) in [
+            ("Digest ", "Basic ", DigestError::OtherScheme),
+            ("qop=auth,", "qop=auth, qop=auth,", DigestError::Malformed),
+            ("qop=auth,", "qop=auth-int,", DigestError::OtherQop),
+            ("qop=auth,", "", DigestError::Missing("qop")),
+            ("username=", "user=", DigestError::Missing("username")),
+            ("nc=00000001,", "", DigestError::Missing("nc")),
+            ("nc=00000001,", "nc=1,", DigestError::Malformed),
+            ("nc=00000001,", "nc=\"+0000001\",", DigestError::Malformed),
+            ("nonce=\"7", "n=\"7", DigestError::Missing("nonce")),
+            ("cnonce=", "cn=", DigestError::Missing("cnonce")),
+            ("response=", "r=", DigestError::Missing("response")),
+            ("uri=", "u=", DigestError::Missing("uri")),
+            ("realm=", "r=", DigestError::Missing("realm")),
+            ("@example.org", "@example.com", DigestError::OtherRealm),
+            ("/dir/index.html", "/dir/index.htm", DigestError::OtherTarget),
+            ("algorithm=MD5", "algorithm=MD5-sess", DigestError::OtherAlgorithm),
+            ("algorithm=MD5", "algorithm=SHA-512-256", DigestError::OtherAlgorithm),
+            ("algorithm=MD5", "algorithm=SHA-256", DigestError::Wrong),
+            ("qop=auth", "userhash=true, qop=auth", DigestError::UserHash),
+            ("qop=auth", "username*=UTF-8''Mufasa, qop=auth", DigestError::Malformed),
+            ("username=\"Mufasa\"", "username*=ISO-8859-1''Mufasa", DigestError::Malformed),
+            ("Mufasa", "mufasa", DigestError::Wrong),
+            ("Mufasa", "", DigestError::Wrong),
+            ("8ca523f5e9506fed4657c9700eebdbec", "", DigestError::Wrong),
+            ("8ca523f5e9506fed4657c9700eebdbec", "8CA523F5E9506FED4657C9700EEBDBEC", DigestError::Wrong),
+            ("00000001", "00000002", DigestError::Wrong),
+        ] {
+            let text = RFC_MD5.replace(from, to);
+
+            assert_eq!(Checked::Bad(error), check(&mut digest(), &text, 0), "{text}");
+            assert!(!error.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn what_means_the_same() {
+        for (from, to) in [
+            ("Digest ", "DIGEST   "),
+            ("algorithm=MD5", "algorithm=\"md5\""),
+            ("algorithm=MD5,", ""),
+            ("qop=auth", "qop=\"auth\", userhash=false, unknown=\"?\""),
+            ("\"Mufasa\"", "\"\\Muf\\asa\""),
+            ("username=\"Mufasa\"", "username*=utf-8'en'M%75fasa"),
+            ("username=\"Mufasa\"", "username*=UTF-8''J%C3%A4s%c3%b8n"),
+        ] {
+            assert_eq!(Checked::Stale, check(&mut digest(), &RFC_MD5.replace(from, to), 0), "{to}");
+        }
+    }
+
+    #[test]
+    fn another_method_needs_another_answer() {
+        let passwords = DigestPasswords::read(FILE).unwrap_or_default();
+        let text = RFC_MD5.replace('\n', "");
+        let request =
+            DigestRequest { method: b"POST", target: b"/dir/index.html", authorization: text.as_bytes() };
+
+        assert_eq!(Checked::Bad(DigestError::Wrong), digest().check(&passwords, request, 0));
+    }
+
+    #[test]
+    fn nobody_is_no_user() {
+        // Who computes with the hash that stands for nobody is refused as anybody else.
+        let text = RFC_MD5.replace('\n', "").replace("Digest ", "").replace("Mufasa", "Scar");
+        let parameters = Parameters::read(text.as_bytes()).unwrap_or_default();
+        let proof =
+            Answer::of(&parameters).map(|answer| answer.proof(&[b'0'; 32], b"GET")).unwrap_or_default();
+        let text = format!("Digest {}", text.replace("8ca523f5e9506fed4657c9700eebdbec", &proof));
+
+        assert_eq!(Checked::Bad(DigestError::Wrong), check(&mut digest(), &text, 0));
+    }
+
+    #[test]
+    fn extended_values() {
+        for (value, expected) in [
+            ("UTF-8''J%C3%A4s%C3%B8n%20Doe", Some("Jäsøn Doe")),
+            ("utf-8'de-CH'a", Some("a")),
+            ("UTF-8''", Some("")),
+            ("UTF-8'a", None),
+            ("a", None),
+            ("ISO-8859-1''a", None),
+            ("UTF-8''a'b", None),
+            ("UTF-8''%", None),
+            ("UTF-8''%4", None),
+            ("UTF-8''%4g", None),
+            ("UTF-8''%+4", None),
+            ("UTF-8''%FF", None),
+        ] {
+            let found = extended(value.as_bytes());
+
+            assert_eq!(expected.map(str::as_bytes), found.as_deref(), "{value}");
+        }
+    }
+}

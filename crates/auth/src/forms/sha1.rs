@@ -1,0 +1,30 @@
+//! `{SHA}` with base64: SHA-1 of the password and nothing else.
+//!
+//! It is accepted because `htpasswd -s` makes it, and old files hold it. It is fast and has no salt: who sees the file
+//! finds most passwords in it at once. `PasswordHash::is_weak` lets a server say so.
+
+use base64ct::Base64;
+use sha1::Digest;
+use subtle::ConstantTimeEq;
+
+use super::{Refused, decoded};
+
+#[derive(Clone)]
+pub(crate) struct Sha1 {
+    hash: [u8; 20],
+}
+
+impl Sha1 {
+    /// Reads what stands behind `{SHA}`.
+    pub(crate) fn read(rest: &str) -> Result<Sha1, Refused> {
+        Ok(Sha1 { hash: decoded::<Base64, 20>(rest)? })
+    }
+
+    pub(crate) fn verify(&self, password: &[u8]) -> bool {
+        sha1::Sha1::digest(password).ct_eq(&self.hash).into()
+    }
+
+    pub(crate) fn work() -> u64 {
+        1
+    }
+}

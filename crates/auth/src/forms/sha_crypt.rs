@@ -1,0 +1,85 @@
+//! SHA-512 crypt and SHA-256 crypt: `$6$` or `$5$`, perhaps `rounds=N$`, up to 16 characters of salt, `$`, the hash.
+
+use std::ops::RangeInclusive;
+
+use base64ct::{Base64ShaCrypt, Encoding};
+use sha_crypt::{Sha256Params, Sha512Params, sha256_crypt_b64, sha512_crypt_b64};
+use subtle::ConstantTimeEq;
+
+use super::{Refused, number};
+
+/// What `openssl passwd -6` and the `crypt` of most systems make.
+#[derive(Clone)]
+pub(crate) struct ShaCrypt {
+    width: Width,
+    /// Invariant: one of [`ROUNDS`].
+    rounds: u32,
+    salt: Box<str>,
+    /// The hash in the algorithm's own base64: it is compared as text.
+    hash: Box<str>,
+}
+
+/// The hash that it is made of.
+#[derive(Clone, Copy)]
+pub(crate) enum Width {
+    Sha256,
+    Sha512,
+}
+
+/// The C library raises what is below 1000, so that no hash says less. At the most a password of usual length takes
+/// some half a second of a core, and one of 255 bytes seven times that; the C library would take 999,999,999.
+const ROUNDS: RangeInclusive<u32> = 1_000..=500_000;
+const ROUNDS_DEFAULT: u32 = 5_000;
+
+/// The C library ignores what is more, and leaves it out of the hash.
+const SALT_BYTES_MAX: usize = 16;
+
+impl ShaCrypt {
+    /// Reads what stands behind `$6$` or `$5$`.
+    pub(crate) fn read(width: Width, rest: &str) -> Result<ShaCrypt, Refused> {
+        let (rounds, rest) = match rest.strip_prefix("rounds=") {
+            None => (ROUNDS_DEFAULT, rest),
+            Some(rest) => {
+                let (digits, rest) = rest.split_once('$').ok_or(Refused::Malformed)?;
+                (number(digits)?, rest)
+            }
+        };
+        let (salt, hash) = rest.split_once('$').ok_or(Refused::Malformed)?;
+        if rounds < *ROUNDS.start() || salt.len() > SALT_BYTES_MAX || !width.has_made(hash) {
+            return Err(Refused::Malformed);
+        } else if rounds > *ROUNDS.end() {
+            return Err(Refused::TooCostly("rounds=", *ROUNDS.end()));
+        }
+        Ok(ShaCrypt { width, rounds, salt: salt.into(), hash: hash.into() })
+    }
+
+    pub(crate) fn verify(&self, password: &[u8]) -> bool {
+        let (rounds, salt) = (self.rounds as usize, self.salt.as_bytes());
+        let made = match self.width {
+            Width::Sha256 => {
+                Sha256Params::new(rounds).and_then(|params| sha256_crypt_b64(password, salt, &params))
+            }
+            Width::Sha512 => {
+                Sha512Params::new(rounds).and_then(|params| sha512_crypt_b64(password, salt, &params))
+            }
+        };
+        debug_assert!(made.is_ok(), "the only mistake would be the number of rounds");
+        made.is_ok_and(|made| made.as_bytes().ct_eq(self.hash.as_bytes()).into())
+    }
+
+    pub(crate) fn work(&self) -> u64 {
+        u64::from(self.rounds)
+    }
+}
+
+impl Width {
+    /// Whether this is 32 or 64 bytes of base64, written as the algorithm writes it.
+    fn has_made(self, hash: &str) -> bool {
+        let wanted = match self {
+            Width::Sha256 => 32,
+            Width::Sha512 => 64,
+        };
+        let mut bytes = [0; 64];
+        Base64ShaCrypt::decode(hash, &mut bytes).is_ok_and(|found| found.len() == wanted)
+    }
+}

@@ -1,0 +1,50 @@
+//! Who a client is: passwords, the fields of Basic and Digest, rules, and what slows guessing down.
+//!
+//! Nothing here reads files or clocks, or makes random numbers: the caller has them. A server uses the parts so:
+//!
+//! 1. When it starts, it makes a [`Secret`] of random bytes, reads its files with [`Passwords::read`],
+//!    [`DigestPasswords::read`] and [`Groups::read`], and tells whose hashes are [`Passwords::weak`].
+//! 2. A request without `Authorization` is answered with 401 and [`basic_challenge`], or [`Digest::challenges`].
+//! 3. With Basic, [`Throttle::wait_ms`] comes first: who must wait gets 429 with `Retry-After`, and nothing is verified.
+//! 4. [`read_basic`] has name and password, [`Verdicts::look`] what is known of them; else a thread that may be busy for
+//!    a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps what it says.
+//! 5. [`Throttle::failed`] or [`Throttle::succeeded`] hears of what was verified, not of what was known.
+//! 6. With Digest, [`Digest::check`] costs microseconds. [`Checked::Stale`] is asked again and is no failure.
+//! 7. [`Rule::allows`] says whether this user may pass; if not, the answer is 403: another password does not help.
+//! 8. When a file has changed, it is read anew, and [`Verdicts::clear`] forgets what the old one said.
+//!
+//! Of all that could be told by the time that an answer takes, one thing is: in a file of hashes of several forms or
+//! costs, which of them a user has. Where all are alike, not even whether there is such a user.
+
+#![forbid(unsafe_code)]
+
+mod algorithm;
+mod basic;
+mod digest;
+mod forms;
+mod groups;
+mod htdigest;
+mod htpasswd;
+mod nonces;
+mod parameters;
+mod password;
+mod realm;
+mod rules;
+mod signing;
+mod throttle;
+mod verdicts;
+mod wrong;
+
+pub use algorithm::Algorithm;
+pub use basic::{BasicError, CREDENTIALS_BYTES_MAX, Credentials, basic_challenge, read_basic};
+pub use digest::{Asked, Checked, Digest, DigestError, DigestLimits, DigestRequest, NONCE_MS, NONCES_MAX};
+pub use groups::Groups;
+pub use htdigest::DigestPasswords;
+pub use htpasswd::Passwords;
+pub use password::{HashError, PASSWORD_BYTES_MAX, PasswordHash};
+pub use realm::{REALM_BYTES_MAX, Realm, RealmError};
+pub use rules::Rule;
+pub use signing::Secret;
+pub use throttle::{FAILURES, PLACES_MAX, Throttle, ThrottleLimits, WAIT_FIRST_MS, WAIT_MAX_MS, WINDOW_MS};
+pub use verdicts::{BAD_MS, VERDICTS_MAX, VerdictKey, VerdictLimits, Verdicts};
+pub use wrong::Wrong;

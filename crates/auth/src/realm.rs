@@ -1,0 +1,89 @@
+//! What a client is told that its password is for.
+
+use std::fmt;
+
+/// The name of a protection space (RFC 9110 section 11.5): a browser shows it, and sends a password wherever its server
+/// names the same one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Realm {
+    /// Invariant: no control characters, [`REALM_BYTES_MAX`] bytes at most.
+    text: Box<str>,
+}
+
+/// It is a line in a dialog, and in the head of every refusal.
+pub const REALM_BYTES_MAX: usize = 200;
+
+/// Why a text is no realm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RealmError {
+    /// There is a control character in it.
+    Control,
+    /// It is longer than [`REALM_BYTES_MAX`].
+    TooLong,
+}
+
+impl fmt::Display for RealmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RealmError::Control => write!(f, "a realm is one line, without control characters"),
+            RealmError::TooLong => write!(f, "a realm has {REALM_BYTES_MAX} bytes at most"),
+        }
+    }
+}
+
+impl std::error::Error for RealmError {}
+
+impl Realm {
+    /// Takes a text as a realm; it may have quotes and letters of any language.
+    ///
+    /// # Errors
+    ///
+    /// [`RealmError`].
+    pub fn new(text: &str) -> Result<Realm, RealmError> {
+        if text.contains(char::is_control) {
+            return Err(RealmError::Control);
+        } else if text.len() > REALM_BYTES_MAX {
+            return Err(RealmError::TooLong);
+        }
+        Ok(Realm { text: text.into() })
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+/// Writes a quoted string (RFC 9110 section 5.6.4); `text` has no control characters.
+pub(crate) fn quote(text: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    for &byte in text {
+        if byte == b'"' || byte == b'\\' {
+            out.push(b'\\');
+        }
+        out.push(byte);
+    }
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{REALM_BYTES_MAX, Realm};
+
+    #[test]
+    fn realms() {
+        for (text, expected) in [
+            ("", Ok("")),
+            ("The \"inner\" circle", Ok("The \"inner\" circle")),
+            ("Zürich: außen", Ok("Zürich: außen")),
+            ("a\nb", Err("a realm is one line, without control characters")),
+            ("a\u{85}b", Err("a realm is one line, without control characters")),
+            (&"x".repeat(REALM_BYTES_MAX + 1), Err("a realm has 200 bytes at most")),
+        ] {
+            let realm = Realm::new(text);
+            let found = realm.as_ref().map(Realm::as_str).map_err(ToString::to_string);
+
+            assert_eq!(expected.map_err(ToOwned::to_owned), found, "{text}");
+        }
+    }
+}

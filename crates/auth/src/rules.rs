@@ -1,0 +1,63 @@
+//! Whom a place is open to, once it is known who asks.
+
+use crate::groups::Groups;
+
+/// What a user must be. Addresses are another question, which has no user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Anyone whose password was right.
+    ValidUser,
+    /// One of these users.
+    User(Vec<Box<[u8]>>),
+    /// Someone in one of these groups.
+    Group(Vec<Box<str>>),
+    /// One of these rules suffices; of none, nobody passes.
+    Any(Vec<Rule>),
+    /// All of these rules are kept; of none, everybody passes.
+    All(Vec<Rule>),
+}
+
+impl Rule {
+    /// Whether a user whose password was right may pass.
+    pub fn allows(&self, user: &[u8], groups: &Groups) -> bool {
+        match self {
+            Rule::ValidUser => true,
+            Rule::User(users) => users.iter().any(|allowed| **allowed == *user),
+            Rule::Group(names) => names.iter().any(|name| groups.has(name, user)),
+            Rule::Any(rules) => rules.iter().any(|rule| rule.allows(user, groups)),
+            Rule::All(rules) => rules.iter().all(|rule| rule.allows(user, groups)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rule;
+    use crate::Groups;
+
+    #[test]
+    fn who_passes() {
+        let groups = Groups::read("admins: ann bob\nstaff: bob carl\n").unwrap_or_default();
+        let user = |names: &[&str]| Rule::User(names.iter().map(|name| name.as_bytes().into()).collect());
+        let group = |names: &[&str]| Rule::Group(names.iter().map(|&name| name.into()).collect());
+        for (rule, allowed) in [
+            (Rule::ValidUser, "ann bob carl dora"),
+            (user(&["ann", "dora"]), "ann dora"),
+            (user(&[]), ""),
+            (group(&["admins"]), "ann bob"),
+            (group(&["admins", "staff"]), "ann bob carl"),
+            (group(&["nobody"]), ""),
+            (Rule::Any(vec![user(&["dora"]), group(&["staff"])]), "bob carl dora"),
+            (Rule::All(vec![group(&["admins"]), group(&["staff"])]), "bob"),
+            (Rule::All(vec![Rule::ValidUser, Rule::Any(vec![user(&["ann"])])]), "ann"),
+            (Rule::Any(vec![]), ""),
+            (Rule::All(vec![]), "ann bob carl dora"),
+        ] {
+            let users = ["ann", "bob", "carl", "dora"];
+            let passed: Vec<_> =
+                users.into_iter().filter(|user| rule.allows(user.as_bytes(), &groups)).collect();
+
+            assert_eq!(allowed, passed.join(" "), "{rule:?}");
+        }
+    }
+}

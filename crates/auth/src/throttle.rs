@@ -1,0 +1,241 @@
+//! What slows guessing down: who has failed often must wait, longer each time.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// Failures by the address of the client.
+#[derive(Clone, Debug)]
+pub struct Throttle {
+    limits: ThrottleLimits,
+    failures: HashMap<Place, Failures>,
+}
+
+/// When waiting begins, and how long it gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ThrottleLimits {
+    /// Failures without waiting; the one that makes it this many is the first to wait for.
+    pub failures: u32,
+    /// Failures are forgotten when the last one is this long ago.
+    pub window_ms: u64,
+    /// The first wait. Each failure after it doubles it.
+    pub wait_first_ms: u64,
+    /// The longest wait.
+    pub wait_max_ms: u64,
+    /// Addresses that are kept. When there are more, the one that is quiet for longest is forgotten.
+    pub places_max: usize,
+}
+
+/// Enough for a person who tries the passwords that they have, and for a few people behind one address.
+pub const FAILURES: u32 = 10;
+/// A quarter of an hour, as long as a person may be annoyed.
+pub const WINDOW_MS: u64 = 15 * 60 * 1000;
+/// As long as a person needs to type again.
+pub const WAIT_FIRST_MS: u64 = 1000;
+/// Five minutes: some 300 guesses a day. It is less than the window, so that who waits is not forgotten meanwhile.
+pub const WAIT_MAX_MS: u64 = 5 * 60 * 1000;
+/// Some 64 bytes each. A client that has more addresses than this is not slowed down by any such table.
+pub const PLACES_MAX: usize = 4096;
+
+impl Default for ThrottleLimits {
+    fn default() -> ThrottleLimits {
+        ThrottleLimits {
+            failures: FAILURES,
+            window_ms: WINDOW_MS,
+            wait_first_ms: WAIT_FIRST_MS,
+            wait_max_ms: WAIT_MAX_MS,
+            places_max: PLACES_MAX,
+        }
+    }
+}
+
+/// An IPv4 address, or the first half of an IPv6 address: one customer has all of the other half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Place {
+    V4(u32),
+    V6(u64),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Failures {
+    count: u32,
+    last_ms: u64,
+    /// Until when nothing is verified.
+    until_ms: u64,
+}
+
+impl Throttle {
+    /// Knows of no failure yet.
+    pub fn new(limits: ThrottleLimits) -> Throttle {
+        Throttle { limits, failures: HashMap::new() }
+    }
+
+    /// How long a client with this address must wait before its password is looked at; `None` if it need not. A wait is
+    /// not made longer by asking. Clients of unix sockets, which have no address, never wait.
+    pub fn wait_ms(&self, address: Option<IpAddr>, now_ms: u64) -> Option<u64> {
+        let failures = self.failures.get(&place(address?))?;
+        failures.until_ms.checked_sub(now_ms).filter(|&wait_ms| wait_ms > 0)
+    }
+
+    /// A password from this address was wrong.
+    pub fn failed(&mut self, address: Option<IpAddr>, now_ms: u64) {
+        let Some(place) = address.map(place) else { return };
+        if self.limits.places_max == 0 {
+            return;
+        }
+        if !self.failures.contains_key(&place) && self.failures.len() >= self.limits.places_max {
+            self.make_room(now_ms);
+        }
+        let failures = self.failures.entry(place).or_default();
+        if is_over(failures, &self.limits, now_ms) {
+            *failures = Failures::default();
+        }
+        failures.count = failures.count.saturating_add(1);
+        failures.last_ms = now_ms;
+        if let Some(more) = failures.count.checked_sub(self.limits.failures.max(1)) {
+            let doubled = 2_u64.saturating_pow(more).saturating_mul(self.limits.wait_first_ms);
+            failures.until_ms = now_ms.saturating_add(doubled.min(self.limits.wait_max_ms));
+        }
+    }
+
+    /// A password from this address was right.
+    pub fn succeeded(&mut self, address: Option<IpAddr>) {
+        if let Some(address) = address {
+            self.failures.remove(&place(address));
+        }
+    }
+
+    /// Forgets the failures that are long ago, and if there is none of these the one that is longest ago. Looks at all:
+    /// some microseconds, which come after a password that took longer to verify.
+    fn make_room(&mut self, now_ms: u64) {
+        let limits = self.limits;
+        self.failures.retain(|_, failures| !is_over(failures, &limits, now_ms));
+        if self.failures.len() < limits.places_max {
+            return;
+        }
+        let oldest = self.failures.iter().min_by_key(|(_, failures)| failures.last_ms);
+        if let Some(place) = oldest.map(|(&place, _)| place) {
+            self.failures.remove(&place);
+        }
+    }
+}
+
+/// Whether the last failure is so long ago that it does not count.
+fn is_over(failures: &Failures, limits: &ThrottleLimits, now_ms: u64) -> bool {
+    let end_ms = failures.last_ms.saturating_add(limits.window_ms);
+    now_ms >= end_ms.max(failures.until_ms)
+}
+
+/// An IPv4 address in IPv6 clothes (RFC 4291 section 2.5.5.2) is an IPv4 address.
+fn place(address: IpAddr) -> Place {
+    match address.to_canonical() {
+        IpAddr::V4(address) => Place::V4(address.to_bits()),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments().map(u64::from);
+            Place::V6(a << 48 | b << 32 | c << 16 | d)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::{Throttle, ThrottleLimits};
+
+    const LIMITS: ThrottleLimits =
+        ThrottleLimits { failures: 3, window_ms: 1000, wait_first_ms: 10, wait_max_ms: 50, places_max: 4 };
+
+    fn address(text: &str) -> Option<IpAddr> {
+        text.parse().ok()
+    }
+
+    #[test]
+    fn waits_double() {
+        let mut throttle = Throttle::new(LIMITS);
+        let client = address("192.0.2.1");
+        let mut now_ms = 100;
+        for expected in [None, None, Some(10), Some(20), Some(40), Some(50), Some(50)] {
+            throttle.failed(client, now_ms);
+
+            assert_eq!(expected, throttle.wait_ms(client, now_ms));
+
+            now_ms += expected.unwrap_or(1);
+
+            assert_eq!(None, throttle.wait_ms(client, now_ms));
+            assert_eq!(expected.map(|_| 1), throttle.wait_ms(client, now_ms - 1));
+        }
+        throttle.succeeded(client);
+        throttle.failed(client, now_ms);
+
+        assert_eq!(None, throttle.wait_ms(client, now_ms));
+    }
+
+    #[test]
+    fn failures_are_forgotten() {
+        let mut throttle = Throttle::new(LIMITS);
+        let client = address("192.0.2.1");
+        for (now_ms, expected) in [
+            (0, None),
+            (999, None),
+            (1999, None),
+            (2998, None),
+            (2999, Some(10)),
+            (3998, Some(20)),
+            (4998, None),
+        ] {
+            throttle.failed(client, now_ms);
+
+            assert_eq!(expected, throttle.wait_ms(client, now_ms), "{now_ms}");
+        }
+    }
+
+    #[test]
+    fn neighbours() {
+        for (failed, asks, is_same) in [
+            ("192.0.2.1", "192.0.2.1", true),
+            ("192.0.2.1", "192.0.2.2", false),
+            ("192.0.2.1", "::ffff:192.0.2.1", true),
+            ("192.0.2.1", "::ffff:192.0.2.2", false),
+            ("2001:db8:1:2::1", "2001:db8:1:2:ffff::2", true),
+            ("2001:db8:1:2::1", "2001:db8:1:3::1", false),
+            ("::1", "::2", true),
+            ("::1", "0.0.0.0", false),
+            ("192.0.2.1", "unix", false),
+            ("unix", "unix", false),
+        ] {
+            let mut throttle = Throttle::new(LIMITS);
+            (0..3).for_each(|_| throttle.failed(address(failed), 0));
+
+            assert_eq!(is_same, throttle.wait_ms(address(asks), 0).is_some(), "{failed} {asks}");
+        }
+    }
+
+    #[test]
+    fn the_quietest_is_forgotten() {
+        let mut throttle = Throttle::new(LIMITS);
+        let clients: Vec<_> = (1..=5).map(|last| address(&format!("192.0.2.{last}"))).collect();
+        for (now_ms, &client) in (0..).zip(&clients) {
+            (0..3).for_each(|_| throttle.failed(client, now_ms));
+            throttle.failed(clients[0], now_ms);
+        }
+        let waiting: Vec<_> = clients.iter().map(|&client| throttle.wait_ms(client, 5).is_some()).collect();
+
+        assert_eq!(vec![true, false, true, true, true], waiting);
+        assert_eq!(4, throttle.failures.len());
+
+        throttle.failed(address("192.0.2.99"), 5000);
+
+        assert_eq!(1, throttle.failures.len());
+    }
+
+    #[test]
+    fn large_numbers() {
+        let limits = ThrottleLimits { wait_max_ms: u64::MAX, failures: 0, ..LIMITS };
+        let mut throttle = Throttle::new(limits);
+        let client = address("::1");
+        (0..200).for_each(|_| throttle.failed(client, u64::MAX - 1));
+
+        assert_eq!(Some(1), throttle.wait_ms(client, u64::MAX - 1));
+        assert_eq!(None, throttle.wait_ms(client, u64::MAX));
+    }
+}

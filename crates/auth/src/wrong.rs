@@ -1,0 +1,82 @@
+//! What is wrong with a file, line by line.
+
+use std::fmt;
+
+/// A mistake in a file, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// The line, from 1.
+    pub line: usize,
+    /// What is wrong with it: part of a sentence, without anything secret.
+    pub what: String,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+/// Mistakes that are told of one file: whoever gives a file of another kind need not read a line for each of its lines.
+pub(crate) const WRONGS_MAX: usize = 20;
+
+/// Gives each line that says something to `read`, and collects what is wrong.
+///
+/// Lines that begin with `#` and those without anything say nothing; blanks at the end of a line do not count.
+///
+/// # Errors
+///
+/// What `read` found wrong, [`WRONGS_MAX`] at most.
+pub(crate) fn each_line<'a>(
+    text: &'a str,
+    mut read: impl FnMut(usize, &'a str) -> Result<(), String>,
+) -> Result<(), Vec<Wrong>> {
+    let lines = text.lines().map(str::trim_ascii_end).zip(1..);
+    let lines = lines.filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
+    let wrongs = lines.filter_map(|(line, at)| read(at, line).err().map(|what| Wrong { line: at, what }));
+    let wrongs: Vec<_> = wrongs.take(WRONGS_MAX).collect();
+    if wrongs.is_empty() { Ok(()) } else { Err(wrongs) }
+}
+
+/// Looks at the name of a user, as files have it: RFC 7617 section 2 allows neither colons nor control characters.
+///
+/// # Errors
+///
+/// Why it is none.
+pub(crate) fn user_name(name: &str) -> Result<&str, String> {
+    if name.is_empty() {
+        Err("the name of the user is missing".to_owned())
+    } else if name.contains(char::is_control) {
+        Err("there is a control character in the name of the user".to_owned())
+    } else {
+        Ok(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WRONGS_MAX, each_line};
+
+    #[test]
+    fn lines_that_say_something() {
+        let mut seen = Vec::new();
+        let read = |at, line| {
+            seen.push((at, line));
+            Ok(())
+        };
+        assert_eq!(Ok(()), each_line("a\r\n# b\n\n c \t\n \t\nd#", read));
+
+        assert_eq!(vec![(1, "a"), (4, " c"), (6, "d#")], seen);
+    }
+
+    #[test]
+    fn not_every_mistake_is_told() {
+        let wrongs = each_line(&"x\n".repeat(WRONGS_MAX + 5), |_, _| Err("no".to_owned()));
+        let wrongs = wrongs.err().unwrap_or_default();
+
+        assert_eq!(WRONGS_MAX, wrongs.len());
+        assert_eq!(Some("line 20: no"), wrongs.last().map(ToString::to_string).as_deref());
+    }
+}
