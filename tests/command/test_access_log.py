@@ -83,6 +83,7 @@ def test_json(logged: Callable[..., list[str]]) -> None:
     assert 1 == len({tuple(entry) for entry in entries})
     assert {
         "client": "127.0.0.1",
+        "user": None,
         "host": "localhost",
         "method": "GET",
         "path": "/path",

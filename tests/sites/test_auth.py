@@ -285,6 +285,11 @@ def test_command_line(serve: Servers, staffed: Path) -> None:
     assert "users" in run("check", "site.toml", cwd=staffed).stdout
     explained = run("route", "site.toml", "GET", "/admin/x", cwd=staffed).stdout
     assert re.search(r"answer 401 /admin/ \(line \d+\): without a name and a password; with them:\nanswer app", explained)
+    sha1 = base64.b64encode(hashlib.sha1(b"x", usedforsecurity=False).digest()).decode()
+    (staffed / "staff").write_text(f"ann:{{SHA}}{sha1}\n", encoding="utf-8")
+    weak = run("check", "site.toml", cwd=staffed)
+    assert 0 == weak.returncode
+    assert 'staff:1: the password of "ann" is hashed with SHA-1' in weak.stderr
     (staffed / "staff").write_text("ann:{SHA}x\nbob:plain\n", encoding="utf-8")
     wrong = run("check", "site.toml", cwd=staffed)
     assert 2 == wrong.returncode

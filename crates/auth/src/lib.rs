@@ -10,7 +10,7 @@
 //!    a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps what it says.
 //! 5. [`Throttle::failed`] or [`Throttle::succeeded`] hears of what was verified, not of what was known.
 //! 6. With Digest, [`Digest::check`] costs microseconds. [`Checked::Stale`] is asked again and is no failure.
-//! 7. [`Rule::allows`] says whether this user may pass; if not, the answer is 403: another password does not help.
+//! 7. [`Rule::allows`] says whether this user may pass; if not, the client is asked again, for it may be another one, too.
 //! 8. When a file has changed, it is read anew, and [`Verdicts::clear`] forgets what the old one said.
 //!
 //! Of all that could be told by the time that an answer takes, one thing is: in a file of hashes of several forms or

@@ -94,6 +94,8 @@ messages! {
             "Mend the line that the message names."
         GUESSES = 222 Warning "An address has given wrong passwords so often that it has to wait. Told once for each time that it waits."
             "Nothing, if it guesses. If it is a proxy, it hides many clients behind its own address."
+        WEAK_PASSWORD = 223 Warning "A password is kept so that it is guessed quickly if its file is stolen."
+            "Make it anew with `htpasswd -B`."
     }
     "Processes" {
         SERVES = 301 Info "The server has started." "Nothing."

@@ -43,6 +43,7 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
     for of_route in std::iter::once(settings).chain(routes.map(|route| &route.settings)) {
         guards.of(of_route)?;
     }
+    guards.tell_weak();
     for of_site in std::iter::once(settings).chain(of_sites(settings)) {
         pages(of_site)?;
     }
@@ -291,6 +292,22 @@ impl Guards {
         let guard = Arc::new(guard);
         self.opened.push((rules, Arc::clone(&guard)));
         Ok(Some(guard))
+    }
+
+    /// Tells which passwords are guessed quickly.
+    fn tell_weak(&self) {
+        for (rules, guard) in &self.opened {
+            let (Scheme::Basic(file) | Scheme::Digest(file)) = &rules.scheme;
+            for (line, user) in guard.weak() {
+                let place = file.display();
+                log::write(
+                    &messages::WEAK_PASSWORD,
+                    format_args!(
+                        "{place}:{line}: the password of {user:?} is hashed with SHA-1, without salt"
+                    ),
+                );
+            }
+        }
     }
 }
 

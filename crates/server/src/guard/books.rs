@@ -7,8 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::stub::Digests;
-use adyton_auth::{Groups, Passwords, RealmError, Wrong};
+use adyton_auth::{DigestPasswords, Groups, Passwords, RealmError, Wrong};
 use adyton_log::{self as log, messages};
 
 use super::Scheme;
@@ -55,7 +54,7 @@ impl std::error::Error for GuardError {}
 #[derive(Clone)]
 pub(super) enum Secrets {
     Basic(Arc<Passwords>),
-    Digest(Arc<Digests>),
+    Digest(Arc<DigestPasswords>),
 }
 
 /// What says whether a file is still the same: device, inode, size, and change of its inode in ns.
@@ -126,7 +125,7 @@ fn read_secrets(scheme: &Scheme) -> Result<Secrets, GuardError> {
     let wrong = |mistakes| GuardError::Wrong(file.clone(), mistakes);
     Ok(match scheme {
         Scheme::Basic(_) => Secrets::Basic(Arc::new(Passwords::read(&text).map_err(wrong)?)),
-        Scheme::Digest(_) => Secrets::Digest(Arc::new(Digests::read(&text).map_err(wrong)?)),
+        Scheme::Digest(_) => Secrets::Digest(Arc::new(DigestPasswords::read(&text).map_err(wrong)?)),
     })
 }
 

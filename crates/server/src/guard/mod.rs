@@ -4,16 +4,14 @@
 //! password that is seen for the first time is verified on a thread of its own (`checker.rs`).
 
 mod books;
-mod stub;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use self::stub::{Digests, Nonces};
 use adyton_auth::{
-    BAD_MS, Groups, Realm, Rule, Throttle, ThrottleLimits, VERDICTS_MAX, VerdictKey, VerdictLimits, Verdicts,
-    basic_challenge, read_basic,
+    Asked, BAD_MS, Checked, Digest, DigestLimits, DigestPasswords, DigestRequest, Groups, Realm, Rule,
+    Throttle, ThrottleLimits, VERDICTS_MAX, VerdictKey, VerdictLimits, Verdicts, basic_challenge, read_basic,
 };
 use adyton_http::{Known, Request};
 use adyton_log::{self as log, messages};
@@ -65,7 +63,7 @@ pub struct Guard {
 /// What a guard has seen.
 struct Memory {
     verdicts: Verdicts,
-    nonces: Nonces,
+    digest: Digest,
     throttle: Throttle,
 }
 
@@ -128,11 +126,18 @@ impl Guard {
         let secret = || process::secret().map_err(GuardError::Secret);
         let memory = Memory {
             verdicts: Verdicts::new(secret()?, VERDICTS),
-            nonces: Nonces::new(secret()?),
+            digest: Digest::new(realm.clone(), secret()?, DigestLimits::default()),
             throttle: Throttle::new(ThrottleLimits::default()),
         };
         let rule = rule(users, groups);
         Ok(Guard { realm, rule, books: Mutex::new(books), memory: Mutex::new(memory) })
+    }
+
+    /// Passwords that are guessed quickly if the file is stolen, each as the line that it stands in and its user.
+    pub fn weak(&self) -> Vec<(usize, String)> {
+        let Secrets::Basic(passwords) = &lock(&self.books).secrets else { return Vec::new() };
+        let shown = |(user, line): (&[u8], usize)| (line, String::from_utf8_lossy(user).into_owned());
+        passwords.weak().into_iter().map(shown).collect()
     }
 
     /// What is known of the credentials of a request; `verdict`: what has come of them, if they were verified.
@@ -191,13 +196,30 @@ impl Guard {
         }
     }
 
+    /// A digest costs so little that the loop compares it.
     fn judge_digest(
         &self,
-        _: (&[u8], Request<'_>),
-        _: (&Digests, &Groups),
-        _: (Option<IpAddr>, u64),
+        (authorization, request): (&[u8], Request<'_>),
+        (digests, groups): (&DigestPasswords, &Groups),
+        (client, now_ms): (Option<IpAddr>, u64),
     ) -> Result<Arc<User>, Refused> {
-        Err(Refused::Unknown)
+        let mut memory = lock(&self.memory);
+        if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
+            return Err(Refused::Throttled(wait_ms));
+        }
+        let asked = DigestRequest { method: request.method_name(), target: request.target(), authorization };
+        let checked = memory.digest.check(digests, asked, now_ms);
+        drop(memory);
+        match checked {
+            Checked::Good { user, .. } => self.admit(&user, "Digest", groups),
+            Checked::Stale => Err(Refused::Stale),
+            Checked::Bad(error) => {
+                if error.is_guess() {
+                    self.note_failure(client, now_ms);
+                }
+                Err(Refused::Unknown)
+            }
+        }
     }
 
     /// Lets a user in whose password was right, if the route is for that one.
@@ -228,11 +250,12 @@ impl Guard {
             let seconds = wait_ms.div_ceil(1000).to_string();
             return reply.page(429, WAIT, &[(b"Retry-After", seconds.as_bytes())]);
         }
-        let challenges = match lock(&self.books).secrets {
+        let challenges = match &lock(&self.books).secrets {
             Secrets::Basic(_) => vec![basic_challenge(&self.realm)],
-            Secrets::Digest(_) => {
-                let is_stale = refused == Refused::Stale;
-                lock(&self.memory).nonces.challenges(&self.realm, clock::monotonic_ms(), is_stale)
+            Secrets::Digest(digests) => {
+                let asked = if refused == Refused::Stale { Asked::Stale } else { Asked::First };
+                let algorithms = digests.algorithms(&self.realm);
+                lock(&self.memory).digest.challenges(&algorithms, asked, clock::monotonic_ms())
             }
         };
         let fields: Vec<(&[u8], &[u8])> =
