@@ -65,5 +65,8 @@ def test_wrong_folder(tmp_path: Path) -> None:
     """What cannot be read, or written, is told."""
     missing, flag = run("init", "none", cwd=tmp_path), run("init", "--force", cwd=tmp_path)
 
-    assert (2, "adyton: none: No such file or directory (os error 2)\n") == (missing.returncode, missing.stderr)
+    assert (2, "adyton: none: No such file or directory (os error 2)\n") == (
+        missing.returncode,
+        missing.stderr,
+    )
     assert (2, "adyton: the command is: adyton init [FOLDER]\n") == (flag.returncode, flag.stderr)

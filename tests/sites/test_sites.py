@@ -286,7 +286,7 @@ MOUNTED = [
 
 
 def test_mounts_and_pages(serve: Servers, project: Path) -> None:
-    """An application that is mounted sees what is behind its path; errors of the server have pages of the site's."""
+    """An application that is mounted sees what is behind its path; errors of the server have own pages."""
     server = serve(write(project, MOUNTS), cwd=project)
     for target, expected in MOUNTED:
         assert expected == server.fetch(target, lint_answers=False).body.decode(), target

@@ -25,11 +25,13 @@ MAY_USE = {
     "adyton-sys": set(),
     "adyton-log": {"adyton-sys"},
     "adyton-bench": {"adyton-http1", "adyton-sys"},
+    "adyton-auth": set(),
     "adyton-cli": {"adyton-http", "adyton-http1", "adyton-log", "adyton-route"},
     "adyton-files": {"adyton-http", "adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
     "adyton-route": {"adyton-http", "adyton-http1"},
     "adyton-server": {
+        "adyton-auth",
         "adyton-route",
         "adyton-http",
         "adyton-http1",

@@ -14,7 +14,7 @@ use crate::desk::Desk;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, RequestBytes};
-use crate::guard::{Credentials, Judgement, Verdict};
+use crate::guard::{Credentials, Denial, Judgement, Verdict};
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::outcome::{Left, Stream};
@@ -163,7 +163,7 @@ impl Loop {
                 Door::Guarded(guard) => match guard.judge(request, client, verdict.as_ref()) {
                     Judgement::Pass(user) => answer.user = Some(user),
                     Judgement::Refuse(refused) => {
-                        guard.refuse(&mut Reply::new(answer, common, date), refused);
+                        deny(&mut Reply::new(answer, common, date), &guard.denial(refused));
                         return Routed::Answered;
                     }
                     Judgement::Check(credentials) => return Routed::Check(credentials),
@@ -374,6 +374,12 @@ fn serve_file(
         folder.answer(&FileAsk { request, prefix, asked, identity, fresh: looks }, out)
     });
     reply.take(made)
+}
+
+/// Says why a client is not let in, and what it can do.
+fn deny(reply: &mut Reply<'_>, denial: &Denial) {
+    let fields: Vec<(&[u8], &[u8])> = denial.fields.iter().map(|(name, value)| (*name, &**value)).collect();
+    reply.page(denial.status, denial.detail, &fields);
 }
 
 /// Sends a client to another place.

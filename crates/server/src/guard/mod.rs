@@ -18,7 +18,6 @@ use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
 use crate::lock::lock;
-use crate::reply::Reply;
 use crate::user::User;
 
 pub use self::books::GuardError;
@@ -244,11 +243,11 @@ impl Guard {
         }
     }
 
-    /// Writes the answer to a client that is not let in.
-    pub(crate) fn refuse(&self, reply: &mut Reply<'_>, refused: Refused) {
+    /// What is answered to a client that is not let in.
+    pub(crate) fn denial(&self, refused: Refused) -> Denial {
         if let Refused::Throttled(wait_ms) = refused {
-            let seconds = wait_ms.div_ceil(1000).to_string();
-            return reply.page(429, WAIT, &[(b"Retry-After", seconds.as_bytes())]);
+            let seconds = wait_ms.div_ceil(1000).to_string().into_bytes();
+            return Denial { status: 429, detail: WAIT, fields: vec![(b"Retry-After", seconds)] };
         }
         let challenges = match &lock(&self.books).secrets {
             Secrets::Basic(_) => vec![basic_challenge(&self.realm)],
@@ -258,10 +257,16 @@ impl Guard {
                 lock(&self.memory).digest.challenges(&algorithms, asked, clock::monotonic_ms())
             }
         };
-        let fields: Vec<(&[u8], &[u8])> =
-            challenges.iter().map(|value| (&b"WWW-Authenticate"[..], &**value)).collect();
-        reply.page(401, WHO, &fields);
+        let fields = challenges.into_iter().map(|value| (&b"WWW-Authenticate"[..], value)).collect();
+        Denial { status: 401, detail: WHO, fields }
     }
+}
+
+/// The answer to a client that is not let in: what to say, and the fields beside it.
+pub(crate) struct Denial {
+    pub(crate) status: u16,
+    pub(crate) detail: &'static str,
+    pub(crate) fields: Vec<(&'static [u8], Vec<u8>)>,
 }
 
 impl Credentials {
