@@ -49,7 +49,7 @@ impl Apr1 {
     }
 
     pub(crate) fn work() -> u64 {
-        300
+        130
     }
 
     /// The hash before the rounds.
