@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+mod answer;
 mod basic;
 mod digest;
 mod forms;
@@ -37,8 +38,9 @@ mod verdicts;
 mod wrong;
 
 pub use algorithm::Algorithm;
+pub use answer::DigestError;
 pub use basic::{BasicError, CREDENTIALS_BYTES_MAX, Credentials, basic_challenge, read_basic};
-pub use digest::{Asked, Checked, Digest, DigestError, DigestLimits, DigestRequest, NONCE_MS, NONCES_MAX};
+pub use digest::{Asked, Checked, Digest, DigestLimits, DigestRequest, NONCE_MS, NONCES_MAX};
 pub use groups::Groups;
 pub use htdigest::DigestPasswords;
 pub use htpasswd::Passwords;

@@ -6,7 +6,7 @@ use argon2::{Algorithm, Block, Params, Version};
 use base64ct::{Base64Unpadded, Encoding};
 use subtle::ConstantTimeEq;
 
-use super::{Refused, number};
+use super::text::{Refused, number};
 
 /// What the `argon2` program makes, and the libraries of most languages.
 #[derive(Clone)]

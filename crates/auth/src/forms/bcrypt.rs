@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use base64ct::Base64Bcrypt;
 use subtle::ConstantTimeEq;
 
-use super::{Refused, decoded};
+use super::text::{Refused, decoded};
 
 /// What `htpasswd -B` makes.
 #[derive(Clone)]

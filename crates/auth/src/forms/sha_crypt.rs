@@ -6,7 +6,7 @@ use base64ct::{Base64ShaCrypt, Encoding};
 use sha_crypt::{Sha256Params, Sha512Params, sha256_crypt_b64, sha512_crypt_b64};
 use subtle::ConstantTimeEq;
 
-use super::{Refused, number};
+use super::text::{Refused, number};
 
 /// What `openssl passwd -6` and the `crypt` of most systems make.
 #[derive(Clone)]
