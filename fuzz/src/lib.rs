@@ -7,6 +7,7 @@
 
 pub mod access_lines;
 pub mod answers;
+pub mod authorizations;
 pub mod chunks;
 pub mod feed;
 pub mod file_names;

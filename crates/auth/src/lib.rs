@@ -5,7 +5,8 @@
 //! 1. When it starts, it makes a [`Secret`] of random bytes, reads its files with [`Passwords::read`],
 //!    [`DigestPasswords::read`] and [`Groups::read`], and tells whose hashes are [`Passwords::weak`].
 //! 2. A request without `Authorization` is answered with 401 and [`basic_challenge`], or [`Digest::challenges`].
-//! 3. With Basic, [`Throttle::wait_ms`] comes first: who must wait gets 429 with `Retry-After`, and nothing is verified.
+//! 3. With Basic, [`Throttle::wait_ms`] comes first: who must wait gets 429 with `Retry-After`, and nothing is
+//!    looked at. To let known passwords through meanwhile would tell a guesser which are right.
 //! 4. [`read_basic`] has name and password, [`Verdicts::look`] what is known of them; else a thread that may be busy for
 //!    a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps what it says.
 //! 5. [`Throttle::failed`] or [`Throttle::succeeded`] hears of what was verified, not of what was known.
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+mod answer;
 mod basic;
 mod digest;
 mod forms;
@@ -36,8 +38,9 @@ mod verdicts;
 mod wrong;
 
 pub use algorithm::Algorithm;
+pub use answer::DigestError;
 pub use basic::{BasicError, CREDENTIALS_BYTES_MAX, Credentials, basic_challenge, read_basic};
-pub use digest::{Asked, Checked, Digest, DigestError, DigestLimits, DigestRequest, NONCE_MS, NONCES_MAX};
+pub use digest::{Asked, Checked, Digest, DigestLimits, DigestRequest, NONCE_MS, NONCES_MAX};
 pub use groups::Groups;
 pub use htdigest::DigestPasswords;
 pub use htpasswd::Passwords;

@@ -7,7 +7,7 @@ use base64ct::Base64ShaCrypt;
 use md5::{Digest, Md5};
 use subtle::ConstantTimeEq;
 
-use super::{Refused, decoded};
+use super::text::{Refused, decoded};
 
 /// What `htpasswd` makes if not told otherwise, and `openssl passwd -apr1`.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ impl Apr1 {
     }
 
     pub(crate) fn work() -> u64 {
-        300
+        130
     }
 
     /// The hash before the rounds.

@@ -6,7 +6,7 @@ use argon2::{Algorithm, Block, Params, Version};
 use base64ct::{Base64Unpadded, Encoding};
 use subtle::ConstantTimeEq;
 
-use super::{Refused, number};
+use super::text::{Refused, number};
 
 /// What the `argon2` program makes, and the libraries of most languages.
 #[derive(Clone)]
@@ -22,7 +22,7 @@ pub(crate) struct Argon2 {
 /// and libraries take at most that if not told.
 const MEMORY_KIB_MAX: u32 = 128 * 1024;
 
-/// Memory, in KiB, times the passes over it: some 2 seconds of a core, since lanes are run one after the other here.
+/// Memory, in KiB, times the passes over it: less than a second of a core, though lanes are run one after the other here.
 const MEMORY_PASSES_MAX: u32 = 1024 * 1024;
 
 /// Lanes, which cost threads elsewhere and nothing here: more than any library takes if not told.
@@ -73,7 +73,7 @@ impl Argon2 {
     }
 
     pub(crate) fn work(&self) -> u64 {
-        2 * u64::from(self.params.m_cost()) * u64::from(self.params.t_cost())
+        u64::from(self.params.m_cost()) * u64::from(self.params.t_cost()) * 2 / 3
     }
 }
 

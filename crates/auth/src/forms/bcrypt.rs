@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use base64ct::Base64Bcrypt;
 use subtle::ConstantTimeEq;
 
-use super::{Refused, decoded};
+use super::text::{Refused, decoded};
 
 /// What `htpasswd -B` makes.
 #[derive(Clone)]
@@ -18,7 +18,7 @@ pub(crate) struct Bcrypt {
 /// Of the 24 bytes that the algorithm makes, all implementations leave out the last.
 const HASH_BYTES: usize = 23;
 
-/// Costs, powers of two. Below 4 the algorithm is not defined. 15 is some 3 seconds of a core, and each more is
+/// Costs, powers of two. Below 4 the algorithm is not defined. 15 is some 2 seconds of a core, and each more is
 /// twice that; `htpasswd` makes 5 if not told, and at most 17, which is a way to stop a server with a few requests.
 const COSTS: RangeInclusive<u32> = 4..=15;
 
@@ -52,6 +52,6 @@ impl Bcrypt {
     }
 
     pub(crate) fn work(&self) -> u64 {
-        90 << self.cost
+        54 << self.cost
     }
 }

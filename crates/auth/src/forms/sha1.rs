@@ -7,7 +7,7 @@ use base64ct::Base64;
 use sha1::Digest;
 use subtle::ConstantTimeEq;
 
-use super::{Refused, decoded};
+use super::text::{Refused, decoded};
 
 #[derive(Clone)]
 pub(crate) struct Sha1 {
