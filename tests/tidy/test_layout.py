@@ -25,7 +25,7 @@ MAY_USE = {
     "adyton-sys": set(),
     "adyton-log": {"adyton-sys"},
     "adyton-bench": {"adyton-http1", "adyton-sys"},
-    "adyton-auth": set(),
+    "adyton-auth": {"adyton-http"},
     "adyton-cli": {"adyton-http", "adyton-http1", "adyton-log", "adyton-route"},
     "adyton-files": {"adyton-http", "adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
@@ -54,6 +54,7 @@ MAY_USE = {
         "adyton-server",
     },
     "adyton-fuzz": {
+        "adyton-auth",
         "adyton-route",
         "adyton-http",
         "adyton-http1",
