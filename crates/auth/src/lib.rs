@@ -7,8 +7,8 @@
 //! 2. A request without `Authorization` is answered with 401 and [`basic_challenge`], or [`Digest::challenges`].
 //! 3. For one with it, [`Throttle::wait_ms`] comes first: who must wait gets 429 with `Retry-After`, and nothing is
 //!    looked at. To let known passwords through meanwhile would tell a guesser which are right.
-//! 4. With Basic, [`read_basic`] has name and password, [`Verdicts::look`] what is known of them; else a thread that may be busy for
-//!    a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps what it says.
+//! 4. With Basic, [`read_basic`] has name and password, [`Verdicts::look`] what is known of them; else a thread that
+//!    may be busy for a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps what it says.
 //! 5. [`Throttle::failed`] or [`Throttle::succeeded`] hears of what was verified, not of what was known.
 //! 6. With Digest, [`Digest::check`] says it, in microseconds. [`Checked::Stale`] is asked again and is no failure; of what
 //!    is bad, [`DigestError::is_guess`] is one.
