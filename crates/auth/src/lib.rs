@@ -5,14 +5,17 @@
 //! 1. When it starts, it makes a [`Secret`] of random bytes, reads its files with [`Passwords::read`],
 //!    [`DigestPasswords::read`] and [`Groups::read`], and tells whose hashes are [`Passwords::weak`].
 //! 2. A request without `Authorization` is answered with 401 and [`basic_challenge`], or [`Digest::challenges`].
-//! 3. With Basic, [`Throttle::wait_ms`] comes first: who must wait gets 429 with `Retry-After`, and nothing is
+//! 3. For one with it, [`Throttle::wait_ms`] comes first: who must wait gets 429 with `Retry-After`, and nothing is
 //!    looked at. To let known passwords through meanwhile would tell a guesser which are right.
-//! 4. [`read_basic`] has name and password, [`Verdicts::look`] what is known of them; else a thread that may be busy for
-//!    a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps what it says.
-//! 5. [`Throttle::failed`] or [`Throttle::succeeded`] hears of what was verified, not of what was known.
-//! 6. With Digest, [`Digest::check`] costs microseconds. [`Checked::Stale`] is asked again and is no failure.
+//! 4. With Basic, [`read_basic`] has name and password, [`Verdicts::look`] what is known of them; else a thread that
+//!    may be busy for a while calls [`Passwords::verify`], and [`Verdicts::note`] keeps what it says.
+//! 5. [`Throttle::failed`] hears of what was verified, not of what was known. A success takes no failure back: who has one
+//!    password could guess others.
+//! 6. With Digest, [`Digest::check`] says it, in microseconds. [`Checked::Stale`] is asked again and is no failure; of what
+//!    is bad, [`DigestError::is_guess`] is one.
 //! 7. [`Rule::allows`] says whether this user may pass; if not, the client is asked again, for it may be another one, too.
-//! 8. When a file has changed, it is read anew, and [`Verdicts::clear`] forgets what the old one said.
+//! 8. When a file has changed, it is read anew and takes the place of the old one; then [`Verdicts::clear`] forgets what
+//!    that one said. Who makes a [`VerdictKey`] before it takes the file to verify with never keeps what is out of date.
 //!
 //! Of all that could be told by the time that an answer takes, one thing is: in a file of hashes of several forms or
 //! costs, which of them a user has. Where all are alike, not even whether there is such a user.

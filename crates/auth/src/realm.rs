@@ -34,7 +34,8 @@ impl fmt::Display for RealmError {
 impl std::error::Error for RealmError {}
 
 impl Realm {
-    /// Takes a text as a realm; it may have quotes and letters of any language.
+    /// Takes a text as a realm; it may have quotes and letters of any language. Not every client understands how quotes and
+    /// backslashes are escaped: with Digest, python-requests does not.
     ///
     /// # Errors
     ///

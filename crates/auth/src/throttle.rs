@@ -97,13 +97,6 @@ impl Throttle {
         }
     }
 
-    /// A password from this address was right.
-    pub fn succeeded(&mut self, address: Option<IpAddr>) {
-        if let Some(address) = address {
-            self.failures.remove(&place(address));
-        }
-    }
-
     /// Forgets the failures that are long ago, and if there is none of these the one that is longest ago. Looks at all:
     /// some microseconds, which come after a password that took longer to verify.
     fn make_room(&mut self, now_ms: u64) {
@@ -164,10 +157,6 @@ mod tests {
             assert_eq!(None, throttle.wait_ms(client, now_ms));
             assert_eq!(expected.map(|_| 1), throttle.wait_ms(client, now_ms - 1));
         }
-        throttle.succeeded(client);
-        throttle.failed(client, now_ms);
-
-        assert_eq!(None, throttle.wait_ms(client, now_ms));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::signing::{Secret, sign};
 
-/// Verdicts about names and passwords, each for a while.
+/// Verdicts about names and passwords, each for a while. They are of one file of passwords: another file needs others.
 pub struct Verdicts {
     secret: Secret,
     /// How often everything was forgotten.
@@ -33,6 +33,13 @@ pub struct VerdictLimits {
     pub bad_ms: u64,
     /// Entries of each kind; see [`VERDICTS_MAX`].
     pub entries_max: usize,
+}
+
+impl VerdictLimits {
+    /// Right passwords for so long, wrong ones no longer than [`BAD_MS`], [`VERDICTS_MAX`] of each.
+    pub fn lasting(good_ms: u64) -> VerdictLimits {
+        VerdictLimits { good_ms, bad_ms: good_ms.min(BAD_MS), entries_max: VERDICTS_MAX }
+    }
 }
 
 /// Wrong passwords are kept so that a program that goes on with one costs little; briefly, since a password that is
@@ -222,6 +229,15 @@ mod tests {
         verdicts.note(&key, true, 0);
 
         assert_eq!(None, verdicts.look(&verdicts.key(b"ann", b"right"), 0));
+    }
+
+    #[test]
+    fn wrong_ones_last_no_longer() {
+        for (good_ms, bad_ms) in [(0, 0), (100, 100), (60_000, 5_000)] {
+            let limits = VerdictLimits::lasting(good_ms);
+
+            assert_eq!((good_ms, bad_ms), (limits.good_ms, limits.bad_ms));
+        }
     }
 
     #[test]

@@ -181,14 +181,15 @@ impl Guard {
     ) -> Judgement {
         let Ok(said) = read_basic(field) else { return Judgement::Refuse(Refused::Unknown) };
         let memory = lock(&self.memory);
+        // Even what is known: else an address that has to wait could tell right passwords from wrong ones.
+        if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
+            return Judgement::Refuse(Refused::Throttled(wait_ms));
+        }
         let key = memory.verdicts.key(&said.user, &said.password);
         match memory.verdicts.look(&key, now_ms) {
             Some(true) => self.admit(&said.user, "Basic", groups).into(),
             Some(false) => Judgement::Refuse(Refused::Unknown),
             None => {
-                if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
-                    return Judgement::Refuse(Refused::Throttled(wait_ms));
-                }
                 let guard = Arc::clone(self);
                 Judgement::Check(Box::new(Credentials { guard, said, key, client }))
             }
@@ -292,11 +293,10 @@ impl Credentials {
         // Others that came before may have brought the same, or been wrong too often.
         let known = {
             let memory = lock(&guard.memory);
-            let known = memory.verdicts.look(key, now_ms);
-            if let (None, Some(wait_ms)) = (known, memory.throttle.wait_ms(*client, now_ms)) {
+            if let Some(wait_ms) = memory.throttle.wait_ms(*client, now_ms) {
                 return Err(Refused::Throttled(wait_ms));
             }
-            known
+            memory.verdicts.look(key, now_ms)
         };
         let is_right = known.unwrap_or_else(|| {
             let is_right = passwords.verify(&said.user, &said.password);
