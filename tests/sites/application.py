@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -41,3 +42,18 @@ def mounted(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     if "fail" in environ["PATH_INFO"]:
         raise RuntimeError
     return [f"{environ['SCRIPT_NAME']}|{environ['PATH_INFO']}|{environ['REQUEST_URI']}".encode()]
+
+
+def proxied(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    """Answer with all that a proxy may have told."""
+    start_response("200 OK", [("Content-Type", "application/json")])
+    names = ["REMOTE_ADDR", "REMOTE_PORT", "wsgi.url_scheme", "HTTPS", "SCRIPT_NAME", "PATH_INFO"]
+    names += ["HTTP_HOST", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO", "HTTP_X_FORWARDED_HOST"]
+    names += ["HTTP_X_REAL_IP", "HTTP_X_SCHEME", "HTTP_X_SCRIPT_NAME", "HTTP_X_MINE"]
+    return [json.dumps({name: environ.get(name) for name in names}).encode()]
+
+
+def proxied_handler(request: Any) -> str:
+    """Answer with what a handler sees of it."""
+    fields = {name.lower(): value for name, value in request.headers.items()}
+    return json.dumps([request.remote, request.remote_port, request.scheme, request.host, fields])

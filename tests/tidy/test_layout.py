@@ -26,12 +26,14 @@ MAY_USE = {
     "adyton-log": {"adyton-sys"},
     "adyton-bench": {"adyton-http1", "adyton-sys"},
     "adyton-auth": {"adyton-http"},
-    "adyton-cli": {"adyton-http", "adyton-http1", "adyton-log", "adyton-route"},
+    "adyton-cli": {"adyton-http", "adyton-http1", "adyton-log", "adyton-proxied", "adyton-route"},
+    "adyton-proxied": {"adyton-http", "adyton-http1", "adyton-route"},
     "adyton-files": {"adyton-http", "adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
     "adyton-route": {"adyton-http", "adyton-http1"},
     "adyton-server": {
         "adyton-auth",
+        "adyton-proxied",
         "adyton-route",
         "adyton-http",
         "adyton-http1",
@@ -55,6 +57,7 @@ MAY_USE = {
     },
     "adyton-fuzz": {
         "adyton-auth",
+        "adyton-proxied",
         "adyton-route",
         "adyton-http",
         "adyton-http1",

@@ -53,11 +53,8 @@ const OPTIONS: &[(&[&str], Here)] = &[
         Said("TLS is the work of a proxy in front"),
     ),
     (&["socket", "uwsgi-socket"], Said("the proxy has to speak HTTP, and --bind is where")),
-    (
-        &["forwarded-allow-ips", "trust-proxy-header", "trust-proxy"],
-        Said("fields of proxies reach the application, which has to read them itself"),
-    ),
-    (&["proxy-protocol", "proxy-allow-from"], Said("the PROXY protocol is not understood")),
+    (&["forwarded-allow-ips", "proxy-allow-from", "trust-proxy"], Called("trusted-proxies")),
+    (&["trust-proxy-header"], Called("trusted-fields")),
     (&["config", "c", "ini", "yaml"], Said("settings are flags or ADYTON_* variables, and no file has them")),
     (
         &["module", "wsgi-file", "callable", "callable-object", "entry-point"],

@@ -106,6 +106,11 @@ pub struct Settings {
     pub static_cache_bytes_max: u64,
     pub static_cache_file_bytes_max: u64,
 
+    /// Proxies that are believed; of their fields, these; if there are none, the usual ones.
+    pub trusted_proxies: Networks,
+    pub trusted_fields: Vec<String>,
+    pub proxy_protocol: bool,
+
     /// Nothing: clients need no password.
     pub auth: Option<Auth>,
     pub auth_realm: String,

@@ -1,10 +1,12 @@
 //! An answer while it is given: how far it has come, and where it goes.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use adyton_http::Version;
 use adyton_http1::{Asked, BodyFraming, Framed};
 use adyton_log::request::RequestId;
+use adyton_proxied::Told;
 use adyton_route::HeadEdits;
 
 use crate::body::Live;
@@ -25,6 +27,8 @@ pub(crate) struct Answer {
     pub(crate) lines: Box<[u8]>,
     /// What its route changes in its head.
     pub(crate) edits: Option<Arc<HeadEdits>>,
+    /// What proxies say of the request.
+    pub(crate) told: Option<Box<Told>>,
     /// Who has asked, if the route wants to know.
     pub(crate) user: Option<Arc<User>>,
     /// Where it is counted by what was asked for.
@@ -48,6 +52,7 @@ impl Answer {
             id: RequestId::NONE,
             lines: Box::default(),
             edits: None,
+            told: None,
             user: None,
             row: NOWHERE,
             status: 0,
@@ -61,9 +66,17 @@ impl Answer {
 
     /// Begins the answer to a request that has its name.
     pub(crate) fn begin(&mut self, asked: Asked, id: RequestId) {
-        (self.asked, self.id, self.edits, self.user) = (asked, id, None, None);
+        (self.asked, self.id, self.edits, self.told, self.user) = (asked, id, None, None, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
+    }
+
+    /// The client's address, as far as it is known: behind a proxy that is believed, as that says; its port may be 0 then.
+    pub(crate) fn client(&self, peer: Option<SocketAddr>) -> Option<SocketAddr> {
+        match &self.told {
+            Some(told) => told.peer(peer),
+            None => peer,
+        }
     }
 
     /// The way to the client, where no other thread can have it.

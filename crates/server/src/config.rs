@@ -1,10 +1,12 @@
 //! The limits and timeouts that hold for all sites of a server; the settings that fill them have their reasons.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_http::ResponseHead;
+use adyton_http::{Request, ResponseHead};
 use adyton_http1::Limits;
+use adyton_proxied::{Told, Trust};
 
 use crate::limits::LONG_MS;
 use crate::stored::Quota;
@@ -65,11 +67,26 @@ pub struct Config {
     pub stream_body_threads_max: usize,
     /// Bytes of answers that wait for their clients, together; past it each waits earlier.
     pub output_bytes_max: u64,
+    /// Which proxies are believed, and what of what they say.
+    pub trust: Option<Trust>,
+    /// Whether their connections begin with a header of the PROXY protocol.
+    pub proxy_headers: bool,
     /// The line of the `Server` field, with its end; empty for none.
     pub server: Vec<u8>,
 }
 
 impl Config {
+    /// Whether a client with this address is a proxy that is believed.
+    pub(crate) fn trusts(&self, peer: Option<SocketAddr>) -> bool {
+        self.trust.as_ref().is_some_and(|trust| trust.has(peer.map(|peer| peer.ip())))
+    }
+
+    /// What proxies say of a request.
+    #[inline]
+    pub(crate) fn told(&self, peer: Option<SocketAddr>, request: Request<'_>) -> Option<Box<Told>> {
+        self.trust.as_ref()?.told(peer.map(|peer| peer.ip()), request)
+    }
+
     /// The lines that are added to a head of the application's: it may have told the client the id itself.
     pub(crate) fn lines_for<'l>(&self, head: &ResponseHead<'_>, start: usize, lines: &'l [u8]) -> &'l [u8] {
         if lines.is_empty() || head.has(start, &self.request_id_field) { b"" } else { lines }
@@ -101,6 +118,8 @@ impl Default for Config {
             queue_timeout_ms: LONG_MS,
             stream_body_threads_max: 256,
             output_bytes_max: 1 << 30,
+            trust: None,
+            proxy_headers: false,
             server: Vec::new(),
         }
     }

@@ -29,6 +29,8 @@ pub(crate) struct Connection {
     pub(crate) unparsed: bool,
     /// The kernel may have more, and no event will say so: the last receive filled its buffer, or the event has come.
     pub(crate) more: bool,
+    /// It begins with a header of the PROXY protocol, which has not come yet.
+    pub(crate) begins_with_header: bool,
     /// Requests so far.
     pub(crate) requests: u32,
     /// How many of them there were when the others last had their turn.
@@ -52,6 +54,7 @@ impl Connection {
             outbox: Some(Box::new(Outbox::new(transport, peer, listener, terms))),
             unparsed: false,
             more: false,
+            begins_with_header: false,
             requests: 0,
             requests_before: 0,
             phase: Phase::Head,

@@ -296,6 +296,7 @@ impl Driver {
         let Desk { buffer, head, .. } = &mut self.desk;
         let outbox = exchange.outbox();
         let (listener, peer) = (usize::from(outbox.listener), outbox.peer);
+        let peer = exchange.answer.client(peer);
         let Exchange { key, request: asked, answer, site, route, .. } = exchange;
         let Some(app) = site.as_ref().and_then(|site| site.app(*route)) else {
             unreachable!("no errand without an application")

@@ -683,9 +683,13 @@ impl Loop {
 
     /// Takes a new connection in. Its first request has often arrived already; when that is the only one, the
     /// connection is answered and closed without ever being watched.
-    fn welcome(&mut self, connection: Box<Connection>, desk: &mut Desk) -> Option<Errand> {
+    fn welcome(&mut self, mut connection: Box<Connection>, desk: &mut Desk) -> Option<Errand> {
         let key = self.connections.next_key();
-        if !self.acceptor.enter(key, connection.peer()) {
+        let config = &self.shared.config;
+        let is_proxy = config.trusts(connection.peer());
+        connection.begins_with_header = is_proxy && config.proxy_headers;
+        // A proxy has the connections of many clients.
+        if !self.acceptor.enter(key, connection.peer().filter(|_| !is_proxy)) {
             log::write(
                 &messages::CLIENT_CONNECTIONS,
                 format_args!("a client has too many connections; one more was closed"),

@@ -60,6 +60,7 @@ mod waiter;
 mod watch;
 
 pub use access_log::{AccessLog, AccessLogError, Record};
+pub use adyton_proxied::{Told, Trust};
 pub use app::{App, Call, Host, IfStill, NoHost};
 pub use body::{Body, Live};
 pub use common::{Asked, Ending};

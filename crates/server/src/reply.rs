@@ -9,6 +9,7 @@ use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead, reas
 use adyton_http1::{self as http1, Asked, BodyFraming, CHUNK_END, Framed, LAST_CHUNK, write_chunk_head};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
+use adyton_proxied::Told;
 use adyton_sys::clock;
 
 use crate::answer::Answer;
@@ -121,6 +122,11 @@ impl<'c> Reply<'c> {
     /// What the request is called in the logs.
     pub fn request_id(&self) -> &RequestId {
         &self.answer.id
+    }
+
+    /// What proxies that are believed say of the request.
+    pub fn told(&self) -> Option<&Told> {
+        self.answer.told.as_deref()
     }
 
     /// Who has asked, where the server authenticates its clients.

@@ -72,6 +72,8 @@ impl Loop {
         own.keep_alive &= !unread;
         let id = self.name(request);
         self.begin_answer(answer, own, id);
+        let peer = answer.outbox().peer;
+        answer.told = self.shared.config.told(peer, request);
         match self.route(answer, site, (request, verdict)) {
             Routed::Answered => {}
             Routed::App(route) => {
@@ -136,7 +138,8 @@ impl Loop {
     ) -> Routed {
         let Self { plan, folders, shared, date, looks, .. } = self;
         let site = plan.site(site);
-        let client = answer.outbox().peer.map(|peer| peer.ip());
+        let peer = answer.outbox().peer;
+        let client = answer.client(peer).map(|client| client.ip());
         let common = &shared.common;
         let Ok(path) = site.spelled(request.path()) else {
             Reply::new(answer, common, date).fail(400, DOT_SEGMENT);
@@ -335,7 +338,7 @@ impl Loop {
         tally.note(Histogram::Duration, duration_us);
         tally.note_row(answer.row, status, duration_us);
         if let Some(log) = &outbox.terms.log {
-            let (peer, id) = (outbox.peer, &answer.id);
+            let (peer, id) = (answer.client(outbox.peer), &answer.id);
             let user = answer.user.as_ref().map(|user| &*user.name);
             lock(log).record(&Record { peer, request, refused, user, status, body_bytes, duration_us, id });
         }

@@ -6,6 +6,7 @@ use adyton_http::{Request, Version};
 use adyton_http1::{Asked, Framing, Parsed, Refusal};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
+use adyton_proxied::{Header, Origin, read_header};
 
 use crate::answer::After;
 use crate::body::{CONTINUE, Live, OwnedBody, Upload};
@@ -13,7 +14,7 @@ use crate::connection::{Connection, Phase};
 use crate::desk::Desk;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, Owned, RequestBytes};
-use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
+use crate::refusals::{NO_HEADER, NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
 use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::step::{Answering, Next, Step};
 use crate::tally::Cell;
@@ -41,6 +42,12 @@ impl Loop {
             self.shared.tally.add(Cell::ReceivedBytes, (filled - carried) as u64);
             if carried == 0 {
                 connection.since_ms = self.now_ms;
+            }
+            if connection.begins_with_header {
+                return self.receive_header(key, connection, desk, filled);
+            }
+            if carried == 0 {
+                // A request begins.
             } else if !worth_parsing(carried, &desk.buffer[..filled], &self.shared.config.head) {
                 connection.carry.extend_from_slice(&desk.buffer[carried..filled]);
                 return Step::On(connection, Next::Wait);
@@ -49,6 +56,35 @@ impl Loop {
         connection.carry = Vec::new();
         connection.outbox_mut().output.lend(&mut desk.spare);
         self.answer_buffered(key, connection, desk, 0..filled)
+    }
+
+    /// Reads what a proxy says before the first request (PROXY protocol).
+    fn receive_header(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+        filled: usize,
+    ) -> Step {
+        match read_header(&desk.buffer[..filled]) {
+            Header::Partial => {
+                connection.keep(&desk.buffer[..filled], false);
+                Step::On(connection, Next::Wait)
+            }
+            Header::Wrong => {
+                let start = start_of(&desk.buffer[..filled]);
+                self.refuse(key, connection, desk, NO_HEADER, &start)
+            }
+            Header::Whole(bytes, origin) => {
+                connection.begins_with_header = false;
+                if let Origin::Client(client) = origin {
+                    connection.outbox_mut().peer = Some(client);
+                }
+                connection.carry = Vec::new();
+                connection.outbox_mut().output.lend(&mut desk.spare);
+                self.answer_buffered(key, connection, desk, bytes..filled)
+            }
+        }
     }
 
     /// Answers the requests in a part of the buffer; their answers leave together.
@@ -151,7 +187,9 @@ impl Loop {
             }
         };
         let terms = Arc::clone(&connection.outbox().terms);
-        let client = connection.outbox().peer.map(|peer| peer.ip());
+        let told = self.shared.config.told(connection.peer(), head.of(bytes));
+        let peer = told.map_or(connection.peer(), |told| told.peer(connection.peer()));
+        let client = peer.map(|peer| peer.ip());
         if self.plan.site(site).needs_no_app(head.of(bytes), client, &self.folders) {
             connection.keep(early, true);
             let exchange = exchange.get_or_insert_with(Exchange::empty);

@@ -1,6 +1,9 @@
 //! Where the server listens.
 
+use adyton_proxied::FIELDS;
+
 use crate::bind::{parse_host, parse_port};
+use crate::nearest::nearest;
 use crate::row::{Kind, Row};
 use crate::units::{Unit, octal};
 
@@ -83,4 +86,58 @@ pub(super) const ROWS: &[Row] = &[
                  5.4; a burst beyond it makes clients wait a second for their next try.",
         ..GROUP
     },
+    Row {
+        name: "trusted-proxies",
+        kind: Kind::Form {
+            shape: "NETWORK",
+            set: |settings, text| settings.trusted_proxies.add(text).map_err(|error| error.to_string()),
+        },
+        example: "10.0.0.0/8",
+        repeatable: true,
+        help: "addresses of proxies whose word counts",
+        detail: "What they say in `trusted-fields` takes the place of what is known of their connection: the client's address in \
+                 logs, rules (`allow`, `remote`) and `REMOTE_ADDR`, https in `wsgi.url_scheme`, the host in `HTTP_HOST`. The \
+                 client is the last address in `X-Forwarded-For` that is not one of these; what stands before it is dropped. From \
+                 others the same fields never reach the application. `unix` are clients of unix sockets.",
+        ..GROUP
+    },
+    Row {
+        name: "trusted-fields",
+        kind: Kind::Form {
+            shape: "FIELD",
+            set: |settings, text| trusted_field(text).map(|field| settings.trusted_fields.push(field)),
+        },
+        example: "X-Real-IP",
+        repeatable: true,
+        help: "fields that are believed of trusted-proxies",
+        detail: "Name what your proxy sets on every request, and nothing else: other fields it hands on as its clients send them. \
+                 Without any, these are `X-Forwarded-For` and `X-Forwarded-Proto`. There are `Forwarded` (RFC 7239); for the \
+                 address `X-Forwarded-For`, `X-Client-IP`, `X-Real-IP`; for the scheme `X-Forwarded-Proto`, `X-Forwarded-Scheme`, \
+                 `X-Scheme`, `X-Forwarded-HTTPS`, `X-Forwarded-SSL`, `X-HTTPS`; for the host `X-Forwarded-Host`, `X-Host`; and \
+                 `X-Forwarded-Server`, `X-Forwarded-Port`, `X-Script-Name`, `X-Forwarded-Script-Name`. Of those that say the same \
+                 the first that is named here counts, and the application does not see the others.",
+        ..GROUP
+    },
+    Row {
+        name: "proxy-protocol",
+        kind: Kind::Switch { set: |settings, on| settings.proxy_protocol = on },
+        default: "off",
+        example: "on",
+        help: "connections of trusted-proxies begin with a PROXY header",
+        detail: "Version 1 or 2, as HAProxy, load balancers of clouds and nginx (`proxy_protocol`) send it. One that begins with \
+                 anything else is refused. Connections of others begin with a request, as ever.",
+        ..GROUP
+    },
 ];
+
+fn trusted_field(text: &str) -> Result<String, String> {
+    match FIELDS.iter().find(|field| field.eq_ignore_ascii_case(text)) {
+        Some(field) => Ok((*field).to_owned()),
+        None => Err(match nearest(text, FIELDS.into_iter()) {
+            Some(near) => format!("no proxy is known to write it; did you mean {near}?"),
+            None => {
+                "no proxy is known to write it; X-Forwarded-For, X-Real-IP and Forwarded are some".to_owned()
+            }
+        }),
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use adyton_http::{self as http, Known, RequestHead, Version};
 use adyton_log::request::RequestId;
-use adyton_server::{Body, Call, User};
+use adyton_server::{Body, Call, Told, User};
 use percent_encoding::percent_decode;
 use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -33,6 +33,8 @@ pub(crate) struct Request {
     view: Mutex<View>,
     peer: Option<SocketAddr>,
     id: RequestId,
+    /// What proxies that are believed say of it.
+    told: Option<Box<Told>>,
     /// Who has asked, where the server authenticates its clients.
     user: Option<Arc<User>>,
     /// The length of a body that came in chunks and is whole.
@@ -57,7 +59,8 @@ impl Request {
         let view = View::Lent { head: call.request.head(), bytes: call.request.bytes() };
         let (id, user) = (call.reply.request_id().clone(), call.reply.user().cloned());
         let (view, input) = (Mutex::new(view), Mutex::new(input));
-        Ok(Self { view, peer: call.peer, id, user, unchunked_bytes, input, body: Mutex::new(None) })
+        let told = call.reply.told().cloned().map(Box::new);
+        Ok(Self { view, peer: call.peer, id, told, user, unchunked_bytes, input, body: Mutex::new(None) })
     }
 
     /// Makes the request's own copies of what was lent.
@@ -87,6 +90,17 @@ impl Request {
             View::Lent { head, bytes } => unsafe { read((**head).of(&**bytes)) },
             View::Owned { head, bytes } => read(head.of(bytes)),
         }
+    }
+
+    /// Whether the handler sees a field: the password is the server's affair, and of what proxies say, what is believed.
+    fn shows(&self, known: Known, name: &[u8]) -> bool {
+        if self.user.is_some() && known == Known::Authorization {
+            return false;
+        }
+        let Some(told) = &self.told else { return true };
+        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
+        !told.hidden.iter().any(|hidden| is(hidden))
+            && !told.rewritten.as_ref().is_some_and(|(other, _)| is(other))
     }
 
     /// The value of the first field of this name.
@@ -171,9 +185,12 @@ impl Request {
                 }
                 _ => (request.name(field).to_vec(), request.value(field).to_vec()),
             };
-            // The password is the server's affair.
-            let is_shown = |field: &&http::Field| self.user.is_none() || field.known != Known::Authorization;
-            request.fields().iter().filter(is_shown).map(pair).collect()
+            let is_shown = |field: &&http::Field| self.shows(field.known, request.name(field));
+            let mut shown: Vec<_> = request.fields().iter().filter(is_shown).map(pair).collect();
+            if let Some((name, value)) = self.told.as_ref().and_then(|told| told.rewritten.as_ref()) {
+                shown.push((name.as_bytes().to_vec(), value.to_vec()));
+            }
+            shown
         });
         let list = PyList::empty(py);
         for (name, value) in pairs {
@@ -250,14 +267,17 @@ impl Request {
 
     /// `http`.
     #[getter]
-    #[expect(clippy::unused_self, reason = "Python's attributes belong to an object")]
     fn scheme(&self) -> &'static str {
-        "http"
+        let is_https = self.told.as_ref().and_then(|told| told.is_https);
+        if is_https == Some(true) { "https" } else { "http" }
     }
 
     /// The host and port that the client asked for (RFC 9110 section 7.2).
     #[getter]
     fn host<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        if let Some(host) = self.told.as_ref().and_then(|told| told.host.as_ref()) {
+            return latin1(py, host);
+        }
         self.with(|request| latin1(py, request.host().unwrap_or_default()))
     }
 

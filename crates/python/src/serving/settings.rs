@@ -15,7 +15,7 @@ use adyton_log::{self as log, messages};
 use adyton_route::{PathPattern, Routes, When};
 use adyton_server::{
     AccessLog, Action, Admission, App, CallLimits, Config, Fixed, Guard, GuardRules, HandOver, Plan, Quota,
-    Route, Scheme, SharedLog, Site, SiteLimits, StatusPage,
+    Route, Scheme, SharedLog, Site, SiteLimits, StatusPage, Trust,
 };
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
@@ -46,6 +46,18 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
     guards.tell_weak();
     for of_site in std::iter::once(settings).chain(of_sites(settings)) {
         pages(of_site)?;
+    }
+    if settings.trusted_proxies.is_empty() {
+        let alone = [
+            ("trusted-fields", !settings.trusted_fields.is_empty()),
+            ("proxy-protocol", settings.proxy_protocol),
+        ];
+        if let Some((name, _)) = alone.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(Failure::Said(
+                format!("{name}: it goes with trusted-proxies, which says whose word counts"),
+                2,
+            ));
+        }
     }
     identity(settings)?;
     open_folders(settings, &CacheRoom::new(0))?;
@@ -362,6 +374,24 @@ fn limits(settings: &Settings) -> SiteLimits {
     }
 }
 
+/// Which fields of proxies are believed where none are named.
+const USUAL_FIELDS: [&str; 2] = ["X-Forwarded-For", "X-Forwarded-Proto"];
+
+/// Which proxies are believed.
+fn trust(settings: &Settings) -> Option<Trust> {
+    if settings.trusted_proxies.is_empty() {
+        return None;
+    }
+    let mut trust = Trust::new(settings.trusted_proxies.clone());
+    let named = settings.trusted_fields.iter().map(String::as_str);
+    let usual = USUAL_FIELDS.into_iter().filter(|_| settings.trusted_fields.is_empty());
+    for field in named.chain(usual) {
+        let believed = trust.believe(field);
+        debug_assert_eq!(Ok(()), believed, "it was looked at when it was read");
+    }
+    Some(trust)
+}
+
 pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let connections_max = match settings.connections_max {
@@ -400,6 +430,8 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
         crowded_timeout_ms: settings.crowded_timeout_ms,
         stream_body_threads_max: usize::try_from(settings.stream_body_threads_max).unwrap_or(usize::MAX),
         output_bytes_max: settings.output_bytes_max,
+        trust: trust(settings),
+        proxy_headers: settings.proxy_protocol,
         server: server_line(settings.server_header.as_deref().unwrap_or_default()),
     }
 }

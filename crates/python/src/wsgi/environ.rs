@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_cli::Settings;
 use adyton_http::{Field, Known, Method, Request, Version};
-use adyton_server::{Call, User};
+use adyton_server::{Call, Told, User};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{ffi, intern};
@@ -209,6 +209,9 @@ impl Environs {
         if let Some(bytes) = call.unchunked_bytes() {
             self.set_length(&environ, bytes)?;
         }
+        if let Some(told) = call.reply.told() {
+            set_told(&environ, told, mount)?;
+        }
         if let Some(user) = call.reply.user() {
             set_user(&environ, user)?;
         }
@@ -353,6 +356,43 @@ impl Seen {
         }
         Some(key)
     }
+}
+
+/// Says what a proxy has told, and hides what nobody is believed to say.
+fn set_told(environ: &Bound<'_, PyDict>, told: &Told, mount: &[u8]) -> PyResult<()> {
+    let py = environ.py();
+    let hide = |key: &str| if environ.contains(key)? { environ.del_item(key) } else { Ok(()) };
+    for name in &told.hidden {
+        if let Some(key) = key_of(name) {
+            hide(&key)?;
+        }
+    }
+    if let Some((name, value)) = &told.rewritten
+        && let Some(key) = key_of(name)
+    {
+        environ.set_item(key, latin1(py, value)?)?;
+    }
+    if told.client.is_some() && told.client_port.is_none() {
+        hide("REMOTE_PORT")?;
+    }
+    if let Some(is_https) = told.is_https {
+        environ.set_item(intern!(py, "wsgi.url_scheme"), if is_https { "https" } else { "http" })?;
+        if is_https {
+            environ.set_item(intern!(py, "HTTPS"), "on")?;
+        }
+    }
+    if let Some(port) = told.server_port {
+        environ.set_item(intern!(py, "SERVER_PORT"), port.to_string())?;
+    }
+    if let Some(script_name) = &told.script_name {
+        environ.set_item(intern!(py, "SCRIPT_NAME"), latin1(py, &[script_name, mount].concat())?)?;
+    }
+    for (key, value) in [("HTTP_HOST", &told.host), ("SERVER_NAME", &told.server_name)] {
+        if let Some(value) = value {
+            environ.set_item(key, latin1(py, value)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// Says who has asked (RFC 3875 section 4.1.1 and 4.1.11). The password is the server's affair.
