@@ -20,6 +20,7 @@ pub fn check(bytes: &[u8], peer: Option<SocketAddr>) {
         peer,
         request: (parsed == Ok(Parsed::Complete)).then(|| head.of(bytes)),
         refused: bytes,
+        user: std::str::from_utf8(bytes).ok(),
         status: 200,
         body_bytes: bytes.len() as u64,
         duration_us: 17,
@@ -43,6 +44,7 @@ pub fn check_format(format: &str, bytes: &[u8]) {
                 peer: None,
                 request: None,
                 refused: bytes,
+                user: None,
                 status: 400,
                 body_bytes: 0,
                 duration_us: 0,
@@ -119,7 +121,7 @@ fn dissect(line: &str) -> Anatomy {
 fn check_json(line: &str) {
     let anatomy = dissect(line);
     let skeleton = anatomy.outside_quotes.replace("null", "").replace(|c: char| c.is_ascii_digit(), "");
-    assert_eq!("{:,:,:,:,:,:,:,:,:,:,:,:,:,:}", skeleton, "{line}");
+    assert_eq!("{:,:,:,:,:,:,:,:,:,:,:,:,:,:,:}", skeleton, "{line}");
     assert!(
         anatomy.quotes.is_multiple_of(2) && anatomy.escaped.chars().all(|c| "u\"\\".contains(c)),
         "{line}"

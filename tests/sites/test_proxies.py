@@ -1,4 +1,4 @@
-"""What proxies say of their clients: believed from those that are trusted, hidden from the application else."""
+"""What proxies say of their clients: believed of those that are trusted, hidden else."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_trusted(serve: Servers, project: Path) -> None:
 
 
 def test_not_trusted(serve: Servers, project: Path) -> None:
-    """From others, no field reaches the application that would be believed of a proxy, nor any that says the same."""
+    """From others, no field reaches the application that would be believed, nor one that says the same."""
     server = serve(write(project, FILE.replace('"127.0.0.1", ', "")), cwd=project)
     told = server.fetch("/", fields=SAID, lint_answers=False).json()
 

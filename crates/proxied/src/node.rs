@@ -30,6 +30,8 @@ pub(crate) fn number(text: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, reason = "what is wrong then is the test")]
+
     use super::read;
 
     #[test]

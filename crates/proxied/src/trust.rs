@@ -324,6 +324,8 @@ fn script_name(value: &[u8]) -> Option<Box<[u8]>> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, reason = "what is wrong then is the test")]
+
     use std::fmt::Write as _;
 
     use adyton_http1::{Head, Limits, Parsed};
