@@ -1,79 +1,93 @@
-//! What must hold of what proxies say, and a twin that follows `X-Forwarded-For` step by step.
+//! What proxies tell: headers of the PROXY protocol that come in pieces, and fields that a client has made up.
 
-use std::net::IpAddr;
-
+use adyton_http::{Known, Request, authority};
 use adyton_http1::{Head, Limits, Parsed};
-use adyton_proxied::{FIELDS, Header, Trust, read_header};
+use adyton_proxied::proxy_protocol::{HEADER_BYTES_MAX, Read, read};
+use adyton_proxied::{Told, Trust};
 use adyton_route::Networks;
 
-/// Panics unless a header is as long as it says, and not whole before.
-pub fn check_header(bytes: &[u8]) {
-    if let Header::Whole(length, _) = read_header(bytes) {
-        assert!(length <= bytes.len(), "longer than what there is");
-        for end in 0..length {
-            assert_eq!(Header::Partial, read_header(&bytes[..end]), "whole before its end");
+/// Panics unless every beginning of `input` comes to what the whole comes to, or asks for more.
+pub fn check_header(input: &[u8]) {
+    let whole = read(input);
+    for end in 0..input.len() {
+        let part = read(&input[..end]);
+        assert!(part == Read::NeedMore || part == whole, "{end}: {part:?}: {}", crate::show(input));
+    }
+    match whole {
+        Read::NeedMore => assert!(input.len() < HEADER_BYTES_MAX, "{}", crate::show(input)),
+        Read::Header { bytes, .. } => {
+            assert!(bytes <= input.len(), "{}", crate::show(input));
+            assert_eq!(Read::NeedMore, read(&input[..bytes - 1]), "{}", crate::show(input));
         }
+        Read::Wrong(_) => {}
     }
 }
 
-/// Panics unless what is hidden was sent, and the client is the one that the twin finds.
-pub fn check_fields(bytes: &[u8]) {
-    let mut head = Head::new();
-    if !matches!(head.parse(bytes, &Limits::default()), Ok(Parsed::Complete)) {
-        return;
-    }
-    let request = head.of(bytes);
+/// Panics unless requests with `lines` for fields keep to the promises: a stranger tells nothing, what is told is
+/// well-formed, what is left would tell nothing else, and what a client puts in front changes nothing.
+pub fn check_fields(lines: &[u8], names: &[&str]) {
+    let trust = trust(names);
+    with_request(lines, |request| {
+        let stranger = trust.told(None, request);
+        assert_eq!(
+            Told { stripped: stranger.stripped, ..Told::default() },
+            stranger,
+            "{}",
+            crate::show(lines)
+        );
+        let told = trust.told("10.0.0.1".parse().ok(), request);
+        check_values(&told);
+        with_request(&what_is_left(&told, request), |left| {
+            let again = trust.told("10.0.0.1".parse().ok(), left);
+            let is_stripped = left.fields().iter().any(|field| again.strips(field.known));
+            assert!(!is_stripped && again.rewritten.is_empty(), "{again:?}: {}", crate::show(lines));
+        });
+        let is_chain = matches!(names, ["Forwarded" | "X-Forwarded-For"]);
+        if is_chain && told.client.is_some_and(|client| !client.to_string().starts_with("10.")) {
+            let claims = b"Forwarded: for=\"\\\r\nX-Forwarded-For: 6.6.6.6\r\n";
+            with_request(&[claims, lines].concat(), |more| {
+                let other = trust.told("10.0.0.1".parse().ok(), more);
+                assert_eq!((told.client, told.https), (other.client, other.https), "{}", crate::show(lines));
+                assert_eq!(told.host, other.host, "{}", crate::show(lines));
+            });
+        }
+    });
+}
+
+fn trust(names: &[&str]) -> Trust {
     let mut proxies = Networks::default();
     proxies.add("10.0.0.0/8").expect("a network");
-    for believed in [&["X-Forwarded-For"][..], &FIELDS] {
-        let mut trust = Trust::new(proxies.clone());
-        for field in believed {
-            trust.believe(field).expect("a field");
-        }
-        for peer in ["10.0.0.1", "192.0.2.1"] {
-            let told = trust.told(peer.parse().ok(), request).unwrap_or_default();
-            for hidden in &told.hidden {
-                assert!(request.all_named(hidden.as_bytes()).next().is_some(), "{hidden} was not sent");
-            }
-            if believed.len() == 1 {
-                let chain: Vec<&[u8]> = request.all_named(b"X-Forwarded-For").collect();
-                let expected = if peer.starts_with("10.") { client(&chain.join(&b","[..])) } else { None };
-                assert_eq!(expected, told.client, "another client");
-            }
-        }
+    let mut trust = Trust::new(proxies);
+    for name in names {
+        trust.add_field(name).expect("a field of proxies");
+    }
+    trust
+}
+
+/// Does nothing when the lines are no fields.
+fn with_request(lines: &[u8], check: impl FnOnce(Request<'_>)) {
+    let bytes = [b"GET / HTTP/1.1\r\nHost: a\r\n", lines, b"\r\n\r\n"].concat();
+    let mut head = Head::new();
+    if head.parse(&bytes, &Limits::default()) == Ok(Parsed::Complete) {
+        check(head.of(&bytes));
     }
 }
 
-/// The client of a chain, whose proxies are `10.0.0.0/8`.
-fn client(chain: &[u8]) -> Option<IpAddr> {
-    let text = String::from_utf8_lossy(chain);
-    let mut found = None;
-    for element in
-        text.rsplit(',').map(|element| element.trim_matches([' ', '\t'])).filter(|one| !one.is_empty())
-    {
-        let bare = match element.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
-            Some((inner, "")) if inner.contains(':') => inner,
-            Some((inner, port)) if inner.contains(':') && is_port(port.strip_prefix(':')?) => inner,
-            Some(_) => return found,
-            None => match element.split_once(':') {
-                Some((address, port)) if !port.contains(':') && is_port(port) => address,
-                _ => element,
-            },
-        };
-        let is_bare_v6 = bare.len() == element.len() && bare.contains(':');
-        let address: IpAddr = match bare.parse() {
-            Ok(IpAddr::V6(_)) if !is_bare_v6 && !element.starts_with('[') => return found,
-            Ok(address) => IpAddr::to_canonical(&address),
-            Err(_) => return found,
-        };
-        found = Some(address);
-        if !matches!(address, IpAddr::V4(four) if four.octets()[0] == 10) {
-            return found;
-        }
-    }
-    found
+fn check_values(told: &Told<'_>) {
+    let is_path = |path: &[u8]| path.is_empty() || (path[0] == b'/' && !path.ends_with(b"/"));
+    assert!(told.host.as_deref().is_none_or(|host| authority::read(host).is_some()), "{told:?}");
+    assert!(told.server_name.is_none_or(|name| authority::read(name).is_some()), "{told:?}");
+    assert!(told.client.is_some() || told.client_port.is_none(), "{told:?}");
+    assert!(told.port != Some(0) && told.script_name.is_none_or(is_path), "{told:?}");
 }
 
-fn is_port(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
+/// The fields that an application sees.
+fn what_is_left(told: &Told<'_>, request: Request<'_>) -> Vec<u8> {
+    let is_as_it_was = |known| !told.strips(known) && told.rewritten(known).is_none();
+    let fields =
+        request.fields().iter().filter(|field| field.known != Known::Host && is_as_it_was(field.known));
+    let kept = fields.map(|field| (request.name(field), request.value(field)));
+    let rewritten = told.rewritten.iter().map(|(known, value)| (known.name().as_bytes(), &**value));
+    let lines: Vec<_> = kept.chain(rewritten).map(|(name, value)| [name, b":", value].concat()).collect();
+    lines.join(&b"\r\n"[..])
 }

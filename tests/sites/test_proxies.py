@@ -140,7 +140,7 @@ def test_wrong_settings(project: Path) -> None:
         (["--proxy-protocol"], "proxy-protocol: it goes with trusted-proxies"),
         (["--trusted-fields=X-Real-IP"], "trusted-fields: it goes with trusted-proxies"),
         (["--trusted-proxies=10.0.0.0/33"], "such an address has 32 bits"),
-        (["--trusted-fields=X-Forward-For"], "did you mean X-Forwarded-For?"),
+        (["--trusted-fields=X-Forward-For"], "write one of Forwarded, X-Forwarded-For, "),
         (["--forwarded-allow-ips=*"], "--trusted-proxies"),
     ]:
         done = run("check", "shop:proxied", *arguments, cwd=project)

@@ -1,14 +1,26 @@
-//! Who a client is, as proxies that are trusted tell it: in fields of requests, or before the first one.
+//! Who the client is, as trusted proxies tell it, without I/O: the PROXY protocol, and the fields of requests.
 //!
-//! Bytes go in, addresses come out. A field is believed if the client at the other end of the connection is trusted, and only
-//! if it is among those that are named: a proxy that does not know a field hands on what the client has written there.
+//! Behind a proxy all connections come from the proxy. It tells of its clients in front of the first request
+//! ([`proxy_protocol::read`]), or in fields of each ([`Trust::told`]). Anyone can send either, so both are believed
+//! only from those that the settings name, and a field that is not believed must not reach the application, which
+//! could believe it.
+//!
+//! Proxies append to what they were sent. So a list is read from its end, where the nearest proxy has written, and no
+//! further than to the first word that was not a trusted proxy's. What a client makes up stands to the left of it.
 
 #![forbid(unsafe_code)]
 
-mod forwarded;
-mod node;
-mod proxy_protocol;
+mod address;
+pub mod forwarded;
+mod header;
+mod list;
+pub mod proxy_protocol;
+mod told;
 mod trust;
+mod v1;
+mod v2;
+mod x_forwarded;
 
-pub use proxy_protocol::{HEADER_BYTES_MAX, Header, Origin, read_header};
-pub use trust::{FIELDS, Told, Trust, TrustError};
+pub use address::NodeAddress;
+pub use told::Told;
+pub use trust::{FieldError, Trust};

@@ -1,482 +1,272 @@
-//! Which fields of a request are believed, and what they say.
-//!
-//! The rules are those of `mod_wsgi`'s `WSGITrustedProxies` and `WSGITrustedProxyHeaders`: of the fields that say the same
-//! thing, one is believed, and an application does not see the others, nor any of them from a client that is not trusted.
+//! Which fields of which proxies are believed, and what they tell.
 
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use adyton_http::Request;
-use adyton_http::bytes::{is_reg_name_byte, trim};
+use adyton_http::{Known, Request};
 use adyton_route::Networks;
 
-use crate::forwarded::{self, Element};
-use crate::node;
+use crate::address::NodeAddress;
+use crate::forwarded::{self, Element, Node};
+use crate::list::{Kept, LastComma, Step, last_comma, no_comma, walk};
+use crate::told::Told;
+use crate::x_forwarded::{is_host, is_https, is_on, is_server_name, port, script_name};
 
-/// What a field tells.
+/// Which fields of which proxies are believed.
+///
+/// A trusted field speaks of something: the client, the scheme, the host and so on. Others that speak of it, too, are
+/// its synonyms, and none of them reaches the application but the one that is believed: a proxy sets or appends to the
+/// fields that it knows, and passes on what its client has sent in the others. Fields that speak of something else
+/// are left alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trust {
+    proxies: Networks,
+    /// In the order in which they are believed.
+    fields: Vec<(Known, Form)>,
+    /// The names of `fields` and of all their synonyms.
+    watched: u128,
+}
+
+/// How a field tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Matter {
-    Client,
+enum Form {
+    /// Addresses, to which each proxy appends where it was asked from.
+    Chain,
+    Address,
     Scheme,
+    /// Whether TLS is on.
+    Switch,
     Host,
     ServerName,
     Port,
     ScriptName,
-}
-
-/// How a field is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    /// The way of the request, the nearest last.
-    Chain,
-    /// One value; of a list, the last, which the nearest proxy has written.
-    Value,
-    /// `on`, `true` or `1` for https.
-    Switch,
-    /// RFC 7239, which tells client, scheme and host at once.
+    /// RFC 7239.
     Forwarded,
 }
 
-/// A field that a proxy may write.
-#[derive(Debug)]
-struct Known {
-    name: &'static str,
-    matter: Matter,
-    form: Form,
-}
-
-const fn known(name: &'static str, matter: Matter, form: Form) -> Known {
-    Known { name, matter, form }
-}
-
-static KNOWN: [Known; 16] = [
-    known("Forwarded", Matter::Client, Form::Forwarded),
-    known("X-Forwarded-For", Matter::Client, Form::Chain),
-    known("X-Client-IP", Matter::Client, Form::Value),
-    known("X-Real-IP", Matter::Client, Form::Value),
-    known("X-Forwarded-Proto", Matter::Scheme, Form::Value),
-    known("X-Forwarded-Scheme", Matter::Scheme, Form::Value),
-    known("X-Scheme", Matter::Scheme, Form::Value),
-    known("X-Forwarded-HTTPS", Matter::Scheme, Form::Switch),
-    known("X-Forwarded-SSL", Matter::Scheme, Form::Switch),
-    known("X-HTTPS", Matter::Scheme, Form::Switch),
-    known("X-Forwarded-Host", Matter::Host, Form::Value),
-    known("X-Host", Matter::Host, Form::Value),
-    known("X-Forwarded-Server", Matter::ServerName, Form::Value),
-    known("X-Forwarded-Port", Matter::Port, Form::Value),
-    known("X-Script-Name", Matter::ScriptName, Form::Value),
-    known("X-Forwarded-Script-Name", Matter::ScriptName, Form::Value),
+/// All fields that can be trusted.
+const FIELDS: [(Known, Form); 16] = [
+    (Known::Forwarded, Form::Forwarded),
+    (Known::XForwardedFor, Form::Chain),
+    (Known::XClientIp, Form::Address),
+    (Known::XRealIp, Form::Address),
+    (Known::XForwardedProto, Form::Scheme),
+    (Known::XForwardedScheme, Form::Scheme),
+    (Known::XScheme, Form::Scheme),
+    (Known::XForwardedHttps, Form::Switch),
+    (Known::XForwardedSsl, Form::Switch),
+    (Known::XHttps, Form::Switch),
+    (Known::XForwardedHost, Form::Host),
+    (Known::XHost, Form::Host),
+    (Known::XForwardedServer, Form::ServerName),
+    (Known::XForwardedPort, Form::Port),
+    (Known::XScriptName, Form::ScriptName),
+    (Known::XForwardedScriptName, Form::ScriptName),
 ];
 
-/// The names of all fields that can be believed.
-pub const FIELDS: [&str; 16] = {
-    let mut names = [""; 16];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = KNOWN[at].name;
-        at += 1;
-    }
-    names
-};
+/// What fields speak of, a bit for each.
+const CLIENT: u8 = 1;
+const SCHEME: u8 = 2;
+const HOST: u8 = 4;
+const SERVER_NAME: u8 = 8;
+const PORT: u8 = 16;
+const SCRIPT_NAME: u8 = 32;
 
-/// Why a field cannot be believed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TrustError {
-    /// No proxy is known to write it.
-    Unknown(String),
-}
-
-impl fmt::Display for TrustError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Form {
+    fn topics(self) -> u8 {
         match self {
-            TrustError::Unknown(name) => write!(f, "{name} is none of {}", FIELDS.join(", ")),
+            Form::Chain | Form::Address => CLIENT,
+            Form::Scheme | Form::Switch => SCHEME,
+            Form::Host => HOST,
+            Form::ServerName => SERVER_NAME,
+            Form::Port => PORT,
+            Form::ScriptName => SCRIPT_NAME,
+            Form::Forwarded => CLIENT | SCHEME | HOST,
         }
     }
 }
 
-impl std::error::Error for TrustError {}
+/// The name is not that of a field by which proxies tell of their clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldError;
 
-/// Which proxies are believed, and which of their fields.
-#[derive(Clone, Debug)]
-pub struct Trust {
-    proxies: Networks,
-    /// Those of `KNOWN` that are believed, by number, the first choice first.
-    believed: Vec<usize>,
-}
-
-/// What the proxies say of a request. `None`: nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// The client's address.
-    pub client: Option<IpAddr>,
-    /// Its port.
-    pub client_port: Option<u16>,
-    /// Whether it has asked by https.
-    pub is_https: Option<bool>,
-    /// The host that it has asked for, perhaps with a port.
-    pub host: Option<Box<[u8]>>,
-    /// The name of the server that it has asked.
-    pub server_name: Option<Box<[u8]>>,
-    /// The port that it has asked at.
-    pub server_port: Option<u16>,
-    /// Where the application stands, as the client sees it.
-    pub script_name: Option<Box<[u8]>>,
-    /// A field in which the client itself may have written something, and what is left of it without that.
-    pub rewritten: Option<(&'static str, Box<[u8]>)>,
-    /// Names of fields that an application must not see.
-    pub hidden: Vec<&'static str>,
-}
-
-impl Told {
-    /// The client's address if `peer` is at the other end of the connection; its port is 0 where only the address is told.
-    pub fn peer(&self, peer: Option<SocketAddr>) -> Option<SocketAddr> {
-        match self.client {
-            Some(client) => Some(SocketAddr::new(client, self.client_port.unwrap_or(0))),
-            None => peer,
-        }
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = FIELDS.iter().map(|(known, _)| known.name()).collect();
+        write!(f, "write one of {}", names.join(", "))
     }
 }
+
+impl std::error::Error for FieldError {}
 
 impl Trust {
-    /// Believes nobody.
+    /// Believes these proxies, but none of their fields yet.
     pub fn new(proxies: Networks) -> Trust {
-        Trust { proxies, believed: Vec::new() }
+        Trust { proxies, fields: Vec::new(), watched: 0 }
     }
 
-    /// Believes this field, too, if none that was named before tells the same.
+    /// Believes a field of this name, in whatever case, where no synonym of it that was added before is sent.
     ///
     /// # Errors
     ///
-    /// [`TrustError`].
-    pub fn believe(&mut self, name: &str) -> Result<(), TrustError> {
-        let at = KNOWN.iter().position(|known| known.name.eq_ignore_ascii_case(name));
-        let at = at.ok_or_else(|| TrustError::Unknown(name.to_owned()))?;
-        if !self.believed.contains(&at) {
-            self.believed.push(at);
+    /// [`FieldError`].
+    pub fn add_field(&mut self, name: &str) -> Result<(), FieldError> {
+        let field = find(Trust::read_field(name)?)?;
+        if !self.fields.contains(&field) {
+            self.fields.push(field);
+            let synonyms = FIELDS.iter().filter(|(_, form)| form.topics() & field.1.topics() != 0);
+            self.watched |= synonyms.fold(0, |names, (known, _)| names | known.bit());
         }
         Ok(())
     }
 
-    /// Whether a client with this address is believed; `None` is one of a unix socket.
+    /// The field of this name, in whatever case, if it can be trusted.
+    ///
+    /// # Errors
+    ///
+    /// [`FieldError`].
+    pub fn read_field(name: &str) -> Result<Known, FieldError> {
+        find(Known::find(name.as_bytes())).map(|(known, _)| known)
+    }
+
+    /// Whether a client with this address is a proxy that is trusted; `None` is one of a unix socket.
     pub fn has(&self, address: Option<IpAddr>) -> bool {
         self.proxies.has(address)
     }
 
-    /// What is told of a request that has come from `peer`; `None` if nothing is.
-    pub fn told(&self, peer: Option<IpAddr>, request: Request<'_>) -> Option<Box<Told>> {
-        if !request.fields().iter().any(|field| self.concerns(request.name(field)).is_some()) {
-            return None;
+    /// What `request` tells of its client, when it came from `peer`; `None` is the client of a unix socket.
+    ///
+    /// Costs one comparison of bits where the request has no field that is watched.
+    pub fn told<'r>(&self, peer: Option<IpAddr>, request: Request<'r>) -> Told<'r> {
+        let mut told = Told::default();
+        if !request.has_any(self.watched) {
+            return told;
         }
-        let mut told = Box::<Told>::default();
-        let is_trusted = self.proxies.has(peer);
-        if is_trusted {
-            for known in self.believed.iter().map(|&at| &KNOWN[at]) {
-                let is_read = has_field(request, known.name) && self.is_choice(known, request);
-                if is_read && !self.read(known, request, &mut told) {
-                    told.hidden.push(known.name);
-                }
+        told.stripped = self.watched;
+        if self.proxies.has(peer) {
+            let mut open = u8::MAX;
+            for &(known, form) in self.fields.iter().filter(|(known, _)| request.has(*known)) {
+                // The first that is there is believed, even if it says nothing of use. To go on to the next would be to
+                // ask the client, where a proxy sets the first and does not know the next.
+                self.hear(known, form, open, request, &mut told);
+                open &= !form.topics();
             }
         }
-        for field in request.fields() {
-            if let Some(known) = self.concerns(request.name(field)) {
-                let is_seen = is_trusted && self.is_choice(known, request);
-                if !is_seen && !told.hidden.contains(&known.name) {
-                    told.hidden.push(known.name);
-                }
-            }
-        }
-        Some(told)
+        told
     }
 
-    /// The field of this name, if one that is believed tells the same.
-    fn concerns(&self, name: &[u8]) -> Option<&'static Known> {
-        if !matches!(name.first(), Some(b'X' | b'x' | b'F' | b'f')) {
-            return None;
+    /// Takes from a field what it says of topics that are `open`, and says what is to become of it.
+    fn hear<'r>(&self, known: Known, form: Form, open: u8, request: Request<'r>, told: &mut Told<'r>) {
+        let fields = request.fields().iter().rev().filter(move |field| field.known == known);
+        let lines = fields.map(move |field| request.value(field));
+        let won = form.topics() & open;
+        if won == 0 {
+            return;
         }
-        let known = KNOWN.iter().find(|known| name.eq_ignore_ascii_case(known.name.as_bytes()))?;
-        self.believed.iter().any(|&at| tells_the_same(&KNOWN[at], known)).then_some(known)
-    }
-
-    /// Whether it is the first of those that are believed and there.
-    fn is_choice(&self, field: &Known, request: Request<'_>) -> bool {
-        let mut there = self.believed.iter().map(|&at| &KNOWN[at]);
-        let first = there.find(|known| tells_the_same(known, field) && has_field(request, known.name));
-        first.is_some_and(|known| known.name == field.name)
-    }
-
-    /// Reads a field that is believed; `false` if it makes no sense.
-    fn read(&self, known: &Known, request: Request<'_>, told: &mut Told) -> bool {
-        let joined = joined(request, known.name);
-        match known.form {
-            Form::Forwarded => return self.read_forwarded(&joined, told),
-            Form::Chain => return self.read_chain(&joined, told),
-            Form::Value | Form::Switch => {}
-        }
-        let value = trim(joined.rsplit(|&byte| byte == b',').next().unwrap_or_default());
-        let text = std::str::from_utf8(value).unwrap_or_default();
-        match known.matter {
-            Matter::Client => {
-                let Some((client, port)) = node::read(value) else { return false };
-                (told.client, told.client_port) = (Some(client), port);
-            }
-            Matter::Scheme if known.form == Form::Switch => {
-                told.is_https = Some(["on", "true", "1"].iter().any(|word| text.eq_ignore_ascii_case(word)));
-            }
-            Matter::Scheme => told.is_https = scheme(value),
-            Matter::Host => told.host = host(value),
-            Matter::ServerName => told.server_name = host(value),
-            Matter::Port => told.server_port = node::number(text).filter(|&port| port > 0),
-            Matter::ScriptName => told.script_name = script_name(value),
-        }
-        match known.matter {
-            Matter::Client => told.client.is_some(),
-            Matter::Scheme => told.is_https.is_some(),
-            Matter::Host => told.host.is_some(),
-            Matter::ServerName => told.server_name.is_some(),
-            Matter::Port => told.server_port.is_some(),
-            Matter::ScriptName => told.script_name.is_some(),
-        }
-    }
-
-    /// Goes back from the nearest proxy until one is not trusted: that is the client. What stands before it, the client may
-    /// have written itself. Behind something that is no address nobody is known.
-    fn read_chain(&self, joined: &[u8], told: &mut Told) -> bool {
-        let elements: Vec<&[u8]> =
-            joined.split(|&byte| byte == b',').map(trim).filter(|element| !element.is_empty()).collect();
-        let Some((first, client)) = self.origin(elements.iter().map(|element| node::read(element))) else {
-            return false;
+        let kept = match form {
+            Form::Chain => self.hear_chain(lines, told),
+            Form::Forwarded => self.hear_forwarded(lines, won, told),
+            _ => hear_one(lines, form, told),
         };
-        (told.client, told.client_port) = (Some(client.0), client.1);
-        told.rewritten = Some(("X-Forwarded-For", elements[first..].join(&b", "[..]).into()));
-        true
-    }
-
-    fn read_forwarded(&self, joined: &[u8], told: &mut Told) -> bool {
-        let Some(elements) = forwarded::read(joined) else { return false };
-        let node = |element: &Element<'_>| node::read(element.client.as_deref()?);
-        // Without an address, the nearest one still tells how it was asked.
-        let origin = self.origin(elements.iter().map(node));
-        let first = origin.map_or(elements.len().saturating_sub(1), |(first, _)| first);
-        let Some(element) = elements.get(first) else { return false };
-        if let Some((_, (client, port))) = origin {
-            (told.client, told.client_port) = (Some(client), port);
+        // A field that lost one of its topics would contradict the winner.
+        if won != form.topics() || kept == Kept::None {
+            return;
         }
-        told.is_https = told.is_https.or_else(|| scheme(element.proto.as_deref()?));
-        told.host = told.host.take().or_else(|| host(element.host.as_deref()?));
-        let rest: Vec<&[u8]> = elements[first..].iter().map(|element| element.text).collect();
-        told.rewritten = Some(("Forwarded", rest.join(&b", "[..]).into()));
-        true
+        told.stripped &= !known.bit();
+        if let Kept::Part(value) = kept {
+            told.rewritten.push((known, value));
+        }
     }
 
-    /// Which of these addresses is the client's: the last that is not trusted, else the first one that is known.
-    fn origin(
+    /// Finds the client: the first address from the right that is not that of a trusted proxy.
+    ///
+    /// What is no address ends the walk, and the client is then the last address that was good, a proxy's. Whatever
+    /// stands to the left of it nobody has vouched for, and to say that nothing is known would name the nearest proxy
+    /// as the client: the one that was reached last is closer to the truth.
+    fn hear_chain<'r>(&self, lines: impl Iterator<Item = &'r [u8]> + Clone, told: &mut Told<'r>) -> Kept<'r> {
+        walk(lines, last_comma, |element| match NodeAddress::read(element) {
+            Some(address) => self.step(address, told),
+            None => Step::Drop,
+        })
+    }
+
+    fn step(&self, address: NodeAddress, told: &mut Told<'_>) -> Step {
+        set_client(told, address);
+        if self.proxies.has(Some(address.ip)) { Step::On } else { Step::Stop }
+    }
+
+    /// The same walk over elements that tell more: each one is by the proxy that the one to its right has named.
+    ///
+    /// Of scheme and host the leftmost one stands: that is how the client has asked, before proxies asked each other.
+    /// An element without an address is a proxy's word, too; only nobody knows whose the next one is.
+    fn hear_forwarded<'r>(
         &self,
-        nodes: impl DoubleEndedIterator<Item = Option<(IpAddr, Option<u16>)>> + ExactSizeIterator,
-    ) -> Option<(usize, (IpAddr, Option<u16>))> {
-        let mut found = None;
-        for (at, node) in nodes.enumerate().rev() {
-            let Some(node) = node else { break };
-            found = Some((at, node));
-            if !self.proxies.has(Some(node.0)) {
-                break;
+        lines: impl Iterator<Item = &'r [u8]> + Clone,
+        won: u8,
+        told: &mut Told<'r>,
+    ) -> Kept<'r> {
+        let mut is_sound = true;
+        let kept = walk(lines, forwarded::last_comma, |element| {
+            let Some(element) = Element::read(element) else { return Step::Drop };
+            let sender = element.sender;
+            is_sound &= hear_element(element, won, told);
+            match sender {
+                Some(Node::Address(address)) if won & CLIENT != 0 => self.step(address, told),
+                Some(Node::Address(address)) if self.proxies.has(Some(address.ip)) => Step::On,
+                _ => Step::Stop,
             }
-        }
-        found
+        });
+        if is_sound { kept } else { Kept::None }
     }
 }
 
-/// Whether one of two fields makes the other one superfluous.
-fn tells_the_same(one: &Known, other: &Known) -> bool {
-    let is_in_forwarded =
-        |known: &Known| matches!(known.matter, Matter::Client | Matter::Scheme | Matter::Host);
-    one.matter == other.matter || one.form == Form::Forwarded && is_in_forwarded(other)
+fn find(known: Known) -> Result<(Known, Form), FieldError> {
+    FIELDS.into_iter().find(|field| field.0 == known).ok_or(FieldError)
 }
 
-fn has_field(request: Request<'_>, name: &str) -> bool {
-    request.all_named(name.as_bytes()).next().is_some()
+fn set_client(told: &mut Told<'_>, address: NodeAddress) {
+    told.client = Some(address.ip);
+    told.client_port = address.port;
 }
 
-/// All fields of a name as one list (RFC 9110 section 5.3).
-fn joined(request: Request<'_>, name: &str) -> Vec<u8> {
-    request.all_named(name.as_bytes()).collect::<Vec<_>>().join(&b", "[..])
+/// Takes scheme and host from an element, and says whether both are well-formed; one that is not is passed over.
+fn hear_element<'r>(element: Element<'r>, won: u8, told: &mut Told<'r>) -> bool {
+    let https = element.proto.as_ref().map(|proto| is_https(proto));
+    let is_sound = https != Some(None) && element.host.as_ref().is_none_or(|host| is_host(host));
+    if won & SCHEME != 0 {
+        told.https = https.flatten().or(told.https);
+    }
+    if let Some(host) = element.host.filter(|host| won & HOST != 0 && is_host(host)) {
+        told.host = Some(host);
+    }
+    is_sound
 }
 
-fn scheme(value: &[u8]) -> Option<bool> {
-    match value {
-        _ if value.eq_ignore_ascii_case(b"https") => Some(true),
-        _ if value.eq_ignore_ascii_case(b"http") => Some(false),
-        _ => None,
+/// Takes a value that is one word. Of several the last one counts, which the nearest proxy has added.
+fn hear_one<'r>(lines: impl Iterator<Item = &'r [u8]> + Clone, form: Form, told: &mut Told<'r>) -> Kept<'r> {
+    // A path may hold commas.
+    let comma: LastComma = if form == Form::ScriptName { no_comma } else { last_comma };
+    walk(lines, comma, |value| if hear_value(value, form, told) { Step::Stop } else { Step::Drop })
+}
+
+/// Takes `value` if it is well-formed, and says whether it is.
+fn hear_value<'r>(value: &'r [u8], form: Form, told: &mut Told<'r>) -> bool {
+    match form {
+        Form::Address => NodeAddress::read(value).map(|address| set_client(told, address)).is_some(),
+        Form::Scheme => is_set(&mut told.https, is_https(value)),
+        Form::Switch => is_set(&mut told.https, is_on(value)),
+        Form::Host => is_set(&mut told.host, is_host(value).then_some(value.into())),
+        Form::ServerName => is_set(&mut told.server_name, is_server_name(value).then_some(value)),
+        Form::Port => is_set(&mut told.port, port(value)),
+        Form::ScriptName => is_set(&mut told.script_name, script_name(value)),
+        Form::Chain | Form::Forwarded => false,
     }
 }
 
-/// A host, perhaps with a port (RFC 9110 section 7.2).
-fn host(value: &[u8]) -> Option<Box<[u8]>> {
-    let is_fine = |&byte: &u8| is_reg_name_byte(byte) || matches!(byte, b':' | b'[' | b']');
-    (!value.is_empty() && value.iter().all(is_fine)).then(|| value.into())
-}
-
-/// A path that begins with a slash, or nothing, without a slash at its end.
-fn script_name(value: &[u8]) -> Option<Box<[u8]>> {
-    let is_fine = value.iter().all(|&byte| byte.is_ascii_graphic()) && !value.starts_with(b"//");
-    let value = value.strip_suffix(b"/").unwrap_or(value);
-    (is_fine && matches!(value, [] | [b'/', ..])).then(|| value.into())
+fn is_set<T>(place: &mut Option<T>, value: Option<T>) -> bool {
+    *place = value;
+    place.is_some()
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::expect_used, reason = "what is wrong then is the test")]
-
-    use std::fmt::Write as _;
-
-    use adyton_http1::{Head, Limits, Parsed};
-    use adyton_route::Networks;
-
-    use super::{FIELDS, Told, Trust, TrustError};
-
-    fn trust(fields: &[&str]) -> Trust {
-        let mut proxies = Networks::default();
-        for network in ["10.0.0.0/8", "fd00::/8", "unix"] {
-            proxies.add(network).expect("a network");
-        }
-        let mut trust = Trust::new(proxies);
-        for field in fields {
-            trust.believe(field).expect("a field");
-        }
-        trust
-    }
-
-    fn told(trust: &Trust, peer: &str, fields: &[(&str, &str)]) -> Option<Box<Told>> {
-        let mut text = "GET / HTTP/1.1\r\nHost: a\r\n".to_owned();
-        for (name, value) in fields {
-            let _ = write!(text, "{name}: {value}\r\n");
-        }
-        text.push_str("\r\n");
-        let mut head = Head::new();
-        let parsed = head.parse(text.as_bytes(), &Limits::default());
-        assert!(matches!(parsed, Ok(Parsed::Complete)), "{text}");
-        trust.told(peer.parse().ok(), head.of(text.as_bytes()))
-    }
-
-    /// What was told, in a few words.
-    fn shown(told: Option<Box<Told>>) -> String {
-        let Some(told) = told else { return "nothing".to_owned() };
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let mut parts = Vec::new();
-        parts.extend(told.client.map(|client| match told.client_port {
-            Some(port) => format!("client {client} port {port}"),
-            None => format!("client {client}"),
-        }));
-        parts.extend(told.is_https.map(|is| if is { "https".to_owned() } else { "http".to_owned() }));
-        parts.extend(told.host.map(|host| format!("host {}", text(&host))));
-        parts.extend(told.server_name.map(|name| format!("server {}", text(&name))));
-        parts.extend(told.server_port.map(|port| format!("at {port}")));
-        parts.extend(told.script_name.map(|name| format!("script {}", text(&name))));
-        parts.extend(told.rewritten.map(|(name, value)| format!("{name}={}", text(&value))));
-        parts.extend(told.hidden.iter().map(|name| format!("-{name}")));
-        parts.join("; ")
-    }
-
-    const FOR: &str = "X-Forwarded-For";
-    const PROTO: &str = "X-Forwarded-Proto";
-
-    /// From a proxy that is trusted, with one field that is believed.
-    #[test]
-    fn one_field() {
-        for (name, value, expected) in [
-            (FOR, "192.0.2.1", "client 192.0.2.1; X-Forwarded-For=192.0.2.1"),
-            (FOR, "6.6.6.6, 192.0.2.1", "client 192.0.2.1; X-Forwarded-For=192.0.2.1"),
-            (FOR, "6.6.6.6, 192.0.2.1, 10.1.1.1", "client 192.0.2.1; X-Forwarded-For=192.0.2.1, 10.1.1.1"),
-            (FOR, "10.2.2.2, 10.1.1.1", "client 10.2.2.2; X-Forwarded-For=10.2.2.2, 10.1.1.1"),
-            (FOR, ",, 192.0.2.1 ,", "client 192.0.2.1; X-Forwarded-For=192.0.2.1"),
-            (FOR, "192.0.2.1, x, 10.1.1.1", "client 10.1.1.1; X-Forwarded-For=10.1.1.1"),
-            (FOR, "192.0.2.1, unknown", "-X-Forwarded-For"),
-            (
-                FOR,
-                "[2001:db8::1]:99, fd00::1",
-                "client 2001:db8::1 port 99; X-Forwarded-For=[2001:db8::1]:99, fd00::1",
-            ),
-            (FOR, "", "-X-Forwarded-For"),
-            ("X-Real-IP", "192.0.2.1", "client 192.0.2.1"),
-            ("X-Client-IP", "6.6.6.6, 192.0.2.1", "client 192.0.2.1"),
-            ("X-Real-IP", "me", "-X-Real-IP"),
-            (PROTO, "https", "https"),
-            (PROTO, "https, HTTP", "http"),
-            (PROTO, "ftp", "-X-Forwarded-Proto"),
-            ("X-Scheme", "https", "https"),
-            ("X-Forwarded-SSL", "On", "https"),
-            ("X-HTTPS", "off", "http"),
-            ("X-Forwarded-HTTPS", "1", "https"),
-            ("X-Forwarded-Host", "a.example:81", "host a.example:81"),
-            ("X-Forwarded-Host", "a.example/<x>", "-X-Forwarded-Host"),
-            ("X-Host", "[::1]:80", "host [::1]:80"),
-            ("X-Forwarded-Server", "b.example", "server b.example"),
-            ("X-Forwarded-Port", "443", "at 443"),
-            ("X-Forwarded-Port", "0", "-X-Forwarded-Port"),
-            ("X-Forwarded-Port", "65536", "-X-Forwarded-Port"),
-            ("X-Script-Name", "/app/", "script /app"),
-            ("X-Forwarded-Script-Name", "app", "-X-Forwarded-Script-Name"),
-            ("X-Script-Name", "//evil.example", "-X-Script-Name"),
-            (
-                "Forwarded",
-                "for=6.6.6.6;proto=http, for=192.0.2.1;proto=https;host=a.example, for=10.1.1.1;proto=http",
-                "client 192.0.2.1; https; host a.example; \
-                 Forwarded=for=192.0.2.1;proto=https;host=a.example, for=10.1.1.1;proto=http",
-            ),
-            ("Forwarded", "for=_hidden;proto=https", "https; Forwarded=for=_hidden;proto=https"),
-            ("Forwarded", "for=a b", "-Forwarded"),
-            ("Forwarded", "", "-Forwarded"),
-        ] {
-            let trust = trust(&[name]);
-
-            assert_eq!(expected, shown(told(&trust, "10.0.0.1", &[(name, value)])), "{name}: {value}");
-            assert_eq!(expected, shown(told(&trust, "unix", &[(name, value)])), "{name}: {value}");
-            let hidden = format!("-{name}");
-            assert_eq!(hidden, shown(told(&trust, "192.0.2.9", &[(name, value)])), "{name}: {value}");
-        }
-    }
-
-    /// Of several, one is believed; what tells the same is hidden; what is another matter passes.
-    #[test]
-    fn several_fields() {
-        let two = [FOR, "X-Real-IP", PROTO];
-        for (believed, peer, fields, expected) in [
-            (&two[..], "10.0.0.1", &[][..], "nothing"),
-            (&two, "10.0.0.1", &[("X-Forwarded-Host", "a"), ("X-Other", "b")], "nothing"),
-            (
-                &two,
-                "10.0.0.1",
-                &[("x-real-ip", "6.6.6.6"), (FOR, "192.0.2.1"), ("X-Client-IP", "6.6.6.6"), (PROTO, "https")],
-                "client 192.0.2.1; https; X-Forwarded-For=192.0.2.1; -X-Real-IP; -X-Client-IP",
-            ),
-            (&two, "10.0.0.1", &[("X-Real-IP", "192.0.2.1")], "client 192.0.2.1"),
-            (
-                &two,
-                "10.0.0.1",
-                &[(FOR, "6.6.6.6"), (FOR, "192.0.2.1")],
-                "client 192.0.2.1; X-Forwarded-For=192.0.2.1",
-            ),
-            (&two, "192.0.2.9", &[(FOR, "1.1.1.1"), ("X-SCHEME", "https")], "-X-Forwarded-For; -X-Scheme"),
-            (&two, "10.0.0.1", &[("Forwarded", "for=6.6.6.6"), (PROTO, "http")], "http; -Forwarded"),
-            (
-                &["Forwarded", FOR, PROTO],
-                "10.0.0.1",
-                &[(FOR, "6.6.6.6"), ("Forwarded", "for=192.0.2.1"), (PROTO, "https")],
-                "client 192.0.2.1; Forwarded=for=192.0.2.1; -X-Forwarded-For; -X-Forwarded-Proto",
-            ),
-        ] {
-            let trust = trust(believed);
-
-            assert_eq!(expected, shown(told(&trust, peer, fields)), "{believed:?} {peer} {fields:?}");
-        }
-    }
-
-    #[test]
-    fn names() {
-        let mut trust = trust(&FIELDS);
-
-        assert_eq!(FIELDS.len(), trust.believed.len());
-        assert_eq!(Ok(()), trust.believe("x-forwarded-for"));
-        assert_eq!(Err(TrustError::Unknown("X-Mine".to_owned())), trust.believe("X-Mine"));
-        assert_eq!(FIELDS.len(), trust.believed.len());
-    }
-}
+mod tests;

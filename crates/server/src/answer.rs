@@ -6,13 +6,12 @@ use std::sync::{Arc, Mutex};
 use adyton_http::Version;
 use adyton_http1::{Asked, BodyFraming, Framed};
 use adyton_log::request::RequestId;
-use adyton_proxied::Told;
 use adyton_route::HeadEdits;
 
+use crate::asker::Asker;
 use crate::body::Live;
 use crate::outbox::Outbox;
 use crate::prefixes::NOWHERE;
-use crate::user::User;
 
 /// An answer: how far it has come, and where it goes.
 pub(crate) struct Answer {
@@ -27,10 +26,8 @@ pub(crate) struct Answer {
     pub(crate) lines: Box<[u8]>,
     /// What its route changes in its head.
     pub(crate) edits: Option<Arc<HeadEdits>>,
-    /// What proxies say of the request.
-    pub(crate) told: Option<Box<Told>>,
-    /// Who has asked, if the route wants to know.
-    pub(crate) user: Option<Arc<User>>,
+    /// Who has asked, if more is known of that than the other end of the connection.
+    pub(crate) asker: Option<Box<Asker>>,
     /// Where it is counted by what was asked for.
     pub(crate) row: u8,
     pub(crate) status: u16,
@@ -52,8 +49,7 @@ impl Answer {
             id: RequestId::NONE,
             lines: Box::default(),
             edits: None,
-            told: None,
-            user: None,
+            asker: None,
             row: NOWHERE,
             status: 0,
             body_bytes: 0,
@@ -66,17 +62,15 @@ impl Answer {
 
     /// Begins the answer to a request that has its name.
     pub(crate) fn begin(&mut self, asked: Asked, id: RequestId) {
-        (self.asked, self.id, self.edits, self.told, self.user) = (asked, id, None, None, None);
+        (self.asked, self.id, self.edits, self.asker) = (asked, id, None, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
     }
 
     /// The client's address, as far as it is known: behind a proxy that is believed, as that says; its port may be 0 then.
+    #[inline]
     pub(crate) fn client(&self, peer: Option<SocketAddr>) -> Option<SocketAddr> {
-        match &self.told {
-            Some(told) => told.peer(peer),
-            None => peer,
-        }
+        self.asker.as_ref().and_then(|asker| asker.client).or(peer)
     }
 
     /// The way to the client, where no other thread can have it.

@@ -118,7 +118,7 @@ pub(crate) struct Upload {
     /// When the body began, in ms of the monotonic clock.
     pub(crate) since_ms: u64,
     /// What has come of the request's credentials, if they were looked at before the body came.
-    pub(crate) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<Box<Verdict>>,
     decoder: Decoder,
     memory: Vec<u8>,
     file: Option<Stored>,

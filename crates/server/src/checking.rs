@@ -67,7 +67,7 @@ impl Loop {
         connection.requests -= 1;
         verdict.started_us = Some(exchange.started_us);
         desk.keep_exchange(exchange);
-        desk.exchange.get_or_insert_with(Exchange::empty).verdict = Some(verdict);
+        desk.exchange.get_or_insert_with(Exchange::empty).verdict = Some(Box::new(verdict));
         self.answer_owned(key, connection, desk, *owned)
     }
 }

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_http::{Request, ResponseHead};
+use adyton_http::ResponseHead;
 use adyton_http1::Limits;
-use adyton_proxied::{Told, Trust};
+use adyton_proxied::Trust;
 
 use crate::limits::LONG_MS;
 use crate::stored::Quota;
@@ -79,12 +79,6 @@ impl Config {
     /// Whether a client with this address is a proxy that is believed.
     pub(crate) fn trusts(&self, peer: Option<SocketAddr>) -> bool {
         self.trust.as_ref().is_some_and(|trust| trust.has(peer.map(|peer| peer.ip())))
-    }
-
-    /// What proxies say of a request.
-    #[inline]
-    pub(crate) fn told(&self, peer: Option<SocketAddr>, request: Request<'_>) -> Option<Box<Told>> {
-        self.trust.as_ref()?.told(peer.map(|peer| peer.ip()), request)
     }
 
     /// The lines that are added to a head of the application's: it may have told the client the id itself.

@@ -29,7 +29,7 @@ pub(crate) struct Exchange {
     /// The request's head, for the access log, where the answer ends later than the call.
     pub(crate) head: Vec<u8>,
     /// What has come of its credentials, if they were looked at before.
-    pub(crate) verdict: Option<Verdict>,
+    pub(crate) verdict: Option<Box<Verdict>>,
     /// Whether the client is not known to have sent anything else: once answered, it can only send the next request.
     pub(crate) is_last: bool,
 }
@@ -62,11 +62,11 @@ impl Exchange {
     }
 
     /// What has come of the credentials of a request that is answered anew.
-    pub(crate) fn verdict_of_user(&mut self) -> Option<Verdict> {
-        let user = self.answer.user.take()?;
+    pub(crate) fn verdict_of_user(&mut self) -> Option<Box<Verdict>> {
+        let user = self.answer.asker.take()?.user?;
         let route = self.site.as_ref().and_then(|site| site.routes.action(self.route));
         let guard = route.and_then(|route| route.guard.clone())?;
-        Some(Verdict { guard, outcome: Ok(user), started_us: None })
+        Some(Box::new(Verdict { guard, outcome: Ok(user), started_us: None }))
     }
 
     /// Drops the request's bytes: the answer needs them no more.

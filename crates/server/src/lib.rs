@@ -8,6 +8,7 @@ mod access_log;
 mod addresses;
 mod answer;
 mod app;
+mod asker;
 mod body;
 mod checker;
 mod checking;
@@ -60,8 +61,9 @@ mod waiter;
 mod watch;
 
 pub use access_log::{AccessLog, AccessLogError, Record};
-pub use adyton_proxied::{Told, Trust};
+pub use adyton_proxied::Trust;
 pub use app::{App, Call, Host, IfStill, NoHost};
+pub use asker::Asker;
 pub use body::{Body, Live};
 pub use common::{Asked, Ending};
 pub use config::{Config, HandOver};

@@ -150,6 +150,8 @@ pub struct Site {
     pub(crate) is_one_app: bool,
     /// Whether its routes are found by [`spelled`] paths.
     has_one_spelling: bool,
+    /// Whether any of its applications is mounted beneath a path.
+    has_mounts: bool,
 }
 
 impl Site {
@@ -171,7 +173,8 @@ impl Site {
         let is_one_app = routes.iter().count() == 1
             && routes.iter().all(|(path, route)| is_everything(path) && route.is_app());
         let terms = Arc::new(Terms { limits, log, pages: Vec::new() });
-        Site { hosts, terms, routes, is_one_app, has_one_spelling: false }
+        let has_mounts = routes.iter().any(|(_, route)| route.is_mounted);
+        Site { hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts }
     }
 
     /// The same, but its routes are found by the decoded path with single slashes, whatever was sent, and a path with dot
@@ -215,8 +218,13 @@ impl Site {
     /// sent are that.
     #[inline]
     pub(crate) fn mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
+        if self.has_mounts { self.found_mount(route, path) } else { (b"", 0) }
+    }
+
+    #[inline(never)]
+    fn found_mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
         match self.routes.get(route) {
-            Some((PathPattern::Prefix(prefix), Route { is_mounted: true, .. })) => {
+            Some((PathPattern::Prefix(prefix), route)) if route.is_mounted => {
                 (prefix, self.raw_bytes(path, prefix.len()))
             }
             _ => (b"", 0),

@@ -25,10 +25,6 @@ pub(crate) const TOO_LARGE: Refusal =
 
 pub(crate) const UNDERSCORE: Refusal = Refusal { status: 400, reason: "a field name has an underscore" };
 
-/// A proxy has to say whom it speaks for.
-pub(crate) const NO_HEADER: Refusal =
-    Refusal { status: 400, reason: "the connection does not begin with a header of the PROXY protocol" };
-
 /// A client that has gone, or nearly so, inside its body.
 pub(crate) const BROKE_OFF: Refusal = Refusal { status: 400, reason: "the request body broke off" };
 

@@ -9,10 +9,10 @@ use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead, reas
 use adyton_http1::{self as http1, Asked, BodyFraming, CHUNK_END, Framed, LAST_CHUNK, write_chunk_head};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
-use adyton_proxied::Told;
 use adyton_sys::clock;
 
 use crate::answer::Answer;
+use crate::asker::Asker;
 use crate::body::unless_read;
 use crate::common::Common;
 use crate::date::date_now;
@@ -21,7 +21,6 @@ use crate::outbox::Outbox;
 use crate::output::{Flushed, Output, Payload, Segment};
 use crate::reader::Reader;
 use crate::transport::Until;
-use crate::user::User;
 
 /// From this size on, bytes are borrowed and sent from where they are; below it, copying them
 /// beside the head is cheaper than a second slice.
@@ -124,14 +123,9 @@ impl<'c> Reply<'c> {
         &self.answer.id
     }
 
-    /// What proxies that are believed say of the request.
-    pub fn told(&self) -> Option<&Told> {
-        self.answer.told.as_deref()
-    }
-
-    /// Who has asked, where the server authenticates its clients.
-    pub fn user(&self) -> Option<&Arc<User>> {
-        self.answer.user.as_ref()
+    /// Who has asked, if more is known of that than the other end of the connection.
+    pub fn asker(&self) -> Option<&Asker> {
+        self.answer.asker.as_deref()
     }
 
     /// The user at the other end of a unix socket.

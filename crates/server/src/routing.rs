@@ -9,6 +9,7 @@ use adyton_log::request::RequestId;
 
 use crate::access_log::Record;
 use crate::answer::{After, Answer};
+use crate::asker::Asker;
 use crate::connection::{Connection, Phase, Respond, after_live};
 use crate::desk::Desk;
 use crate::errand::Errand;
@@ -72,9 +73,10 @@ impl Loop {
         own.keep_alive &= !unread;
         let id = self.name(request);
         self.begin_answer(answer, own, id);
-        let peer = answer.outbox().peer;
-        answer.told = self.shared.config.told(peer, request);
-        match self.route(answer, site, (request, verdict)) {
+        if let Some(trust) = &self.shared.config.trust {
+            answer.asker = Asker::told(trust, answer.outbox().peer, request);
+        }
+        match self.route(answer, site, (request, verdict.as_deref())) {
             Routed::Answered => {}
             Routed::App(route) => {
                 answer.asked = asked;
@@ -97,7 +99,7 @@ impl Loop {
         &mut self,
         answer: &mut Answer,
         number: usize,
-        (request, verdict): (Request<'_>, Option<Verdict>),
+        (request, verdict): (Request<'_>, Option<&Verdict>),
     ) -> Routed {
         let Self { plan, folders, shared, date, looks, .. } = &mut *self;
         let site = plan.site(number);
@@ -133,7 +135,7 @@ impl Loop {
         &mut self,
         answer: &mut Answer,
         site: usize,
-        (request, verdict): (Request<'_>, Option<Verdict>),
+        (request, verdict): (Request<'_>, Option<&Verdict>),
         mut has_missed: bool,
     ) -> Routed {
         let Self { plan, folders, shared, date, looks, .. } = self;
@@ -163,8 +165,8 @@ impl Loop {
                     Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
                     return Routed::Answered;
                 }
-                Door::Guarded(guard) => match guard.judge(request, client, verdict.as_ref()) {
-                    Judgement::Pass(user) => answer.user = Some(user),
+                Door::Guarded(guard) => match guard.judge(request, client, verdict) {
+                    Judgement::Pass(user) => answer.asker.get_or_insert_default().user = Some(user),
                     Judgement::Refuse(refused) => {
                         deny(&mut Reply::new(answer, common, date), &guard.denial(refused));
                         return Routed::Answered;
@@ -339,7 +341,8 @@ impl Loop {
         tally.note_row(answer.row, status, duration_us);
         if let Some(log) = &outbox.terms.log {
             let (peer, id) = (answer.client(outbox.peer), &answer.id);
-            let user = answer.user.as_ref().map(|user| &*user.name);
+            let user = answer.asker.as_ref().and_then(|asker| asker.user.as_ref());
+            let user = user.map(|user| &*user.name);
             lock(log).record(&Record { peer, request, refused, user, status, body_bytes, duration_us, id });
         }
     }

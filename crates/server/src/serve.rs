@@ -6,15 +6,16 @@ use adyton_http::{Request, Version};
 use adyton_http1::{Asked, Framing, Parsed, Refusal};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
-use adyton_proxied::{Header, Origin, read_header};
+use adyton_proxied::proxy_protocol::{self, Client, Read};
 
 use crate::answer::After;
+use crate::asker::Asker;
 use crate::body::{CONTINUE, Live, OwnedBody, Upload};
 use crate::connection::{Connection, Phase};
 use crate::desk::Desk;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, Owned, RequestBytes};
-use crate::refusals::{NO_HEADER, NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
+use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
 use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::step::{Answering, Next, Step};
 use crate::tally::Cell;
@@ -66,19 +67,19 @@ impl Loop {
         desk: &mut Desk,
         filled: usize,
     ) -> Step {
-        match read_header(&desk.buffer[..filled]) {
-            Header::Partial => {
+        match proxy_protocol::read(&desk.buffer[..filled]) {
+            Read::NeedMore => {
                 connection.keep(&desk.buffer[..filled], false);
                 Step::On(connection, Next::Wait)
             }
-            Header::Wrong => {
+            Read::Wrong(reason) => {
                 let start = start_of(&desk.buffer[..filled]);
-                self.refuse(key, connection, desk, NO_HEADER, &start)
+                self.refuse(key, connection, desk, Refusal { status: 400, reason }, &start)
             }
-            Header::Whole(bytes, origin) => {
+            Read::Header { bytes, client } => {
                 connection.begins_with_header = false;
-                if let Origin::Client(client) = origin {
-                    connection.outbox_mut().peer = Some(client);
+                if let Client::Addresses { source, .. } = client {
+                    connection.outbox_mut().peer = Some(source);
                 }
                 connection.carry = Vec::new();
                 connection.outbox_mut().output.lend(&mut desk.spare);
@@ -187,8 +188,9 @@ impl Loop {
             }
         };
         let terms = Arc::clone(&connection.outbox().terms);
-        let told = self.shared.config.told(connection.peer(), head.of(bytes));
-        let peer = told.map_or(connection.peer(), |told| told.peer(connection.peer()));
+        let trust = self.shared.config.trust.as_ref();
+        let asker = trust.and_then(|trust| Asker::told(trust, connection.peer(), head.of(bytes)));
+        let peer = asker.and_then(|asker| asker.client).or(connection.peer());
         let client = peer.map(|peer| peer.ip());
         if self.plan.site(site).needs_no_app(head.of(bytes), client, &self.folders) {
             connection.keep(early, true);

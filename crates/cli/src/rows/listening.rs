@@ -1,9 +1,8 @@
 //! Where the server listens.
 
-use adyton_proxied::FIELDS;
+use adyton_proxied::Trust;
 
 use crate::bind::{parse_host, parse_port};
-use crate::nearest::nearest;
 use crate::row::{Kind, Row};
 use crate::units::{Unit, octal};
 
@@ -131,13 +130,5 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 fn trusted_field(text: &str) -> Result<String, String> {
-    match FIELDS.iter().find(|field| field.eq_ignore_ascii_case(text)) {
-        Some(field) => Ok((*field).to_owned()),
-        None => Err(match nearest(text, FIELDS.into_iter()) {
-            Some(near) => format!("no proxy is known to write it; did you mean {near}?"),
-            None => {
-                "no proxy is known to write it; X-Forwarded-For, X-Real-IP and Forwarded are some".to_owned()
-            }
-        }),
-    }
+    Trust::read_field(text).map(|field| field.name().to_owned()).map_err(|error| error.to_string())
 }

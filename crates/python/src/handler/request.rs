@@ -1,11 +1,11 @@
 //! `adyton.Request`: a request as a handler sees it, each part made when it is asked for.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_http::{self as http, Known, RequestHead, Version};
 use adyton_log::request::RequestId;
-use adyton_server::{Body, Call, Told, User};
+use adyton_server::{Asker, Body, Call};
 use percent_encoding::percent_decode;
 use pyo3::exceptions::{PyRecursionError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -33,10 +33,8 @@ pub(crate) struct Request {
     view: Mutex<View>,
     peer: Option<SocketAddr>,
     id: RequestId,
-    /// What proxies that are believed say of it.
-    told: Option<Box<Told>>,
-    /// Who has asked, where the server authenticates its clients.
-    user: Option<Arc<User>>,
+    /// Who has asked, if more is known of that than the other end of the connection.
+    asker: Option<Box<Asker>>,
     /// The length of a body that came in chunks and is whole.
     unchunked_bytes: Option<u64>,
     input: Mutex<Option<Py<Input>>>,
@@ -57,10 +55,10 @@ impl Request {
             body => Some(Py::new(py, Input::new(body))?),
         };
         let view = View::Lent { head: call.request.head(), bytes: call.request.bytes() };
-        let (id, user) = (call.reply.request_id().clone(), call.reply.user().cloned());
+        let id = call.reply.request_id().clone();
         let (view, input) = (Mutex::new(view), Mutex::new(input));
-        let told = call.reply.told().cloned().map(Box::new);
-        Ok(Self { view, peer: call.peer, id, told, user, unchunked_bytes, input, body: Mutex::new(None) })
+        let asker = call.reply.asker().cloned().map(Box::new);
+        Ok(Self { view, peer: call.peer, id, asker, unchunked_bytes, input, body: Mutex::new(None) })
     }
 
     /// Makes the request's own copies of what was lent.
@@ -92,17 +90,6 @@ impl Request {
         }
     }
 
-    /// Whether the handler sees a field: the password is the server's affair, and of what proxies say, what is believed.
-    fn shows(&self, known: Known, name: &[u8]) -> bool {
-        if self.user.is_some() && known == Known::Authorization {
-            return false;
-        }
-        let Some(told) = &self.told else { return true };
-        let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
-        !told.hidden.iter().any(|hidden| is(hidden))
-            && !told.rewritten.as_ref().is_some_and(|(other, _)| is(other))
-    }
-
     /// The value of the first field of this name.
     fn field(&self, known: Known) -> Option<Vec<u8>> {
         self.with(|request| request.first(known).map(<[u8]>::to_vec))
@@ -130,7 +117,7 @@ impl Request {
     /// The name of the client, where the server authenticates its clients; else `None`.
     #[getter]
     fn user(&self) -> Option<&str> {
-        self.user.as_ref().map(|user| &*user.name)
+        self.asker.as_ref()?.user.as_ref().map(|user| &*user.name)
     }
 
     /// The method, such as `GET` (RFC 9110 section 9).
@@ -185,11 +172,11 @@ impl Request {
                 }
                 _ => (request.name(field).to_vec(), request.value(field).to_vec()),
             };
-            let is_shown = |field: &&http::Field| self.shows(field.known, request.name(field));
+            let is_shown =
+                |field: &&http::Field| self.asker.as_ref().is_none_or(|asker| asker.shows(field.known));
             let mut shown: Vec<_> = request.fields().iter().filter(is_shown).map(pair).collect();
-            if let Some((name, value)) = self.told.as_ref().and_then(|told| told.rewritten.as_ref()) {
-                shown.push((name.as_bytes().to_vec(), value.to_vec()));
-            }
+            let rewritten = self.asker.iter().flat_map(|asker| &asker.rewritten);
+            shown.extend(rewritten.map(|(known, value)| (known.name().into(), value.to_vec())));
             shown
         });
         let list = PyList::empty(py);
@@ -268,14 +255,14 @@ impl Request {
     /// `http`.
     #[getter]
     fn scheme(&self) -> &'static str {
-        let is_https = self.told.as_ref().and_then(|told| told.is_https);
+        let is_https = self.asker.as_ref().and_then(|asker| asker.is_https);
         if is_https == Some(true) { "https" } else { "http" }
     }
 
     /// The host and port that the client asked for (RFC 9110 section 7.2).
     #[getter]
     fn host<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
-        if let Some(host) = self.told.as_ref().and_then(|told| told.host.as_ref()) {
+        if let Some(host) = self.asker.as_ref().and_then(|asker| asker.host.as_ref()) {
             return latin1(py, host);
         }
         self.with(|request| latin1(py, request.host().unwrap_or_default()))

@@ -386,7 +386,7 @@ fn trust(settings: &Settings) -> Option<Trust> {
     let named = settings.trusted_fields.iter().map(String::as_str);
     let usual = USUAL_FIELDS.into_iter().filter(|_| settings.trusted_fields.is_empty());
     for field in named.chain(usual) {
-        let believed = trust.believe(field);
+        let believed = trust.add_field(field);
         debug_assert_eq!(Ok(()), believed, "it was looked at when it was read");
     }
     Some(trust)

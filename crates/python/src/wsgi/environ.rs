@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use adyton_cli::Settings;
 use adyton_http::{Field, Known, Method, Request, Version};
-use adyton_server::{Call, Told, User};
+use adyton_server::{Asker, Call};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use pyo3::{ffi, intern};
@@ -209,11 +209,8 @@ impl Environs {
         if let Some(bytes) = call.unchunked_bytes() {
             self.set_length(&environ, bytes)?;
         }
-        if let Some(told) = call.reply.told() {
-            set_told(&environ, told, mount)?;
-        }
-        if let Some(user) = call.reply.user() {
-            set_user(&environ, user)?;
+        if let Some(asker) = call.reply.asker() {
+            set_asker(&environ, asker, mount)?;
         }
         if let Some(key) = &self.id {
             put(&environ, key, &PyString::new(py, &call.reply.request_id().to_string()))?;
@@ -358,50 +355,48 @@ impl Seen {
     }
 }
 
-/// Says what a proxy has told, and hides what nobody is believed to say.
-fn set_told(environ: &Bound<'_, PyDict>, told: &Told, mount: &[u8]) -> PyResult<()> {
+/// Says who has asked (RFC 3875 section 4.1), and hides what the application must not see. `mount` is where it stands.
+fn set_asker(environ: &Bound<'_, PyDict>, asker: &Asker, mount: &[u8]) -> PyResult<()> {
     let py = environ.py();
     let hide = |key: &str| if environ.contains(key)? { environ.del_item(key) } else { Ok(()) };
-    for name in &told.hidden {
-        if let Some(key) = key_of(name) {
-            hide(&key)?;
+    for key in asker.hidden().filter_map(|known| key_of(known.name())) {
+        hide(&key)?;
+    }
+    for (known, value) in &asker.rewritten {
+        if let Some(key) = key_of(known.name()) {
+            environ.set_item(key, latin1(py, value)?)?;
         }
     }
-    if let Some((name, value)) = &told.rewritten
-        && let Some(key) = key_of(name)
-    {
-        environ.set_item(key, latin1(py, value)?)?;
+    if let Some(user) = &asker.user {
+        environ.set_item(intern!(py, "REMOTE_USER"), latin1(py, user.name.as_bytes())?)?;
+        environ.set_item(intern!(py, "AUTH_TYPE"), user.scheme)?;
+        // The password is the server's affair.
+        hide("HTTP_AUTHORIZATION")?;
     }
-    if told.client.is_some() && told.client_port.is_none() {
+    if asker.client.is_some_and(|client| client.port() == 0) {
         hide("REMOTE_PORT")?;
     }
-    if let Some(is_https) = told.is_https {
+    if let Some(is_https) = asker.is_https {
         environ.set_item(intern!(py, "wsgi.url_scheme"), if is_https { "https" } else { "http" })?;
-        if is_https {
-            environ.set_item(intern!(py, "HTTPS"), "on")?;
-        }
     }
-    if let Some(port) = told.server_port {
+    if asker.is_https == Some(true) {
+        environ.set_item(intern!(py, "HTTPS"), "on")?;
+    }
+    if let Some(port) = asker.server_port {
         environ.set_item(intern!(py, "SERVER_PORT"), port.to_string())?;
     }
-    if let Some(script_name) = &told.script_name {
-        environ.set_item(intern!(py, "SCRIPT_NAME"), latin1(py, &[script_name, mount].concat())?)?;
+    if let Some(script_name) = &asker.script_name {
+        // An empty path would be taken for the root.
+        let front = if script_name.is_empty() { Cow::default() } else { decoded_path(script_name, false) };
+        let mounted = [&front, mount].concat();
+        environ.set_item(intern!(py, "SCRIPT_NAME"), latin1(py, &mounted)?)?;
     }
-    for (key, value) in [("HTTP_HOST", &told.host), ("SERVER_NAME", &told.server_name)] {
+    for (key, value) in [("HTTP_HOST", &asker.host), ("SERVER_NAME", &asker.server_name)] {
         if let Some(value) = value {
             environ.set_item(key, latin1(py, value)?)?;
         }
     }
     Ok(())
-}
-
-/// Says who has asked (RFC 3875 section 4.1.1 and 4.1.11). The password is the server's affair.
-fn set_user(environ: &Bound<'_, PyDict>, user: &User) -> PyResult<()> {
-    let py = environ.py();
-    environ.set_item(intern!(py, "REMOTE_USER"), latin1(py, user.name.as_bytes())?)?;
-    environ.set_item(intern!(py, "AUTH_TYPE"), user.scheme)?;
-    let key = intern!(py, "HTTP_AUTHORIZATION");
-    if environ.contains(key)? { environ.del_item(key) } else { Ok(()) }
 }
 
 /// Makes a dict, and each copy of it, large enough for `FIELDS_USUAL` more entries: it grows with some that are taken

@@ -1,0 +1,49 @@
+//! What proxies have told of a request.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use adyton_http::Known;
+
+/// What proxies have told of a request, and what they must not tell the application: see [`crate::Trust::told`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told<'r> {
+    /// Where the client is; `None` is where the connection comes from.
+    pub client: Option<IpAddr>,
+    /// The client's port; only with a client.
+    pub client_port: Option<u16>,
+    /// Whether the client has asked by HTTPS.
+    pub https: Option<bool>,
+    /// Host and perhaps port that the client has asked for, well-formed as [`adyton_http::authority::read`] says.
+    pub host: Option<Cow<'r, [u8]>>,
+    /// The name of the proxy's server: a host without a port.
+    pub server_name: Option<&'r [u8]>,
+    /// The port that the client has connected to, never 0.
+    pub port: Option<u16>,
+    /// The path where the application is mounted, percent-encoded as it was sent: empty, or with a slash at its start
+    /// and none at its end.
+    pub script_name: Option<&'r [u8]>,
+    /// The names of fields that must not reach the application, made of [`Known::bit`]. Not all of them need be there.
+    pub stripped: u128,
+    /// Values that stand for all fields of a name together: what is left when claims are dropped. Mostly there is none.
+    pub rewritten: Vec<(Known, Cow<'r, [u8]>)>,
+}
+
+impl Told<'_> {
+    /// Whether fields of this name must not reach the application.
+    #[inline]
+    pub fn strips(&self, known: Known) -> bool {
+        self.stripped & known.bit() != 0
+    }
+
+    /// The value that takes the place of all fields of this name.
+    #[inline]
+    pub fn rewritten(&self, known: Known) -> Option<&[u8]> {
+        self.rewritten.iter().find(|(name, _)| *name == known).map(|(_, value)| &**value)
+    }
+
+    /// The names in [`Told::stripped`], as their specifications write them.
+    pub fn stripped_names(&self) -> impl Iterator<Item = &'static str> {
+        Known::all().filter(|&known| self.strips(known)).map(Known::name)
+    }
+}
