@@ -26,6 +26,7 @@ MAY_USE = {
     "adyton-log": {"adyton-sys"},
     "adyton-bench": {"adyton-http1", "adyton-sys"},
     "adyton-cli": {"adyton-http", "adyton-http1", "adyton-log", "adyton-route"},
+    "adyton-import": {"adyton-cli"},
     "adyton-files": {"adyton-http", "adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
     "adyton-route": {"adyton-http", "adyton-http1"},
@@ -49,6 +50,7 @@ MAY_USE = {
         "adyton-sys",
         "adyton-cli",
         "adyton-files",
+        "adyton-import",
         "adyton-server",
     },
     "adyton-fuzz": {
@@ -59,6 +61,7 @@ MAY_USE = {
         "adyton-files",
         "adyton-server",
         "adyton-cli",
+        "adyton-import",
     },
 }
 

@@ -1,0 +1,132 @@
+//! The last look: every key is read by the row that will read it, and what no row takes is lost, and told.
+
+use std::collections::HashSet;
+
+use adyton_cli::{Scope, takes};
+
+use crate::model::{Draft, Keys, Loss, Place, Route, Site, shown};
+
+/// Makes a draft that is right as a file of sites.
+pub(crate) fn finish(draft: &mut Draft, file: &Place) {
+    let losses = &mut draft.losses;
+    check(&mut draft.server, Scope::Server, losses);
+    for site in &mut draft.sites {
+        check(&mut site.keys, Scope::Site, losses);
+        let mut lost = Vec::new();
+        site.routes.retain_mut(|route| is_route(route, losses, &mut lost));
+        site.refused.extend(lost);
+        drop_unreached(site, losses);
+        if site.routes.is_empty() {
+            let place = site.place.clone().unwrap_or_else(|| file.clone());
+            let mut nothing = Route::new("/", &place);
+            nothing.respond(404, &place);
+            site.routes.push(nothing);
+        }
+    }
+    check_hosts(draft, file);
+}
+
+/// Takes out what no row takes; whether it was all taken.
+fn check(keys: &mut Keys, scope: Scope, losses: &mut Vec<Loss>) -> bool {
+    let before = keys.0.len();
+    keys.0.retain(|key| {
+        let wrong = key.value.texts().iter().find_map(|text| takes(scope, key.name, text).err());
+        if let Some(why) = &wrong {
+            let what = format!("{} = {}", key.name, key.value.texts().join(", "));
+            let opens = matches!(key.name, "allow" | "deny");
+            losses.push(Loss { place: key.place.clone(), what: shown(&what), why: why.clone(), opens });
+        }
+        wrong.is_none()
+    });
+    keys.0.len() == before
+}
+
+/// Whether a route can be written; of one that cannot and kept somebody out, why the whole site has to refuse.
+fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -> bool {
+    let Some(place) = route.place.clone() else { return false };
+    let restricted = route.is_restricted();
+    if !check(&mut route.keys, Scope::Route, losses) && restricted {
+        route.refused.push(format!("a key of {place}"));
+    }
+    if !["app", "handler", "files", "redirect", "respond"].iter().any(|action| route.keys.has(action)) {
+        route.respond(503, &place);
+    }
+    route.paths.retain(|path| {
+        let wrong = takes(Scope::Route, "path", path);
+        if let Err(why) = &wrong {
+            let what = format!("path {path}");
+            losses.push(Loss {
+                place: place.clone(),
+                what: shown(&what),
+                why: why.clone(),
+                opens: restricted,
+            });
+            if restricted {
+                lost.push(format!("the path {} of {place}", shown(path)));
+            }
+        }
+        wrong.is_ok()
+    });
+    !route.paths.is_empty()
+}
+
+/// A route behind one that has every request for its path is never taken, here as there.
+fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
+    let mut taken: HashSet<String> = HashSet::new();
+    site.routes.retain_mut(|route| {
+        let place = route.place.clone();
+        route.paths.retain(|path| {
+            let is_new = !taken.contains(path);
+            if let (false, Some(place)) = (is_new, &place) {
+                let what = format!("path {path}");
+                let why = "the site has a route for this path already, which comes first".to_owned();
+                losses.push(Loss { place: place.clone(), what: shown(&what), why, opens: false });
+            }
+            is_new
+        });
+        let narrowed = ["methods", "if-headers", "if-query", "remote"].iter().any(|key| route.keys.has(key));
+        let passes = route.refused.is_empty() && route.keys.has("files");
+        if !narrowed && !passes {
+            taken.extend(route.paths.iter().cloned());
+        }
+        !route.paths.is_empty()
+    });
+}
+
+/// Each name is one site's, and only the first site may have none.
+fn check_hosts(draft: &mut Draft, file: &Place) {
+    let mut seen: HashSet<String> = HashSet::new();
+    let losses = &mut draft.losses;
+    let mut number = 0;
+    draft.sites.retain_mut(|site| {
+        let place = site.place.clone().unwrap_or_else(|| file.clone());
+        let mut note = |what: String, why: &str| {
+            losses.push(Loss { place: place.clone(), what: shown(&what), why: why.to_owned(), opens: false });
+        };
+        let mut own = HashSet::new();
+        site.hosts.retain(|host| {
+            if let Err(why) = takes(Scope::Site, "hosts", host) {
+                note(format!("host {host}"), &why);
+                return false;
+            }
+            let name = host.trim_end_matches('.').to_ascii_lowercase();
+            if !own.insert(name.clone()) {
+                return false;
+            }
+            let is_new = seen.insert(name);
+            if !is_new {
+                note(format!("host {host}"), "another site has this name already");
+            }
+            is_new
+        });
+        let is_kept = number == 0 || !site.hosts.is_empty();
+        if !is_kept {
+            note(
+                "site".to_owned(),
+                "it has no name of its own, and what no site has as its name is for the first one",
+            );
+        }
+        number += 1;
+        is_kept
+    });
+}

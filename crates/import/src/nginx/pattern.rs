@@ -1,0 +1,145 @@
+//! Which paths a location is for, in the language of a file of sites.
+
+/// Paths of a location.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Paths {
+    /// `location /a/`; `has_slash`: it ends in a slash, as our prefixes do.
+    Prefix { path: String, has_slash: bool, before_patterns: bool },
+    /// `location = /a`.
+    Exact(String),
+    /// `location ~ \.php$`, as `*.php`; `any_case`: letters of other cases are meant, too.
+    Ends { ends: Vec<String>, any_case: bool },
+    /// Names that begin with a dot, which are never served; `all`: `.well-known` is one of them.
+    Hidden { all: bool },
+    /// Another pattern.
+    Other,
+    /// `location @name`, for internal use.
+    Named(String),
+}
+
+/// Reads what stands behind `location`.
+pub(super) fn read(args: &[String]) -> Paths {
+    match args {
+        [sign, path] if sign == "=" => Paths::Exact(path.clone()),
+        [sign, regex] if sign == "~" || sign == "~*" => pattern(regex, sign == "~*"),
+        [sign, path] if sign == "^~" => prefix(path, true),
+        [one] => match one.split_at_checked(1) {
+            Some(("@", name)) => Paths::Named(name.to_owned()),
+            Some(("=", path)) => Paths::Exact(path.to_owned()),
+            Some(("~", rest)) => {
+                rest.strip_prefix('*').map_or_else(|| pattern(rest, false), |rest| pattern(rest, true))
+            }
+            Some(("^", rest)) if rest.starts_with('~') => prefix(&rest[1..], true),
+            _ => prefix(one, false),
+        },
+        _ => Paths::Other,
+    }
+}
+
+fn prefix(path: &str, before_patterns: bool) -> Paths {
+    let has_slash = path.ends_with('/');
+    let path = if has_slash { path.to_owned() } else { format!("{path}/") };
+    Paths::Prefix { path, has_slash, before_patterns }
+}
+
+fn pattern(regex: &str, any_case: bool) -> Paths {
+    if let Some(all) = hidden(regex) {
+        return Paths::Hidden { all };
+    }
+    match ends(regex) {
+        Some(ends) => Paths::Ends { ends, any_case },
+        None => Paths::Other,
+    }
+}
+
+/// `/\.`, `/\.ht`, `/\.(?!well-known)`: names that begin with a dot; whether all of them.
+fn hidden(regex: &str) -> Option<bool> {
+    let body = regex.strip_prefix("(?:^|/)").or_else(|| regex.strip_prefix("(^|/)"));
+    let rest = body.or_else(|| regex.strip_prefix('/'))?.strip_prefix("\\.")?;
+    if rest.starts_with("(?!well-known") {
+        return Some(false);
+    }
+    let rest = rest.trim_end_matches(['*', '.', '$', '/']);
+    let is_plain =
+        |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | '(' | ')' | '|' | '?' | ':');
+    rest.chars().all(is_plain).then_some(rest.is_empty())
+}
+
+/// The ends of `\.(jpe?g|png)$`.
+pub(crate) fn ends(regex: &str) -> Option<Vec<String>> {
+    let body = ["^.+", "^.*", ".+", ".*", "[^/]"]
+        .iter()
+        .find_map(|front| regex.strip_prefix(front))
+        .unwrap_or(regex);
+    let body = body.strip_prefix("\\.")?;
+    let body = ["(/|$)", "(?:/|$)", "($|/)", "(?:$|/)", "(/.*)?$", "$"]
+        .iter()
+        .find_map(|end| body.strip_suffix(end))?;
+    let words = match body.strip_prefix('(').and_then(|body| body.strip_suffix(')')) {
+        Some(inside) => inside.strip_prefix("?:").unwrap_or(inside),
+        None => body,
+    };
+    let mut all = Vec::new();
+    for word in words.split('|') {
+        all.extend(choices(word)?.into_iter().map(|end| format!("*.{end}")));
+    }
+    Some(all)
+}
+
+/// `jpe?g` is two words.
+fn choices(word: &str) -> Option<Vec<String>> {
+    let is_plain = |text: &str| {
+        !text.is_empty()
+            && text.chars().all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | '~'))
+    };
+    let Some((before, behind)) = word.split_once('?') else {
+        let parts: Vec<&str> = word.split("\\.").collect();
+        return parts.iter().all(|part| is_plain(part)).then(|| vec![parts.join(".")]);
+    };
+    let mut shorter = before.to_owned();
+    shorter.pop()?;
+    let both = [format!("{before}{behind}"), format!("{shorter}{behind}")];
+    both.iter().all(|text| is_plain(text)).then(|| both.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Paths, read};
+
+    #[test]
+    fn locations() {
+        let ends = |list: &[&str], any_case| Paths::Ends {
+            ends: list.iter().map(|end| (*end).to_owned()).collect(),
+            any_case,
+        };
+        let prefix = |path: &str, has_slash, before_patterns| Paths::Prefix {
+            path: path.to_owned(),
+            has_slash,
+            before_patterns,
+        };
+        let cases = [
+            ("/a/", prefix("/a/", true, false)),
+            ("/a", prefix("/a/", false, false)),
+            ("^~ /a/", prefix("/a/", true, true)),
+            ("= /a", Paths::Exact("/a".to_owned())),
+            ("=/a", Paths::Exact("/a".to_owned())),
+            ("~ \\.php$", ends(&["*.php"], false)),
+            ("~ \\.php(/|$)", ends(&["*.php"], false)),
+            ("~* \\.(jpe?g|png)$", ends(&["*.jpeg", "*.jpg", "*.png"], true)),
+            ("~ \\.(?:js|css)$", ends(&["*.js", "*.css"], false)),
+            ("~ \\.tar\\.gz$", ends(&["*.tar.gz"], false)),
+            ("~ \\.p.p$", Paths::Other),
+            ("~ \\.php", Paths::Other),
+            ("~ /\\.", Paths::Hidden { all: true }),
+            ("~ /\\.ht", Paths::Hidden { all: false }),
+            ("~ /\\.(?!well-known).*", Paths::Hidden { all: false }),
+            ("~ /\\.well/secret", Paths::Other),
+            ("@app", Paths::Named("app".to_owned())),
+        ];
+        for (text, expected) in cases {
+            let args: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+
+            assert_eq!(expected, read(&args), "{text}");
+        }
+    }
+}
