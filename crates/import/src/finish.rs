@@ -9,6 +9,12 @@ use crate::model::{Draft, Keys, Loss, Place, Route, Site, shown};
 /// Makes a draft that is right as a file of sites.
 pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     let losses = &mut draft.losses;
+    if let (Some(group), false) = (draft.server.get("group").cloned(), draft.server.has("user")) {
+        draft.server.0.retain(|key| key.name != "group");
+        let what = format!("group = {}", group.value.texts().concat());
+        let why = "a group goes with a user".to_owned();
+        losses.push(Loss { place: group.place, what: shown(&what), why, opens: false });
+    }
     check(&mut draft.server, Scope::Server, losses);
     for site in &mut draft.sites {
         check(&mut site.keys, Scope::Site, losses);
@@ -72,9 +78,13 @@ fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -
 
 /// A route behind one that has every request for its path is never taken, here as there.
 fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
+    // What was passed on by a route that refuses now is not reached, and that is told already.
+    let mut refusing: HashSet<String> = HashSet::new();
     let mut taken: HashSet<String> = HashSet::new();
+    let site_refuses = !site.refused.is_empty();
     site.routes.retain_mut(|route| {
         let place = route.place.clone();
+        route.paths.retain(|path| !refusing.contains(path));
         route.paths.retain(|path| {
             let is_new = !taken.contains(path);
             if let (false, Some(place)) = (is_new, &place) {
@@ -85,8 +95,10 @@ fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
             is_new
         });
         let narrowed = ["methods", "if-headers", "if-query", "remote"].iter().any(|key| route.keys.has(key));
-        let passes = route.refused.is_empty() && route.keys.has("files");
-        if !narrowed && !passes {
+        let refuses = site_refuses || !route.refused.is_empty();
+        if !narrowed && refuses {
+            refusing.extend(route.paths.iter().cloned());
+        } else if !narrowed && !route.keys.has("files") {
             taken.extend(route.paths.iter().cloned());
         }
         !route.paths.is_empty()

@@ -10,10 +10,15 @@
 mod access;
 mod finish;
 mod glob;
+mod gunicorn;
 mod include;
+mod literal;
 mod model;
 mod nginx;
+mod python;
 mod quantity;
+mod unit;
+mod uwsgi;
 mod write;
 
 use std::sync::Arc;
@@ -30,10 +35,17 @@ use model::Draft;
 pub enum Kind {
     /// `nginx.conf`.
     Nginx,
+    /// The JSON of NGINX Unit.
+    Unit,
+    /// `uwsgi.ini`.
+    Uwsgi,
+    /// `gunicorn.conf.py`.
+    Gunicorn,
 }
 
 /// The kinds by the words for them.
-const KINDS: [(&str, Kind); 1] = [("nginx", Kind::Nginx)];
+const KINDS: [(&str, Kind); 4] =
+    [("nginx", Kind::Nginx), ("unit", Kind::Unit), ("uwsgi", Kind::Uwsgi), ("gunicorn", Kind::Gunicorn)];
 
 impl Kind {
     /// The kind with this name.
@@ -49,8 +61,24 @@ impl Kind {
     }
 
     /// What a file seems to be, by its name and its text.
-    pub fn detect(_name: &str, _text: &str) -> Option<Kind> {
-        Some(Kind::Nginx)
+    pub fn detect(name: &str, text: &str) -> Option<Kind> {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let lines = || text.lines().map(str::trim_start);
+        let begins = |word: &str| lines().any(|line| line.starts_with(word));
+        let block = |word: &str| {
+            lines().any(|line| line.strip_prefix(word).is_some_and(|rest| rest.trim_start().starts_with('{')))
+        };
+        if last.ends_with(".py") {
+            Some(Kind::Gunicorn)
+        } else if text.trim_start().starts_with('{') {
+            Some(Kind::Unit)
+        } else if begins("[uwsgi]") {
+            Some(Kind::Uwsgi)
+        } else if block("server") || block("http") || last == "nginx.conf" {
+            Some(Kind::Nginx)
+        } else {
+            None
+        }
     }
 }
 
@@ -88,6 +116,9 @@ pub fn import(
     let mut draft = Draft::default();
     match kind {
         Kind::Nginx => nginx::read(&file, text, &mut includes, &mut draft)?,
+        Kind::Unit => unit::read(&file, text, &mut draft)?,
+        Kind::Uwsgi => uwsgi::read(&file, text, &mut includes, &mut draft)?,
+        Kind::Gunicorn => gunicorn::read(&file, text, &mut draft)?,
     }
     finish::finish(&mut draft, &Place { file, line: 1 });
     let text = write::write(&draft, name);

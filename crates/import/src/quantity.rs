@@ -1,4 +1,4 @@
-//! Times and sizes as other servers write them, as this one does.
+//! Times, sizes and formats of logs as other servers write them, as this one does.
 
 /// `1h30m`, `10d`, `500ms`, `60`: nginx's times; the seconds that they are, or milliseconds if they are not whole.
 pub(crate) fn time(text: &str) -> Option<String> {
@@ -46,11 +46,46 @@ pub(crate) fn size(text: &str) -> Option<String> {
     is_number.then_some(lower)
 }
 
+/// Whether a format of an access log has known atoms alone.
+pub(crate) fn is_log_format(format: &str) -> bool {
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        rest = &rest[at + 1..];
+        let field = rest.strip_prefix('{').and_then(|rest| rest.split_once("}i"));
+        if let Some((name, behind)) = field.filter(|(name, _)| !name.is_empty() && !name.contains(['}', '%']))
+        {
+            let _ = name;
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix(">s") {
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix(|sign: char| "halutrmUqHsbBDTPL%".contains(sign)) {
+            rest = behind;
+        } else {
+            return false;
+        }
+    }
+    true
+}
+
 const DAY_MS: u64 = 24 * 3_600_000;
 
 #[cfg(test)]
 mod tests {
-    use super::{seconds, size, time};
+    use super::{is_log_format, seconds, size, time};
+
+    #[test]
+    fn formats_of_logs() {
+        let cases = [
+            ("%h %>s \"%{User-Agent}i\" %%", true),
+            ("%O", false),
+            ("%{X}o", false),
+            ("%", false),
+            ("x", true),
+        ];
+        for (format, expected) in cases {
+            assert_eq!(expected, is_log_format(format), "{format}");
+        }
+    }
 
     #[test]
     fn times_and_sizes() {

@@ -11,7 +11,7 @@ pub(crate) fn write(draft: &Draft, source: &str) -> String {
     let (opening, others): (Vec<&Loss>, Vec<&Loss>) = draft.losses.iter().partition(|loss| loss.opens);
     list(
         &mut out,
-        "Restrictions that could not be carried over, so that their routes refuse everybody",
+        "Restrictions that could not be carried over; where a route can, it refuses everybody instead",
         &opening,
     );
     list(&mut out, "Not carried over", &others);

@@ -1,0 +1,5 @@
+wsgi_app = "shop:create_app()"
+bind = ":443"
+certfile = "a.pem"
+keyfile = "a.key"
+cert_reqs = 2
