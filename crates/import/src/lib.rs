@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod apache;
 mod finish;
 mod glob;
 mod gunicorn;
@@ -17,6 +18,8 @@ mod model;
 mod nginx;
 mod python;
 mod quantity;
+mod reach;
+mod regex;
 mod unit;
 mod uwsgi;
 mod write;
@@ -41,11 +44,18 @@ pub enum Kind {
     Uwsgi,
     /// `gunicorn.conf.py`.
     Gunicorn,
+    /// `httpd.conf`, or an `.htaccess`.
+    Apache,
 }
 
 /// The kinds by the words for them.
-const KINDS: [(&str, Kind); 4] =
-    [("nginx", Kind::Nginx), ("unit", Kind::Unit), ("uwsgi", Kind::Uwsgi), ("gunicorn", Kind::Gunicorn)];
+const KINDS: [(&str, Kind); 5] = [
+    ("nginx", Kind::Nginx),
+    ("unit", Kind::Unit),
+    ("uwsgi", Kind::Uwsgi),
+    ("gunicorn", Kind::Gunicorn),
+    ("apache", Kind::Apache),
+];
 
 impl Kind {
     /// The kind with this name.
@@ -76,6 +86,8 @@ impl Kind {
             Some(Kind::Uwsgi)
         } else if block("server") || block("http") || last == "nginx.conf" {
             Some(Kind::Nginx)
+        } else if last == ".htaccess" || apache::is_one(text) {
+            Some(Kind::Apache)
         } else {
             None
         }
@@ -118,6 +130,7 @@ pub fn import(
         Kind::Nginx => nginx::read(&file, text, &mut includes, &mut draft)?,
         Kind::Unit => unit::read(&file, text, &mut draft)?,
         Kind::Uwsgi => uwsgi::read(&file, text, &mut includes, &mut draft)?,
+        Kind::Apache => apache::read(&file, text, &mut includes, &mut draft)?,
         Kind::Gunicorn => gunicorn::read(&file, text, &mut draft)?,
     }
     finish::finish(&mut draft, &Place { file, line: 1 });

@@ -13,14 +13,13 @@ mod redirect;
 mod server;
 mod settings;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::include::Includes;
 use crate::model::{Draft, Mistake, Place};
+use crate::reach::{self, Address, Placed};
 use level::Level;
 use lex::Directive;
-use listen::Listen;
 use server::Server;
 
 /// What nginx takes of a body unless it is told otherwise.
@@ -44,9 +43,10 @@ pub(crate) fn read(
         let place = Place::unsaid("nginx");
         draft.server.set("body-bytes-max", BODY_BYTES_MAX, &place);
     }
-    let mut servers = without_ways_to_tls(servers, draft);
-    bind(&mut servers, draft);
-    draft.sites = in_order(servers).into_iter().map(|server| server.site).collect();
+    let sites = in_order(servers).into_iter().map(|server| placed(server, draft)).collect();
+    let mut sites = reach::without_ways_to_tls(sites, draft);
+    reach::bind(&mut sites, draft);
+    draft.sites = sites.into_iter().map(|placed| placed.site).collect();
     Ok(())
 }
 
@@ -80,31 +80,6 @@ fn main(all: &[Directive], servers: &mut Vec<Server>, draft: &mut Draft) {
     draft.server = keys;
 }
 
-/// Leaves out servers that only send to https what another server has: a proxy in front, which has TLS, does that.
-fn without_ways_to_tls(servers: Vec<Server>, draft: &mut Draft) -> Vec<Server> {
-    let with_tls: Vec<Vec<String>> = servers
-        .iter()
-        .filter(|server| server.listens.iter().any(|listen| listen.tls))
-        .map(|server| server.site.hosts.clone())
-        .collect();
-    let is_elsewhere = |server: &Server| {
-        let has = |hosts: &Vec<String>| server.site.hosts.iter().any(|host| hosts.contains(host));
-        !with_tls.is_empty() && (server.site.hosts.is_empty() || with_tls.iter().any(has))
-    };
-    let (left, kept): (Vec<Server>, Vec<Server>) =
-        servers.into_iter().partition(|server| server.is_way_to_tls && is_elsewhere(server));
-    for server in left {
-        if let Some(place) = &server.site.place {
-            draft.lose(
-                place,
-                "server",
-                "it only sends clients to https: that is the work of the proxy in front, which has TLS",
-            );
-        }
-    }
-    kept
-}
-
 /// The server that is for other names comes first.
 fn in_order(mut servers: Vec<Server>) -> Vec<Server> {
     let first = servers.iter().position(|server| server.listens.iter().any(|listen| listen.is_default));
@@ -115,78 +90,27 @@ fn in_order(mut servers: Vec<Server>) -> Vec<Server> {
     servers
 }
 
-/// Where it listens: every site at every address.
-fn bind(servers: &mut [Server], draft: &mut Draft) {
-    let mut reached = BTreeSet::new();
-    for server in &*servers {
-        if let (true, Some(place)) = (server.listens.is_empty(), &server.site.place) {
-            draft.server.add("bind", "0.0.0.0:80", place);
-            reached.insert(EVERYWHERE.to_owned());
-        }
-        for listen in server.listens.iter().filter(|listen| !listen.tls) {
-            draft.server.add("bind", &listen.bind, &listen.directive.place);
-            reached.insert(listen.reach());
-        }
-    }
-    for listen in servers.iter().flat_map(|server| &server.listens) {
-        let (place, shown) = (&listen.directive.place, listen.directive.shown());
-        if listen.tls {
-            let where_to =
-                if reached.is_empty() { "; for that one it is at 127.0.0.1:8000 here" } else { "" };
-            draft.lose(place, &shown, &format!("TLS is the work of a proxy in front{where_to}"));
-        }
+/// Where a server listens: at port 80 of every address, unless it says where.
+fn placed(server: Server, draft: &mut Draft) -> Placed {
+    let mut addresses = Vec::new();
+    for listen in server.listens {
+        let (place, shown) = (listen.directive.place.clone(), listen.directive.shown());
         if listen.proxied {
             draft.open(
-                place,
+                &place,
                 &shown,
                 "the PROXY protocol is not understood: addresses would be those of the proxy",
             );
         }
+        addresses.push(Address { bind: listen.bind, shown, place, tls: listen.tls });
     }
-    for server in servers {
-        keep_apart(server, &reached, draft);
+    if let (true, Some(place)) = (addresses.is_empty(), server.site.place.clone()) {
+        addresses.push(Address {
+            bind: "0.0.0.0:80".to_owned(),
+            shown: "server".to_owned(),
+            place,
+            tls: false,
+        });
     }
+    Placed { site: server.site, addresses, is_way_to_tls: server.is_way_to_tls }
 }
-
-/// A site that would be reached where it was not is for local clients, if it was, and else refuses.
-fn keep_apart(server: &mut Server, reached: &BTreeSet<String>, draft: &mut Draft) {
-    let plain = server.listens.iter().filter(|listen| !listen.tls);
-    let mut own: BTreeSet<String> = plain.map(Listen::reach).collect();
-    if server.listens.is_empty() {
-        own.insert(EVERYWHERE.to_owned());
-    }
-    // Who comes to a local address is on this machine: that is no wider than any other one.
-    let other: Vec<&str> =
-        reached.difference(&own).map(String::as_str).filter(|reach| !is_local(reach)).collect();
-    let Some(place) = server.site.place.clone().filter(|_| !other.is_empty()) else { return };
-    let routes = &mut server.site.routes;
-    if !own.is_empty()
-        && own.iter().all(|reach| is_local(reach))
-        && routes.iter().all(|route| !route.keys.has("allow"))
-    {
-        for route in routes {
-            for whom in ["127.0.0.0/8", "::1", "unix"] {
-                route.keys.add("allow", whom, &place);
-            }
-        }
-        draft.lose(
-            &place,
-            "server",
-            "it was at local addresses alone; here it is for clients of this machine alone",
-        );
-        return;
-    }
-    let what = if own.is_empty() { "it had TLS alone" } else { "it was elsewhere" };
-    let why =
-        format!("{what}, and here every site is at every address, this one at {}, too", other.join(", "));
-    draft.open(&place, "server", &why);
-    server.site.refused.push(format!("{place}: server, {what}"));
-}
-
-/// Whether an address is one of this machine alone.
-fn is_local(reach: &str) -> bool {
-    ["127.", "[::1]", "localhost:", "unix:"].iter().any(|front| reach.starts_with(front))
-}
-
-/// Port 80 of every address, where a server listens that does not say where.
-const EVERYWHERE: &str = "*:80";

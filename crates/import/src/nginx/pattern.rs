@@ -1,5 +1,7 @@
 //! Which paths a location is for, in the language of a file of sites.
 
+use crate::regex::ends;
+
 /// Paths of a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Paths {
@@ -63,43 +65,6 @@ fn hidden(regex: &str) -> Option<bool> {
     let is_plain =
         |sign: char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | '(' | ')' | '|' | '?' | ':');
     rest.chars().all(is_plain).then_some(rest.is_empty())
-}
-
-/// The ends of `\.(jpe?g|png)$`.
-pub(crate) fn ends(regex: &str) -> Option<Vec<String>> {
-    let body = ["^.+", "^.*", ".+", ".*", "[^/]"]
-        .iter()
-        .find_map(|front| regex.strip_prefix(front))
-        .unwrap_or(regex);
-    let body = body.strip_prefix("\\.")?;
-    let body = ["(/|$)", "(?:/|$)", "($|/)", "(?:$|/)", "(/.*)?$", "$"]
-        .iter()
-        .find_map(|end| body.strip_suffix(end))?;
-    let words = match body.strip_prefix('(').and_then(|body| body.strip_suffix(')')) {
-        Some(inside) => inside.strip_prefix("?:").unwrap_or(inside),
-        None => body,
-    };
-    let mut all = Vec::new();
-    for word in words.split('|') {
-        all.extend(choices(word)?.into_iter().map(|end| format!("*.{end}")));
-    }
-    Some(all)
-}
-
-/// `jpe?g` is two words.
-fn choices(word: &str) -> Option<Vec<String>> {
-    let is_plain = |text: &str| {
-        !text.is_empty()
-            && text.chars().all(|sign| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | '~'))
-    };
-    let Some((before, behind)) = word.split_once('?') else {
-        let parts: Vec<&str> = word.split("\\.").collect();
-        return parts.iter().all(|part| is_plain(part)).then(|| vec![parts.join(".")]);
-    };
-    let mut shorter = before.to_owned();
-    shorter.pop()?;
-    let both = [format!("{before}{behind}"), format!("{shorter}{behind}")];
-    both.iter().all(|text| is_plain(text)).then(|| both.to_vec())
 }
 
 #[cfg(test)]

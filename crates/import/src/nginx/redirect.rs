@@ -2,6 +2,7 @@
 
 use super::lex::Directive;
 use crate::model::{Draft, Route, Value};
+use crate::regex::{Captured, path_of};
 
 /// What variables need to know of their server.
 #[derive(Clone, Debug, Default)]
@@ -130,55 +131,9 @@ pub(super) fn rewrite(one: &Directive, names: &Names) -> Option<Rewrite> {
     })
 }
 
-/// What the group of a pattern has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Captured {
-    /// The whole path.
-    All,
-    /// What stands behind the route's own path.
-    Rest,
-}
-
-/// The path of a simple pattern: `^`, `^/old$`, `^/old/(.*)$`, `^(.*)$`, `^/(.*)$`.
-pub(super) fn path_of(regex: &str) -> Option<(String, Option<Captured>)> {
-    if matches!(regex, "^" | ".*" | "^.*$" | "^.*" | "^/") {
-        return Some(("/".to_owned(), None));
-    }
-    if matches!(regex, "^(.*)$" | "^(.*)" | "(.*)" | "^/(.*)$" | "^/(.*)") {
-        return Some(("/".to_owned(), Some(Captured::All)));
-    }
-    let body = regex.strip_prefix('^')?;
-    let (body, captured) = match body.strip_suffix('$').unwrap_or(body).strip_suffix("(.*)") {
-        Some(body) => (body, Some(Captured::Rest)),
-        None if body.ends_with('$') => (&body[..body.len() - 1], None),
-        None => return None,
-    };
-    let path = literal(body)?;
-    // A beginning without a slash at its end has names that a prefix of ours has not, and the other way round.
-    let fits = path.starts_with('/') && (captured.is_some() == path.ends_with('/'));
-    fits.then_some((path, captured))
-}
-
-/// The text that a pattern stands for, if it stands for one text.
-pub(super) fn literal(regex: &str) -> Option<String> {
-    let (mut out, mut signs) = (String::new(), regex.chars());
-    while let Some(sign) = signs.next() {
-        match sign {
-            '\\' => match signs.next()? {
-                sign if sign.is_ascii_alphanumeric() => return None,
-                sign => out.push(sign),
-            },
-            // A dot of a pattern is mostly meant as one, but it is any letter.
-            '.' | '*' | '+' | '?' | '(' | ')' | '[' | ']' | '{' | '}' | '|' | '^' | '$' => return None,
-            sign => out.push(sign),
-        }
-    }
-    Some(out)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Captured, Names, path_of, target};
+    use super::{Names, target};
 
     #[test]
     fn targets() {
@@ -193,27 +148,6 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(expected.map(str::to_owned), target(text, &names), "{text}");
-        }
-    }
-
-    #[test]
-    fn patterns() {
-        let cases = [
-            ("^", Some(("/", None))),
-            ("^/(.*)$", Some(("/", Some(Captured::All)))),
-            ("^/old/(.*)$", Some(("/old/", Some(Captured::Rest)))),
-            ("^/old\\.html$", Some(("/old.html", None))),
-            ("^/old(.*)$", None),
-            ("^/old/$", None),
-            ("^/o.d$", None),
-            ("/old", None),
-        ];
-        for (regex, expected) in cases {
-            assert_eq!(
-                expected.map(|(path, captured)| (path.to_owned(), captured)),
-                path_of(regex),
-                "{regex}"
-            );
         }
     }
 }

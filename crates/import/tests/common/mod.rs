@@ -21,7 +21,13 @@ pub(crate) fn with_files(
     files: &[(&str, &str)],
 ) -> Result<Import, String> {
     let mut include = |pattern: &str| -> Result<Vec<Found>, String> {
-        let found = files.iter().filter(|(name, _)| adyton_import::matches(pattern, name));
+        let is_one = |name: &str| {
+            let parts = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+            let (pattern, name) = (parts(pattern), parts(name));
+            pattern.len() == name.len()
+                && pattern.iter().zip(&name).all(|(one, other)| adyton_import::matches(one, other))
+        };
+        let found = files.iter().filter(|(name, _)| is_one(name));
         Ok(found.map(|(name, text)| Found { name: (*name).to_owned(), text: (*text).to_owned() }).collect())
     };
     import(kind, name, text, &mut include).map_err(|mistake| mistake.to_string())
@@ -52,7 +58,7 @@ pub(crate) fn cases(kind: Kind, folder: &str) {
         let text = fs::read_to_string(&file).unwrap();
         let made = with_files(kind, name, &text, &[]).unwrap();
         check(&made.text);
-        let golden = file.with_extension("toml");
+        let golden = folder.join(format!("{}.toml", name.trim_start_matches('.').split('.').next().unwrap()));
         if std::env::var_os("ADYTON_WRITE_CASES").is_some() {
             fs::write(&golden, &made.text).unwrap();
         }
