@@ -12,6 +12,7 @@ pub mod feed;
 pub mod file_names;
 pub mod folders;
 pub mod heads;
+pub mod imports;
 pub mod range_lists;
 pub mod received;
 pub mod sites_files;

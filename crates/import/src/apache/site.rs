@@ -245,6 +245,10 @@ fn other(line: &Line, site: &mut Site, draft: &mut Draft) {
     let made = around.put(Route { place: Some(line.place.clone()), ..Route::default() }, draft);
     let restricts =
         made.iter().any(Route::is_restricted) || known::restricts(line).is_some() || around.handler.is_some();
+    if line.name == "directorymatch" && line.arg(0).contains("/\\.") && restricts {
+        // Names that begin with a dot are never served.
+        return;
+    }
     let why = "which folders, paths or requests it is about cannot be said";
     if restricts {
         draft.open(&line.place, &line.text, why);
