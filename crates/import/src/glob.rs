@@ -33,14 +33,18 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 fn fits(pattern: &[char], at: usize, letter: char) -> Option<usize> {
     match pattern.get(at)? {
         '?' => Some(at + 1),
-        '[' => set(pattern, at, letter).unwrap_or_else(|| (letter == '[').then_some(at + 1)),
+        '[' => match set(pattern, at, letter) {
+            Some((has, next)) => has.then_some(next),
+            // Without an end it is a letter.
+            None => (letter == '[').then_some(at + 1),
+        },
         '\\' if at + 1 < pattern.len() => (pattern[at + 1] == letter).then_some(at + 2),
         sign => (*sign == letter).then_some(at + 1),
     }
 }
 
-/// The same for `[a-z]` and `[!a-z]`; nothing if it has no end, so that it is a letter.
-fn set(pattern: &[char], at: usize, letter: char) -> Option<Option<usize>> {
+/// Whether `[a-z]` or `[!a-z]` takes this letter, and where the pattern goes on; nothing if it has no end.
+fn set(pattern: &[char], at: usize, letter: char) -> Option<(bool, usize)> {
     let negated = matches!(pattern.get(at + 1), Some('!' | '^'));
     let first = at + 1 + usize::from(negated);
     // A bracket that stands first is one of the letters.
@@ -55,7 +59,7 @@ fn set(pattern: &[char], at: usize, letter: char) -> Option<Option<usize>> {
             from += 1;
         }
     }
-    Some((has != negated).then_some(end + 1))
+    Some((has != negated, end + 1))
 }
 
 #[cfg(test)]

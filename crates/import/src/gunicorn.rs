@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use crate::literal::{Cursor, Dialect, Item, Node};
-use crate::model::{Draft, Mistake, Place, Value};
+use crate::model::{Draft, Place, Value};
 use crate::python;
 use crate::quantity::is_log_format;
 
 /// Reads a file.
-pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(), Mistake> {
+pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) {
     let mut wsgi_app = None;
     let mut site = python::site(&Place { file: Arc::clone(file), line: 1 });
     let (mut refused, mut unknown) = (Vec::new(), Vec::new());
     for statement in statements(text) {
         let place = Place { file: Arc::clone(file), line: statement.line };
         match statement.kind {
-            Kind::Says(name, node) if name == "wsgi_app" => {
-                wsgi_app = node.text().map(|text| (text.to_owned(), place))
+            Kind::Says("wsgi_app", node) => {
+                wsgi_app = node.text().map(|text| (text.to_owned(), place));
             }
             Kind::Says(name, node) => setting(name, &node, &place, draft, &mut refused),
             Kind::Other(line) => {
@@ -34,20 +34,13 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(),
         // Without TLS it must not be where it was; 127.0.0.1:8000 is for the proxy in front.
         draft.server.0.retain(|key| key.name != "bind");
     }
-    let route = match wsgi_app {
-        Some((text, place)) => {
-            let mut route = crate::model::Route::new("/", &place);
-            python::app(&text, &mut route, &place, draft);
-            route
-        }
-        None => {
-            let place = Place { file: Arc::clone(file), line: 1 };
-            python::no_app(
-                &place,
-                "it stands on the command line, as there is no wsgi_app in the file",
-                draft,
-            )
-        }
+    let route = if let Some((text, place)) = wsgi_app {
+        let mut route = crate::model::Route::new("/", &place);
+        python::app(&text, &mut route, &place, draft);
+        route
+    } else {
+        let place = Place { file: Arc::clone(file), line: 1 };
+        python::no_app(&place, "it stands on the command line, as there is no wsgi_app in the file", draft)
     };
     site.refused = refused;
     site.routes.push(route);
@@ -58,7 +51,6 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(),
             python::unless_said(&mut draft.server, "gunicorn", &[(ours, value)]);
         }
     }
-    Ok(())
 }
 
 /// What gunicorn does unless it is told otherwise, where that is not what is done here.
@@ -249,7 +241,7 @@ fn atoms(format: &str) -> Option<String> {
         let (atom, behind) = rest[at + 2..].split_once(")s")?;
         match atom {
             "h" | "l" | "u" | "t" | "r" | "b" | "B" | "D" | "T" | "m" | "U" | "q" | "H" | "L" => {
-                out.extend(["%", atom])
+                out.extend(["%", atom]);
             }
             "s" => out.push_str("%>s"),
             "f" => out.push_str("%{Referer}i"),

@@ -78,7 +78,7 @@ impl Kind {
         let block = |word: &str| {
             lines().any(|line| line.strip_prefix(word).is_some_and(|rest| rest.trim_start().starts_with('{')))
         };
-        if last.ends_with(".py") {
+        if model::has_end(last, "py") {
             Some(Kind::Gunicorn)
         } else if text.trim_start().starts_with('{') {
             Some(Kind::Unit)
@@ -131,7 +131,7 @@ pub fn import(
         Kind::Unit => unit::read(&file, text, &mut draft)?,
         Kind::Uwsgi => uwsgi::read(&file, text, &mut includes, &mut draft)?,
         Kind::Apache => apache::read(&file, text, &mut includes, &mut draft)?,
-        Kind::Gunicorn => gunicorn::read(&file, text, &mut draft)?,
+        Kind::Gunicorn => gunicorn::read(&file, text, &mut draft),
     }
     finish::finish(&mut draft, &Place { file, line: 1 });
     let text = write::write(&draft, name);

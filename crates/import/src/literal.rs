@@ -162,8 +162,8 @@ impl<'t> Cursor<'t> {
         let end = self.rest.find(|sign| !is_part(sign)).unwrap_or(self.rest.len());
         let text = self.rest[..end].replace('_', "");
         self.rest = &self.rest[end..];
-        let bases = [("0o", 8), ("0x", 16), ("0b", 2)];
-        let based = bases.iter().find_map(|(front, base)| Some((text.strip_prefix(front)?, *base)));
+        let fronts = [("0o", 8), ("0x", 16), ("0b", 2)];
+        let based = fronts.iter().find_map(|(front, base)| Some((text.strip_prefix(front)?, *base)));
         if let Some((digits, base)) = based {
             let number = u64::from_str_radix(digits, base).map_err(|_| (self.line, "this is no number"))?;
             return Ok(Item::Number(number.to_string()));

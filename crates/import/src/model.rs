@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A line of a file that was read.
@@ -239,6 +240,11 @@ impl Draft {
             self.losses.push(loss);
         }
     }
+}
+
+/// Whether the name of a file has this extension, in small letters: others are other files.
+pub(crate) fn has_end(name: &str, wanted: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == wanted)
 }
 
 /// A text on one line, shortened.

@@ -113,16 +113,15 @@ struct Found {
 
 impl Found {
     fn routes(self, place: &Place, draft: &mut Draft) -> Vec<Route> {
-        let app = |path: &str, draft: &mut Draft| match &self.module {
-            Some((module, place)) => {
+        let app = |path: &str, draft: &mut Draft| {
+            if let Some((module, place)) = &self.module {
                 let mut route = Route::new(path, place);
                 let callable = self.callable.as_deref().unwrap_or("application");
                 let text =
                     if module.contains([':', '(']) { module.clone() } else { format!("{module}:{callable}") };
                 python::app(&text, &mut route, place, draft);
                 route
-            }
-            None => {
+            } else {
                 let mut route = python::no_app(place, "neither module nor wsgi-file names it", draft);
                 route.paths = vec![path.to_owned()];
                 route

@@ -204,7 +204,7 @@ fn old(section: &[Line]) -> Access {
                 Some(network) => list.push(network),
                 None if whom.eq_ignore_ascii_case("all") => list.push("all".to_owned()),
                 None if line.name == "allow" => {
-                    found.stricter.push((line.place.clone(), line.text.clone(), NOT_SAID))
+                    found.stricter.push((line.place.clone(), line.text.clone(), NOT_SAID));
                 }
                 None => found.lost.push((line.place.clone(), line.text.clone(), NOT_SAID)),
             }
@@ -218,7 +218,8 @@ fn old(section: &[Line]) -> Access {
         (true, false, true) | (false, false, false) => Some(allow.clone()),
         (false, _, true) => Some(Vec::new()),
     };
-    if !denies_all && !(denies_first && allows_all) {
+    let counts = if denies_first { !denies_all && !allows_all } else { !denies_all };
+    if counts {
         if denies_first && !allow.is_empty() && !deny.is_empty() {
             let place = found.place.clone();
             found

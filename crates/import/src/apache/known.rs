@@ -12,7 +12,7 @@ pub(super) fn tell(line: &Line, draft: &mut Draft) {
     match REASONS.iter().find(|(prefix, _)| name.starts_with(prefix)) {
         Some((_, why)) => draft.lose(&line.place, &line.text, why),
         None => {
-            draft.lose(&line.place, &line.text, "this is not known here; see whether it restricts anything")
+            draft.lose(&line.place, &line.text, "this is not known here; see whether it restricts anything");
         }
     }
 }
@@ -26,10 +26,9 @@ pub(super) fn restricts(line: &Line) -> Option<&'static str> {
             return (!is_of_host(line))
                 .then_some("conditions on variables are not there, and this one may keep somebody out");
         }
-        "authmerging" if line.says(0, "off") => return None,
-        "sslverifyclient" if line.says(0, "none") => return None,
-        "secruleengine" if line.says(0, "off") => return None,
-        "authname" | "authuserfile" | "authgroupfile" | "authbasicprovider" | "authdigestprovider" => {
+        "authmerging" | "secruleengine" | "sslverifyclient"
+            if line.says(0, "off") || line.says(0, "none") =>
+        {
             return None;
         }
         _ => {}

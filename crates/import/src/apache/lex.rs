@@ -311,7 +311,7 @@ fn words(text: &str) -> Result<Vec<String>, &'static str> {
                     sign if sign == first => break,
                     // Only a quote, or a backslash in front of one, needs a backslash.
                     '\\' if signs.peek().is_some_and(|sign| *sign == first || *sign == '\\') => {
-                        word.extend(signs.next())
+                        word.extend(signs.next());
                     }
                     sign => word.push(sign),
                 }

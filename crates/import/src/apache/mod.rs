@@ -180,7 +180,7 @@ fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address
     // Of a host that nothing listens for, its own address is kept: nobody reaches it there, and nobody has to here.
     for address in &mut all {
         address.place = host.place.clone();
-        address.shown = host.text.clone();
+        address.shown.clone_from(&host.text);
     }
     all
 }

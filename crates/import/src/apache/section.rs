@@ -3,7 +3,7 @@
 use super::access::{self, Access};
 use super::known;
 use super::lex::Line;
-use crate::model::{Draft, Place, Route, Value, shown};
+use crate::model::{Draft, Place, Route, Value, has_end, shown};
 
 /// The sections of a site.
 #[derive(Clone, Debug, Default)]
@@ -147,7 +147,7 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
         "fallbackresource" => {
             let path = route.paths.first().cloned().unwrap_or_default();
             let page = line.arg(0).strip_prefix(&path).unwrap_or_default();
-            if page.ends_with(".html") && route.keys.has("files") {
+            if has_end(page, "html") && route.keys.has("files") {
                 route.keys.set("static-fallback", page, place);
             } else if !line.says(0, "disabled") {
                 draft.lose(place, &line.text, "static-fallback is a page of the same folder, as index.html");
@@ -190,9 +190,8 @@ fn expires(text: &str) -> Option<u64> {
         return seconds.parse().ok();
     }
     let words: Vec<&str> = text.split_whitespace().collect();
-    let rest = match words.as_slice() {
-        ["access" | "now", "plus", rest @ ..] | ["access" | "now", rest @ ..] => rest,
-        _ => return None,
+    let (["access" | "now", "plus", rest @ ..] | ["access" | "now", rest @ ..]) = words.as_slice() else {
+        return None;
     };
     rest.chunks(2).try_fold(0_u64, |sum, pair| {
         let [number, unit] = pair else { return None };

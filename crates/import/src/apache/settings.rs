@@ -23,10 +23,10 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
     match (line.name.as_str(), is_site) {
         // 0 is no limit there; here it would be no body.
         ("limitrequestbody", _) => {
-            keys.set("body-bytes-max", if first == "0" { "1024g" } else { first }, place)
+            keys.set("body-bytes-max", if first == "0" { "1024g" } else { first }, place);
         }
         ("keepalive", _) if line.says(0, "off") => {
-            keys.set("keep-alive-requests-max", Value::Number(1), place)
+            keys.set("keep-alive-requests-max", Value::Number(1), place);
         }
         ("keepalivetimeout", _) => keys.set("keep-alive-timeout", time(first), place),
         ("maxkeepaliverequests", _) => keys.set("keep-alive-requests-max", first, place),
@@ -150,7 +150,7 @@ fn daemon(line: &Line, draft: &mut Draft, keys: &mut Keys, is_site: bool) {
     }
 }
 
-/// mod_wsgi's option, our setting, whether it is a time.
+/// `mod_wsgi`'s option, our setting, whether it is a time.
 const DAEMON: [(&str, &str, bool); 16] = [
     ("user", "user", false),
     ("group", "group", false),

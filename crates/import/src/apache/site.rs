@@ -4,7 +4,7 @@ use super::known;
 use super::lex::Line;
 use super::mapping::{self, Answer, Mapping};
 use super::section::{Around, Sections, is_beneath, trimmed, unanswered};
-use crate::model::{Draft, Place, Route, Site, Value, shown};
+use crate::model::{Draft, Place, Route, Site, Value, has_end, shown};
 use crate::python;
 use crate::regex::{ends, literal};
 
@@ -127,7 +127,7 @@ fn application(script: &str, mapping: &Mapping, lines: &[Line], route: &mut Rout
         let why = "the application sees the whole path; SCRIPT_NAME is empty";
         draft.lose(&mapping.place, &format!("WSGIScriptAlias {}", mapping.path), why);
     }
-    if script.ends_with(".py") || script.ends_with(".wsgi") {
+    if has_end(script, "py") || has_end(script, "wsgi") {
         python::app(&format!("{script}:{name}"), route, &mapping.place, draft);
     } else {
         unanswered(route, &mapping.place, &format!("{script}, which does not end in .py or .wsgi"), draft);

@@ -4,7 +4,7 @@ use super::known;
 use super::level::Level;
 use super::lex::Directive;
 use super::redirect::{self, Names};
-use crate::model::{Draft, Place, Route, Value};
+use crate::model::{Draft, Place, Route, Value, has_end};
 
 /// What stands in a location, and around it.
 pub(super) struct Location<'d> {
@@ -204,7 +204,7 @@ fn tries(
     }
     let page = last.split('?').next().unwrap_or(last);
     let beneath = page.strip_prefix(&location.prefix).map(|page| page.trim_start_matches('/'));
-    match beneath.filter(|page| page.ends_with(".html") && !page.contains('$')) {
+    match beneath.filter(|page| has_end(page, "html") && !page.contains('$')) {
         Some(page) => {
             route.keys.set("static-fallback", page, place);
             let why = "the last page is for requests that accept HTML and whose last part has no extension; others are a 404";

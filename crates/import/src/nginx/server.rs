@@ -36,16 +36,13 @@ pub(super) fn read(server: &Directive, http: &Level, draft: &mut Draft) -> Serve
     for one in inside {
         note(one, &mut site, draft);
     }
-    let is_way_to_tls = match whole(server, &level, &names, draft) {
-        Some(route) => {
-            let is_way = leads_to_tls(&route);
-            site.routes.push(route);
-            is_way
-        }
-        None => {
-            locations(server, &level, names, &mut site, draft);
-            false
-        }
+    let is_way_to_tls = if let Some(route) = whole(server, &level, &names, draft) {
+        let is_way = leads_to_tls(&route);
+        site.routes.push(route);
+        is_way
+    } else {
+        locations(server, &level, names, &mut site, draft);
+        false
     };
     Server { site, listens, is_way_to_tls }
 }

@@ -41,7 +41,7 @@ pub(super) fn take(one: &Directive, table: Table, keys: &mut Keys, draft: &mut D
         }
         ("error_log", Table::Server) => error_log(one, keys, draft),
         ("error_log", Table::Site) => {
-            draft.lose(place, &one.shown(), "all sites have one error log, that of [server]")
+            draft.lose(place, &one.shown(), "all sites have one error log, that of [server]");
         }
         _ => return false,
     }

@@ -26,7 +26,7 @@ impl<'c> Steps<'c> {
         &mut self,
         pass: &str,
         condition: &Condition,
-        place: Place,
+        place: &Place,
         depth: usize,
         draft: &mut Draft,
     ) {
@@ -41,17 +41,17 @@ impl<'c> Steps<'c> {
             steps.each().iter().for_each(|step| self.step(step, condition, depth + 1, draft));
             return;
         }
-        let mut route = Route::new("/", &place);
+        let mut route = Route::new("/", place);
         match parts.as_slice() {
-            ["applications", name] => self.application(name, None, &mut route, &place, draft),
-            ["applications", name, target] => self.application(name, Some(target), &mut route, &place, draft),
+            ["applications", name] => self.application(name, None, &mut route, place, draft),
+            ["applications", name, target] => self.application(name, Some(target), &mut route, place, draft),
             _ => {
                 draft.lose(
-                    &place,
+                    place,
                     &format!("pass {pass}"),
                     "gateways are not there yet, and of routes it names none",
                 );
-                route.respond(503, &place);
+                route.respond(503, place);
             }
         }
         self.push(condition.clone(), route, None, draft);
@@ -76,7 +76,7 @@ impl<'c> Steps<'c> {
             draft.lose(&place, "rewrite", "paths are not rewritten");
         }
         if let Some(pass) = action.find("pass").and_then(Node::text) {
-            self.pass(pass, condition, place.clone(), depth, draft);
+            self.pass(pass, condition, &place, depth, draft);
         } else if let Some(shares) = action.find("share") {
             self.share(action, shares, condition, depth, draft);
         } else {
@@ -118,18 +118,15 @@ impl<'c> Steps<'c> {
         for (number, share) in shares.each().iter().enumerate() {
             let mut route = Route::new("/", &place);
             let root = folder(share.text().unwrap_or_default(), &condition.paths);
-            match &root {
-                Some(root) => {
-                    route.keys.set("files", root.as_str(), &place);
-                    if number < last || fallback.is_some() {
-                        route.keys.set("static-fall-through", Value::Switch(true), &place);
-                    }
+            if let Some(root) = &root {
+                route.keys.set("files", root.as_str(), &place);
+                if number < last || fallback.is_some() {
+                    route.keys.set("static-fall-through", Value::Switch(true), &place);
                 }
-                None => {
-                    let why = "a folder has $uri at its end, and no other variables; here it is a 503";
-                    draft.lose(&place, &format!("share {}", super::shown(share)), why);
-                    route.respond(503, &place);
-                }
+            } else {
+                let why = "a folder has $uri at its end, and no other variables; here it is a 503";
+                draft.lose(&place, &format!("share {}", super::shown(share)), why);
+                route.respond(503, &place);
             }
             if let Some(types) = action.find("types") {
                 let place = self.unit.place(types);
@@ -195,17 +192,16 @@ impl<'c> Steps<'c> {
         // Who is kept out by a condition on the address is kept out of what follows: only a refusal can be said so.
         let refuses = route.keeps_out();
         let mut lost = condition.lost.clone();
-        if !condition.not_remote.is_empty()
-            && !(refuses && Condition { not_remote: Vec::new(), ..condition.clone() }.has_all())
-        {
+        let can_be_said = refuses && Condition { not_remote: Vec::new(), ..condition.clone() }.has_all();
+        if !condition.not_remote.is_empty() && !can_be_said {
             lost.push("addresses that are not meant can only be refused".to_owned());
         }
         let is_lost = !lost.is_empty();
         for why in lost {
             if refuses {
-                draft.open(&place, "step", &why)
+                draft.open(&place, "step", &why);
             } else {
-                draft.lose(&place, "step", &why)
+                draft.lose(&place, "step", &why);
             }
             route.refused.push(format!("{place}: {why}"));
         }

@@ -29,9 +29,9 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(),
     };
     let pass = listen(&unit, listeners, draft);
     let mut steps = Steps::new(&unit);
-    steps.pass(&pass, &Condition::default(), unit.place(listeners), 0, draft);
+    steps.pass(&pass, &Condition::default(), &unit.place(listeners), 0, draft);
     let steps = steps.all;
-    sites(steps, &unit.place(listeners), draft);
+    sites(&steps, &unit.place(listeners), draft);
     settings::read(&unit, draft);
     for (name, node) in root.pairs() {
         if !["listeners", "routes", "applications", "settings", "access_log", "upstreams"]
@@ -86,7 +86,7 @@ fn listen(unit: &Unit<'_>, listeners: &Node, draft: &mut Draft) -> String {
 }
 
 /// A site for each host that a step names, and one for all others, each with the steps that are for it.
-fn sites(steps: Vec<Step>, place: &Place, draft: &mut Draft) {
+fn sites(steps: &[Step], place: &Place, draft: &mut Draft) {
     let mut hosts: Vec<String> = Vec::new();
     for host in steps.iter().flat_map(|step| &step.condition.hosts) {
         if !hosts.contains(host) {

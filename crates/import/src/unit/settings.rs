@@ -44,7 +44,7 @@ fn access_log(unit: &Unit<'_>, node: &Node, draft: &mut Draft) {
             draft.server.set("access-log-format", format, &place);
         }
         Some(format) => {
-            draft.lose(&place, format, "formats are written in Apache's atoms here: access-log-format")
+            draft.lose(&place, format, "formats are written in Apache's atoms here: access-log-format");
         }
         None => {}
     }
