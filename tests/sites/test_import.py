@@ -1,4 +1,4 @@
-"""Configurations of other servers: what is made of them is right, serves, and is never more open than they are."""
+"""Configurations of other servers: what is made of them serves, and is never more open than they are."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ EXAMPLES = re.findall(r"^```(\w+) (\S+)\n(.*?)^```", GUIDE, re.MULTILINE | re.DO
 
 @pytest.mark.parametrize(("name", "text"), [example[1:] for example in EXAMPLES])
 def test_guide(project: Path, name: str, text: str) -> None:
-    """Each configuration of the guide is imported without losing a restriction, and what it becomes is checked."""
+    """Each configuration of the guide is imported, losing no restriction, and what it becomes is right."""
     (project / name).write_text(text.replace("/srv/shop", str(project)), encoding="utf-8")
     made = run("import", name, "--output", "site.toml", cwd=project)
     checked = run("check", "site.toml", cwd=project)

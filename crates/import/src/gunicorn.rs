@@ -1,4 +1,4 @@
-//! gunicorn.conf.py, which is read and not run: assignments of literals count, everything else is told.
+//! `gunicorn.conf.py`, which is read and not run: assignments of literals count, everything else is told.
 
 use std::sync::Arc;
 

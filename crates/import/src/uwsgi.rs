@@ -1,4 +1,4 @@
-//! uwsgi.ini: the section `[uwsgi]`, of which the common keys are carried over.
+//! `uwsgi.ini`: the section `[uwsgi]`, of which the common keys are carried over.
 
 use std::sync::Arc;
 

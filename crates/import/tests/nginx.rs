@@ -1,4 +1,4 @@
-//! nginx.conf in, exact files of sites out, and exact sentences about what is no nginx.conf.
+//! `nginx.conf` in, exact files of sites out, and exact sentences about what is none.
 
 mod common;
 

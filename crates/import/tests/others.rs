@@ -1,4 +1,4 @@
-//! httpd.conf, Unit's JSON, uwsgi.ini and gunicorn.conf.py in, exact files of sites out, and exact sentences about what is none of them.
+//! `httpd.conf`, Unit's JSON, `uwsgi.ini` and `gunicorn.conf.py` in, exact files of sites out, and exact sentences about what is none of them.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! httpd.conf with what it includes, and `.htaccess`: virtual hosts are sites, what is said of paths and folders is in routes.
+//! `httpd.conf` with what it includes, and `.htaccess`: virtual hosts are sites, what is said of paths and folders is in routes.
 //!
 //! The rules of Apache's sections are kept: `Directory` from the shortest on, with `.htaccess`, then `Location` in the order
 //! of the file; the last `Require` counts. They are worked out for each path that something is said of.

@@ -1,4 +1,4 @@
-//! nginx.conf: its servers are sites, its locations routes.
+//! `nginx.conf`: its servers are sites, its locations routes.
 //!
 //! nginx takes the longest prefix, then the first pattern that fits, unless the prefix says `^~`; here the longest prefix
 //! counts before an end such as `*.php`. Where that makes a difference for what is kept out, it is a loss that opens.

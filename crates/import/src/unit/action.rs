@@ -1,6 +1,6 @@
 //! `action` of a step: what answers.
 
-use super::Unit;
+use super::config::{Unit, shown};
 use super::matching::Condition;
 use super::order::Step;
 use crate::literal::{Item, Node};
@@ -84,7 +84,7 @@ impl<'c> Steps<'c> {
             if let Some(status) = action.find("return") {
                 returns(status, action.find("location"), &mut route, &place, draft);
             } else {
-                draft.lose(&place, &super::shown(action), "gateways are not there yet");
+                draft.lose(&place, &shown(action), "gateways are not there yet");
                 route.respond(503, &place);
             }
             self.push(condition.clone(), route, None, draft);
@@ -125,16 +125,12 @@ impl<'c> Steps<'c> {
                 }
             } else {
                 let why = "a folder has $uri at its end, and no other variables; here it is a 503";
-                draft.lose(&place, &format!("share {}", super::shown(share)), why);
+                draft.lose(&place, &format!("share {}", shown(share)), why);
                 route.respond(503, &place);
             }
             if let Some(types) = action.find("types") {
                 let place = self.unit.place(types);
-                draft.open(
-                    &place,
-                    &format!("types {}", super::shown(types)),
-                    "files of all types are served",
-                );
+                draft.open(&place, &format!("types {}", shown(types)), "files of all types are served");
                 route.refused.push(format!("{place}: types"));
             }
             self.push(condition.clone(), route, root, draft);
@@ -227,7 +223,7 @@ fn returns(status: &Node, location: Option<&Node>, route: &mut Route, place: &Pl
         _ => {
             draft.lose(
                 place,
-                &format!("return {}", super::shown(status)),
+                &format!("return {}", shown(status)),
                 "this status, or its location, cannot be said; here it is a 503",
             );
             route.respond(503, place);

@@ -4,15 +4,17 @@
 //! the same step, or tells where it is not.
 
 mod action;
+mod config;
 mod matching;
 mod order;
 mod settings;
 
 use std::sync::Arc;
 
-use crate::literal::{Cursor, Dialect, Item, Node};
+use crate::literal::{Cursor, Dialect, Node};
 use crate::model::{Draft, Mistake, Place, Site};
 use action::Steps;
+use config::Unit;
 use matching::Condition;
 use order::Step;
 
@@ -23,7 +25,7 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(),
     let root = Cursor::new(text, Dialect::Json).whole().map_err(|(line, what)| mistake(line, what))?;
     // `/config` of the whole API is the same one level deeper.
     let root = root.find("config").unwrap_or(&root);
-    let unit = Unit { root, file };
+    let unit = Unit::new(root, file);
     let Some(listeners) = root.find("listeners").filter(|node| !node.pairs().is_empty()) else {
         return Err(mistake(1, "there are no listeners in it"));
     };
@@ -41,18 +43,6 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) -> Result<(),
         }
     }
     Ok(())
-}
-
-/// The whole configuration.
-pub(super) struct Unit<'c> {
-    pub(super) root: &'c Node,
-    file: &'c Arc<str>,
-}
-
-impl Unit<'_> {
-    pub(super) fn place(&self, node: &Node) -> Place {
-        Place { file: Arc::clone(self.file), line: node.line }
-    }
 }
 
 /// Where it listens; what the listeners pass requests to, which is the same for all of them here.
@@ -105,18 +95,5 @@ fn sites(steps: &[Step], place: &Place, draft: &mut Draft) {
             own.iter().filter(|step| step.is_lost).flat_map(|step| step.route.refused.clone()).collect();
         site.routes = order::routes(own, draft);
         draft.sites.push(site);
-    }
-}
-
-/// A value on one line, for messages.
-pub(super) fn shown(node: &Node) -> String {
-    match &node.item {
-        Item::Null => "null".to_owned(),
-        Item::Switch(on) => on.to_string(),
-        Item::Number(text) | Item::Text(text) => text.clone(),
-        Item::List(list) => list.iter().map(shown).collect::<Vec<_>>().join(", "),
-        Item::Map(pairs) => {
-            pairs.iter().map(|(name, node)| format!("{name} {}", shown(node))).collect::<Vec<_>>().join(", ")
-        }
     }
 }

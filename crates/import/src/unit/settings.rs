@@ -1,6 +1,6 @@
 //! Settings of Unit: of HTTP, of an application, of the access log.
 
-use super::{Unit, shown};
+use super::config::{Unit, shown};
 use crate::literal::{Item, Node};
 use crate::model::{Draft, Value};
 use crate::python;

@@ -1,3 +1,4 @@
+"""What stands in few files."""
 bind = "localhost"
 workers = 4
 colour = "red"
