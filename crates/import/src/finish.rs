@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use adyton_cli::{Scope, takes};
 
-use crate::model::{Draft, Keys, Loss, Place, Route, Site, shown};
+use crate::model::{Draft, Keys, Loss, Place, Route, Site, plain, shown};
 
 /// Makes a draft that is right as a file of sites.
 pub(crate) fn finish(draft: &mut Draft, file: &Place) {
@@ -30,6 +30,9 @@ pub(crate) fn finish(draft: &mut Draft, file: &Place) {
         }
     }
     check_hosts(draft, file);
+    for loss in &mut draft.losses {
+        loss.why = plain(&loss.why);
+    }
 }
 
 /// Takes out what no row takes; whether it was all taken.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{Mistake, Place};
+use crate::model::{Mistake, Place, plain};
 
 /// Files that are read in all: a large site has hundreds.
 const FILES_MAX: usize = 1_000;
@@ -65,9 +65,13 @@ impl<'a> Includes<'a> {
     /// The files of a pattern; a name without wildcards has to be there.
     pub(crate) fn find(&mut self, pattern: &str, place: &Place) -> Result<Vec<Found>, Mistake> {
         let wrong = |what: String| Mistake { place: place.clone(), what };
-        let found = (self.find)(pattern).map_err(|why| wrong(format!("{pattern}: {why}")))?;
+        let shown = plain(pattern);
+        let mut found = (self.find)(pattern).map_err(|why| wrong(format!("{shown}: {}", plain(&why))))?;
+        for one in &mut found {
+            one.name = plain(&one.name);
+        }
         if found.is_empty() && !pattern.contains(['*', '?', '[']) {
-            return Err(wrong(format!("{pattern}: there is no such file; what it restricts would be lost")));
+            return Err(wrong(format!("{shown}: there is no such file; what it restricts would be lost")));
         }
         Ok(found)
     }

@@ -122,7 +122,7 @@ pub fn import(
     text: &str,
     include: &mut dyn FnMut(&str) -> Result<Vec<Found>, String>,
 ) -> Result<Import, Mistake> {
-    let file: Arc<str> = name.into();
+    let file: Arc<str> = model::plain(name).into();
     let mut includes = Includes::new(include);
     includes.begin(&file, text)?;
     let mut draft = Draft::default();

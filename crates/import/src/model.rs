@@ -1,5 +1,6 @@
 //! What every importer makes: settings, sites and routes, each key with its place, and what was lost.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::path::Path;
@@ -221,6 +222,8 @@ pub(crate) struct Draft {
     pub(crate) server: Keys,
     pub(crate) sites: Vec<Site>,
     pub(crate) losses: Vec<Loss>,
+    /// The losses as they are told, each once.
+    told: HashSet<String>,
 }
 
 impl Draft {
@@ -235,8 +238,9 @@ impl Draft {
     }
 
     fn note(&mut self, place: &Place, what: &str, why: &str, opens: bool) {
-        let loss = Loss { place: place.clone(), what: shown(what), why: why.to_owned(), opens };
-        if !self.losses.contains(&loss) {
+        let loss = Loss { place: place.clone(), what: shown(what), why: plain(why), opens };
+        // What a level says is said of each route inside.
+        if self.told.insert(loss.to_string()) {
             self.losses.push(loss);
         }
     }
@@ -245,6 +249,11 @@ impl Draft {
 /// Whether the name of a file has this extension, in small letters: others are other files.
 pub(crate) fn has_end(name: &str, wanted: &str) -> bool {
     Path::new(name).extension().is_some_and(|end| end == wanted)
+}
+
+/// A text without what ends a line or is not seen.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
 }
 
 /// A text on one line, shortened.

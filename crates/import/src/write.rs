@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::model::{Draft, Key, Keys, Loss, Route, Site, Value};
+use crate::model::{Draft, Key, Keys, Loss, Route, Site, Value, plain};
 
 /// The whole file; `source` is the file that it was made of.
 pub(crate) fn write(draft: &Draft, source: &str) -> String {
@@ -60,7 +60,7 @@ fn route(out: &mut String, route: &Route, of_site: &[String]) {
         return;
     }
     for why in refused {
-        let _ = writeln!(out, "# Refused, because this was lost: {why}");
+        let _ = writeln!(out, "# Refused, because this was lost: {}", plain(why));
     }
     out.push_str("respond = 403\n");
     for key in &route.keys.0 {

@@ -82,6 +82,13 @@ fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {
             draft.lose(&line.place, &line.text, "a variable that is not known here");
             (2, all(path, Answer::Status(503)))
         }
+        "documentroot" | "alias"
+            if !line.args.last().is_some_and(|folder| folder.starts_with('/')) && !line.text.is_empty() =>
+        {
+            draft.lose(&line.place, &line.text, "it is relative to ServerRoot; here it is a 503");
+            let path = if line.name == "documentroot" { "/" } else { first };
+            (2, all(path, Answer::Status(503)))
+        }
         "documentroot" => (4, all("/", Answer::Folder(trimmed(first).to_owned()))),
         "alias" if first.ends_with('/') && !second.ends_with('/') && first != "/" => {
             draft.lose(&line.place, &line.text, "the path and the folder end differently; here it is a 503");

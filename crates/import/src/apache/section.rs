@@ -83,12 +83,14 @@ pub(super) struct Around<'l> {
     limit: Option<(&'l Line, Option<Access>)>,
     lines: Vec<&'l Line>,
     pub(super) handler: Option<&'l Line>,
+    /// Redirects in a section, which are not read.
+    misplaced: Vec<&'l Line>,
 }
 
 impl<'l> Around<'l> {
     pub(super) fn of(sections: &[&'l [Line]]) -> Around<'l> {
         let mut around = Around::default();
-        for section in sections {
+        for (number, section) in sections.iter().enumerate() {
             if let Some(access) = access::of(section) {
                 around.access = Some(access);
             }
@@ -96,6 +98,11 @@ impl<'l> Around<'l> {
                 match line.name.as_str() {
                     "limitexcept" => around.limit = Some((line, access::of(&line.inside))),
                     "sethandler" => around.handler = (!line.says(0, "none")).then_some(line),
+                    // In a section it stands without a path.
+                    "proxypass" if line.arg(0).contains("://") => around.handler = Some(line),
+                    name if number > 0 && (name.starts_with("redirect") || name.starts_with("alias")) => {
+                        around.misplaced.push(line);
+                    }
                     _ => around.lines.push(line),
                 }
             }
@@ -107,6 +114,15 @@ impl<'l> Around<'l> {
     pub(super) fn put(&self, mut route: Route, draft: &mut Draft) -> Vec<Route> {
         for line in &self.lines {
             take(line, &mut route, draft);
+        }
+        for line in &self.misplaced {
+            let why = "redirects and aliases are read where they stand outside of sections";
+            if line.arg(0).starts_with('4') {
+                draft.open(&line.place, &line.text, why);
+                route.refused.push(format!("{}: {}", line.place, shown(&line.text)));
+            } else {
+                draft.lose(&line.place, &line.text, why);
+            }
         }
         let mut others = None;
         if let Some((line, access)) = &self.limit {

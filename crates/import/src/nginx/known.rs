@@ -19,6 +19,9 @@ pub(super) fn tell(directive: &Directive, draft: &mut Draft) {
 /// Whether a directive keeps somebody out in a way that has no counterpart; what to say.
 pub(super) fn restricts(directive: &Directive) -> Option<&'static str> {
     let name = directive.name.as_str();
+    if PARTS.contains(&name) {
+        return None;
+    }
     RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, why)| *why)
 }
 
@@ -71,7 +74,7 @@ const ALWAYS_SO: [&str; 41] = [
 const OF_GATEWAYS: [&str; 7] = ["proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "upstream", "memcached_"];
 
 /// By how a name begins.
-const REASONS: [(&str, &str); 23] = [
+const REASONS: [(&str, &str); 24] = [
     (
         "gzip",
         "answers are not compressed on the way; put .br, .zst and .gz files beside those that are served",
@@ -91,6 +94,7 @@ const REASONS: [(&str, &str); 23] = [
     ("limit_rate", "rates are not limited"),
     ("log_format", "formats are written in Apache's atoms here: access-log-format"),
     ("sub_filter", "bodies are not changed on the way"),
+    ("auth_", "nobody is asked for a password here yet"),
     ("map", "there are no variables"),
     ("geo", "there are no variables"),
     ("split_clients", "there are no variables"),
@@ -101,6 +105,17 @@ const REASONS: [(&str, &str); 23] = [
     ("mail", "mail is not passed on"),
     ("add_trailer", "trailers are not added"),
     ("rewrite", "paths are not rewritten; a redirect has the form rewrite ^/old/(.*)$ /new/$1 permanent"),
+];
+
+/// They say how, and not whether, somebody is asked.
+const PARTS: [&str; 7] = [
+    "auth_basic_user_file",
+    "auth_delay",
+    "auth_jwt_key_file",
+    "auth_jwt_key_request",
+    "auth_request_set",
+    "set_real_ip_recursive",
+    "if_modified_since",
 ];
 
 /// By how a name begins: each is a loss that opens.

@@ -127,6 +127,10 @@ fn files(location: &Location<'_>, route: &mut Route, draft: &mut Draft) {
     match &location.level.root {
         Some((root, place)) if !root.contains('$') => {
             let beneath = if location.path.ends_with('/') { location.prefix.trim_matches('/') } else { "" };
+            if !root.starts_with('/') {
+                let why = "there it is relative to nginx's own folder, and here to that of the file of sites";
+                draft.lose(place, &format!("root {root}"), why);
+            }
             let root = root.trim_end_matches('/');
             let folder = match (root, beneath) {
                 ("", "") => "/".to_owned(),
