@@ -237,6 +237,15 @@ impl Draft {
         self.note(place, what, why, true);
     }
 
+    /// Takes over what another draft has lost.
+    pub(crate) fn absorb(&mut self, other: Draft) {
+        for loss in other.losses {
+            if self.told.insert(loss.to_string()) {
+                self.losses.push(loss);
+            }
+        }
+    }
+
     fn note(&mut self, place: &Place, what: &str, why: &str, opens: bool) {
         let loss = Loss { place: place.clone(), what: shown(what), why: plain(why), opens };
         // What a level says is said of each route inside.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Draft, Place, Site};
+use crate::model::{Draft, Key, Place, Route, Site, Value};
 
 /// An address that a site listens at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +54,7 @@ pub(crate) fn without_ways_to_tls(sites: Vec<Placed>, draft: &mut Draft) -> Vec<
 /// Says where the server listens, and keeps sites to where they were.
 pub(crate) fn bind(sites: &mut [Placed], draft: &mut Draft) {
     let mut reached = BTreeSet::new();
+    leave_to_proxy(sites, draft);
     for address in sites.iter().flat_map(|placed| &placed.addresses).filter(|address| !address.tls) {
         draft.server.add("bind", &address.bind, &address.place);
         reached.insert(address.reach());
@@ -64,6 +65,30 @@ pub(crate) fn bind(sites: &mut [Placed], draft: &mut Draft) {
     }
     for placed in sites {
         keep_apart(placed, &reached, draft);
+    }
+}
+
+/// Where sites have TLS and the others only refuse, nothing is served without it: the addresses are left to the proxy in front.
+fn leave_to_proxy(sites: &mut [Placed], draft: &mut Draft) {
+    let is_plain = |placed: &Placed| placed.addresses.iter().any(|address| !address.tls);
+    let refuses = |placed: &Placed| {
+        let says_no = |route: &Route| {
+            matches!(route.keys.get("respond"), Some(Key { value: Value::Number(400..), .. }))
+        };
+        placed.site.routes.iter().all(says_no)
+    };
+    let has_tls = sites.iter().any(|placed| placed.addresses.iter().any(|address| address.tls));
+    if !has_tls || !sites.iter().all(|placed| !is_plain(placed) || refuses(placed)) {
+        return;
+    }
+    for placed in sites {
+        for address in placed.addresses.extract_if(.., |address| !address.tls) {
+            draft.lose(
+                &address.place,
+                &address.shown,
+                "what is served has TLS, so this is left to the proxy in front",
+            );
+        }
     }
 }
 

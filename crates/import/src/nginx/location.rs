@@ -144,12 +144,9 @@ fn files(location: &Location<'_>, route: &mut Route, draft: &mut Draft) {
             route.respond(503, place);
         }
         None => {
-            draft.lose(
-                location.place,
-                "location",
-                "it says no root, and that of nginx itself is not known here",
-            );
-            route.respond(404, location.place);
+            let why = "it says no root, and that of nginx itself is not known here; here it is a 503";
+            draft.lose(location.place, &format!("location {}", location.prefix), why);
+            route.respond(503, location.place);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::location::{self, Around, Location};
 use super::pattern::{self, Paths};
 use super::redirect::{self, Names};
 use super::settings;
-use crate::model::{Draft, Route, Site, shown};
+use crate::model::{Draft, Place, Route, Site, shown};
 
 /// A server that was read.
 pub(super) struct Server {
@@ -36,18 +36,18 @@ pub(super) fn read(server: &Directive, http: &Level, draft: &mut Draft) -> Serve
     for one in inside {
         note(one, &mut site, draft);
     }
-    let is_way_to_tls = if let Some(route) = whole(server, &level, &names, draft) {
-        let is_way = leads_to_tls(&route);
-        site.routes.push(route);
-        is_way
-    } else {
-        locations(server, &level, names, &mut site, draft);
-        false
-    };
+    match whole(server, &level, &names, draft) {
+        Some(route) => site.routes.push(route),
+        None => locations(server, &level, names, &mut site, draft),
+    }
+    let is_way_to_tls = matches!(site.routes.as_slice(), [route] if leads_to_tls(route));
     Server { site, listens, is_way_to_tls }
 }
 
 fn leads_to_tls(route: &Route) -> bool {
+    if route.paths != ["/"] {
+        return false;
+    }
     let target = route.keys.get("redirect").map(|key| key.value.texts().concat());
     target.is_some_and(|target| target.starts_with("https://"))
 }
@@ -171,7 +171,8 @@ fn routes(
     };
     let is_exact = matches!(paths, Paths::Exact(_));
     location.path = first;
-    let mut found = location::routes(&location, around, draft);
+    let mut own = Draft::default();
+    let mut found = location::routes(&location, around, &mut own);
     let restricted = found.iter().any(Route::is_restricted);
     for route in &mut found {
         route.paths.extend(more.iter().cloned());
@@ -182,6 +183,9 @@ fn routes(
     let kept_out = found.iter().any(Route::keeps_out);
     // What a gateway runs is a file somewhere, which would be served as it is.
     let hides = kept_out || (restricted && location.prefix.contains("\\."));
+    if !(kept_out && matches!(paths, Paths::Hidden { .. })) {
+        draft.absorb(own);
+    }
     match paths {
         Paths::Prefix { path, has_slash: false, .. } => {
             let more = path.trim_end_matches('/');
@@ -191,7 +195,8 @@ fn routes(
         Paths::Ends { any_case: true, .. } => {
             tell(draft, restricted, "it is for ends of other cases, too, and here for these alone");
         }
-        Paths::Hidden { all } if kept_out => return hide(&found, all, site, draft),
+        // What stands in it is of no use then.
+        Paths::Hidden { all } if kept_out => return hide(&what, place, all, site, draft),
         Paths::Hidden { .. } | Paths::Other => {
             tell(draft, hides, "patterns are not there but for ends, as in \\.php$");
             if hides {
@@ -216,19 +221,13 @@ fn routes(
 }
 
 /// Names that begin with a dot are never served as files; `.well-known` is.
-fn hide(found: &[Route], all: bool, site: &mut Site, draft: &mut Draft) {
-    for route in found {
-        let Some(place) = &route.place else { continue };
-        draft.lose(
-            place,
-            "location",
-            "files whose names begin with a dot are never served; applications are asked for theirs",
-        );
-        if all {
-            let mut known = Route::new("/.well-known/", place);
-            known.respond(403, place);
-            site.routes.push(known);
-        }
+fn hide(what: &str, place: &Place, all: bool, site: &mut Site, draft: &mut Draft) {
+    let why = "files whose names begin with a dot are never served; applications are asked for theirs";
+    draft.lose(place, what, why);
+    if all {
+        let mut known = Route::new("/.well-known/", place);
+        known.respond(403, place);
+        site.routes.push(known);
     }
 }
 
