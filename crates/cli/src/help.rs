@@ -172,10 +172,10 @@ pub(crate) fn import(ink: Ink) -> String {
 }
 
 const IMPORT_OPTIONS: [(&str, &str); 5] = [
-    ("--from KIND", "nginx, unit, uwsgi, gunicorn or apache; found out if not given"),
+    ("--from KIND", "nginx, unit, uwsgi, gunicorn or apache; else found out"),
     ("-o, --output FILE", "where it goes; standard output unless given"),
     ("--replace", "write over a file that is there"),
-    ("--accept-losses", "write it although restrictions are lost; they refuse everybody"),
+    ("--accept-losses", "write it although restrictions are lost"),
     ("-h, --help", "this text"),
 ];
 

@@ -10,6 +10,9 @@ use adyton_import::{Found, Kind, Loss, import as import_text, matches};
 /// The largest file that is read: what is larger is no configuration.
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
+/// Places that a pattern has on the way to its files.
+const PATHS_MAX: usize = 100_000;
+
 /// Runs the command; its exit status is 1 if restrictions would be lost, 2 if the file is not what it should be.
 pub(crate) fn import(order: &Import) -> u8 {
     match make(order) {
@@ -94,6 +97,9 @@ fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
     for part in folder.join(pattern).components() {
         let name = part.as_os_str().to_string_lossy();
         let is_pattern = matches!(part, Component::Normal(_)) && name.contains(['*', '?', '[']);
+        if paths.len() > PATHS_MAX {
+            return Err(format!("there are more than {PATHS_MAX} places to look at"));
+        }
         paths = if is_pattern {
             paths.iter().flat_map(|path| entries(path, &name)).collect()
         } else {
