@@ -1,6 +1,6 @@
 //! The last look: every key is read by the row that will read it, and what no row takes is lost, and told.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use adyton_cli::{Scope, takes};
 
@@ -79,33 +79,40 @@ fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -
     !route.paths.is_empty()
 }
 
-/// A route behind one that has every request for its path is never taken, here as there.
+/// A route behind one that has every request for its path is never taken. If it would have kept somebody out, the site refuses.
 fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
     // What was passed on by a route that refuses now is not reached, and that is told already.
     let mut refusing: HashSet<String> = HashSet::new();
-    let mut taken: HashSet<String> = HashSet::new();
+    // The paths that are answered, and whether with a refusal.
+    let mut taken: HashMap<String, bool> = HashMap::new();
+    let mut lost = Vec::new();
     let site_refuses = !site.refused.is_empty();
     site.routes.retain_mut(|route| {
+        let keeps_out = route.keeps_out();
         let place = route.place.clone();
         route.paths.retain(|path| !refusing.contains(path));
         route.paths.retain(|path| {
-            let is_new = !taken.contains(path);
-            if let (false, Some(place)) = (is_new, &place) {
-                let what = format!("path {path}");
+            let earlier = taken.get(path);
+            if let (Some(refuses), Some(place)) = (earlier, &place) {
+                let opens = keeps_out && !refuses;
+                let what = format!("path {}", shown(path));
                 let why = "the site has a route for this path already, which comes first".to_owned();
-                losses.push(Loss { place: place.clone(), what: shown(&what), why, opens: false });
+                if opens {
+                    lost.push(format!("{place}: {what}"));
+                }
+                losses.push(Loss { place: place.clone(), what, why, opens });
             }
-            is_new
+            earlier.is_none()
         });
         let narrowed = ["methods", "if-headers", "if-query", "remote"].iter().any(|key| route.keys.has(key));
-        let refuses = site_refuses || !route.refused.is_empty();
-        if !narrowed && refuses {
+        if !narrowed && (site_refuses || !route.refused.is_empty()) {
             refusing.extend(route.paths.iter().cloned());
         } else if !narrowed && !route.keys.has("files") {
-            taken.extend(route.paths.iter().cloned());
+            taken.extend(route.paths.iter().map(|path| (path.clone(), route.refuses())));
         }
         !route.paths.is_empty()
     });
+    site.refused.extend(lost);
 }
 
 /// Each name is one site's, and only the first site may have none.

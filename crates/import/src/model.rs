@@ -199,6 +199,11 @@ impl Route {
         self.keeps_out() || self.refuses_with(500..600)
     }
 
+    /// Whether nobody is served by it.
+    pub(crate) fn refuses(&self) -> bool {
+        !self.refused.is_empty() || self.refuses_with(400..600)
+    }
+
     fn refuses_with(&self, statuses: Range<u64>) -> bool {
         matches!(self.keys.get("respond"), Some(Key { value: Value::Number(status), .. }) if statuses.contains(status))
     }

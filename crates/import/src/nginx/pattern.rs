@@ -19,6 +19,17 @@ pub(super) enum Paths {
     Named(String),
 }
 
+impl Paths {
+    /// The paths as routes have them.
+    pub(super) fn written(&self) -> Vec<String> {
+        match self {
+            Paths::Prefix { path, .. } | Paths::Exact(path) => vec![path.clone()],
+            Paths::Ends { ends, .. } => ends.clone(),
+            Paths::Hidden { .. } | Paths::Other | Paths::Named(_) => Vec::new(),
+        }
+    }
+}
+
 /// Reads what stands behind `location`.
 pub(super) fn read(args: &[String]) -> Paths {
     match args {

@@ -123,9 +123,11 @@ fn locations(server: &Directive, level: &Level, names: Names, site: &mut Site, d
             paths => others.push((paths, location)),
         }
     }
+    // Both /a and /a/ are /a/ here, and the one that says so counts.
+    others.sort_by_key(|(paths, _)| matches!(paths, Paths::Prefix { has_slash: false, .. }));
     let mut kept = Vec::new();
     for (paths, location) in others {
-        routes(paths, location, &around, site, &mut kept, draft);
+        routes(&paths, location, &around, site, &mut kept, draft);
     }
     if !site.routes.iter().any(|route| route.paths.iter().any(|path| path == "/")) {
         rest(server, level, &around, site, draft);
@@ -149,75 +151,79 @@ fn rest(server: &Directive, level: &Level, around: &Around<'_>, site: &mut Site,
 
 /// The routes of one location; `kept`: paths that count before patterns, there as here.
 fn routes(
-    paths: Paths,
+    paths: &Paths,
     mut location: Location<'_>,
     around: &Around<'_>,
     site: &mut Site,
     kept: &mut Vec<String>,
     draft: &mut Draft,
 ) {
-    let place = location.place;
-    let what = format!("location {}", location.prefix);
-    let (first, more) = match &paths {
-        Paths::Prefix { path, before_patterns, .. } => {
-            if *before_patterns {
-                kept.push(path.clone());
-            }
-            (path.clone(), Vec::new())
-        }
-        Paths::Exact(path) => (path.clone(), Vec::new()),
-        Paths::Ends { ends, .. } => (ends[0].clone(), ends[1..].to_vec()),
-        _ => (String::new(), Vec::new()),
-    };
-    let is_exact = matches!(paths, Paths::Exact(_));
-    location.path = first;
+    let written = paths.written();
+    if let Paths::Prefix { path, before_patterns: true, .. } = paths {
+        kept.push(path.clone());
+    }
+    location.path = written.first().cloned().unwrap_or_default();
     let mut own = Draft::default();
     let mut found = location::routes(&location, around, &mut own);
-    let restricted = found.iter().any(Route::is_restricted);
     for route in &mut found {
-        route.paths.extend(more.iter().cloned());
+        route.paths.extend(written.iter().skip(1).cloned());
     }
-    let tell = |draft: &mut Draft, opens: bool, why: &str| {
-        if opens { draft.open(place, &what, why) } else { draft.lose(place, &what, why) }
-    };
-    let kept_out = found.iter().any(Route::keeps_out);
-    // What a gateway runs is a file somewhere, which would be served as it is.
-    let hides = kept_out || (restricted && location.prefix.contains("\\."));
-    if !(kept_out && matches!(paths, Paths::Hidden { .. })) {
+    // What stands in a location of hidden names is of no use.
+    if !matches!(paths, Paths::Hidden { .. }) || !found.iter().any(Route::keeps_out) {
         draft.absorb(own);
     }
-    match paths {
+    if is_said(paths, &location, &found, site, draft) {
+        site.routes.extend(found);
+    }
+}
+
+/// Whether the paths of a location are those of its routes; tells where they are others.
+fn is_said(
+    paths: &Paths,
+    location: &Location<'_>,
+    found: &[Route],
+    site: &mut Site,
+    draft: &mut Draft,
+) -> bool {
+    let place = location.place;
+    let what = format!("location {}", location.prefix);
+    let kept_out = found.iter().any(Route::keeps_out);
+    let restricted = found.iter().any(Route::is_restricted);
+    // What a gateway runs is a file somewhere, which would be served as it is.
+    let hides = kept_out || (restricted && location.prefix.contains("\\."));
+    let (opens, is_lost, why) = match paths {
         Paths::Prefix { path, has_slash: false, .. } => {
             let more = path.trim_end_matches('/');
             let why = format!("it is for {more}x, too, and here for {more} and what is beneath {path}");
-            tell(draft, kept_out, &why);
+            (kept_out, false, why)
         }
         Paths::Ends { any_case: true, .. } => {
-            tell(draft, restricted, "it is for ends of other cases, too, and here for these alone");
+            let why = "it is for ends of other cases, too, and here for these alone";
+            (restricted, false, why.to_owned())
         }
-        // What stands in it is of no use then.
-        Paths::Hidden { all } if kept_out => return hide(&what, place, all, site, draft),
+        Paths::Hidden { all } if kept_out => {
+            hide(&what, place, *all, site, draft);
+            return false;
+        }
         Paths::Hidden { .. } | Paths::Other => {
-            tell(draft, hides, "patterns are not there but for ends, as in \\.php$");
-            if hides {
-                site.refused.push(format!("{place}: {}", shown(&what)));
-            }
-            return;
+            (hides, true, "patterns are not there but for ends, as in \\.php$".to_owned())
         }
-        _ if is_exact && location.path.ends_with('/') => {
-            tell(
-                draft,
-                kept_out,
-                "a path that ends in a slash has all beneath it here, and cannot stand for itself alone",
-            );
-            if kept_out {
-                site.refused.push(format!("{place}: {}", shown(&what)));
-            }
-            return;
+        Paths::Exact(path) if path.ends_with('/') => {
+            let why =
+                "a path that ends in a slash has all beneath it here, and cannot stand for itself alone";
+            (kept_out, true, why.to_owned())
         }
-        _ => {}
+        _ => return true,
+    };
+    if opens {
+        draft.open(place, &what, &why);
+    } else {
+        draft.lose(place, &what, &why);
     }
-    site.routes.extend(found);
+    if opens && is_lost {
+        site.refused.push(format!("{place}: {}", shown(&what)));
+    }
+    !is_lost
 }
 
 /// Names that begin with a dot are never served as files; `.well-known` is.
