@@ -13,6 +13,7 @@ pub mod feed;
 pub mod file_names;
 pub mod folders;
 pub mod heads;
+pub mod imports;
 pub mod proxied;
 pub mod range_lists;
 pub mod received;

@@ -28,6 +28,7 @@ MAY_USE = {
     "adyton-auth": {"adyton-http"},
     "adyton-cli": {"adyton-http", "adyton-http1", "adyton-log", "adyton-proxied", "adyton-route"},
     "adyton-proxied": {"adyton-http", "adyton-http1", "adyton-route"},
+    "adyton-import": {"adyton-cli"},
     "adyton-files": {"adyton-http", "adyton-http1", "adyton-sys"},
     "adyton-crew": set(),
     "adyton-route": {"adyton-http", "adyton-http1"},
@@ -53,6 +54,7 @@ MAY_USE = {
         "adyton-sys",
         "adyton-cli",
         "adyton-files",
+        "adyton-import",
         "adyton-server",
     },
     "adyton-fuzz": {
@@ -65,6 +67,7 @@ MAY_USE = {
         "adyton-files",
         "adyton-server",
         "adyton-cli",
+        "adyton-import",
     },
 }
 

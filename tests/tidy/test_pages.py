@@ -93,12 +93,12 @@ def test_help_has_every_command() -> None:
     """What `adyton help` names, there is: each command answers with its own help, or does its work."""
     text = adyton("help")
     commands = re.findall(r"^  adyton ([a-z-]+)", text, re.MULTILINE)
-    own, orders = commands[:11], commands[11:]
+    own, orders = commands[:12], commands[12:]
 
-    assert ["serve", "check", "route", "init", "bench"] == own[:5]
-    assert ["compare", "tune", "help", "reference", "schema", "--version"] == own[5:]
+    assert ["serve", "check", "route", "init", "import"] == own[:5]
+    assert ["bench", "compare", "tune", "help", "reference", "schema", "--version"] == own[5:]
     assert ["status", "top", "reload", "stop", "workers", "log-level", "dump"] == orders
-    for command in ("serve", "check", "bench"):
+    for command in ("serve", "check", "bench", "import"):
         assert adyton("help", command) == adyton(command, "--help")
     for order in orders:
         assert adyton(order, "--help").startswith(f"Usage: adyton {order}")

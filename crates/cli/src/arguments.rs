@@ -48,8 +48,25 @@ pub enum Command {
     Route(Question, Box<Settings>),
     /// Write a file that is not there yet: its path, and its text.
     Init(PathBuf, String),
+    /// Make a file of sites of another server's configuration.
+    Import(Import),
     /// Print this text to standard output and exit with 0.
     Done(String),
+}
+
+/// What is made a file of sites, and where it goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Import {
+    /// The configuration.
+    pub file: String,
+    /// Whose it is, as typed; without it that is found out.
+    pub from: Option<String>,
+    /// Where the file of sites goes; without it standard output.
+    pub output: Option<String>,
+    /// Whether a file that is there may be written over.
+    pub replace: bool,
+    /// Whether restrictions may be lost: their routes refuse everybody then.
+    pub accept_losses: bool,
 }
 
 /// What a server that runs is asked.
@@ -89,6 +106,7 @@ pub fn parse(
         "worker" | "succeed" | "prototype" => inner(command, rest, (environment, handed), ink),
         "route" => route(rest, environment, ink),
         "init" => init(rest, ink),
+        "import" => import(rest, ink),
         "schema" => Ok(Command::Done(schema())),
         "bench" => bench(rest, ink),
         "compare" => Ok(Command::Compare(rest.to_vec())),
@@ -249,6 +267,36 @@ fn route(args: &[String], environment: &[(String, String)], ink: Ink) -> Result<
         return Err(Failure::usage(format!("{file} is no file of sites, as site.toml")));
     }
     Ok(Command::Route(question, Box::new(settings)))
+}
+
+/// `adyton import nginx.conf --from nginx --output site.toml`.
+fn import(args: &[String], ink: Ink) -> Result<Command, Failure> {
+    let usage = |what: String| Failure::usage(format!("{what}; the command is: {}", help::IMPORT_USAGE));
+    let mut import = Import::default();
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let (name, value) =
+            arg.split_once('=').map_or((arg.as_str(), None), |(name, value)| (name, Some(value)));
+        match name {
+            "-h" | "--help" => return Ok(Command::Done(help::import(ink))),
+            "--accept-losses" => import.accept_losses = true,
+            "--replace" => import.replace = true,
+            "--from" | "-o" | "--output" => {
+                let value = value.map(str::to_owned).or_else(|| args.next().cloned());
+                let place = if name == "--from" { &mut import.from } else { &mut import.output };
+                *place = Some(value.ok_or_else(|| usage(format!("{name} needs a value")))?);
+            }
+            _ if arg.starts_with('-') && arg.len() > 1 => {
+                return Err(usage(format!("{arg} is not understood")));
+            }
+            _ if import.file.is_empty() => import.file.clone_from(arg),
+            _ => return Err(usage(format!("{arg} is one argument too many"))),
+        }
+    }
+    if import.file.is_empty() {
+        return Err(usage("the file is missing".to_owned()));
+    }
+    Ok(Command::Import(import))
 }
 
 /// `adyton bench http://127.0.0.1:8000/ -c 64 -d 10s`.
@@ -415,6 +463,7 @@ fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
         Some("serve") => help::long("serve", ink),
         Some("check") => help::long("check", ink),
         Some("bench") => help::bench_long(ink),
+        Some("import") => help::import(ink),
         Some("compare") => return Ok(Command::Compare(vec!["--help".to_owned()])),
         Some("tune") => return Ok(Command::Tune(vec!["--help".to_owned()])),
         Some(topic) => match (Order::find(topic), Row::find(topic.trim_start_matches('-'))) {
@@ -435,6 +484,7 @@ fn unknown_command(wrong: &str) -> Failure {
         "serve",
         "check",
         "route",
+        "import",
         "schema",
         "bench",
         "compare",

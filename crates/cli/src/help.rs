@@ -32,6 +32,7 @@ pub(crate) fn overview(ink: Ink) -> String {
         ("check TARGET [SETTINGS]", "load the target, say what it is, serve nothing"),
         ("route FILE [METHOD] URL", "say which route of a file of sites answers, and why"),
         ("init [FOLDER]", "write a first file of sites for what a folder has in it"),
+        ("import FILE", "make a file of sites of nginx's, Apache's, Unit's, uWSGI's or gunicorn's"),
         ("bench URL [OPTIONS]", "load a server, check every answer, and measure"),
         ("compare [SCENARIO]", "start every peer that is installed, and measure side by side"),
         ("tune TARGET", "find how many processes and threads an application wants"),
@@ -160,6 +161,34 @@ fn small((command, what): (&str, &str), options: &[(&str, &str)], example: &str,
 const ROUTE_OPTIONS: [(&str, &str); 3] = [
     ("--from ADDRESS", "address of the client, or unix; 127.0.0.1 unless given"),
     ("-H FIELD", "field of the request, as in -H 'X-Beta: 1'; may be repeated"),
+    ("-h, --help", "this text"),
+];
+
+/// How `adyton import` is called.
+pub(crate) const IMPORT_USAGE: &str = "adyton import FILE [--from KIND] [--output FILE]";
+
+/// What `adyton import --help` prints.
+pub(crate) fn import(ink: Ink) -> String {
+    let what = "Makes a file of sites of another server's configuration, with the line that says it beside each key. What \
+                cannot be carried over is listed on standard error and at the top of the file. If that is a restriction, \
+                nothing is written and the exit status is 1, unless the loss is accepted: then its routes refuse everybody. \
+                Nothing is run and nothing is served.";
+    let mut out = format!("{} {IMPORT_USAGE}\n\n", ink.bold("Usage:"));
+    for line in wrapped(what, LINE_CHARS_MAX - 2) {
+        let _ = writeln!(out, "  {line}");
+    }
+    let _ = writeln!(out, "\n{}", ink.bold("Options"));
+    for (option, text) in IMPORT_OPTIONS {
+        let _ = writeln!(out, "  {option:<17} {text}");
+    }
+    out + &format!("\n{} adyton import nginx.conf --output site.toml\n", ink.bold("Example:"))
+}
+
+const IMPORT_OPTIONS: [(&str, &str); 5] = [
+    ("--from KIND", "nginx, unit, uwsgi, gunicorn or apache; else found out"),
+    ("-o, --output FILE", "where it goes; standard output unless given"),
+    ("--replace", "write over a file that is there"),
+    ("--accept-losses", "write it although restrictions are lost"),
     ("-h, --help", "this text"),
 ];
 

@@ -26,7 +26,7 @@ mod sites;
 mod target;
 mod units;
 
-pub use arguments::{Client, Command, VERSION, parse};
+pub use arguments::{Client, Command, Import, VERSION, parse};
 pub use bind::Bind;
 pub use failure::Failure;
 pub use reference::{bench_reference, reference, sites_reference};
@@ -37,6 +37,6 @@ pub use settings::{
     AccessLogFormat, AppTarget, Auth, CaptureOutput, Control, HandOver, Interface, LogFormat, Pace,
     Processes, Settings, Site, SiteAction, SiteRoute, Sites, StaticMount, UnderscoreHeaders,
 };
-pub use sites::Question;
+pub use sites::{Question, takes};
 pub use target::Target;
 pub use units::Unit;

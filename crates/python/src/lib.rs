@@ -6,6 +6,7 @@ mod forked;
 mod handler;
 mod held_stacks;
 mod hosted;
+mod importing;
 mod interpreter;
 mod items;
 mod logging;
@@ -91,6 +92,7 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
         Ok(Command::Compare(words)) => return command(py, "adyton.compare", words),
         Ok(Command::Tune(words)) => return command(py, "adyton.tune", words),
         Ok(Command::Client(client)) => return order(py, &client, color),
+        Ok(Command::Import(import)) => return importing::import(&import),
         Ok(Command::Check(settings)) => serving::check(py, &settings).map(|found| println!("{found}")),
         Ok(Command::Route(question, settings)) => match &settings.sites {
             Some(sites) => sites.explain(&question).map(|text| print!("{text}")).map_err(Failure::from),

@@ -15,16 +15,40 @@ mod table;
 
 use std::path::{Path, PathBuf};
 
-use crate::settings::{SiteAction, Sites};
+use crate::row::Scope;
+use crate::rows::ROWS;
+use crate::settings::{Settings, SiteAction, Sites};
 
 pub(crate) use document::{Document, is_of};
 pub use explain::Question;
 pub(crate) use rows::{ROUTE_ROWS, SITE_ROWS};
 pub(crate) use schema::schema;
 
+use rows::{RouteDraft, SiteDraft};
+
 /// Whether a target is a file of sites.
 pub(crate) fn is_file(target: &str) -> bool {
     Path::new(target).extension().is_some_and(|end| end == "toml")
+}
+
+/// Whether a key of such a table takes this value.
+///
+/// # Errors
+///
+/// Half a sentence that says what is right, or that the table has no such key.
+pub fn takes(scope: Scope, name: &str, value: &str) -> Result<(), String> {
+    let of_site = || SITE_ROWS.iter().find(|row| row.name == name);
+    let of_route = || ROUTE_ROWS.iter().find(|row| row.name == name);
+    if let (Scope::Site, Some(row)) = (scope, of_site()) {
+        return row.apply(&mut SiteDraft::default(), value);
+    }
+    if let (Scope::Route, Some(row)) = (scope, of_route()) {
+        return row.apply(&mut RouteDraft::default(), value);
+    }
+    match ROWS.iter().find(|row| row.name == name && is_of(row, scope)) {
+        Some(row) => row.apply(&mut Settings::default(), value),
+        None => Err("it does not stand in this table".to_owned()),
+    }
 }
 
 impl Sites {

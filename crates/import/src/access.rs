@@ -1,0 +1,90 @@
+//! Rules of which the first that fits counts, as lists of which `deny` always counts.
+
+/// One rule: `allow 10.0.0.0/8`, `deny all`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule<P> {
+    pub(crate) allows: bool,
+    pub(crate) whom: String,
+    pub(crate) place: P,
+}
+
+/// The same as lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lists<P> {
+    pub(crate) allow: Vec<(String, P)>,
+    pub(crate) deny: Vec<(String, P)>,
+    /// Nobody may: the rule that says so.
+    pub(crate) nobody: Option<P>,
+    /// A network that is denied behind one that is allowed: if they overlap, more clients are kept out than before.
+    pub(crate) stricter: Option<P>,
+}
+
+/// Makes lists of rules in order; whom no rule fits is allowed.
+pub(crate) fn lists<P: Clone>(rules: &[Rule<P>]) -> Lists<P> {
+    let mut lists = Lists { allow: Vec::new(), deny: Vec::new(), nobody: None, stricter: None };
+    for rule in rules {
+        let whom = (rule.whom.clone(), rule.place.clone());
+        match (rule.allows, rule.whom == "all") {
+            (true, false) => lists.allow.push(whom),
+            (false, false) => {
+                if !lists.allow.is_empty() && lists.stricter.is_none() {
+                    lists.stricter = Some(rule.place.clone());
+                }
+                lists.deny.push(whom);
+            }
+            // Nothing behind it counts, and the addresses that were allowed are among all.
+            (true, true) => {
+                lists.allow.clear();
+                return lists;
+            }
+            (false, true) => {
+                if lists.allow.is_empty() {
+                    lists.nobody = Some(rule.place.clone());
+                }
+                return lists;
+            }
+        }
+    }
+    lists.allow.clear();
+    lists
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rule, lists};
+
+    /// `+a -b` as rules; the lists as `allow | deny`, `!` for nobody.
+    fn of(text: &str) -> String {
+        let rules: Vec<Rule<()>> = text
+            .split_whitespace()
+            .map(|word| Rule { allows: word.starts_with('+'), whom: word[1..].to_owned(), place: () })
+            .collect();
+        let lists = lists(&rules);
+        let names =
+            |list: &[(String, ())]| list.iter().map(|(name, ())| name.as_str()).collect::<Vec<_>>().join(" ");
+        let mark = if lists.nobody.is_some() { "!" } else { "" };
+        let stricter = if lists.stricter.is_some() { "?" } else { "" };
+        format!("{}|{}{mark}{stricter}", names(&lists.allow), names(&lists.deny))
+    }
+
+    #[test]
+    fn rules_as_lists() {
+        let cases = [
+            ("", "|"),
+            ("+a -all", "a|"),
+            ("-b +a -all", "a|b"),
+            ("-b +all", "|b"),
+            ("-b", "|b"),
+            ("+a", "|"),
+            ("-all", "|!"),
+            ("-all +a", "|!"),
+            ("+a -b -all", "a|b?"),
+            ("+a -b", "|b?"),
+            ("+a +all -b", "|"),
+            ("-b -all", "|b!"),
+        ];
+        for (rules, expected) in cases {
+            assert_eq!(expected, of(rules), "{rules}");
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The language of httpd.conf: lines, sections, included files, and what is decided before anything else is read.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::include::Includes;
+use crate::model::{Draft, Mistake, Place};
+
+/// Sections in sections.
+const DEPTH_MAX: usize = 32;
+
+/// Directives in all.
+const DIRECTIVES_MAX: usize = 100_000;
+
+/// A value that variables have made; no line is longer.
+const LINE_BYTES_MAX: usize = 8192;
+
+/// Modules that are taken to be there for `IfModule`, besides those that `LoadModule` names: what they say is understood, or
+/// told. Others are not, so that blocks for releases before 2.4 (`!mod_authz_core.c`) are passed.
+const MODULES: [&str; 22] = [
+    "alias",
+    "auth_basic",
+    "auth_digest",
+    "authn_core",
+    "authn_file",
+    "authz_core",
+    "authz_host",
+    "authz_user",
+    "autoindex",
+    "deflate",
+    "dir",
+    "env",
+    "expires",
+    "filter",
+    "headers",
+    "log_config",
+    "mime",
+    "mpm_event",
+    "rewrite",
+    "setenvif",
+    "ssl",
+    "wsgi",
+];
+
+/// A directive, or a section with what is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// In small letters; of a section without its bracket.
+    pub(super) name: String,
+    pub(super) args: Vec<String>,
+    /// As written.
+    pub(super) text: String,
+    pub(super) place: Place,
+    pub(super) inside: Vec<Line>,
+    pub(super) is_section: bool,
+}
+
+impl Line {
+    pub(super) fn arg(&self, number: usize) -> &str {
+        self.args.get(number).map_or("", String::as_str)
+    }
+
+    /// Whether a word is the argument, in any case.
+    pub(super) fn says(&self, number: usize, word: &str) -> bool {
+        self.arg(number).eq_ignore_ascii_case(word)
+    }
+}
+
+/// Reads a file and all that it includes.
+pub(super) fn read(
+    file: &Arc<str>,
+    text: &str,
+    includes: &mut Includes<'_>,
+    draft: &mut Draft,
+) -> Result<Vec<Line>, Mistake> {
+    let mut reader =
+        Reader { includes, draft, defined: HashMap::new(), modules: Vec::new(), root: None, count: 0 };
+    reader.file(file, text)
+}
+
+struct Reader<'i, 'f, 'd> {
+    includes: &'i mut Includes<'f>,
+    draft: &'d mut Draft,
+    defined: HashMap<String, String>,
+    modules: Vec<String>,
+    /// `ServerRoot`, which names of files are relative to.
+    root: Option<String>,
+    count: usize,
+}
+
+impl Reader<'_, '_, '_> {
+    fn file(&mut self, file: &Arc<str>, text: &str) -> Result<Vec<Line>, Mistake> {
+        // The innermost section that is open comes last; the file itself is the first.
+        let mut open: Vec<Line> = vec![Line::top(file)];
+        for (number, text) in joined(text) {
+            let place = Place { file: Arc::clone(file), line: number };
+            let wrong = |what: String| Mistake { place: place.clone(), what };
+            self.count += 1;
+            if self.count > DIRECTIVES_MAX {
+                return Err(wrong("there are too many directives".to_owned()));
+            }
+            let text = self.filled(&text);
+            if let Some(name) = text.strip_prefix("</") {
+                let name = name.trim_end_matches('>').trim().to_ascii_lowercase();
+                let Some(closed) = open.pop().filter(|line| line.name == name && !open.is_empty()) else {
+                    return Err(wrong(format!("there is no <{name}> for this end")));
+                };
+                self.close(closed, &mut open);
+                continue;
+            }
+            let line = line(&text, place.clone()).map_err(|what| wrong(what.to_owned()))?;
+            if line.is_section {
+                if open.len() > DEPTH_MAX {
+                    return Err(wrong("sections are nested too deep".to_owned()));
+                }
+                open.push(line);
+            } else {
+                let lines = self.directive(line, is_decided(&open))?;
+                if let Some(inner) = open.last_mut() {
+                    inner.inside.extend(lines);
+                }
+            }
+        }
+        match open.pop() {
+            Some(top) if open.is_empty() => Ok(top.inside),
+            Some(line) => Err(Mistake { what: format!("<{}> has no end", line.name), place: line.place }),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// A section whose condition is decided is what is in it, or nothing.
+    fn close(&mut self, mut closed: Line, open: &mut [Line]) {
+        let Some(outer) = open.last_mut() else { return };
+        match self.holds(&closed) {
+            None => outer.inside.push(closed),
+            Some(true) => outer.inside.append(&mut closed.inside),
+            // For releases and builds that lack what is known here.
+            Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with('!') => {}
+            Some(false) => {
+                let keeps_out = has_restriction(&closed);
+                let shown = closed.text.trim_matches(['<', '>']).to_owned();
+                let why = "this is taken not to hold, so what is in it is left out; see whether that is so";
+                if keeps_out {
+                    self.draft.open(&closed.place, &shown, why);
+                } else {
+                    self.draft.lose(&closed.place, &shown, why);
+                }
+            }
+        }
+    }
+
+    /// Whether the condition of a section holds; nothing if it has none that is decided now.
+    fn holds(&self, section: &Line) -> Option<bool> {
+        let name = section.arg(0);
+        let (name, negated) = name.strip_prefix('!').map_or((name, false), |name| (name, true));
+        match section.name.as_str() {
+            "ifmodule" => {
+                let short =
+                    name.trim_end_matches(".c").trim_end_matches("_module").trim_start_matches("mod_");
+                let there = MODULES.contains(&short) || self.modules.iter().any(|module| module == short);
+                Some(there != negated)
+            }
+            "ifdefine" => Some(self.defined.contains_key(name) != negated),
+            // Releases from 2.4 on are what is read.
+            "ifversion" => Some(!section.arg(0).starts_with('<')),
+            "iffile" => Some(negated),
+            _ => None,
+        }
+    }
+
+    /// What a directive becomes: itself, nothing, or the lines of other files.
+    fn directive(&mut self, line: Line, decided: bool) -> Result<Vec<Line>, Mistake> {
+        match line.name.as_str() {
+            "loadmodule" => {
+                self.modules.push(line.arg(0).trim_end_matches("_module").to_owned());
+                Ok(Vec::new())
+            }
+            "define" => {
+                self.defined.insert(line.arg(0).to_owned(), line.arg(1).to_owned());
+                Ok(Vec::new())
+            }
+            "serverroot" => {
+                self.root = Some(line.arg(0).trim_end_matches('/').to_owned());
+                Ok(Vec::new())
+            }
+            "include" | "includeoptional" if decided => self.include(&line),
+            _ => Ok(vec![line]),
+        }
+    }
+
+    fn include(&mut self, line: &Line) -> Result<Vec<Line>, Mistake> {
+        let pattern = match &self.root {
+            Some(root) if !line.arg(0).starts_with('/') => format!("{root}/{}", line.arg(0)),
+            _ => line.arg(0).to_owned(),
+        };
+        if pattern.contains("${") {
+            self.draft.open(
+                &line.place,
+                &line.text,
+                "this variable is not known here, so nothing of those files is",
+            );
+            return Ok(Vec::new());
+        }
+        let found = self.includes.find(&pattern, &line.place);
+        let found = if line.name == "includeoptional" { found.unwrap_or_default() } else { found? };
+        let mut all = Vec::new();
+        for one in found {
+            let file: Arc<str> = one.name.into();
+            self.includes.begin(&file, &one.text)?;
+            all.extend(self.file(&file, &one.text)?);
+            self.includes.end();
+        }
+        Ok(all)
+    }
+
+    /// A line with what `Define` says in the place of `${NAME}`.
+    fn filled(&self, text: &str) -> String {
+        let (mut out, mut rest) = (String::new(), text);
+        while let Some(at) = rest.find("${") {
+            let Some(end) = rest[at..].find('}') else { break };
+            let name = &rest[at + 2..at + end];
+            out.push_str(&rest[..at]);
+            match self.defined.get(name).filter(|value| out.len() + value.len() < LINE_BYTES_MAX) {
+                Some(value) => out.push_str(value),
+                None => out.push_str(&rest[at..=at + end]),
+            }
+            rest = &rest[at + end + 1..];
+        }
+        out + rest
+    }
+}
+
+impl Line {
+    /// What stands around a file.
+    fn top(file: &Arc<str>) -> Line {
+        let place = Place { file: Arc::clone(file), line: 1 };
+        Line {
+            name: String::new(),
+            args: Vec::new(),
+            text: String::new(),
+            place,
+            inside: Vec::new(),
+            is_section: true,
+        }
+    }
+}
+
+/// Whether nothing that is open has a condition that is decided at its end: what it includes may not be meant.
+fn is_decided(open: &[Line]) -> bool {
+    !open.iter().any(|line| matches!(line.name.as_str(), "ifdefine" | "iffile"))
+}
+
+/// Whether something in a section keeps somebody out.
+fn has_restriction(section: &Line) -> bool {
+    section.inside.iter().any(|line| {
+        let name = line.name.as_str();
+        name.starts_with("auth")
+            || matches!(name, "require" | "deny" | "order" | "sslrequiressl")
+            || has_restriction(line)
+    })
+}
+
+/// Lines that go on behind a backslash, in one; blank ones and comments are left out.
+fn joined(text: &str) -> Vec<(usize, String)> {
+    let mut all = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        let mut whole = line.trim_start_matches('\u{feff}').trim_end_matches('\r').to_owned();
+        while whole.ends_with('\\') {
+            whole.pop();
+            match lines.next() {
+                Some((_, more)) => whole.push_str(more.trim_end_matches('\r')),
+                None => break,
+            }
+        }
+        let whole = whole.trim();
+        if !whole.is_empty() && !whole.starts_with('#') {
+            all.push((number + 1, whole.to_owned()));
+        }
+    }
+    all
+}
+
+/// Splits a line into its words.
+fn line(text: &str, place: Place) -> Result<Line, &'static str> {
+    let section = text.strip_prefix('<');
+    let body = match section {
+        Some(body) => body.strip_suffix('>').ok_or("a > that ends this is missing")?,
+        None => text,
+    };
+    let end = body.find(char::is_whitespace).unwrap_or(body.len());
+    let name = body[..end].to_ascii_lowercase();
+    if name.is_empty() {
+        return Err("a section has a name");
+    }
+    let args = words(&body[end..])?;
+    Ok(Line { name, args, text: text.to_owned(), place, inside: Vec::new(), is_section: section.is_some() })
+}
+
+fn words(text: &str) -> Result<Vec<String>, &'static str> {
+    let mut all = Vec::new();
+    let mut signs = text.chars().peekable();
+    loop {
+        while signs.next_if(|sign| sign.is_whitespace()).is_some() {}
+        let Some(first) = signs.peek().copied() else { return Ok(all) };
+        let mut word = String::new();
+        if matches!(first, '"' | '\'') {
+            signs.next();
+            loop {
+                match signs.next().ok_or("a quote that ends this is missing")? {
+                    sign if sign == first => break,
+                    // Only a quote, or a backslash in front of one, needs a backslash.
+                    '\\' if signs.peek().is_some_and(|sign| *sign == first || *sign == '\\') => {
+                        word.extend(signs.next());
+                    }
+                    sign => word.push(sign),
+                }
+            }
+        } else {
+            while let Some(sign) = signs.next_if(|sign| !sign.is_whitespace()) {
+                word.push(sign);
+            }
+        }
+        all.push(word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
+
+    use super::{Line, read};
+    use crate::include::{Found, Includes};
+    use crate::model::Draft;
+
+    fn parse(text: &str) -> Result<Vec<Line>, String> {
+        let mut find = |pattern: &str| -> Result<Vec<Found>, String> {
+            let text = if pattern == "loop" { "Include loop" } else { "B 1" };
+            Ok(vec![Found { name: pattern.to_owned(), text: text.to_owned() }])
+        };
+        read(&"x".into(), text, &mut Includes::new(&mut find), &mut Draft::default())
+            .map_err(|wrong| wrong.to_string())
+    }
+
+    fn flat(all: &[Line]) -> String {
+        let one = |line: &Line| {
+            let inside = if line.is_section { format!("{{{}}}", flat(&line.inside)) } else { String::new() };
+            format!("{}({})@{}{inside}", line.name, line.args.join("|"), line.place.line)
+        };
+        all.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn lines_and_sections() {
+        let cases = [
+            ("A b 'c d' \"e\\\"f\"", "a(b|c d|e\"f)@1"),
+            ("# c\nA \\\n b", "a(b)@2"),
+            ("<A /b>\nC\n</a>", "a(/b)@1{c()@2}"),
+            ("<IfModule mod_alias.c>\nC\n</IfModule>\n<IfModule !mod_alias.c>\nD\n</IfModule>", "c()@2"),
+            ("LoadModule odd_module x.so\n<IfModule odd_module>\nC\n</IfModule>", "c()@3"),
+            ("<IfDefine X>\nC\n</IfDefine>\n<IfVersion >= 2.4>\nD\n</IfVersion>", "d()@5"),
+            ("Define X /srv\nA ${X}/a ${Y}", "a(/srv/a|${Y})@2"),
+            ("Include y", "b(1)@1"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(expected, flat(&parse(text).unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes() {
+        let deep = "<A>\n".repeat(40);
+        let cases = [
+            ("<A>\nB", "x:1: <a> has no end"),
+            ("</A>", "x:1: there is no <a> for this end"),
+            ("<A>\n</B>", "x:2: there is no <b> for this end"),
+            ("A 'b", "x:1: a quote that ends this is missing"),
+            ("<A", "x:1: a > that ends this is missing"),
+            ("Include loop", "loop:1: this file includes itself"),
+            (&deep, "x:33: sections are nested too deep"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Err(expected.to_owned()), parse(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `httpd.conf` with what it includes, and `.htaccess`: virtual hosts are sites, what is said of paths and folders is in routes.
+//!
+//! The rules of Apache's sections are kept: `Directory` from the shortest on, with `.htaccess`, then `Location` in the order
+//! of the file; the last `Require` counts. They are worked out for each path that something is said of.
+
+mod access;
+mod known;
+mod lex;
+mod mapping;
+mod section;
+mod settings;
+mod site;
+
+use std::sync::Arc;
+
+use crate::include::Includes;
+use crate::model::{Draft, Keys, Mistake, Place, Site};
+use crate::reach::{self, Address, Placed};
+use lex::Line;
+use section::Sections;
+
+/// How deep beneath a folder `.htaccess` files are looked for.
+const HTACCESS_DEPTH: usize = 3;
+
+/// Whether a text seems to be in this language.
+pub(crate) fn is_one(text: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "<virtualhost",
+        "<directory",
+        "<location",
+        "<ifmodule",
+        "documentroot ",
+        "wsgiscriptalias ",
+        "loadmodule ",
+        "serverroot ",
+    ];
+    text.lines().any(|line| {
+        let line = line.trim_start().to_ascii_lowercase();
+        WORDS.iter().any(|word| line.starts_with(word))
+    })
+}
+
+/// Reads a file and what it includes.
+pub(crate) fn read(
+    file: &Arc<str>,
+    text: &str,
+    includes: &mut Includes<'_>,
+    draft: &mut Draft,
+) -> Result<(), Mistake> {
+    let lines = lex::read(file, text, includes, draft)?;
+    let place = Place { file: Arc::clone(file), line: 1 };
+    if file.rsplit('/').next() == Some(".htaccess") {
+        htaccess(&lines, &place, draft);
+        return Ok(());
+    }
+    let (hosts, main): (Vec<Line>, Vec<Line>) =
+        lines.into_iter().partition(|line| line.name == "virtualhost");
+    let mut keys = std::mem::take(&mut draft.server);
+    settings::take(&main, false, &mut keys, draft);
+    draft.server = keys;
+    let listens = listens(&main, &place);
+    let mut sites = Vec::new();
+    if hosts.is_empty() {
+        sites.push(placed(&main, &[], &place, &listens, includes, draft)?);
+    }
+    for host in &hosts {
+        sites.push(placed(&main, std::slice::from_ref(host), &host.place, &listens, includes, draft)?);
+    }
+    let mut sites = reach::without_ways_to_tls(sites, draft);
+    reach::bind(&mut sites, draft);
+    draft.sites = sites.into_iter().map(|placed| placed.site).collect();
+    Ok(())
+}
+
+/// A file for one folder: the site is that folder, where the file of sites lies.
+fn htaccess(lines: &[Line], place: &Place, draft: &mut Draft) {
+    let mut with_root = lines.to_vec();
+    with_root.push(Line {
+        name: "documentroot".to_owned(),
+        args: vec![".".to_owned()],
+        text: String::new(),
+        place: place.clone(),
+        inside: Vec::new(),
+        is_section: false,
+    });
+    let sections = Sections::of(&with_root);
+    let mut site = Site { place: Some(place.clone()), ..Site::default() };
+    draft.lose(place, ".htaccess", "its folder is taken to be that of the file of sites, at /");
+    site::routes(&with_root, &sections, &mut site, draft);
+    draft.sites.push(site);
+}
+
+/// Reads a virtual host, or the main server: what the latter says is said of every host, too.
+fn placed(
+    main: &[Line],
+    host: &[Line],
+    place: &Place,
+    listens: &[Address],
+    includes: &mut Includes<'_>,
+    draft: &mut Draft,
+) -> Result<Placed, Mistake> {
+    let own: &[Line] = host.first().map_or(main, |host| &host.inside);
+    let mut site = Site { place: Some(place.clone()), ..Site::default() };
+    names(own, &mut site, draft);
+    if !host.is_empty() {
+        let mut keys = Keys::default();
+        let formats = main.iter().filter(|line| line.name == "logformat").cloned();
+        let with_formats: Vec<Line> = formats.chain(own.iter().cloned()).collect();
+        settings::take(&with_formats, true, &mut keys, draft);
+        site.keys = keys;
+    }
+    let lines: Vec<Line> =
+        if host.is_empty() { main.to_vec() } else { main.iter().chain(own).cloned().collect() };
+    let mut sections = Sections::of(&lines);
+    read_htaccess(&lines, &mut sections, includes, draft)?;
+    site::routes(&lines, &sections, &mut site, draft);
+    let tls = own.iter().any(|line| line.name == "sslengine" && line.says(0, "on"));
+    let addresses = addresses(host.first(), listens, tls);
+    let is_way_to_tls = !host.is_empty() && site::is_way_to_tls(&site, own);
+    Ok(Placed { site, addresses, is_way_to_tls })
+}
+
+fn names(lines: &[Line], site: &mut Site, draft: &mut Draft) {
+    for line in lines.iter().filter(|line| matches!(line.name.as_str(), "servername" | "serveralias")) {
+        for name in &line.args {
+            let name = name.rsplit("://").next().unwrap_or(name);
+            let name = name.split(':').next().unwrap_or(name);
+            if name.contains("${") || name.trim_start_matches("*.").contains(['*', '?']) {
+                draft.lose(&line.place, &line.text, "names are names, or *.example.org");
+            } else {
+                site.hosts.push(name.to_owned());
+            }
+        }
+    }
+}
+
+/// `Listen 80`, `Listen 127.0.0.1:8080`, `Listen 443 https`.
+fn listens(main: &[Line], place: &Place) -> Vec<Address> {
+    let mut all: Vec<Address> = Vec::new();
+    for line in main.iter().filter(|line| line.name == "listen") {
+        let first = line.arg(0);
+        let is_port = first.bytes().all(|byte| byte.is_ascii_digit());
+        let bind = if is_port { format!("0.0.0.0:{first}") } else { first.replacen('*', "0.0.0.0", 1) };
+        let tls = line.says(1, "https") || port(&bind) == "443";
+        all.push(Address { bind, shown: line.text.clone(), place: line.place.clone(), tls });
+    }
+    if all.is_empty() {
+        all.push(Address {
+            bind: "0.0.0.0:80".to_owned(),
+            shown: "Listen".to_owned(),
+            place: place.clone(),
+            tls: false,
+        });
+    }
+    all
+}
+
+/// The port of an address.
+fn port(address: &str) -> &str {
+    match address.rsplit_once(':') {
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => port,
+        _ => "",
+    }
+}
+
+/// The addresses of a host: those that are listened at with its port, or all.
+fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address> {
+    let Some(host) = host else { return listens.to_vec() };
+    let mut all: Vec<Address> = Vec::new();
+    for named in &host.args {
+        let (name, wanted) = (named.rsplit_once(':').map_or(named.as_str(), |(name, _)| name), port(named));
+        let is_every = matches!(name, "*" | "_default_");
+        for listen in
+            listens.iter().filter(|listen| matches!(wanted, "" | "*") || port(&listen.bind) == wanted)
+        {
+            let bind = if is_every { listen.bind.clone() } else { format!("{name}:{}", port(&listen.bind)) };
+            all.push(Address { bind, tls: listen.tls || tls, ..listen.clone() });
+        }
+    }
+    // Of a host that nothing listens for, its own address is kept: nobody reaches it there, and nobody has to here.
+    for address in &mut all {
+        address.place = host.place.clone();
+        address.shown.clone_from(&host.text);
+    }
+    all
+}
+
+/// Reads the `.htaccess` files of folders, where `AllowOverride` lets them count.
+fn read_htaccess(
+    lines: &[Line],
+    sections: &mut Sections,
+    includes: &mut Includes<'_>,
+    draft: &mut Draft,
+) -> Result<(), Mistake> {
+    for (folder, place) in site::folders(lines) {
+        let effective = sections.effective(Some(&folder), "");
+        let says = |line: &&Line| line.name == "allowoverride";
+        let counts = effective.iter().flat_map(|section| section.iter()).rfind(says);
+        if counts.is_none_or(|line| line.says(0, "none")) {
+            continue;
+        }
+        for depth in 0..=HTACCESS_DEPTH {
+            // With a bracket it is a pattern: there need be none.
+            let pattern = format!("{folder}{}/.htacces[s]", "/*".repeat(depth));
+            for found in includes.find(&pattern, &place)? {
+                let file: Arc<str> = found.name.clone().into();
+                includes.begin(&file, &found.text)?;
+                let inside = lex::read(&file, &found.text, includes, draft)?;
+                includes.end();
+                let beneath = found.name.rsplit_once('/').map_or("", |(folder, _)| folder);
+                sections.folder(beneath, &inside);
+            }
+        }
+        let why = format!(".htaccess files more than {HTACCESS_DEPTH} folders deep are not looked for");
+        draft.lose(&place, &format!("AllowOverride for {folder}"), &why);
+    }
+    sections.folders.sort_by_key(|(folder, _)| folder.len());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::port;
+
+    #[test]
+    fn ports() {
+        let cases = [("*:80", "80"), ("[::1]:81", "81"), ("::1", ""), ("*", "")];
+        for (address, expected) in cases {
+            assert_eq!(expected, port(address), "{address}");
+        }
+    }
+}

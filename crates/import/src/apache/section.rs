@@ -1,0 +1,260 @@
+//! What sections say of a folder and of a path: `Directory` from the shortest on, then `Location` in the order of the file.
+
+use super::access::{self, Access};
+use super::known;
+use super::lex::Line;
+use crate::model::{Draft, Place, Route, Value, has_end, shown};
+
+/// The sections of a site.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sections {
+    /// Folders, without a slash at their ends.
+    pub(super) folders: Vec<(String, Vec<Line>)>,
+    /// Paths, without a slash at their ends.
+    pub(super) paths: Vec<(String, Vec<Line>)>,
+    /// `Files` and `FilesMatch`, with the folder that they stand in.
+    pub(super) files: Vec<(Option<String>, Line)>,
+    /// What the site says outside all sections.
+    pub(super) all: Vec<Line>,
+    /// Sections whose folders or paths cannot be said.
+    pub(super) others: Vec<Line>,
+}
+
+impl Sections {
+    /// Sorts the lines of a site.
+    pub(super) fn of(lines: &[Line]) -> Sections {
+        let mut sections = Sections::default();
+        for line in lines {
+            let name = line.arg(0);
+            let is_plain = line.args.len() == 1 && !name.contains(['*', '?', '[']);
+            match line.name.as_str() {
+                "directory" if is_plain => sections.folder(name, &line.inside),
+                "location" if is_plain => {
+                    sections.paths.push((trimmed(name).to_owned(), line.inside.clone()));
+                }
+                "files" | "filesmatch" => sections.files.push((None, line.clone())),
+                "virtualhost" => {}
+                _ if line.is_section => sections.others.push(line.clone()),
+                _ => sections.all.push(line.clone()),
+            }
+        }
+        // Of folders the shortest counts first; the order of equal ones stays.
+        sections.folders.sort_by_key(|(folder, _)| folder.len());
+        sections
+    }
+
+    /// Adds what is said of a folder.
+    pub(super) fn folder(&mut self, folder: &str, lines: &[Line]) {
+        let folder = trimmed(folder).to_owned();
+        let (files, lines): (Vec<Line>, Vec<Line>) =
+            lines.iter().cloned().partition(|line| matches!(line.name.as_str(), "files" | "filesmatch"));
+        self.files.extend(files.into_iter().map(|line| (Some(folder.clone()), line)));
+        self.folders.push((folder, lines));
+    }
+
+    /// All that counts for a path, and for the folder that answers it, if one does; what counts last comes last.
+    pub(super) fn effective(&self, folder: Option<&str>, path: &str) -> Vec<&[Line]> {
+        let mut all: Vec<&[Line]> = vec![&self.all];
+        let folders =
+            self.folders.iter().filter(|(outer, _)| folder.is_some_and(|folder| is_beneath(outer, folder)));
+        all.extend(folders.map(|(_, lines)| lines.as_slice()));
+        all.extend(
+            self.paths.iter().filter(|(outer, _)| is_beneath(outer, path)).map(|(_, lines)| lines.as_slice()),
+        );
+        all
+    }
+}
+
+/// A path without slashes at its end.
+pub(super) fn trimmed(path: &str) -> &str {
+    path.trim_end_matches('/')
+}
+
+/// Whether a path, without a slash at its end, is another one or beneath it.
+pub(super) fn is_beneath(outer: &str, path: &str) -> bool {
+    path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What sections say of a route.
+#[derive(Debug, Default)]
+pub(super) struct Around<'l> {
+    access: Option<Access>,
+    /// `LimitExcept`: the methods, and who may use others.
+    limit: Option<(&'l Line, Option<Access>)>,
+    lines: Vec<&'l Line>,
+    pub(super) handler: Option<&'l Line>,
+    /// Redirects in a section, which are not read.
+    misplaced: Vec<&'l Line>,
+}
+
+impl<'l> Around<'l> {
+    pub(super) fn of(sections: &[&'l [Line]]) -> Around<'l> {
+        let mut around = Around::default();
+        for (number, section) in sections.iter().enumerate() {
+            if let Some(access) = access::of(section) {
+                around.access = Some(access);
+            }
+            for line in *section {
+                match line.name.as_str() {
+                    "limitexcept" => around.limit = Some((line, access::of(&line.inside))),
+                    "sethandler" => around.handler = (!line.says(0, "none")).then_some(line),
+                    // In a section it stands without a path.
+                    "proxypass" if line.arg(0).contains("://") => around.handler = Some(line),
+                    name if number > 0 && (name.starts_with("redirect") || name.starts_with("alias")) => {
+                        around.misplaced.push(line);
+                    }
+                    _ => around.lines.push(line),
+                }
+            }
+        }
+        around
+    }
+
+    /// Puts it around a route; what it becomes.
+    pub(super) fn put(&self, mut route: Route, draft: &mut Draft) -> Vec<Route> {
+        for line in &self.lines {
+            take(line, &mut route, draft);
+        }
+        for line in &self.misplaced {
+            let why = "redirects and aliases are read where they stand outside of sections";
+            if line.arg(0).starts_with('4') {
+                draft.open(&line.place, &line.text, why);
+                route.refused.push(format!("{}: {}", line.place, shown(&line.text)));
+            } else {
+                draft.lose(&line.place, &line.text, why);
+            }
+        }
+        let mut others = None;
+        if let Some((line, access)) = &self.limit {
+            let mut other = route.clone();
+            if let Some(access) = access {
+                access.say(&mut other, draft);
+            }
+            other.place = Some(line.place.clone());
+            for method in &line.args {
+                route.keys.add("methods", &method.to_ascii_uppercase(), &line.place);
+            }
+            others = Some(other);
+        }
+        if let Some(access) = &self.access {
+            access.say(&mut route, draft);
+        }
+        std::iter::once(route).chain(others).collect()
+    }
+}
+
+/// Takes one directive.
+fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
+    let place = &line.place;
+    match line.name.as_str() {
+        "header" => header(line, route, draft),
+        "options" => {
+            let says = |word: &str| line.args.iter().any(|arg| arg.eq_ignore_ascii_case(word));
+            if (says("indexes") || says("+indexes") || says("all")) && route.keys.has("files") {
+                route.keys.set("static-listing", Value::Switch(true), place);
+            } else if says("-indexes") || line.args.iter().all(|arg| !arg.starts_with(['+', '-'])) {
+                route.keys.0.retain(|key| key.name != "static-listing");
+            }
+        }
+        "expiresdefault" => match expires(&line.args.join(" ")) {
+            Some(seconds) => route.keys.set("cache-control", format!("max-age={seconds}"), place),
+            None => draft.lose(place, &line.text, "cache-control takes max-age, from the request on"),
+        },
+        "fallbackresource" => {
+            let path = route.paths.first().cloned().unwrap_or_default();
+            let page = line.arg(0).strip_prefix(&path).unwrap_or_default();
+            if has_end(page, "html") && route.keys.has("files") {
+                route.keys.set("static-fallback", page, place);
+            } else if !line.says(0, "disabled") {
+                draft.lose(place, &line.text, "static-fallback is a page of the same folder, as index.html");
+            }
+        }
+        "directoryindex" if line.args.iter().any(|name| name == "index.html") => {}
+        _ => {
+            if let Some(why) = known::restricts(line) {
+                draft.open(place, &line.text, why);
+                route.refused.push(format!("{place}: {}", shown(&line.text)));
+            } else {
+                known::tell(line, draft);
+            }
+        }
+    }
+}
+
+/// `Header always set NAME VALUE`.
+fn header(line: &Line, route: &mut Route, draft: &mut Draft) {
+    let first = usize::from(line.says(0, "always") || line.says(0, "onsuccess"));
+    let (action, name, value) =
+        (line.arg(first).to_ascii_lowercase(), line.arg(first + 1), line.arg(first + 2));
+    let name = name.trim_end_matches(':');
+    let has_more = line.args.len() > first + 3 || value.contains("%{") || value.contains("${");
+    match action.as_str() {
+        "unset" => route.keys.add("remove-headers", name, &line.place),
+        "set" | "setifempty" if !has_more => route.keys.pair("headers", (name, value), &line.place),
+        "add" | "append" | "merge" if !has_more => route.keys.pair("add-headers", (name, value), &line.place),
+        _ => draft.lose(
+            &line.place,
+            &line.text,
+            "a field is set, added or removed, without conditions and variables",
+        ),
+    }
+}
+
+/// The seconds of `access plus 1 month 2 days`, or of `A3600`.
+fn expires(text: &str) -> Option<u64> {
+    if let Some(seconds) = text.strip_prefix('A') {
+        return seconds.parse().ok();
+    }
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (["access" | "now", "plus", rest @ ..] | ["access" | "now", rest @ ..]) = words.as_slice() else {
+        return None;
+    };
+    rest.chunks(2).try_fold(0_u64, |sum, pair| {
+        let [number, unit] = pair else { return None };
+        let scale = match unit.trim_end_matches('s') {
+            "second" => 1,
+            "minute" => 60,
+            "hour" => 3_600,
+            "day" => 86_400,
+            "week" => 604_800,
+            "month" => 2_592_000,
+            "year" => 31_536_000,
+            _ => return None,
+        };
+        sum.checked_add(number.parse::<u64>().ok()?.checked_mul(scale)?)
+    })
+}
+
+/// A route that stands for what a handler would have run.
+pub(super) fn unanswered(route: &mut Route, place: &Place, what: &str, draft: &mut Draft) {
+    draft.lose(place, what, "what it runs is not there yet; here it is a 503");
+    route.respond(503, place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{expires, is_beneath};
+
+    #[test]
+    fn times() {
+        let cases = [
+            ("access plus 1 month 2 days", Some(2_764_800)),
+            ("now plus 1 hours", Some(3_600)),
+            ("A60", Some(60)),
+            ("modification plus 1 day", None),
+            ("access plus", Some(0)),
+            ("access plus 1", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(expected, expires(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_in_paths() {
+        assert_eq!(
+            [true, true, true, false],
+            [("", "/a"), ("/a", "/a"), ("/a", "/a/b"), ("/a", "/ab")].map(|(a, b)| is_beneath(a, b))
+        );
+    }
+}

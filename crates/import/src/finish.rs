@@ -1,0 +1,154 @@
+//! The last look: every key is read by the row that will read it, and what no row takes is lost, and told.
+
+use std::collections::{HashMap, HashSet};
+
+use adyton_cli::{Scope, takes};
+
+use crate::model::{Draft, Keys, Loss, Place, Route, Site, plain, shown};
+
+/// Makes a draft that is right as a file of sites.
+pub(crate) fn finish(draft: &mut Draft, file: &Place) {
+    let losses = &mut draft.losses;
+    if let (Some(group), false) = (draft.server.get("group").cloned(), draft.server.has("user")) {
+        draft.server.0.retain(|key| key.name != "group");
+        let what = format!("group = {}", group.value.texts().concat());
+        let why = "a group goes with a user".to_owned();
+        losses.push(Loss { place: group.place, what: shown(&what), why, opens: false });
+    }
+    check(&mut draft.server, Scope::Server, losses);
+    for site in &mut draft.sites {
+        check(&mut site.keys, Scope::Site, losses);
+        let mut lost = Vec::new();
+        site.routes.retain_mut(|route| is_route(route, losses, &mut lost));
+        site.refused.extend(lost);
+        drop_unreached(site, losses);
+        if site.routes.is_empty() {
+            let place = site.place.clone().unwrap_or_else(|| file.clone());
+            let mut nothing = Route::new("/", &place);
+            nothing.respond(404, &place);
+            site.routes.push(nothing);
+        }
+    }
+    check_hosts(draft, file);
+    for loss in &mut draft.losses {
+        loss.why = plain(&loss.why);
+    }
+}
+
+/// Takes out what no row takes; whether it was all taken.
+fn check(keys: &mut Keys, scope: Scope, losses: &mut Vec<Loss>) -> bool {
+    let before = keys.0.len();
+    keys.0.retain(|key| {
+        let wrong = key.value.texts().iter().find_map(|text| takes(scope, key.name, text).err());
+        if let Some(why) = &wrong {
+            let what = format!("{} = {}", key.name, key.value.texts().join(", "));
+            let opens = matches!(key.name, "allow" | "deny");
+            losses.push(Loss { place: key.place.clone(), what: shown(&what), why: why.clone(), opens });
+        }
+        wrong.is_none()
+    });
+    keys.0.len() == before
+}
+
+/// Whether a route can be written; of one that cannot and kept somebody out, why the whole site has to refuse.
+fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -> bool {
+    let Some(place) = route.place.clone() else { return false };
+    let restricted = route.is_restricted();
+    if !check(&mut route.keys, Scope::Route, losses) && restricted {
+        route.refused.push(format!("a key of {place}"));
+    }
+    if !["app", "handler", "files", "redirect", "respond"].iter().any(|action| route.keys.has(action)) {
+        route.respond(503, &place);
+    }
+    route.paths.retain(|path| {
+        let wrong = takes(Scope::Route, "path", path);
+        if let Err(why) = &wrong {
+            let what = format!("path {path}");
+            losses.push(Loss {
+                place: place.clone(),
+                what: shown(&what),
+                why: why.clone(),
+                opens: restricted,
+            });
+            if restricted {
+                lost.push(format!("the path {} of {place}", shown(path)));
+            }
+        }
+        wrong.is_ok()
+    });
+    !route.paths.is_empty()
+}
+
+/// A route behind one that has every request for its path is never taken. If it would have kept somebody out, the site refuses.
+fn drop_unreached(site: &mut Site, losses: &mut Vec<Loss>) {
+    // What was passed on by a route that refuses now is not reached, and that is told already.
+    let mut refusing: HashSet<String> = HashSet::new();
+    // The paths that are answered, and whether with a refusal.
+    let mut taken: HashMap<String, bool> = HashMap::new();
+    let mut lost = Vec::new();
+    let site_refuses = !site.refused.is_empty();
+    site.routes.retain_mut(|route| {
+        let keeps_out = route.keeps_out();
+        let place = route.place.clone();
+        route.paths.retain(|path| !refusing.contains(path));
+        route.paths.retain(|path| {
+            let earlier = taken.get(path);
+            if let (Some(refuses), Some(place)) = (earlier, &place) {
+                let opens = keeps_out && !refuses;
+                let what = format!("path {}", shown(path));
+                let why = "the site has a route for this path already, which comes first".to_owned();
+                if opens {
+                    lost.push(format!("{place}: {what}"));
+                }
+                losses.push(Loss { place: place.clone(), what, why, opens });
+            }
+            earlier.is_none()
+        });
+        let narrowed = ["methods", "if-headers", "if-query", "remote"].iter().any(|key| route.keys.has(key));
+        if !narrowed && (site_refuses || !route.refused.is_empty()) {
+            refusing.extend(route.paths.iter().cloned());
+        } else if !narrowed && !route.keys.has("files") {
+            taken.extend(route.paths.iter().map(|path| (path.clone(), route.refuses())));
+        }
+        !route.paths.is_empty()
+    });
+    site.refused.extend(lost);
+}
+
+/// Each name is one site's, and only the first site may have none.
+fn check_hosts(draft: &mut Draft, file: &Place) {
+    let mut seen: HashSet<String> = HashSet::new();
+    let losses = &mut draft.losses;
+    let mut number = 0;
+    draft.sites.retain_mut(|site| {
+        let place = site.place.clone().unwrap_or_else(|| file.clone());
+        let mut note = |what: String, why: &str| {
+            losses.push(Loss { place: place.clone(), what: shown(&what), why: why.to_owned(), opens: false });
+        };
+        let mut own = HashSet::new();
+        site.hosts.retain(|host| {
+            if let Err(why) = takes(Scope::Site, "hosts", host) {
+                note(format!("host {host}"), &why);
+                return false;
+            }
+            let name = host.trim_end_matches('.').to_ascii_lowercase();
+            if !own.insert(name.clone()) {
+                return false;
+            }
+            let is_new = seen.insert(name);
+            if !is_new {
+                note(format!("host {host}"), "another site has this name already");
+            }
+            is_new
+        });
+        let is_kept = number == 0 || !site.hosts.is_empty();
+        if !is_kept {
+            note(
+                "site".to_owned(),
+                "it has no name of its own, and what no site has as its name is for the first one",
+            );
+        }
+        number += 1;
+        is_kept
+    });
+}

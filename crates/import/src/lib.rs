@@ -1,0 +1,139 @@
+//! Configurations of other servers in, a file of sites out: text to text, with a list of what could not be carried over.
+//!
+//! Each importer reads its language into the [`model`]: settings, sites and routes, each key with the line that says it.
+//! `finish.rs` has every key read by the row that will read it later, so that what is written is right as a file of sites;
+//! `write.rs` writes it. Nothing becomes less secure in silence: a restriction that is lost is a [`Loss`] that opens, and its
+//! routes refuse everybody. Files that are included come from the caller, and what they may be has limits.
+
+#![forbid(unsafe_code)]
+
+mod access;
+mod apache;
+mod finish;
+mod glob;
+mod gunicorn;
+mod include;
+mod literal;
+mod model;
+mod nginx;
+mod python;
+mod quantity;
+mod reach;
+mod regex;
+mod unit;
+mod uwsgi;
+mod write;
+
+use std::sync::Arc;
+
+pub use glob::matches;
+pub use include::Found;
+pub use model::{Loss, Mistake, Place};
+
+use include::Includes;
+use model::Draft;
+
+/// Whose configuration it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `nginx.conf`.
+    Nginx,
+    /// The JSON of NGINX Unit.
+    Unit,
+    /// `uwsgi.ini`.
+    Uwsgi,
+    /// `gunicorn.conf.py`.
+    Gunicorn,
+    /// `httpd.conf`, or an `.htaccess`.
+    Apache,
+}
+
+/// The kinds by the words for them.
+const KINDS: [(&str, Kind); 5] = [
+    ("nginx", Kind::Nginx),
+    ("unit", Kind::Unit),
+    ("uwsgi", Kind::Uwsgi),
+    ("gunicorn", Kind::Gunicorn),
+    ("apache", Kind::Apache),
+];
+
+impl Kind {
+    /// The kind with this name.
+    pub fn named(name: &str) -> Option<Kind> {
+        KINDS.iter().find(|(word, _)| *word == name).map(|(_, kind)| *kind)
+    }
+
+    /// The words for all kinds, as in `a, b or c`.
+    pub fn names() -> String {
+        let words = KINDS.map(|(word, _)| word);
+        let (last, others) = words.split_last().unwrap_or((&"", &[]));
+        format!("{} or {last}", others.join(", "))
+    }
+
+    /// What a file seems to be, by its name and its text.
+    pub fn detect(name: &str, text: &str) -> Option<Kind> {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let lines = || text.lines().map(str::trim_start);
+        let begins = |word: &str| lines().any(|line| line.starts_with(word));
+        let block = |word: &str| {
+            lines().any(|line| line.strip_prefix(word).is_some_and(|rest| rest.trim_start().starts_with('{')))
+        };
+        if model::has_end(last, "py") {
+            Some(Kind::Gunicorn)
+        } else if text.trim_start().starts_with('{') {
+            Some(Kind::Unit)
+        } else if begins("[uwsgi]") {
+            Some(Kind::Uwsgi)
+        } else if block("server") || block("http") || last == "nginx.conf" {
+            Some(Kind::Nginx)
+        } else if last == ".htaccess" || apache::is_one(text) {
+            Some(Kind::Apache)
+        } else {
+            None
+        }
+    }
+}
+
+/// What became of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The file of sites.
+    pub text: String,
+    /// What could not be carried over.
+    pub losses: Vec<Loss>,
+}
+
+impl Import {
+    /// Whether a restriction was lost, so that somebody has to accept it.
+    pub fn opens(&self) -> bool {
+        self.losses.iter().any(|loss| loss.opens)
+    }
+}
+
+/// Makes a file of sites; `name` is the file that `text` stands in, and `include` finds files that it names, by pattern,
+/// relative to the folder of the first one.
+///
+/// # Errors
+///
+/// The text is not in the kind's language, or goes beyond a limit, or a file that it includes cannot be read.
+pub fn import(
+    kind: Kind,
+    name: &str,
+    text: &str,
+    include: &mut dyn FnMut(&str) -> Result<Vec<Found>, String>,
+) -> Result<Import, Mistake> {
+    let file: Arc<str> = model::plain(name).into();
+    let mut includes = Includes::new(include);
+    includes.begin(&file, text)?;
+    let mut draft = Draft::default();
+    match kind {
+        Kind::Nginx => nginx::read(&file, text, &mut includes, &mut draft)?,
+        Kind::Unit => unit::read(&file, text, &mut draft)?,
+        Kind::Uwsgi => uwsgi::read(&file, text, &mut includes, &mut draft)?,
+        Kind::Apache => apache::read(&file, text, &mut includes, &mut draft)?,
+        Kind::Gunicorn => gunicorn::read(&file, text, &mut draft),
+    }
+    finish::finish(&mut draft, &Place { file, line: 1 });
+    let text = write::write(&draft, name);
+    Ok(Import { text, losses: draft.losses })
+}

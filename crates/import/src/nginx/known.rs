@@ -1,0 +1,135 @@
+//! Directives that are not carried over: what each of them is to Adyton.
+
+use super::lex::Directive;
+use crate::model::Draft;
+
+/// What is said of a directive that nothing was made of.
+pub(super) fn tell(directive: &Directive, draft: &mut Draft) {
+    let name = directive.name.as_str();
+    if ALWAYS_SO.contains(&name) || OF_GATEWAYS.iter().any(|prefix| name.starts_with(prefix)) {
+        return;
+    }
+    let (place, shown) = (&directive.place, directive.shown());
+    match REASONS.iter().find(|(prefix, _)| name.starts_with(prefix)) {
+        Some((_, why)) => draft.lose(place, &shown, why),
+        None => draft.lose(place, &shown, "this is not known here; see whether it restricts anything"),
+    }
+}
+
+/// Whether a directive keeps somebody out in a way that has no counterpart; what to say.
+pub(super) fn restricts(directive: &Directive) -> Option<&'static str> {
+    let name = directive.name.as_str();
+    if PARTS.contains(&name) {
+        return None;
+    }
+    RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, why)| *why)
+}
+
+/// It is so without being said, or it is about nginx's own insides.
+const ALWAYS_SO: [&str; 41] = [
+    "aio",
+    "charset",
+    "daemon",
+    "default_type",
+    "directio",
+    "disable_symlinks",
+    "etag",
+    "events",
+    "if_modified_since",
+    "keepalive_disable",
+    "lingering_close",
+    "lingering_time",
+    "lingering_timeout",
+    "load_module",
+    "lock_file",
+    "log_not_found",
+    "master_process",
+    "max_ranges",
+    "merge_slashes",
+    "open_file_cache",
+    "open_file_cache_errors",
+    "open_file_cache_min_uses",
+    "open_file_cache_valid",
+    "output_buffers",
+    "pcre_jit",
+    "pid",
+    "postpone_output",
+    "read_ahead",
+    "reset_timedout_connection",
+    "sendfile",
+    "sendfile_max_chunk",
+    "server_names_hash_bucket_size",
+    "server_names_hash_max_size",
+    "server_tokens",
+    "tcp_nodelay",
+    "tcp_nopush",
+    "types",
+    "types_hash_bucket_size",
+    "types_hash_max_size",
+    "worker_cpu_affinity",
+    "worker_rlimit_nofile",
+];
+
+/// Parts of what is told with `proxy_pass` and its like.
+const OF_GATEWAYS: [&str; 7] = ["proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "upstream", "memcached_"];
+
+/// By how a name begins.
+const REASONS: [(&str, &str); 24] = [
+    (
+        "gzip",
+        "answers are not compressed on the way; put .br, .zst and .gz files beside those that are served",
+    ),
+    (
+        "brotli",
+        "answers are not compressed on the way; put .br, .zst and .gz files beside those that are served",
+    ),
+    ("ssl_", "TLS is the work of a proxy in front"),
+    ("http2", "HTTP/2 is the work of a proxy in front"),
+    ("http3", "HTTP/3 is the work of a proxy in front"),
+    ("quic", "HTTP/3 is the work of a proxy in front"),
+    ("error_page", "pages for statuses are not there yet, but static-404 for missing files of a folder"),
+    ("recursive_error_pages", "pages for statuses are not there yet"),
+    ("limit_req", "rates are not limited yet; connections-per-address-max limits connections"),
+    ("limit_conn", "connections-per-address-max limits connections"),
+    ("limit_rate", "rates are not limited"),
+    ("log_format", "formats are written in Apache's atoms here: access-log-format"),
+    ("sub_filter", "bodies are not changed on the way"),
+    ("auth_", "nobody is asked for a password here yet"),
+    ("map", "there are no variables"),
+    ("geo", "there are no variables"),
+    ("split_clients", "there are no variables"),
+    ("set", "there are no variables"),
+    ("index", "index.html is what is looked for in a folder, and nothing else"),
+    ("resolver", "no names are looked up"),
+    ("stream", "TCP is not passed on"),
+    ("mail", "mail is not passed on"),
+    ("add_trailer", "trailers are not added"),
+    ("rewrite", "paths are not rewritten; a redirect has the form rewrite ^/old/(.*)$ /new/$1 permanent"),
+];
+
+/// They say how, and not whether, somebody is asked.
+const PARTS: [&str; 7] = [
+    "auth_basic_user_file",
+    "auth_delay",
+    "auth_jwt_key_file",
+    "auth_jwt_key_request",
+    "auth_request_set",
+    "set_real_ip_recursive",
+    "if_modified_since",
+];
+
+/// By how a name begins: each is a loss that opens.
+const RESTRICTIONS: [(&str, &str); 9] = [
+    ("auth_", "nobody is asked for a password here yet"),
+    ("secure_link", "links are not signed here"),
+    ("valid_referers", "where a link stands is not looked at"),
+    ("ssl_verify_client", "no certificates of clients are asked for; TLS is the work of a proxy in front"),
+    (
+        "set_real_ip_from",
+        "the address of a client is that of the proxy in front, so allow and deny would see that one",
+    ),
+    ("modsecurity", "requests are not searched for attacks"),
+    ("if", "conditions on variables are not there, and this one may keep somebody out"),
+    ("access_by_lua", "there is no Lua"),
+    ("limit_except", "this form of it is not carried over"),
+];

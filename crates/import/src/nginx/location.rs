@@ -1,0 +1,278 @@
+//! A location of nginx.conf, as one route or several.
+
+use super::known;
+use super::level::Level;
+use super::lex::Directive;
+use super::redirect::{self, Names};
+use crate::model::{Draft, Place, Route, Value, has_end};
+
+/// What stands in a location, and around it.
+pub(super) struct Location<'d> {
+    /// The path as a route has it.
+    pub(super) path: String,
+    /// The path as nginx has it; what `alias` takes the place of.
+    pub(super) prefix: String,
+    pub(super) place: &'d Place,
+    pub(super) level: Level,
+    pub(super) directives: &'d [Directive],
+}
+
+/// What routes of a server need to know of it.
+pub(super) struct Around<'d> {
+    pub(super) names: Names,
+    /// `location @name`, with what is around them.
+    pub(super) named: Vec<(String, Location<'d>)>,
+}
+
+/// The routes of a location: the first of them answers, the others what it passes on.
+pub(super) fn routes(location: &Location<'_>, around: &Around<'_>, draft: &mut Draft) -> Vec<Route> {
+    let mut route = Route::new(&location.path, location.place);
+    let mut all = Vec::new();
+    let find = |name: &str| location.directives.iter().find(|one| one.name == name);
+    for directive in location.directives {
+        note(directive, draft);
+    }
+    let redirect = find("rewrite").and_then(|one| rewritten(one, location, around, draft));
+    let answers_all = if let Some(redirect) = redirect {
+        route = redirect;
+        true
+    } else if let Some(one) = find("return") {
+        redirect::returns(one, &around.names, location.level.default_type.as_deref(), &mut route, draft);
+        true
+    } else {
+        act(location, around, &mut route, &mut all, draft);
+        false
+    };
+    if let Some(one) = find("internal") {
+        draft.lose(&one.place, "internal", "clients are answered 404, and nothing else leads there");
+        route.respond(404, &one.place);
+        all.clear();
+    }
+    location.level.around(&mut route, answers_all, draft);
+    let mut routes = match find("limit_except") {
+        Some(one) if !answers_all => limited(one, route, &location.level, draft),
+        _ => vec![route],
+    };
+    routes.append(&mut all);
+    routes
+}
+
+/// `rewrite`, if the location is a redirect by it.
+fn rewritten(
+    one: &Directive,
+    location: &Location<'_>,
+    around: &Around<'_>,
+    draft: &mut Draft,
+) -> Option<Route> {
+    let found = redirect::rewrite(one, &around.names)
+        .filter(|found| found.path.starts_with(&location.prefix) || found.path == "/");
+    let Some(found) = found else {
+        let why = "paths are not rewritten; a redirect has the form rewrite ^/old/(.*)$ /new/$1 permanent";
+        draft.lose(&one.place, &one.shown(), why);
+        return None;
+    };
+    let path = if found.path == "/" { &location.path } else { &found.path };
+    let mut route = Route::new(path, &one.place);
+    route.keys.set("redirect", found.target, &one.place);
+    route.keys.set("redirect-status", Value::Number(found.status), &one.place);
+    Some(route)
+}
+
+/// What answers: a gateway that is not there, files, or nothing.
+fn act(
+    location: &Location<'_>,
+    around: &Around<'_>,
+    route: &mut Route,
+    all: &mut Vec<Route>,
+    draft: &mut Draft,
+) {
+    let find = |name: &str| location.directives.iter().find(|one| one.name == name);
+    if let Some(one) = location.directives.iter().find(|one| is_gateway(&one.name)) {
+        let why = "gateways are not there yet; of an application in Python write app = \"module:name\" in the place of respond";
+        draft.lose(&one.place, &one.shown(), why);
+        route.respond(503, &one.place);
+        return;
+    }
+    if let Some(one) = find("stub_status") {
+        draft.lose(&one.place, "stub_status", "the setting admin has metrics, at an address of its own");
+        route.respond(404, &one.place);
+        return;
+    }
+    files(location, route, draft);
+    if let Some(one) = find("try_files") {
+        tries(one, location, around, route, all, draft);
+    }
+}
+
+fn is_gateway(name: &str) -> bool {
+    matches!(
+        name,
+        "proxy_pass" | "fastcgi_pass" | "uwsgi_pass" | "scgi_pass" | "grpc_pass" | "memcached_pass"
+    )
+}
+
+/// The folder that `alias` or `root` says.
+fn files(location: &Location<'_>, route: &mut Route, draft: &mut Draft) {
+    let alias = location.directives.iter().find(|one| one.name == "alias");
+    if let Some(one) = alias {
+        return match aliased(location, one.arg(0)) {
+            Some(folder) if !folder.contains('$') => route.keys.set("files", folder, &one.place),
+            _ => {
+                let why = "the path of the location and that of alias end differently; here it is a 503";
+                draft.lose(&one.place, &one.shown(), why);
+                route.respond(503, &one.place);
+            }
+        };
+    }
+    match &location.level.root {
+        Some((root, place)) if !root.contains('$') => {
+            let beneath = if location.path.ends_with('/') { location.prefix.trim_matches('/') } else { "" };
+            if !root.starts_with('/') {
+                let why = "there it is relative to nginx's own folder, and here to that of the file of sites";
+                draft.lose(place, &format!("root {root}"), why);
+            }
+            let root = root.trim_end_matches('/');
+            let folder = match (root, beneath) {
+                ("", "") => "/".to_owned(),
+                (root, "") => root.to_owned(),
+                (root, beneath) => format!("{root}/{beneath}"),
+            };
+            route.keys.set("files", folder, place);
+        }
+        Some((root, place)) => {
+            draft.lose(place, &format!("root {root}"), "there are no variables");
+            route.respond(503, place);
+        }
+        None => {
+            let why = "it says no root, and that of nginx itself is not known here; here it is a 503";
+            draft.lose(location.place, &format!("location {}", location.prefix), why);
+            route.respond(503, location.place);
+        }
+    }
+}
+
+/// The folder that takes the place of the location's path.
+fn aliased(location: &Location<'_>, alias: &str) -> Option<String> {
+    let is_prefix = location.path.ends_with('/');
+    match (is_prefix, location.prefix.ends_with('/'), alias.ends_with('/')) {
+        // What stands behind the path is put behind the alias: both end in a slash, or neither does.
+        (true, true, true) | (true, false, false) => {
+            let folder = alias.trim_end_matches('/');
+            Some(if folder.is_empty() { "/".to_owned() } else { folder.to_owned() })
+        }
+        // Of one path a file: its folder is that of the whole path, if the names agree.
+        (false, false, false) => alias
+            .strip_suffix(location.prefix.as_str())
+            .map(str::to_owned)
+            .filter(|folder| !folder.is_empty()),
+        _ => None,
+    }
+}
+
+/// `try_files $uri $uri/ @app`.
+fn tries(
+    one: &Directive,
+    location: &Location<'_>,
+    around: &Around<'_>,
+    route: &mut Route,
+    all: &mut Vec<Route>,
+    draft: &mut Draft,
+) {
+    let Some((last, tried)) = one.args.split_last() else { return };
+    let place = &one.place;
+    if !tried.iter().all(|one| matches!(one.as_str(), "$uri" | "$uri/" | "$uri/index.html"))
+        || !route.keys.has("files")
+    {
+        draft.lose(place, &one.shown(), "only $uri and $uri/ are tried, as files of a folder");
+        return;
+    }
+    if last.starts_with('=') {
+        if last != "=404" {
+            draft.lose(place, &one.shown(), "what a folder lacks is a 404");
+        }
+        return;
+    }
+    if let Some(name) = last.strip_prefix('@') {
+        let Some((_, next)) = around.named.iter().find(|(other, _)| other == name) else {
+            draft.lose(place, &one.shown(), "there is no such location");
+            return;
+        };
+        route.keys.set("static-fall-through", Value::Switch(true), place);
+        let path = location.path.clone();
+        let next = Location { path, prefix: location.prefix.clone(), level: next.level.clone(), ..*next };
+        all.extend(routes(&next, around, draft));
+        return;
+    }
+    let page = last.split('?').next().unwrap_or(last);
+    let beneath = page.strip_prefix(&location.prefix).map(|page| page.trim_start_matches('/'));
+    match beneath.filter(|page| has_end(page, "html") && !page.contains('$')) {
+        Some(page) => {
+            route.keys.set("static-fallback", page, place);
+            let why = "the last page is for requests that accept HTML and whose last part has no extension; others are a 404";
+            draft.lose(place, &one.shown(), why);
+        }
+        None => draft.lose(
+            place,
+            &one.shown(),
+            "what is tried last is a page of the same folder, or a location @name",
+        ),
+    }
+}
+
+/// `limit_except GET { deny all; }`: the route for these methods, and one for the others.
+fn limited(one: &Directive, mut route: Route, level: &Level, draft: &mut Draft) -> Vec<Route> {
+    let mut others = route.clone();
+    for method in &one.args {
+        route.keys.add("methods", &method.to_ascii_uppercase(), &one.place);
+    }
+    others.place = Some(one.place.clone());
+    others.keys.0.retain(|key| !matches!(key.name, "allow" | "deny"));
+    level.inner(one.inside(), draft).admit(&mut others, draft);
+    for inside in one.inside().iter().filter(|inside| known::restricts(inside).is_some()) {
+        draft.open(&inside.place, &inside.shown(), "nobody is asked for a password here yet");
+        others.refused.push(format!("{}: {}", inside.place, inside.shown()));
+    }
+    vec![route, others]
+}
+
+/// Tells of a directive of a location that nothing is made of.
+fn note(directive: &Directive, draft: &mut Draft) {
+    const READ: [&str; 18] = [
+        "root",
+        "alias",
+        "index",
+        "try_files",
+        "return",
+        "rewrite",
+        "internal",
+        "allow",
+        "deny",
+        "satisfy",
+        "autoindex",
+        "add_header",
+        "expires",
+        "limit_except",
+        "location",
+        "stub_status",
+        "default_type",
+        "break",
+    ];
+    let name = directive.name.as_str();
+    let is_usual_index = name == "index" && directive.args.iter().any(|arg| arg == "index.html");
+    if (READ.contains(&name) && (name != "index" || is_usual_index)) || known::restricts(directive).is_some()
+    {
+        return;
+    }
+    match name {
+        "client_max_body_size"
+        | "access_log"
+        | "error_log"
+        | "keepalive_timeout"
+        | "client_body_timeout"
+        | "send_timeout" => {
+            draft.lose(&directive.place, &directive.shown(), "this is said of a site, not of a route");
+        }
+        _ if is_gateway(name) => {}
+        _ => known::tell(directive, draft),
+    }
+}

@@ -1,0 +1,116 @@
+//! `nginx.conf`: its servers are sites, its locations routes.
+//!
+//! nginx takes the longest prefix, then the first pattern that fits, unless the prefix says `^~`; here the longest prefix
+//! counts before an end such as `*.php`. Where that makes a difference for what is kept out, it is a loss that opens.
+
+mod known;
+mod level;
+mod lex;
+mod listen;
+mod location;
+mod pattern;
+mod redirect;
+mod server;
+mod settings;
+
+use std::sync::Arc;
+
+use crate::include::Includes;
+use crate::model::{Draft, Mistake, Place};
+use crate::reach::{self, Address, Placed};
+use level::Level;
+use lex::Directive;
+use server::Server;
+
+/// What nginx takes of a body unless it is told otherwise.
+const BODY_BYTES_MAX: &str = "1m";
+
+/// Reads a file and what it includes.
+pub(crate) fn read(
+    file: &Arc<str>,
+    text: &str,
+    includes: &mut Includes<'_>,
+    draft: &mut Draft,
+) -> Result<(), Mistake> {
+    let all = lex::read(file, text, includes)?;
+    let mut servers = Vec::new();
+    main(&all, &mut servers, draft);
+    if servers.is_empty() {
+        let place = Place { file: Arc::clone(file), line: 1 };
+        return Err(Mistake { place, what: "there is no server in it".to_owned() });
+    }
+    if !draft.server.has("body-bytes-max") {
+        let place = Place::unsaid("nginx");
+        draft.server.set("body-bytes-max", BODY_BYTES_MAX, &place);
+    }
+    let sites = in_order(servers).into_iter().map(|server| placed(server, draft)).collect();
+    let mut sites = reach::without_ways_to_tls(sites, draft);
+    reach::bind(&mut sites, draft);
+    draft.sites = sites.into_iter().map(|placed| placed.site).collect();
+    Ok(())
+}
+
+/// The top of the file, or http: a file may also be one that http includes.
+fn main(all: &[Directive], servers: &mut Vec<Server>, draft: &mut Draft) {
+    let http: Vec<Directive> = all
+        .iter()
+        .flat_map(|one| if one.name == "http" { one.inside().to_vec() } else { vec![one.clone()] })
+        .collect();
+    let level = Level::default().inner(&http, draft);
+    let mut keys = std::mem::take(&mut draft.server);
+    for one in &http {
+        match one.name.as_str() {
+            "server" => servers.push(server::read(one, &level, draft)),
+            "events" => {
+                for inside in one.inside() {
+                    let _ = settings::take(inside, settings::Table::Server, &mut keys, draft);
+                }
+            }
+            "root" | "allow" | "deny" | "satisfy" | "autoindex" | "add_header" | "expires"
+            | "default_type" => {}
+            "index" if one.args.iter().any(|arg| arg == "index.html") => {}
+            _ if known::restricts(one).is_some() => {}
+            _ => {
+                if !settings::take(one, settings::Table::Server, &mut keys, draft) {
+                    known::tell(one, draft);
+                }
+            }
+        }
+    }
+    draft.server = keys;
+}
+
+/// The server that is for other names comes first.
+fn in_order(mut servers: Vec<Server>) -> Vec<Server> {
+    let first = servers.iter().position(|server| server.listens.iter().any(|listen| listen.is_default));
+    if let Some(first) = first {
+        let server = servers.remove(first);
+        servers.insert(0, server);
+    }
+    servers
+}
+
+/// Where a server listens: at port 80 of every address, unless it says where.
+fn placed(server: Server, draft: &mut Draft) -> Placed {
+    let mut addresses = Vec::new();
+    for listen in server.listens {
+        let (place, shown) = (listen.directive.place.clone(), listen.directive.shown());
+        if listen.proxied {
+            draft.open(
+                &place,
+                &shown,
+                "the PROXY protocol is not understood: addresses would be those of the proxy",
+            );
+        }
+        addresses.push(Address { bind: listen.bind, shown, place, tls: listen.tls });
+    }
+    if let (true, Some(place)) = (addresses.is_empty(), server.site.place.clone()) {
+        addresses.push(Address {
+            bind: "0.0.0.0:80".to_owned(),
+            shown: "server".to_owned(),
+            place,
+            tls: false,
+        });
+    }
+    Placed { site: server.site, addresses, is_way_to_tls: server.is_way_to_tls }
+}

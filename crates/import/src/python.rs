@@ -1,0 +1,53 @@
+//! What importers of servers of Python applications have in common.
+
+use crate::model::{Draft, Keys, Place, Route, Site, Value};
+
+/// Has a route call an application: `module:name`, or `module:make()` for one that makes it.
+pub(crate) fn app(text: &str, route: &mut Route, place: &Place, draft: &mut Draft) {
+    let (target, called) = match text.split_once('(') {
+        Some((target, rest)) if rest.trim() == ")" => (target.trim(), true),
+        Some(_) => {
+            draft.lose(place, text, "a factory is called without arguments");
+            route.respond(503, place);
+            return;
+        }
+        None => (text.trim(), false),
+    };
+    let target = if target.contains(':') { target.to_owned() } else { format!("{target}:application") };
+    route.keys.set("app", target, place);
+    if called {
+        route.keys.set("factory", Value::Switch(true), place);
+    }
+}
+
+/// The application is not in the file: what has to be written in its place.
+pub(crate) fn no_app(place: &Place, why: &str, draft: &mut Draft) -> Route {
+    let mut route = Route::new("/", place);
+    draft.lose(place, "application", &format!("{why}; write app = \"module:name\" in the place of respond"));
+    route.respond(503, place);
+    route
+}
+
+/// A site without a name, for all that is asked.
+pub(crate) fn site(place: &Place) -> Site {
+    Site { place: Some(place.clone()), ..Site::default() }
+}
+
+/// Says what a server does that is not told anything, if that is other than here.
+pub(crate) fn unless_said(keys: &mut Keys, server: &str, defaults: &[(&'static str, &str)]) {
+    for (name, value) in defaults {
+        if !keys.has(name) {
+            keys.set(name, *value, &Place::unsaid(server));
+        }
+    }
+}
+
+/// An address as `bind` takes it: a path is a unix socket, a port one of every address.
+pub(crate) fn bind(text: &str) -> String {
+    let is_port = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match text {
+        _ if text.starts_with('/') => format!("unix:{text}"),
+        _ if is_port => format!(":{text}"),
+        _ => text.strip_prefix('*').map_or_else(|| text.to_owned(), str::to_owned),
+    }
+}

@@ -1,0 +1,128 @@
+//! Where sites listen: here every site is at every address, so one that had fewer is kept to them, or refuses.
+
+use std::collections::BTreeSet;
+
+use crate::model::{Draft, Key, Place, Route, Site, Value};
+
+/// An address that a site listens at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// As `bind` takes it.
+    pub(crate) bind: String,
+    /// The directive, as written.
+    pub(crate) shown: String,
+    pub(crate) place: Place,
+    pub(crate) tls: bool,
+}
+
+impl Address {
+    /// What of it tells one address from another: every IPv4 and every IPv6 address are reached alike.
+    pub(crate) fn reach(&self) -> String {
+        let every = ["0.0.0.0:", "[::]:"].iter().find_map(|front| self.bind.strip_prefix(front));
+        every.map_or_else(|| self.bind.clone(), |port| format!("*:{port}"))
+    }
+}
+
+/// A site, and where it listens.
+pub(crate) struct Placed {
+    pub(crate) site: Site,
+    pub(crate) addresses: Vec<Address>,
+    /// It does nothing but send everybody to https.
+    pub(crate) is_way_to_tls: bool,
+}
+
+/// Leaves out sites that only send to https what another one has: a proxy in front, which has TLS, does that.
+pub(crate) fn without_ways_to_tls(sites: Vec<Placed>, draft: &mut Draft) -> Vec<Placed> {
+    let has_tls = |placed: &&Placed| placed.addresses.iter().any(|address| address.tls);
+    let with_tls: Vec<Vec<String>> =
+        sites.iter().filter(has_tls).map(|placed| placed.site.hosts.clone()).collect();
+    let is_elsewhere = |placed: &Placed| {
+        let has = |hosts: &Vec<String>| placed.site.hosts.iter().any(|host| hosts.contains(host));
+        !with_tls.is_empty() && (placed.site.hosts.is_empty() || with_tls.iter().any(has))
+    };
+    let (left, kept): (Vec<Placed>, Vec<Placed>) =
+        sites.into_iter().partition(|placed| placed.is_way_to_tls && is_elsewhere(placed));
+    for placed in left {
+        if let Some(place) = &placed.site.place {
+            let why = "it only sends clients to https: that is the work of the proxy in front, which has TLS";
+            draft.lose(place, "site", why);
+        }
+    }
+    kept
+}
+
+/// Says where the server listens, and keeps sites to where they were.
+pub(crate) fn bind(sites: &mut [Placed], draft: &mut Draft) {
+    let mut reached = BTreeSet::new();
+    leave_to_proxy(sites, draft);
+    for address in sites.iter().flat_map(|placed| &placed.addresses).filter(|address| !address.tls) {
+        draft.server.add("bind", &address.bind, &address.place);
+        reached.insert(address.reach());
+    }
+    for address in sites.iter().flat_map(|placed| &placed.addresses).filter(|address| address.tls) {
+        let where_to = if reached.is_empty() { "; for that one it is at 127.0.0.1:8000 here" } else { "" };
+        draft.lose(&address.place, &address.shown, &format!("TLS is the work of a proxy in front{where_to}"));
+    }
+    for placed in sites {
+        keep_apart(placed, &reached, draft);
+    }
+}
+
+/// Where sites have TLS and the others only refuse, nothing is served without it: the addresses are left to the proxy in front.
+fn leave_to_proxy(sites: &mut [Placed], draft: &mut Draft) {
+    let is_plain = |placed: &Placed| placed.addresses.iter().any(|address| !address.tls);
+    let refuses = |placed: &Placed| {
+        let says_no = |route: &Route| {
+            matches!(route.keys.get("respond"), Some(Key { value: Value::Number(400..), .. }))
+        };
+        placed.site.routes.iter().all(says_no)
+    };
+    let has_tls = sites.iter().any(|placed| placed.addresses.iter().any(|address| address.tls));
+    if !has_tls || !sites.iter().all(|placed| !is_plain(placed) || refuses(placed)) {
+        return;
+    }
+    for placed in sites {
+        for address in placed.addresses.extract_if(.., |address| !address.tls) {
+            draft.lose(
+                &address.place,
+                &address.shown,
+                "what is served has TLS, so this is left to the proxy in front",
+            );
+        }
+    }
+}
+
+/// A site that would be reached where it was not is for local clients, if it was, and else refuses.
+fn keep_apart(placed: &mut Placed, reached: &BTreeSet<String>, draft: &mut Draft) {
+    let plain = placed.addresses.iter().filter(|address| !address.tls);
+    let own: BTreeSet<String> = plain.map(Address::reach).collect();
+    // Who comes to a local address is on this machine: that is no wider than any other one.
+    let other: Vec<&str> =
+        reached.difference(&own).map(String::as_str).filter(|reach| !is_local(reach)).collect();
+    let Some(place) = placed.site.place.clone().filter(|_| !other.is_empty()) else { return };
+    let routes = &mut placed.site.routes;
+    let is_free = routes.iter().all(|route| !route.keys.has("allow"));
+    if is_free && !own.is_empty() && own.iter().all(|reach| is_local(reach)) {
+        for route in routes {
+            for whom in ["127.0.0.0/8", "::1", "unix"] {
+                route.keys.add("allow", whom, &place);
+            }
+        }
+        draft.lose(
+            &place,
+            "site",
+            "it was at local addresses alone; here it is for clients of this machine alone",
+        );
+        return;
+    }
+    let what = if own.is_empty() { "it had TLS alone" } else { "it was elsewhere" };
+    let why =
+        format!("{what}, and here every site is at every address, this one at {}, too", other.join(", "));
+    draft.open(&place, "site", &why);
+    placed.site.refused.push(format!("{place}: {what}"));
+}
+
+/// Whether an address is one of this machine alone.
+fn is_local(reach: &str) -> bool {
+    ["127.", "[::1]", "localhost:", "unix:"].iter().any(|front| reach.starts_with(front))
+}

@@ -1,0 +1,256 @@
+//! `action` of a step: what answers.
+
+use super::config::{Unit, shown};
+use super::matching::Condition;
+use super::order::Step;
+use crate::literal::{Item, Node};
+use crate::model::{Draft, Place, Route, Value};
+use crate::python;
+
+/// Routes in routes; a circle has no end.
+const DEPTH_MAX: usize = 8;
+
+/// All steps, in the order in which they are tried.
+pub(super) struct Steps<'c> {
+    unit: &'c Unit<'c>,
+    pub(super) all: Vec<Step>,
+}
+
+impl<'c> Steps<'c> {
+    pub(super) fn new(unit: &'c Unit<'c>) -> Steps<'c> {
+        Steps { unit, all: Vec::new() }
+    }
+
+    /// What `pass` names.
+    pub(super) fn pass(
+        &mut self,
+        pass: &str,
+        condition: &Condition,
+        place: &Place,
+        depth: usize,
+        draft: &mut Draft,
+    ) {
+        let root = self.unit.root;
+        let parts: Vec<&str> = pass.split('/').collect();
+        let steps = match parts.as_slice() {
+            ["routes"] => root.find("routes"),
+            ["routes", name] => root.find("routes").and_then(|routes| routes.find(name)),
+            _ => None,
+        };
+        if let Some(steps) = steps.filter(|_| depth < DEPTH_MAX) {
+            steps.each().iter().for_each(|step| self.step(step, condition, depth + 1, draft));
+            return;
+        }
+        let mut route = Route::new("/", place);
+        match parts.as_slice() {
+            ["applications", name] => self.application(name, None, &mut route, place, draft),
+            ["applications", name, target] => self.application(name, Some(target), &mut route, place, draft),
+            _ => {
+                draft.lose(
+                    place,
+                    &format!("pass {pass}"),
+                    "gateways are not there yet, and of routes it names none",
+                );
+                route.respond(503, place);
+            }
+        }
+        self.push(condition.clone(), route, None, draft);
+    }
+
+    fn step(&mut self, step: &Node, outer: &Condition, depth: usize, draft: &mut Draft) {
+        let Some(action) = step.find("action") else { return };
+        let conditions = match step.find("match") {
+            // A list of conditions is one or another.
+            Some(node) => node.each().iter().map(Condition::read).collect(),
+            None => vec![Condition::default()],
+        };
+        for condition in conditions {
+            self.action(action, &outer.and(&condition), depth, draft);
+        }
+    }
+
+    fn action(&mut self, action: &Node, condition: &Condition, depth: usize, draft: &mut Draft) {
+        let place = self.unit.place(action);
+        let first = self.all.len();
+        if action.find("rewrite").is_some() {
+            draft.lose(&place, "rewrite", "paths are not rewritten");
+        }
+        if let Some(pass) = action.find("pass").and_then(Node::text) {
+            self.pass(pass, condition, &place, depth, draft);
+        } else if let Some(shares) = action.find("share") {
+            self.share(action, shares, condition, depth, draft);
+        } else {
+            let mut route = Route::new("/", &place);
+            if let Some(status) = action.find("return") {
+                returns(status, action.find("location"), &mut route, &place, draft);
+            } else {
+                draft.lose(&place, &shown(action), "gateways are not there yet");
+                route.respond(503, &place);
+            }
+            self.push(condition.clone(), route, None, draft);
+        }
+        if let Some(fields) = action.find("response_headers") {
+            for step in &mut self.all[first..] {
+                headers(fields, &mut step.route, &place, draft);
+            }
+        }
+    }
+
+    /// Files: the first folder, then the others, then `fallback`.
+    fn share(
+        &mut self,
+        action: &Node,
+        shares: &Node,
+        condition: &Condition,
+        depth: usize,
+        draft: &mut Draft,
+    ) {
+        let place = self.unit.place(shares);
+        let fallback = action.find("fallback");
+        let last = shares.each().len().saturating_sub(1);
+        if let Some(index) = action.find("index").filter(|index| index.text() != Some("index.html")) {
+            draft.lose(
+                &self.unit.place(index),
+                "index",
+                "index.html is what is looked for in a folder, and nothing else",
+            );
+        }
+        for (number, share) in shares.each().iter().enumerate() {
+            let mut route = Route::new("/", &place);
+            let root = folder(share.text().unwrap_or_default(), &condition.paths);
+            if let Some(root) = &root {
+                route.keys.set("files", root.as_str(), &place);
+                if number < last || fallback.is_some() {
+                    route.keys.set("static-fall-through", Value::Switch(true), &place);
+                }
+            } else {
+                let why = "a folder has $uri at its end, and no other variables; here it is a 503";
+                draft.lose(&place, &format!("share {}", shown(share)), why);
+                route.respond(503, &place);
+            }
+            if let Some(types) = action.find("types") {
+                let place = self.unit.place(types);
+                draft.open(&place, &format!("types {}", shown(types)), "files of all types are served");
+                route.refused.push(format!("{place}: types"));
+            }
+            self.push(condition.clone(), route, root, draft);
+        }
+        if let Some(fallback) = fallback.filter(|_| depth < DEPTH_MAX) {
+            self.action(fallback, condition, depth + 1, draft);
+        }
+    }
+
+    fn application(
+        &self,
+        name: &str,
+        target: Option<&str>,
+        route: &mut Route,
+        place: &Place,
+        draft: &mut Draft,
+    ) {
+        let found = self.unit.root.find("applications").and_then(|all| all.find(name));
+        let Some(node) = found else {
+            draft.lose(place, &format!("applications/{name}"), "there is no such application");
+            route.respond(503, place);
+            return;
+        };
+        let (place, text) = (self.unit.place(node), |node: &Node, name: &str| {
+            node.find(name).and_then(Node::text).map(str::to_owned)
+        });
+        let kind = text(node, "type").unwrap_or_default();
+        let said =
+            target.and_then(|target| node.find("targets").and_then(|all| all.find(target))).unwrap_or(node);
+        let is_asgi = text(said, "protocol").as_deref() == Some("asgi");
+        let module = text(said, "module").filter(|_| kind.split(' ').next() == Some("python") && !is_asgi);
+        let Some(module) = module else {
+            draft.lose(
+                &place,
+                &format!("application {name}"),
+                "applications are of Python, with WSGI; here it is a 503",
+            );
+            route.respond(503, &place);
+            return;
+        };
+        let callable = text(said, "callable").unwrap_or_else(|| "application".to_owned());
+        python::app(&format!("{module}:{callable}"), route, &place, draft);
+        if matches!(said.find("factory").map(|node| &node.item), Some(Item::Switch(true))) {
+            route.keys.set("factory", Value::Switch(true), &place);
+        }
+        if let Some(prefix) = said.find("prefix") {
+            draft.lose(&self.unit.place(prefix), "prefix", "the application is at /, whatever its path");
+        }
+        super::settings::application(self.unit, name, node, said, draft);
+    }
+
+    /// Adds a step, if what it is for can be said.
+    fn push(&mut self, condition: Condition, mut route: Route, root: Option<String>, draft: &mut Draft) {
+        let Some(place) = route.place.clone() else { return };
+        // Who is kept out by a condition on the address is kept out of what follows: only a refusal can be said so.
+        let refuses = route.keeps_out();
+        let mut lost = condition.lost.clone();
+        let can_be_said = refuses && Condition { not_remote: Vec::new(), ..condition.clone() }.has_all();
+        if !condition.not_remote.is_empty() && !can_be_said {
+            lost.push("addresses that are not meant can only be refused".to_owned());
+        }
+        let is_lost = !lost.is_empty();
+        for why in lost {
+            if refuses {
+                draft.open(&place, "step", &why);
+            } else {
+                draft.lose(&place, "step", &why);
+            }
+            route.refused.push(format!("{place}: {why}"));
+        }
+        if is_lost && !refuses {
+            return;
+        }
+        self.all.push(Step { condition, route, root, is_lost });
+    }
+}
+
+/// `{"return": 301, "location": "https://$host$request_uri"}`.
+fn returns(status: &Node, location: Option<&Node>, route: &mut Route, place: &Place, draft: &mut Draft) {
+    let number = status.text().and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    let target = location.and_then(Node::text).map(|text| {
+        text.replace("$request_uri", "{path}{query}").replace("$uri", "{path}").replace("$host", "{host}")
+    });
+    match (number, target) {
+        (301 | 302 | 303 | 307 | 308, Some(target)) if !target.contains('$') => {
+            route.keys.set("redirect", target, place);
+            route.keys.set("redirect-status", Value::Number(number), place);
+        }
+        (200..=599, None) => route.respond(number, place),
+        _ => {
+            draft.lose(
+                place,
+                &format!("return {}", shown(status)),
+                "this status, or its location, cannot be said; here it is a 503",
+            );
+            route.respond(503, place);
+        }
+    }
+}
+
+fn headers(fields: &Node, route: &mut Route, place: &Place, draft: &mut Draft) {
+    for (name, value) in fields.pairs() {
+        match &value.item {
+            Item::Null => route.keys.add("remove-headers", name, place),
+            Item::Text(text) if !text.contains('$') => route.keys.pair("headers", (name, text), place),
+            _ => draft.lose(place, &format!("response_headers {name}"), "there are no variables"),
+        }
+    }
+}
+
+/// The folder of `/www$uri`, which the whole path is looked for in.
+fn folder(share: &str, paths: &[String]) -> Option<String> {
+    if let Some(root) = share.strip_suffix("$uri").filter(|root| !root.contains('$')) {
+        return Some(root.trim_end_matches('/').to_owned());
+    }
+    // One file, at a path that ends as it does.
+    match paths {
+        [path] if !share.contains('$') && !path.starts_with('*') && !path.ends_with('/') => {
+            share.strip_suffix(path.as_str()).map(str::to_owned)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,188 @@
+//! Steps that are tried in order, as routes of which the most specific path counts.
+
+use std::collections::HashSet;
+
+use super::matching::{Condition, covers};
+use crate::model::{Draft, Place, Route};
+
+/// A step that answers: which requests, and what.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) condition: Condition,
+    pub(super) route: Route,
+    /// The folder that the whole path is looked for in, of one that answers with files.
+    pub(super) root: Option<String>,
+    /// Which requests it is for cannot be said, and it keeps somebody out: the site refuses.
+    pub(super) is_lost: bool,
+}
+
+/// A step for one of its paths; the number is the step's.
+struct Single {
+    path: String,
+    number: usize,
+    step: Step,
+}
+
+/// Clients that alone may go on beneath a path.
+struct Guard {
+    path: String,
+    admitted: Vec<String>,
+    place: Place,
+}
+
+/// Steps of one site; more of them are no configuration, and each is compared with each.
+const STEPS_MAX: usize = 500;
+
+/// The routes of a site. A step whose paths have another, later one among them comes first there, too: its route is said once
+/// more for that path.
+pub(super) fn routes(mut steps: Vec<Step>, draft: &mut Draft) -> Vec<Route> {
+    steps.retain(|step| !step.is_lost);
+    if let Some(step) = steps.get(STEPS_MAX) {
+        if let Some(place) = step.route.place.clone() {
+            draft.open(&place, "routes", "there are too many of them; those from here on are left out");
+        }
+        steps.truncate(STEPS_MAX);
+    }
+    let singles = singles(steps, draft);
+    let mut routes: Vec<Route> = Vec::new();
+    let mut said: HashSet<(String, usize)> = HashSet::new();
+    for (at, single) in singles.iter().enumerate() {
+        let earlier = &singles[..at];
+        let hides = |other: &Single| {
+            other.step.condition.has_all() && !passes(&other.step.route) && covers(&other.path, &single.path)
+        };
+        if earlier.iter().any(hides) {
+            if let Some(place) = &single.step.route.place {
+                draft.lose(
+                    place,
+                    &format!("step for {}", single.path),
+                    "a step before it has all its requests",
+                );
+            }
+            continue;
+        }
+        let mut own = single.step.clone();
+        for other in earlier.iter().filter(|other| other.path != single.path) {
+            if covers(&other.path, &single.path) {
+                if said.insert((single.path.clone(), other.number)) {
+                    push(&mut routes, &single.path, &other.step);
+                }
+            } else if overlap(&other.path, &single.path) {
+                tell(&single.path, &mut own, other, draft);
+            }
+        }
+        said.insert((single.path.clone(), single.number));
+        push(&mut routes, &single.path, &own);
+    }
+    routes
+}
+
+/// Each step once for each of its paths; those that are not for some clients are said of the steps behind them.
+fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
+    let mut singles: Vec<Single> = Vec::new();
+    let mut guards: Vec<Guard> = Vec::new();
+    for (number, mut step) in steps.into_iter().enumerate() {
+        let paths =
+            if step.condition.paths.is_empty() { vec!["/".to_owned()] } else { step.condition.paths.clone() };
+        let admitted = std::mem::take(&mut step.condition.not_remote);
+        for path in paths {
+            if let (false, Some(place)) = (admitted.is_empty(), step.route.place.clone()) {
+                guards.push(Guard { path, admitted: admitted.clone(), place });
+                continue;
+            }
+            for other in guards.iter().filter(|guard| guard.path != path && covers(&path, &guard.path)) {
+                let step = guarded(&step, &other.path, &guards, draft);
+                singles.push(Single { path: other.path.clone(), number, step });
+            }
+            let step = guarded(&step, &path, &guards, draft);
+            singles.push(Single { path, number, step });
+        }
+    }
+    // So that nothing less specific answers beneath a guarded path.
+    for guard in guards {
+        let has_end = |single: &Single| {
+            single.path == guard.path && single.step.condition.has_all() && !passes(&single.step.route)
+        };
+        if !singles.iter().any(has_end) {
+            let mut route = Route::new(&guard.path, &guard.place);
+            route.respond(404, &guard.place);
+            for network in &guard.admitted {
+                route.keys.add("allow", network, &guard.place);
+            }
+            let step = Step { condition: Condition::default(), route, root: None, is_lost: false };
+            singles.push(Single { path: guard.path, number: usize::MAX, step });
+        }
+    }
+    singles
+}
+
+/// A step for a path, for those clients alone that the steps before it let through.
+fn guarded(step: &Step, path: &str, guards: &[Guard], draft: &mut Draft) -> Step {
+    let mut step = step.clone();
+    for guard in guards {
+        if covers(&guard.path, path) {
+            if step.route.keys.has("allow") {
+                // Two lists, and a client has to be in both, which no list says.
+                step.route.refused.push(format!("{}: two conditions on source", guard.place));
+                draft.open(
+                    &guard.place,
+                    "source",
+                    "two conditions on addresses, one beneath another, cannot be said",
+                );
+            }
+            for network in &guard.admitted {
+                step.route.keys.add("allow", network, &guard.place);
+            }
+        } else if overlap(&guard.path, path) && !path.starts_with('*') {
+            let what = format!("step for {}", guard.path);
+            draft.open(
+                &guard.place,
+                &what,
+                &format!("here {path} counts before it, which stands behind it there"),
+            );
+            step.route.refused.push(format!("{}: {what}", guard.place));
+        }
+    }
+    step
+}
+
+/// Whether a step lets the next one answer what it lacks.
+fn passes(route: &Route) -> bool {
+    route.keys.has("static-fall-through")
+}
+
+fn push(routes: &mut Vec<Route>, path: &str, step: &Step) {
+    let mut route = step.route.clone();
+    route.paths = vec![path.to_owned()];
+    if let Some(place) = route.place.clone() {
+        if let Some(root) = &step.root {
+            // Of a beginning, what stands behind it is looked for in the folder; else the whole path.
+            let beneath = path.strip_suffix('/').unwrap_or_default();
+            let folder = format!("{root}{beneath}");
+            route.keys.set("files", if folder.is_empty() { "/".to_owned() } else { folder }, &place);
+        }
+        step.condition.narrow(&mut route, &place);
+    }
+    if !routes.contains(&route) {
+        routes.push(route);
+    }
+}
+
+/// Whether two patterns, of which neither has all of the other, may have a path in common.
+fn overlap(one: &str, other: &str) -> bool {
+    let is_end = |path: &str| path.starts_with('*');
+    is_end(one) != is_end(other) && one.ends_with('/') != other.ends_with('/') && !covers(other, one)
+}
+
+/// An end comes behind a beginning here, whichever stands first.
+fn tell(path: &str, step: &mut Step, other: &Single, draft: &mut Draft) {
+    let Some(place) = step.route.place.clone().filter(|_| !path.starts_with('*')) else { return };
+    let what = format!("step for {path}");
+    let why = format!("here it counts before {}, which stands before it there", other.path);
+    if other.step.route.is_restricted() && (other.step.route.keeps_out() || step.root.is_some()) {
+        draft.open(&place, &what, &why);
+        step.route.refused.push(format!("{place}: {}", other.path));
+    } else {
+        draft.lose(&place, &what, &why);
+    }
+}

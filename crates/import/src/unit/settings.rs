@@ -1,0 +1,131 @@
+//! Settings of Unit: of HTTP, of an application, of the access log.
+
+use super::config::{Unit, shown};
+use crate::literal::{Item, Node};
+use crate::model::{Draft, Value};
+use crate::python;
+use crate::quantity::is_log_format;
+
+/// What Unit takes of a body unless it is told otherwise.
+const BODY_BYTES_MAX: &str = "8m";
+
+/// Reads `settings` and `access_log`.
+pub(super) fn read(unit: &Unit<'_>, draft: &mut Draft) {
+    let http = unit.root.find("settings").and_then(|settings| settings.find("http"));
+    for (name, node) in http.into_iter().flat_map(Node::pairs) {
+        let place = unit.place(node);
+        let text = shown(node);
+        match name.as_str() {
+            "header_read_timeout" => draft.server.set("header-timeout", format!("{text}s"), &place),
+            "body_read_timeout" => draft.server.set("body-idle-timeout", format!("{text}s"), &place),
+            "send_timeout" => draft.server.set("write-idle-timeout", format!("{text}s"), &place),
+            "idle_timeout" => draft.server.set("keep-alive-timeout", format!("{text}s"), &place),
+            "max_body_size" => draft.server.set("body-bytes-max", text, &place),
+            "server_version" | "log_route" | "discard_unsafe_fields" => {}
+            _ => draft.lose(&place, &format!("{name} {text}"), "this is not known here"),
+        }
+    }
+    if let Some(node) = unit.root.find("access_log") {
+        access_log(unit, node, draft);
+    }
+    python::unless_said(
+        &mut draft.server,
+        "Unit",
+        &[("processes", "1"), ("threads", "1"), ("body-bytes-max", BODY_BYTES_MAX)],
+    );
+}
+
+fn access_log(unit: &Unit<'_>, node: &Node, draft: &mut Draft) {
+    let place = unit.place(node);
+    let path = node.find("path").unwrap_or(node).text().unwrap_or_default();
+    draft.server.set("access-log", path, &place);
+    match node.find("format").and_then(Node::text) {
+        Some(format) if is_log_format(format) && !format.contains('$') => {
+            draft.server.set("access-log-format", format, &place);
+        }
+        Some(format) => {
+            draft.lose(&place, format, "formats are written in Apache's atoms here: access-log-format");
+        }
+        None => {}
+    }
+    if node.find("if").is_some() {
+        draft.lose(&place, "access_log if", "all requests are logged");
+    }
+}
+
+/// Reads what an application says of its processes; `said` is the target of it that is meant.
+pub(super) fn application(unit: &Unit<'_>, name: &str, node: &Node, said: &Node, draft: &mut Draft) {
+    if let Some(paths) = said.find("path").or_else(|| node.find("path")) {
+        for path in paths.each().iter().filter_map(Node::text) {
+            draft.server.add("python-path", path, &unit.place(paths));
+        }
+    }
+    for (key, value) in node.pairs() {
+        match key.as_str() {
+            "type" | "module" | "callable" | "path" | "targets" | "protocol" | "factory" | "prefix" => {}
+            "processes" => processes(unit, name, value, draft),
+            "threads" => set(unit, name, "threads", value, draft),
+            "user" => set(unit, name, "user", value, draft),
+            "group" => set(unit, name, "group", value, draft),
+            "working_directory" => set(unit, name, "chdir", value, draft),
+            "environment" => {
+                for (variable, text) in value.pairs() {
+                    let pair = format!("{variable}={}", shown(text));
+                    draft.server.add("env", &pair, &unit.place(value));
+                }
+            }
+            "limits" => limits(unit, name, value, draft),
+            "home" => {
+                let why = "start the adyton that is installed in the virtual environment";
+                draft.lose(&unit.place(value), &format!("home {}", shown(value)), why);
+            }
+            "isolation" => {
+                let why = "namespaces and control groups are the work of systemd or a container";
+                draft.open(&unit.place(value), &format!("application {name}: isolation"), why);
+            }
+            _ => draft.lose(&unit.place(value), &format!("{key} {}", shown(value)), "this is not known here"),
+        }
+    }
+}
+
+fn processes(unit: &Unit<'_>, name: &str, node: &Node, draft: &mut Draft) {
+    let Item::Map(_) = &node.item else { return set(unit, name, "processes", node, draft) };
+    for (theirs, ours) in [("max", "max-processes"), ("spare", "processes")] {
+        if let Some(node) = node.find(theirs) {
+            set(unit, name, ours, node, draft);
+        }
+    }
+    if let Some(node) = node.find("idle_timeout") {
+        draft.lose(&unit.place(node), "idle_timeout", "how soon a worker goes is not a setting");
+    }
+}
+
+fn limits(unit: &Unit<'_>, name: &str, node: &Node, draft: &mut Draft) {
+    for (key, value) in node.pairs() {
+        match key.as_str() {
+            "timeout" => {
+                let seconds = Node { line: value.line, item: Item::Text(format!("{}s", shown(value))) };
+                set(unit, name, "request-timeout", &seconds, draft);
+            }
+            "requests" => set(unit, name, "max-requests", value, draft),
+            _ => draft.lose(&unit.place(value), &format!("limits {key}"), "this is not known here"),
+        }
+    }
+}
+
+/// A setting of an application is one of the server: the first application that says it counts.
+fn set(unit: &Unit<'_>, application: &str, ours: &'static str, node: &Node, draft: &mut Draft) {
+    let (place, value) = (unit.place(node), Value::Text(shown(node)));
+    match draft.server.get(ours) {
+        Some(key) if key.value != value => {
+            let what = format!("application {application}: {ours} {}", shown(node));
+            if matches!(ours, "user" | "group") {
+                draft.open(&place, &what, "all applications run as the same user here");
+            } else {
+                draft.lose(&place, &what, "all applications run in the same processes here");
+            }
+        }
+        Some(_) => {}
+        None => draft.server.set(ours, value, &place),
+    }
+}

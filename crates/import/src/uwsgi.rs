@@ -1,0 +1,313 @@
+//! `uwsgi.ini`: the section `[uwsgi]`, of which the common keys are carried over.
+
+use std::sync::Arc;
+
+use crate::include::Includes;
+use crate::model::{Draft, Keys, Mistake, Place, Route, Value};
+use crate::{python, quantity};
+
+/// One `key = value` of the section.
+#[derive(Clone, Debug)]
+struct Entry {
+    key: String,
+    value: String,
+    place: Place,
+    /// Another value has it in it, as `%(key)`.
+    is_used: bool,
+}
+
+/// Reads a file and what it includes.
+pub(crate) fn read(
+    file: &Arc<str>,
+    text: &str,
+    includes: &mut Includes<'_>,
+    draft: &mut Draft,
+) -> Result<(), Mistake> {
+    let place = Place { file: Arc::clone(file), line: 1 };
+    let mut entries = Vec::new();
+    section(file, text, includes, &mut entries)?;
+    if entries.is_empty() {
+        return Err(Mistake { place, what: "there is no section [uwsgi] in it".to_owned() });
+    }
+    let mut found = Found::default();
+    for entry in &entries {
+        take(entry, &mut found, draft);
+    }
+    let mut site = python::site(&place);
+    site.keys = std::mem::take(&mut found.site);
+    site.refused = std::mem::take(&mut found.refused);
+    site.routes = found.routes(&place, draft);
+    draft.sites.push(site);
+    python::unless_said(&mut draft.server, "uWSGI", &[("processes", "1"), ("threads", "1")]);
+    Ok(())
+}
+
+/// The entries of `[uwsgi]`, with what they stand for put in the place of `%(key)`.
+fn section(
+    file: &Arc<str>,
+    text: &str,
+    includes: &mut Includes<'_>,
+    entries: &mut Vec<Entry>,
+) -> Result<(), Mistake> {
+    let mut is_ours = false;
+    for (number, line) in text.lines().enumerate() {
+        let place = Place { file: Arc::clone(file), line: number + 1 };
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() || line.starts_with([';', '#']) {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            is_ours = name == "uwsgi";
+            continue;
+        }
+        if !is_ours {
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+        let key = key.trim().to_ascii_lowercase().replace('_', "-");
+        let value = filled(value.trim(), entries);
+        if matches!(key.as_str(), "ini" | "include" | "inherit") {
+            for found in includes.find(&value, &place)? {
+                let file: Arc<str> = found.name.into();
+                includes.begin(&file, &found.text)?;
+                section(&file, &found.text, includes, entries)?;
+                includes.end();
+            }
+        } else {
+            entries.push(Entry { key, value, place, is_used: false });
+        }
+    }
+    Ok(())
+}
+
+/// A value with those of earlier keys in it.
+fn filled(value: &str, entries: &mut [Entry]) -> String {
+    let (mut out, mut rest) = (String::new(), value);
+    while let Some(at) = rest.find("%(") {
+        let Some((name, behind)) = rest[at + 2..].split_once(')') else { break };
+        let known = entries.iter_mut().rev().find(|entry| entry.key == name.replace('_', "-"));
+        let Some(entry) = known.filter(|entry| out.len() + entry.value.len() < FILLED_BYTES_MAX) else {
+            break;
+        };
+        out.push_str(&rest[..at]);
+        out.push_str(&entry.value);
+        entry.is_used = true;
+        rest = behind;
+    }
+    out + rest
+}
+
+/// A value that is made of others: no setting is longer.
+const FILLED_BYTES_MAX: usize = 4096;
+
+/// What is not a setting of the server.
+#[derive(Debug, Default)]
+struct Found {
+    site: Keys,
+    module: Option<(String, Place)>,
+    callable: Option<String>,
+    /// Folders, with the paths that they are for, and whether the application answers what they lack.
+    folders: Vec<(String, String, Place)>,
+    refused: Vec<String>,
+}
+
+impl Found {
+    fn routes(self, place: &Place, draft: &mut Draft) -> Vec<Route> {
+        let app = |path: &str, draft: &mut Draft| {
+            if let Some((module, place)) = &self.module {
+                let mut route = Route::new(path, place);
+                let callable = self.callable.as_deref().unwrap_or("application");
+                let text =
+                    if module.contains([':', '(']) { module.clone() } else { format!("{module}:{callable}") };
+                python::app(&text, &mut route, place, draft);
+                route
+            } else {
+                let mut route = python::no_app(place, "neither module nor wsgi-file names it", draft);
+                route.paths = vec![path.to_owned()];
+                route
+            }
+        };
+        let mut routes = Vec::new();
+        for (path, folder, place) in &self.folders {
+            let mut route = Route::new(path, place);
+            route.keys.set("files", folder.as_str(), place);
+            // As there: what the folder lacks is the application's.
+            route.keys.set("static-fall-through", Value::Switch(true), place);
+            routes.push(route);
+        }
+        routes.push(app("/", draft));
+        routes
+    }
+}
+
+fn take(entry: &Entry, found: &mut Found, draft: &mut Draft) {
+    let Entry { key, value, place, .. } = entry;
+    let shown = format!("{key} = {value}");
+    if value.starts_with("@(") || value.contains("$(") || value.contains("%(") {
+        draft.lose(place, &shown, "a value that comes from elsewhere is not known here");
+        return;
+    }
+    if key.starts_with("route") || key.starts_with("final-route") || key.starts_with("error-route") {
+        draft.open(place, &shown, "there is no internal routing, and this may keep somebody out");
+        found.refused.push(format!("{place}: {}", crate::model::shown(&shown)));
+        return;
+    }
+    match key.as_str() {
+        "module" | "wsgi" | "wsgi-file" | "file" => found.module = Some((value.clone(), place.clone())),
+        "callable" => found.callable = Some(value.clone()),
+        "static-map" | "check-static" => folder(entry, found, draft),
+        "disable-logging" => found.site.set("access-log", "off", place),
+        "req-logger" => match value.strip_prefix("file:") {
+            Some(file) => found.site.set("access-log", file, place),
+            None => draft.lose(place, &shown, "an access log is a file, or - for standard output"),
+        },
+        "http" | "http-socket" | "http11-socket" => draft.server.add("bind", &python::bind(value), place),
+        "https" | "https-socket" | "https2" => {
+            draft.lose(
+                place,
+                &shown,
+                "TLS is the work of a proxy in front; without another address it is at 127.0.0.1:8000 here",
+            );
+        }
+        "chmod-socket" => draft.server.set("socket-mode", if is_true(value) { "666" } else { value }, place),
+        "logto" | "logto2" | "daemonize" | "logger" => {
+            let file = value.strip_prefix("file:").unwrap_or(value);
+            draft.server.set("error-log", file, place);
+        }
+        "reload-on-rss" | "limit-as" => {
+            let name = if key == "limit-as" { "memory-limit" } else { "max-rss" };
+            draft.server.set(name, format!("{value}m"), place);
+        }
+        "pythonpath" | "python-path" | "pp" => draft.server.add("python-path", value, place),
+        "env" => draft.server.add("env", value, place),
+        _ => setting(entry, draft),
+    }
+}
+
+/// Keys that are settings here, those that need none, and the others.
+fn setting(Entry { key, value, place, is_used }: &Entry, draft: &mut Draft) {
+    let shown = format!("{key} = {value}");
+    if let Some((_, ours, form)) = NAMES.iter().find(|(theirs, ..)| theirs == key) {
+        let value = match form {
+            Form::Plain => Value::from(value.as_str()),
+            Form::Seconds => Value::Text(quantity::time(value).unwrap_or_else(|| value.clone())),
+            Form::Switch => Value::Switch(is_true(value)),
+        };
+        draft.server.set(ours, value, place);
+    } else if let Some((_, why)) = REASONS.iter().find(|(theirs, _)| theirs == key) {
+        draft.lose(place, &shown, why);
+    } else if !is_used && !ALWAYS_SO.contains(&key.as_str()) {
+        draft.lose(place, &shown, "this is not known here; see whether it restricts anything");
+    }
+}
+
+fn is_true(value: &str) -> bool {
+    matches!(value.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on")
+}
+
+/// `static-map = /static=folder`, `check-static = folder`.
+fn folder(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut Draft) {
+    let pair = if key == "check-static" { Some(("/", value.as_str())) } else { value.split_once('=') };
+    let Some((path, folder)) = pair.filter(|(path, _)| path.starts_with('/')) else {
+        draft.lose(place, &format!("{key} = {value}"), "this is no path and folder");
+        return;
+    };
+    let path = if path.ends_with('/') { path.to_owned() } else { format!("{path}/") };
+    found.folders.push((path, folder.to_owned(), place.clone()));
+}
+
+/// How a value is written there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Seconds,
+    Switch,
+}
+
+/// uWSGI's name, ours, and how the value is written.
+const NAMES: [(&str, &str, Form); 29] = [
+    ("processes", "processes", Form::Plain),
+    ("workers", "processes", Form::Plain),
+    ("p", "processes", Form::Plain),
+    ("threads", "threads", Form::Plain),
+    ("cheaper", "min-processes", Form::Plain),
+    ("listen", "backlog", Form::Plain),
+    ("chdir", "chdir", Form::Plain),
+    ("chdir2", "chdir", Form::Plain),
+    ("uid", "user", Form::Plain),
+    ("gid", "group", Form::Plain),
+    ("umask", "umask", Form::Plain),
+    ("prio", "nice", Form::Plain),
+    ("harakiri", "request-timeout", Form::Seconds),
+    ("max-requests", "max-requests", Form::Plain),
+    ("max-worker-lifetime", "max-lifetime", Form::Seconds),
+    ("worker-reload-mercy", "graceful-timeout", Form::Seconds),
+    ("reload-mercy", "graceful-timeout", Form::Seconds),
+    ("buffer-size", "header-bytes-max", Form::Plain),
+    ("limit-post", "body-bytes-max", Form::Plain),
+    ("post-buffering", "body-memory-bytes-max", Form::Plain),
+    ("http-keepalive", "keep-alive-timeout", Form::Seconds),
+    ("socket-timeout", "write-idle-timeout", Form::Seconds),
+    ("http-timeout", "request-timeout", Form::Seconds),
+    ("touch-reload", "touch-reload", Form::Plain),
+    ("py-autoreload", "reload", Form::Switch),
+    ("python-autoreload", "reload", Form::Switch),
+    ("max-fd", "connections-max", Form::Plain),
+    ("static-gzip-all", "static-precompressed", Form::Switch),
+    ("wsgi-manage-chunked-input", "stream-body", Form::Switch),
+];
+
+const REASONS: [(&str, &str); 24] = [
+    ("socket", "uwsgi is not spoken yet; the proxy in front has to speak HTTP, to an address of bind"),
+    ("uwsgi-socket", "uwsgi is not spoken yet; the proxy in front has to speak HTTP, to an address of bind"),
+    ("virtualenv", "start the adyton that is installed in the virtual environment"),
+    ("venv", "start the adyton that is installed in the virtual environment"),
+    ("home", "start the adyton that is installed in the virtual environment"),
+    ("pyhome", "start the adyton that is installed in the virtual environment"),
+    ("mount", "the application is at /; another prefix is for a proxy or its own routes"),
+    ("manage-script-name", "the application is at /; another prefix is for a proxy or its own routes"),
+    ("stats", "admin has metrics, and adyton status and adyton top are the views"),
+    ("static-index", "index.html is what is looked for in a folder, and nothing else"),
+    ("static-expires", "cache-control of a route is the same for all its files"),
+    ("log-format", "access-log-format takes Apache's atoms"),
+    ("pidfile", "the server stays in the foreground, for systemd or a container to keep"),
+    ("safe-pidfile", "the server stays in the foreground, for systemd or a container to keep"),
+    ("chown-socket", "the socket is the user's and group's, with socket-mode"),
+    ("cheaper-initial", "processes is how many there are at first"),
+    ("gevent", "there is one kind of worker, with threads"),
+    ("asyncio", "there is one kind of worker, with threads"),
+    ("spooler", "a queue such as Celery does that"),
+    ("cron", "timers of systemd do that"),
+    ("mule", "a unit of systemd does that"),
+    ("attach-daemon", "a unit of systemd does that"),
+    ("emperor", "a unit of systemd for each does that"),
+    ("cgi", "gateways are not there yet"),
+];
+
+/// It is so without being said.
+const ALWAYS_SO: [&str; 24] = [
+    "master",
+    "vacuum",
+    "die-on-term",
+    "need-app",
+    "enable-threads",
+    "single-interpreter",
+    "lazy-apps",
+    "lazy",
+    "thunder-lock",
+    "auto-procname",
+    "procname",
+    "procname-prefix",
+    "plugin",
+    "plugins",
+    "strict",
+    "no-orphans",
+    "memory-report",
+    "harakiri-verbose",
+    "ignore-sigpipe",
+    "ignore-write-errors",
+    "disable-write-exception",
+    "max-requests-delta",
+    "max-worker-lifetime-delta",
+    "log-master",
+];

@@ -1,0 +1,7 @@
+"""What stands in few files."""
+bind = "localhost"
+workers = 4
+colour = "red"
+pythonpath = "lib,more"
+limit_request_line = 0
+group = "www-data"

@@ -1,0 +1,69 @@
+//! Runs importers on the cases of a folder, and has the command line read what they write.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends at its first surprise"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use adyton_import::{Found, Import, Kind, import};
+
+/// Imports a text that includes these files.
+pub(crate) fn with_files(
+    kind: Kind,
+    name: &str,
+    text: &str,
+    files: &[(&str, &str)],
+) -> Result<Import, String> {
+    let mut include = |pattern: &str| -> Result<Vec<Found>, String> {
+        let is_one = |name: &str| {
+            let parts = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
+            let (pattern, name) = (parts(pattern), parts(name));
+            pattern.len() == name.len()
+                && pattern.iter().zip(&name).all(|(one, other)| adyton_import::matches(one, other))
+        };
+        let found = files.iter().filter(|(name, _)| is_one(name));
+        Ok(found.map(|(name, text)| Found { name: (*name).to_owned(), text: (*text).to_owned() }).collect())
+    };
+    import(kind, name, text, &mut include).map_err(|mistake| mistake.to_string())
+}
+
+/// Panics unless the text is right as a file of sites, but for applications and folders that are not here.
+pub(crate) fn check(text: &str) {
+    let words = ["check", "site.toml"].map(str::to_owned);
+    let Err(failure) = adyton_cli::parse(&words, &[], false, Some(text)) else { return };
+    for sentence in failure.sentences() {
+        let is_absent = ["there is no ", "is no folder", "is a folder", "is not a file of Python"];
+        assert!(is_absent.iter().any(|words| sentence.contains(words)), "{sentence}\n{text}");
+    }
+}
+
+/// Runs a folder of cases: beside each configuration lies the exact file that is made of it.
+///
+/// With `ADYTON_WRITE_CASES` it is written anew; then look at what has changed.
+pub(crate) fn cases(kind: Kind, folder: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases").join(folder);
+    let entries = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_none_or(|end| end != "toml")).collect();
+    files.sort();
+    assert!(files.len() >= 2, "cases are missing in {}", folder.display());
+    for file in files {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        let made = with_files(kind, name, &text, &[]).unwrap();
+        check(&made.text);
+        let golden = folder.join(format!("{}.toml", name.trim_start_matches('.').split('.').next().unwrap()));
+        if std::env::var_os("ADYTON_WRITE_CASES").is_some() {
+            fs::write(&golden, &made.text).unwrap();
+        }
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+
+        assert!(expected == made.text, "{name}: expected:\n{expected}\nfound:\n{}", made.text);
+    }
+}

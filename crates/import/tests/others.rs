@@ -1,0 +1,80 @@
+//! `httpd.conf`, Unit's JSON, `uwsgi.ini` and `gunicorn.conf.py` in, exact files of sites out, and exact sentences about what is none of them.
+
+mod common;
+
+use adyton_import::Kind;
+use common::with_files;
+
+#[test]
+fn gunicorn() {
+    common::cases(Kind::Gunicorn, "gunicorn");
+}
+
+#[test]
+fn uwsgi() {
+    common::cases(Kind::Uwsgi, "uwsgi");
+}
+
+#[test]
+fn unit() {
+    common::cases(Kind::Unit, "unit");
+}
+
+#[test]
+fn apache() {
+    common::cases(Kind::Apache, "apache");
+}
+
+/// `.htaccess` files count where `AllowOverride` says so, and like sections of their folders.
+#[test]
+fn htaccess() {
+    let files = [("/srv/a/.htaccess", "Require ip 10.0.0.1"), ("/srv/a/b/.htaccess", "Require all denied")];
+    for (override_, has) in [("None", false), ("All", true)] {
+        let text =
+            format!("DocumentRoot /srv/a\n<Directory /srv/a>\nAllowOverride {override_}\n</Directory>");
+        let made =
+            with_files(Kind::Apache, "httpd.conf", &text, &files).map(|made| made.text).unwrap_or_default();
+
+        assert_eq!(has, made.contains("allow = [\"10.0.0.1\"]  # /srv/a/.htaccess:1"), "{made}");
+        assert_eq!(has, made.contains("path = \"/b/\""), "{made}");
+    }
+}
+
+#[test]
+fn mistakes() {
+    let files = [("b.ini", "[uwsgi]\nini = b.ini")];
+    let cases = [
+        (Kind::Apache, "<Location /a>", "x:1: <location> has no end"),
+        (Kind::Unit, "{}", "x:1: there are no listeners in it"),
+        (Kind::Unit, "{\n\"a\": tru}", "x:2: this is no value"),
+        (Kind::Uwsgi, "", "x:1: there is no section [uwsgi] in it"),
+        (
+            Kind::Uwsgi,
+            "[uwsgi]\n\ninclude = a.ini",
+            "x:3: a.ini: there is no such file; what it restricts would be lost",
+        ),
+        (Kind::Uwsgi, "[uwsgi]\ninclude = b.ini", "b.ini:1: this file includes itself"),
+    ];
+    for (kind, text, expected) in cases {
+        let found = with_files(kind, "x", text, &files).map(|made| made.text);
+
+        assert_eq!(Err(expected.to_owned()), found, "{text}");
+    }
+}
+
+#[test]
+fn kinds_are_found_out() {
+    let cases = [
+        ("nginx.conf", "", Some(Kind::Nginx)),
+        ("site", "# a\nserver {\n}\n", Some(Kind::Nginx)),
+        ("gunicorn.conf.py", "", Some(Kind::Gunicorn)),
+        ("config.json", "\n{\"listeners\": {}}", Some(Kind::Unit)),
+        ("site.ini", "# a\n[uwsgi]\n", Some(Kind::Uwsgi)),
+        ("x", "\n<VirtualHost *:80>\n", Some(Kind::Apache)),
+        (".htaccess", "", Some(Kind::Apache)),
+        ("site.ini", "a = b\n", None),
+    ];
+    for (name, text, expected) in cases {
+        assert_eq!(expected, Kind::detect(name, text), "{name} {text}");
+    }
+}
