@@ -122,7 +122,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: Kind::Switch { set: |settings, on| settings.proxy_protocol = on },
         default: "off",
         example: "on",
-        help: "connections of trusted-proxies begin with a PROXY header",
+        help: "trusted-proxies begin with a PROXY header",
         detail: "Version 1 or 2, as HAProxy, load balancers of clouds and nginx (`proxy_protocol`) send it. One that begins with \
                  anything else is refused. Connections of others begin with a request, as ever.",
         ..GROUP
