@@ -171,7 +171,10 @@ server {{
 """
     write(project, "nginx.conf", text)
     made = run("import", "etc/nginx.conf", "--output", "site.toml", cwd=project)
-    lost = "restriction lost: etc/nginx.conf:6: auth_basic Staff: nobody is asked for a password here yet"
+    lost = (
+        "restriction lost: etc/nginx.conf:6: auth_basic Staff: "
+        'passwords are not carried over yet; write auth = "basic:FILE" there'
+    )
     assert (1, "") == (made.returncode, made.stdout)
     assert lost in made.stderr
     assert "--accept-losses" in made.stderr

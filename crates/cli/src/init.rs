@@ -179,11 +179,11 @@ body = "Adyton is here.\n"
 "#;
 
 const MORE: &str = r#"
-# A folder for those who have a password (`htpasswd -B -c staff.htpasswd NAME` makes the file):
+# A folder for those who have a password (`htpasswd -B -c .htpasswd NAME` makes the file, which is never served):
 # [[sites.routes]]
 # path = "/private/"
 # files = "private"
-# auth = "basic:staff.htpasswd"
+# auth = "basic:.htpasswd"
 
 # Another place:
 # [[sites.routes]]

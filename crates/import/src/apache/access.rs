@@ -16,7 +16,7 @@ pub(super) struct Access {
     place: Option<Place>,
 }
 
-const NO_PASSWORDS: &str = "nobody is asked for a password here yet";
+const NO_PASSWORDS: &str = "passwords are not carried over yet; write auth = \"basic:FILE\" there";
 const NOT_SAID: &str = "this can be said of addresses alone";
 
 impl Access {

@@ -76,7 +76,7 @@ const RESTRICTIONS: [(&str, &str); 11] = [
     ("allowmethods", "methods are said of a route"),
     ("sec", "requests are not searched for attacks"),
     ("wsgiaccessscript", "who may come is said of addresses alone"),
-    ("wsgiauth", "nobody is asked for a password here yet"),
+    ("wsgiauth", "passwords are not carried over yet; write auth = \"basic:FILE\" there"),
     ("session", "sessions are the application's"),
 ];
 

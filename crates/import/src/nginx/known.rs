@@ -94,7 +94,7 @@ const REASONS: [(&str, &str); 24] = [
     ("limit_rate", "rates are not limited"),
     ("log_format", "formats are written in Apache's atoms here: access-log-format"),
     ("sub_filter", "bodies are not changed on the way"),
-    ("auth_", "nobody is asked for a password here yet"),
+    ("auth_", "passwords are not carried over yet; write auth = \"basic:FILE\" there"),
     ("map", "there are no variables"),
     ("geo", "there are no variables"),
     ("split_clients", "there are no variables"),
@@ -120,7 +120,7 @@ const PARTS: [&str; 7] = [
 
 /// By how a name begins: each is a loss that opens.
 const RESTRICTIONS: [(&str, &str); 9] = [
-    ("auth_", "nobody is asked for a password here yet"),
+    ("auth_", "passwords are not carried over yet; write auth = \"basic:FILE\" there"),
     ("secure_link", "links are not signed here"),
     ("valid_referers", "where a link stands is not looked at"),
     ("ssl_verify_client", "no certificates of clients are asked for; TLS is the work of a proxy in front"),

@@ -229,7 +229,11 @@ fn limited(one: &Directive, mut route: Route, level: &Level, draft: &mut Draft) 
     others.keys.0.retain(|key| !matches!(key.name, "allow" | "deny"));
     level.inner(one.inside(), draft).admit(&mut others, draft);
     for inside in one.inside().iter().filter(|inside| known::restricts(inside).is_some()) {
-        draft.open(&inside.place, &inside.shown(), "nobody is asked for a password here yet");
+        draft.open(
+            &inside.place,
+            &inside.shown(),
+            "passwords are not carried over yet; write auth = \"basic:FILE\" there",
+        );
         others.refused.push(format!("{}: {}", inside.place, inside.shown()));
     }
     vec![route, others]
