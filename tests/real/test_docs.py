@@ -40,6 +40,8 @@ FLAGS_OF_OTHERS = {
     "--form-string",
     "--data-urlencode",
 }
+COMMANDS = ("serve", "bench", "compare", "tune", "import")
+"""Those whose help lists flags."""
 FLAGS_OF_ORDERS = {"--json"}
 """Of `adyton status` and the others that speak to a server."""
 WRONG_ON_PURPOSE = {"--keep-alive-tiemout"}
@@ -173,7 +175,7 @@ def test_example_handler(serve: Servers) -> None:
 def test_settings_exist(page: Path) -> None:
     """Every flag and every variable that a page names is a setting."""
     text = page.read_text("utf-8")
-    shown = "".join(server.run(command, "--help").stdout for command in ("serve", "bench", "compare", "tune"))
+    shown = "".join(server.run(command, "--help").stdout for command in COMMANDS)
     known = set(FLAG.findall(shown)) | FLAGS_OF_OTHERS | FLAGS_OF_ORDERS
     flags = set(FLAG.findall(without_other_commands(text))) - WRONG_ON_PURPOSE
 
