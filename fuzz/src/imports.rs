@@ -28,7 +28,7 @@ pub fn check(kind: Kind, bytes: &[u8]) {
 
 /// Whether a sentence is about what is not on this disk, or about settings that contradict each other.
 fn is_absence(sentence: &str) -> bool {
-    const WORDS: [&str; 9] = [
+    const WORDS: [&str; 12] = [
         "there is no ",
         "is no folder",
         "is a folder",
@@ -37,6 +37,10 @@ fn is_absence(sentence: &str) -> bool {
         "behind the colon stands",
         "leave out ()",
         "the target is empty",
+        "is given twice",
+        // Of two locations with one path, which nginx itself refuses.
+        "this route is never taken",
+        "requests are served at",
         "--",
     ];
     WORDS.iter().any(|words| sentence.contains(words))

@@ -89,7 +89,8 @@ def test() -> Iterator[Step]:
     yield Step(
         "all folders, the budget, and the hand-over in every order (loom)", [*suites(), budget(), loom()]
     )
-    yield Step("fuzzing", [fuzzing(10)])
+    # All targets together have two minutes of one core.
+    yield Step("fuzzing", [fuzzing(6)])
 
 
 def soak() -> Iterator[Step]:

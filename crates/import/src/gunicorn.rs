@@ -193,6 +193,10 @@ fn shown(node: &Node) -> String {
 fn take(ours: &'static str, form: Form, node: &Node, place: &Place, draft: &mut Draft) {
     let text = shown(node);
     let keys = &mut draft.server;
+    if matches!(form, Form::Bind | Form::List) {
+        // A name that is assigned again has its last value alone.
+        keys.0.retain(|key| key.name != ours);
+    }
     match (form, &node.item) {
         (Form::Switch, Item::Switch(on)) => keys.set(ours, Value::Switch(*on), place),
         (Form::Log, Item::Text(log)) => keys.set(ours, log.as_str(), place),
