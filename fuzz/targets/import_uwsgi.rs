@@ -1,6 +1,4 @@
 //! Any bytes as a configuration of uWSGI: a sentence about what is wrong, or a file of sites that is right.
 #![no_main]
 
-use adyton_import::Kind;
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::imports::check(Kind::Uwsgi, data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::targets::import_uwsgi(data));

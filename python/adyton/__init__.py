@@ -49,6 +49,8 @@ class Worker(NamedTuple):
     of: int
     #: 1 at first, and one more after each reload.
     generation: int
+    #: The group of a file of sites whose process this is; ``None`` in a worker of the server's own.
+    group: str | None = None
 
 
 def worker() -> Worker | None:

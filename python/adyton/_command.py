@@ -49,6 +49,23 @@ def dumped(report: object) -> str:
     return json.dumps(report, indent=1) + "\n"
 
 
+def has_shown(text: str, program: str) -> bool:
+    """Writes to standard output, or says why that failed: not where a reader has seen enough (``| head``)."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        # Python would write the rest when it ends, and fail again.
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, sys.stdout.fileno())
+        os.close(nothing)
+        if isinstance(error, BrokenPipeError):
+            return True
+        sys.stderr.write(f"{program}: standard output cannot be written: {error.strerror}\n")
+        return False
+    return True
+
+
 def has_written(path: Path, report: object, markdown: str, program: str) -> bool:
     """Writes a report in the form that the name says, or says why that failed."""
     try:

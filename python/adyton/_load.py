@@ -92,6 +92,28 @@ def load(place: str, attribute: str | None, is_file: bool, factory: bool) -> tup
     return found, name
 
 
+def load_function(place: str, name: str, is_file: bool) -> tuple[Any, str]:  # noqa: FBT001
+    """Imports a module or runs a file, and returns a function of it and what to call that.
+
+    A file that is a module already is not run again. Raises whatever its code raises, and ``NotFoundError``.
+    """
+    module = (_already_run(place) or _run_file(place)) if is_file else _import(place)
+    shown, found = _find(module, place, name)
+    if not callable(found):
+        message = f"{shown} is no function"
+        raise NotFoundError(message)
+    return found, shown
+
+
+def _already_run(path: str) -> ModuleType | None:
+    """Return the module that was made of a file, if there is one."""
+    wanted = os.path.abspath(path)
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == wanted:
+            return module
+    return None
+
+
 def _import(name: str) -> ModuleType:
     from importlib import import_module
 
@@ -228,6 +250,17 @@ def write_stacks_at_signal(file: int) -> int:
     # Not the last one, which is Valgrind's.
     number = signal.SIGRTMAX - 1
     faulthandler.register(number, file=file)
+    return number
+
+
+def write_stack_at_signal(file: int) -> int:
+    """Has faulthandler write into the open `file` where a thread is that gets a signal; returns which."""
+    import faulthandler
+    import signal
+
+    # The two behind it are taken: by the stacks of all threads, and by Valgrind.
+    number = signal.SIGRTMAX - 2
+    faulthandler.register(number, file=file, all_threads=False)
     return number
 
 

@@ -57,7 +57,7 @@ def _add(event: str, hook: _H) -> _H:
     return hook
 
 
-def run(event: str, worker: tuple[int, int, int]) -> list[Exception]:
+def run(event: str, worker: tuple[int, int, int, str | None]) -> list[Exception]:
     """Runs the hooks of one kind in the order in which they were given; the server does that.
 
     Raises what a hook raises; hooks of ``on_worker_stop`` all run, and what they raise is returned.

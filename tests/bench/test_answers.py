@@ -693,6 +693,7 @@ def test_find_rate() -> None:
     assert done.returncode == (1 if found_rate["invalid"] else 0)
 
 
+@pytest.mark.long
 def test_find_rate_of_something_else() -> None:
     """Where the load may be what fails, a rate is tried again, and what is found is not the server's."""
     burn = (sys.executable, "-c", "while True: pass")

@@ -97,6 +97,7 @@ def by_us(url: str, _file: Path) -> dict[str, float]:
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["fixed", "uneven"])
 def test_agrees_with_others(kind: str, tmp_path: Path) -> None:
     """Of an honest server we say what others do, whether its times are alike or spread over a factor of five.

@@ -23,6 +23,8 @@ from setup import ROOT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from pool import Result
+
 LEVELS: dict[str, Callable[[], Iterator[steps.Step]]] = {
     "check": steps.check,
     "test": steps.test,
@@ -39,7 +41,8 @@ def main(level: str, titles: Sequence[str]) -> int:
         signal.signal(number, end_at_once)
     shutil.rmtree(steps.JUNIT, ignore_errors=True)
     began = time.monotonic()
-    rows: list[tuple[str, float, bool]] = []
+    rows: list[tuple[str, float, float, bool]] = []
+    results: list[Result] = []
     for step in LEVELS[level]():
         if step.recorded and titles and not step.title.startswith(tuple(titles)):
             continue
@@ -47,15 +50,21 @@ def main(level: str, titles: Sequence[str]) -> int:
         print(f"\n== {step.title} ({step_began - began:.0f} s)", flush=True)
         results = together(step.jobs, step.side_by_side)
         passed = all(result.passed for result in results)
-        rows.append((step.title, time.monotonic() - step_began, passed))
+        cpu_s = sum(result.cpu_s for result in results)
+        rows.append((step.title, time.monotonic() - step_began, cpu_s, passed))
         if step.recorded:
-            record(step.title, report.table((each.name, each.seconds, each.passed) for each in results))
+            each_row = ((each.name, each.seconds, each.cpu_s, each.passed) for each in results)
+            record(step.title, report.table(each_row))
         if not passed:
             break
-    succeeded = all(passed for _, _, passed in rows)
-    rows.append(("all", time.monotonic() - began, succeeded))
+    succeeded = all(passed for *_, passed in rows)
+    rows.append(("all", time.monotonic() - began, sum(cpu_s for _, _, cpu_s, _ in rows), succeeded))
     print(f"\n== The slowest tests\n{report.slowest(steps.JUNIT)}")
     print(f"\n== Steps\n{report.table(rows)}", flush=True)
+    # At the very end, because a long output is often cut from its beginning.
+    for result in results:
+        if not result.passed:
+            print(f"\n== {result.name} FAILED\n{report.summary(result.output)}", flush=True)
     return 0 if succeeded else 1
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import tempfile
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
@@ -36,6 +37,8 @@ class Job:
     variables: dict[str, str] = field(default_factory=dict)
     hanging_after_s: float = 1500.0
     """Reached only by what hangs."""
+    needs: str = ""
+    """The name of a job that stands before it in the same list, and has to pass first."""
 
 
 @dataclass(frozen=True)
@@ -44,33 +47,48 @@ class Result:
 
     name: str
     seconds: float
+    cpu_s: float
+    """What it has had of the CPUs, with all the processes whose ends were waited for."""
     passed: bool
-    last_line: str
+    output: str
 
 
 def together(jobs: Sequence[Job], side_by_side: int = SIDE_BY_SIDE) -> list[Result]:
     """Run jobs, the first ones first; return all results, of those that failed, too."""
+    begun: dict[str, Future[Result]] = {}
+
+    def run_behind(job: Job) -> Result:
+        if job.needs and not begun[job.needs].result().passed:
+            return Result(job.name, 0.0, 0.0, passed=False, output=f"{job.needs} failed")
+        return run(job)
+
     with ThreadPoolExecutor(side_by_side) as threads:
-        return list(threads.map(run, jobs))
+        for job in jobs:
+            begun[job.name] = threads.submit(run_behind, job)
+    return [future.result() for future in begun.values()]
 
 
 def run(job: Job) -> Result:
     """Run one job and tell how it ended: all its output if it failed, else the last line."""
     began = time.monotonic()
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        passed = is_success(job, output)
+        passed, cpu_s = outcome(job, output)
         output.seek(0)
         text = output.read().strip()
-    last_line = text.rpartition("\n")[2]
     seconds = time.monotonic() - began
+    how = f"{'passed' if passed else 'FAILED'} in {seconds:.0f} s, with {cpu_s:.0f} s of CPU time"
     with PRINTING:
-        print(f"\n-- {job.name}: {'passed' if passed else 'FAILED'} in {seconds:.0f} s", flush=True)
-        print(last_line if passed else f"{' '.join(map(str, job.command))}\n{text}", flush=True)
-    return Result(job.name, seconds, passed, last_line)
+        print(f"\n-- {job.name}: {how}", flush=True)
+        command = " ".join(map(str, job.command))
+        print(text.rpartition("\n")[2] if passed else f"{command}\n{text}", flush=True)
+    return Result(job.name, seconds, cpu_s, passed, text)
 
 
-def is_success(job: Job, output: IO[str]) -> bool:
-    """Run a job with its output in a file; one that hangs is ended with all that it has started."""
+def outcome(job: Job, output: IO[str]) -> tuple[bool, float]:
+    """Run a job with its output in a file; return whether it passed, and its CPU time in seconds.
+
+    One that hangs is ended with all that it has started.
+    """
     process = subprocess.Popen(
         job.command,
         cwd=ROOT,
@@ -81,15 +99,18 @@ def is_success(job: Job, output: IO[str]) -> bool:
         start_new_session=True,
     )
     RUNNING.add(process.pid)
+    handle = os.pidfd_open(process.pid)
     try:
-        return process.wait(job.hanging_after_s) == 0
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        output.seek(0, os.SEEK_END)
-        output.write(f"\nended by the gate: it ran for {job.hanging_after_s:.0f} s\n")
-        return False
+        has_ended, _, _ = select.select([handle], [], [], job.hanging_after_s)
+        if not has_ended:
+            os.killpg(process.pid, signal.SIGKILL)
+            output.seek(0, os.SEEK_END)
+            output.write(f"\nended by the gate: it ran for {job.hanging_after_s:.0f} s\n")
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return process.returncode == 0, used.ru_utime + used.ru_stime
     finally:
+        os.close(handle)
         RUNNING.discard(process.pid)
 
 

@@ -10,14 +10,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SLOWEST = 30
+SUMMARY_LINES = 30
 
 
-def table(rows: Iterable[tuple[str, float, bool]]) -> str:
-    """Return a line for each step: seconds, whether it passed, its title."""
+def table(rows: Iterable[tuple[str, float, float, bool]]) -> str:
+    """Return a line for each step: seconds, seconds of CPU time, whether it passed, its title."""
     lines = [
-        f"{seconds:7.0f} s  {'passed' if passed else 'FAILED'}  {title}" for title, seconds, passed in rows
+        f"{seconds:7.0f} s {cpu_s:7.0f} s CPU  {'passed' if passed else 'FAILED'}  {title}"
+        for title, seconds, cpu_s, passed in rows
     ]
     return "\n".join(lines)
+
+
+def summary(output: str) -> str:
+    """Return the end of an output that says what failed: pytest's summary, or the last lines."""
+    lines = output.splitlines()
+    begins = [number for number, line in enumerate(lines) if "short test summary info" in line]
+    return "\n".join(lines[begins[-1] if begins else 0 :][-SUMMARY_LINES:])
 
 
 def slowest(folder: Path) -> str:

@@ -1,6 +1,7 @@
 """What the tests need: Debian packages (as root), interpreters, and a virtual environment for each of them.
 
-`setup.py debian`, `setup.py packages VERSION PROFILE [REQUIREMENTS...]`, `setup.py server VERSION PROFILE`.
+`setup.py debian`, `setup.py packages VERSION PROFILE REQUIREMENTS...`,
+`setup.py server VERSION PROFILE [CARGO'S OPTIONS...]`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ FREE_THREADED = "3.13t"
 """tests/free_threaded/build makes it, once, in some two minutes."""
 
 DEBIAN_PACKAGES = (
+    "apache2",
+    "apache2-dev",
     "apache2-utils",
     "chromium",
     "chromium-driver",
@@ -29,18 +32,19 @@ DEBIAN_PACKAGES = (
     "hey",
     "httperf",
     "iproute2",
+    "libapache2-mod-wsgi-py3",
     "litmus",
     "nghttp2-client",
+    "nginx",
     "siege",
     "systemd",
+    "uwsgi-core",
+    "uwsgi-plugin-python3",
     "valgrind",
     "wrk",
 )
-REQUIREMENTS = (
-    "tests/requirements.txt",
-    "tests/apps/requirements.txt",
-    "tests/real/requirements.txt",
-)
+UNOPTIMISED = ("--config", "profile.ci.package.adyton-python.opt-level=0")
+"""Cargo's options for a Python module whose instructions are not counted: a quarter of the time."""
 
 
 def debian_packages() -> None:
@@ -82,23 +86,25 @@ def python(version: str, profile: str) -> Path:
     return CACHE / f"venv-{version}{'' if profile == 'ci' else '-' + profile}" / "bin/python"
 
 
-def packages(version: str, profile: str, *more: str) -> None:
-    """Make the environment of a version, with all that tests use but the server, and `more` requirements."""
+def packages(version: str, profile: str, *requirements: str) -> None:
+    """Make the environment of a version, with what these files of requirements name."""
     inside = python(version, profile)
     if not inside.exists():
         subprocess.run([interpreter(version), "-m", "venv", inside.parents[1]], check=True)
     limits = ["-c", "tests/free_threaded/constraints.txt"] if version == FREE_THREADED else []
-    wanted = [word for name in (*REQUIREMENTS, *more) for word in ("-r", name)]
+    wanted = [word for name in requirements for word in ("-r", name)]
+    # Compiled ahead: where PYTHONDONTWRITEBYTECODE is set, each start of a server would compile anew.
     pip(inside, "install", *limits, *wanted)
 
 
-def server(version: str, profile: str) -> None:
-    """Build the server with a profile of Cargo, and install it into the environment of a version.
+def server(version: str, profile: str, *options: str) -> None:
+    """Build the server with a profile of Cargo and more options, and install it where a version's tests run.
 
     All versions share a folder of builds: what does not know Python is compiled once.
     """
-    options = ["-C", f"build-args=--profile {profile}"] if profile != "release" else []
-    pip(python(version, profile), "install", "--no-deps", "--force-reinstall", *options, ".")
+    words = [*(("--profile", profile) if profile != "release" else ()), *options]
+    built = ["-C", f"build-args={' '.join(words)}"] if words else []
+    pip(python(version, profile), "install", "--no-deps", "--force-reinstall", *built, ".")
 
 
 def pip(inside: Path, *arguments: str) -> None:

@@ -15,28 +15,34 @@ from pool import SIDE_BY_SIDE, Job
 from setup import CACHE, FREE_THREADED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 PYTHONS = os.environ.get("PYTHONS", "3.11 3.12 3.13 3.13t").split()
 FIRST = PYTHONS[0]
+OTHER = "3.11" if FIRST == "3.13" else "3.13"
+"""The Python that one of the groups of tests/real has, if it is among them."""
 JUNIT = CACHE / "junit"
 
 QUICK = ("rules", "attack", "static", "wsgi", "handlers", "free_threaded", "harness", "leaks")
 """Folders that wait for nothing."""
 EVERY_PYTHON = ("wsgi", "handlers", "free_threaded", "leaks")
 """Folders in which the interpreter and its C API decide the answers."""
-TWO_PYTHONS = ("processes", "threads")
+TWO_PYTHONS = ("threads",)
 """Folders in which the interpreter's lock decides: a Python that has it, and one that has not."""
+OF_SOCKETS = tuple(f"tests/threads/test_{name}.py" for name in ("overload", "readers", "uploads"))
+"""Files of those in which clients decide, and no lock: one Python will do, except in the soak."""
 ONE_PYTHON = (
     "bench",
+    "processes",
+    "sites",
     "compare",
     "attack",
     "real",
-    "tune",
-    "hostile",
     "logs",
     "command",
-    "sites",
+    "hostile",
+    "tune",
+    "originals",
     "rules",
     "static",
     "harness",
@@ -44,7 +50,10 @@ ONE_PYTHON = (
 """Folders about what is written in Rust, and about programs as a whole; those that take longest first."""
 FIRST_PYTHON = ("classics",)
 """Folders whose packages only the first Python has: they take minutes, and some have parts in C."""
-FIRST_REQUIREMENTS = "tests/classics/requirements.txt"
+FIRST_REQUIREMENTS = ("tests/classics/requirements.txt", "tests/originals/requirements.txt")
+"""Packages that only the first Python has."""
+ALL_FOLDERS = ("tests/tidy/requirements.txt", "tests/apps/requirements.txt", "tests/real/requirements.txt")
+"""Packages of Pythons with which all folders are run."""
 ANY_THREADS = (
     "wsgi",
     "handlers",
@@ -79,24 +88,27 @@ class Step:
 def check() -> Iterator[Step]:
     """Everything that is quick, with one Python: some minutes the first time, one later on."""
     yield from prepare([FIRST], "ci")
-    yield Step("folders that wait for nothing", [*(suite(folder, FIRST) for folder in QUICK), fuzz_targets()])
+    yield from first_server()
+    yield Step("folders that wait for nothing", [suite(folder, FIRST) for folder in QUICK])
 
 
 def test() -> Iterator[Step]:
     """Everything that a change has to pass: 25 minutes at most from nothing, on two cores."""
     yield Step("Debian packages", [part("debian")])
-    yield from prepare(PYTHONS, "ci", FIRST_REQUIREMENTS)
+    yield from prepare(PYTHONS, "ci", *FIRST_REQUIREMENTS)
+    yield from first_server()
     yield Step(
         "all folders, the budget, and the hand-over in every order (loom)", [*suites(), budget(), loom()]
     )
-    # All targets together have two minutes of one core.
-    yield Step("fuzzing", [fuzzing(6)])
 
 
 def soak() -> Iterator[Step]:
     """What takes hours: release builds, all folders with all Pythons, long tests, sanitizer, long fuzzing."""
     yield Step("Debian packages", [part("debian")])
-    yield from prepare(PYTHONS, "release", FIRST_REQUIREMENTS)
+    yield from prepare(PYTHONS, "release", *FIRST_REQUIREMENTS)
+    # One at a time: what does not know Python is built once for all of them.
+    yield Step("server", [server(version, "release") for version in PYTHONS], side_by_side=1)
+    yield Step("Python: format, lints, types; tidy", list(lints("release")))
     for version in PYTHONS:
         first = FIRST_PYTHON if version == FIRST else ()
         folders = dict.fromkeys((*TWO_PYTHONS, *ONE_PYTHON, *EVERY_PYTHON, *first))
@@ -106,48 +118,59 @@ def soak() -> Iterator[Step]:
     yield Step("long tests, release build", list(long_suites()), recorded=True)
     sanitizer = Job("ThreadSanitizer", ["tests/sanitize"], hanging_after_s=7200)
     yield Step("ThreadSanitizer", [sanitizer], recorded=True)
-    yield Step("fuzzing", [fuzzing(600)], recorded=True)
+    yield Step("fuzzing", [fuzzing()], recorded=True)
 
 
 def prepare(versions: Sequence[str], profile: str, *of_first: str) -> Iterator[Step]:
-    """Set up all Pythons; format, lint and test what needs no server; build the server for each.
+    """Set up all Pythons; format, lint and test what needs no server.
 
     `of_first` are requirements that the first Python has alone.
     """
-    jobs = [
-        part("packages", version, profile, *(of_first if version == FIRST else ()))
-        for version in reversed(versions)
-    ]
+    jobs = [packages(version, profile, of_first) for version in reversed(versions)]
     yield Step("Pythons and their packages; Rust: format, lints, tests", [*jobs, *rust()])
-    # One at a time: what does not know Python is built once for all of them.
-    yield Step("server", [part("server", version, profile) for version in versions], side_by_side=1)
-    yield Step("Python: format, lints, types; tidy", list(lints(versions, profile)))
 
 
-def part(*words: str) -> Job:
-    """Return a part of the set-up."""
-    return Job(" ".join(words), [sys.executable, "tests/gate/setup.py", *words])
+def packages(version: str, profile: str, of_first: Sequence[str]) -> Job:
+    """Return what makes the environment of a Python, with what the folders import that are run with it."""
+    wanted = of_first if version == FIRST else ()
+    if version == FIRST or profile != "ci":
+        wanted = (*ALL_FOLDERS, *wanted)
+    elif version == FREE_THREADED:
+        wanted = ("tests/threads/requirements.txt",)
+    elif version == OTHER:
+        wanted = ("tests/apps/requirements.txt",)
+    return part("packages", version, profile, "tests/requirements.txt", *wanted)
+
+
+def first_server() -> Iterator[Step]:
+    """Build the server for the first Python, and meanwhile look at what is written in Python."""
+    yield Step("server; Python: format, lints, types; tidy", [server(FIRST, "ci"), *lints("ci")])
+
+
+def server(version: str, profile: str, needs: str = "") -> Job:
+    """Return what builds the server for a Python, and installs it where its tests run."""
+    options = setup.UNOPTIMISED if profile == "ci" and version != FIRST else ()
+    return part("server", version, profile, *options, needs=needs)
+
+
+def part(*words: str, needs: str = "") -> Job:
+    """Return a part of the set-up, named by its first words."""
+    return Job(" ".join(words[:3]), [sys.executable, "tests/gate/setup.py", *words], needs=needs)
 
 
 def rust() -> Iterator[Job]:
     """Return what Cargo checks, with the profile that the tests' servers are built with."""
     yield Job("rustfmt", ["cargo", "fmt", "--check"])
     variables = setup.cargo_environment(FIRST)
-    lint = ["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]
-    yield Job("clippy", lint, variables)
-    yield Job("cargo test", ["cargo", "test", "--quiet", "--profile", "ci", "--workspace"], variables)
+    # The same profile, so that what runs while Cargo builds (build scripts, procedural macros) is built once.
+    built = ["--quiet", "--profile", "ci", *setup.UNOPTIMISED, "--workspace"]
+    yield Job("clippy", ["cargo", "clippy", *built, "--all-targets", "--", "-D", "warnings"], variables)
+    yield Job("cargo test", ["cargo", "test", *built], variables)
 
 
-def fuzz_targets() -> Job:
-    """Return the check of what the other levels compile when they run it: a workspace of its own."""
-    targets = ["cargo", "check", "--quiet", "--manifest-path", "fuzz/Cargo.toml"]
-    return Job("fuzz targets compile", targets, {"CARGO_TARGET_DIR": str(CACHE / "fuzz")})
-
-
-def lints(versions: Iterable[str], profile: str) -> Iterator[Job]:
+def lints(profile: str) -> Iterator[Job]:
     """Return what checks the Python code, and what holds all code to its promises."""
-    version = [version for version in versions if version != FREE_THREADED or version == FIRST][-1]
-    bin_folder = setup.python(version, profile).parent
+    bin_folder = setup.python(FIRST, profile).parent
     folders = ["python", "tests", "examples", "benchmarks"]
     yield Job("ruff check", [str(bin_folder / "ruff"), "check", *folders])
     yield Job("ruff format", [str(bin_folder / "ruff"), "format", "--check", *folders])
@@ -156,12 +179,22 @@ def lints(versions: Iterable[str], profile: str) -> Iterator[Job]:
 
 
 def suites() -> Iterator[Job]:
-    """Return the folders of tests, those that take longest first: the last to end has nothing beside it."""
+    """Return the folders of tests, those that take longest first, and the servers of the other Pythons.
+
+    The last to end has nothing beside it. Servers are built one after another, as Cargo would have it.
+    """
     longest, *others = (suite(folder, FIRST) for folder in ONE_PYTHON)
+    servers: list[Job] = []
+    for version in sorted(PYTHONS, key=(FREE_THREADED, OTHER, *PYTHONS).index):
+        if version != FIRST:
+            servers.append(server(version, "ci", servers[-1].name if servers else ""))
     yield longest
+    yield from servers[:1]
     free = [version for version in PYTHONS if version == FREE_THREADED][:1]
     for folder in TWO_PYTHONS:
-        yield from (suite(folder, version) for version in dict.fromkeys([*free, FIRST]))
+        yield suite(folder, FIRST)
+        yield from (suite(folder, version, without=OF_SOCKETS) for version in free if version != FIRST)
+    yield from servers[1:]
     yield from others
     yield from (suite(folder, FIRST) for folder in FIRST_PYTHON)
     for version in PYTHONS:
@@ -169,14 +202,27 @@ def suites() -> Iterator[Job]:
     yield from (suite(folder, FIRST, threads=1) for folder in ONE_THREAD)
 
 
-def suite(folder: str, version: str, profile: str = "ci", threads: int = 0, marks: str = "not long") -> Job:
-    """Return the job that runs a folder; its servers have so many threads (0: their default)."""
+def suite(
+    folder: str,
+    version: str,
+    profile: str = "ci",
+    threads: int = 0,
+    marks: str = "not long",
+    without: Sequence[str] = (),
+) -> Job:
+    """Return the job of a folder, but for some files; servers have so many threads (0: their default)."""
     name = f"{folder} {version}" + (f" --threads {threads}" if threads else "")
     name += " (long)" if marks == "long" else ""
     report = JUNIT / f"{name.replace(' ', '-')}.xml"
     command = [str(setup.python(version, profile)), "-m", "pytest", "-q", "-W", BROTLI, "-m", marks]
-    command += [f"--junitxml={report}", f"tests/{folder}"]
-    return Job(name, command, {"ADYTON_TEST_THREADS": str(threads or "")})
+    command += [f"--junitxml={report}", *(f"--ignore={file}" for file in without), f"tests/{folder}"]
+    built = version
+    if folder == "real" and OTHER in PYTHONS:
+        built = OTHER
+    # What is built in the same step.
+    is_beside = profile == "ci" and (built != FIRST or folder == "tidy")
+    needs = server(built, profile).name if is_beside else ""
+    return Job(name, command, {"ADYTON_TEST_THREADS": str(threads or "")}, needs=needs)
 
 
 def budget() -> Job:
@@ -190,15 +236,16 @@ def loom() -> Job:
     return Job("loom", ["cargo", "test", "--quiet", "--release", "-p", "adyton-crew"], variables)
 
 
-def fuzzing(seconds: int) -> Job:
-    """Return the fuzz targets, each for so long, or for $FUZZ_SECONDS."""
-    return Job("fuzz", ["fuzz/run", os.environ.get("FUZZ_SECONDS", str(seconds))], hanging_after_s=36_000)
+def fuzzing() -> Job:
+    """Return the fuzz targets, each for ten minutes, or for $FUZZ_SECONDS."""
+    return Job("fuzz", ["fuzz/run", os.environ.get("FUZZ_SECONDS", "600")], hanging_after_s=36_000)
 
 
 def long_suites() -> Iterator[Job]:
-    """Return the tests that take minutes each: stress with every Python, the others with one that locks."""
+    """Return what takes long: threads and stress with every Python, the others with one that locks."""
     version = [version for version in PYTHONS if version != FREE_THREADED or version == FIRST][-1]
-    for folder in ("memory", "leaks", "hostile", "processes", "real"):
+    for folder in ("memory", "leaks", "hostile", "processes", "real", "bench", "sites"):
         yield suite(folder, version, "release", marks="long")
     yield from (suite(folder, FIRST, "release", marks="long") for folder in FIRST_PYTHON)
-    yield from (suite("stress", version, "release", marks="long") for version in PYTHONS)
+    for folder in ("threads", "stress"):
+        yield from (suite(folder, version, "release", marks="long") for version in PYTHONS)

@@ -11,7 +11,6 @@ import pwd
 import re
 import signal
 import socket
-import stat
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ import pytest
 from processes.conftest import APPLICATION, Crowd
 from support import client
 from support.server import adyton, claimed_port, environment, run, until
+from support.users import closed_folders, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -201,44 +201,6 @@ def test_logs_of_another_user(tmp_path: Path) -> None:
         assert (0, "precious") == (precious.stat().st_uid, precious.read_text(encoding="ascii"))
 
 
-REMOUNT = """
-set -e
-mode=$1
-shift
-while [ "$1" != -- ]; do
-    kept=$(mktemp -d)
-    mount --rbind "$1" "$kept"
-    mount -t tmpfs -o "mode=$mode" none "$1"
-    for entry in "$kept"/* "$kept"/.[!.]*; do
-        name=$1/${entry##*/}
-        if [ -L "$entry" ]; then cp -P "$entry" "$name"
-        elif [ -d "$entry" ]; then mkdir "$name"; mount --rbind "$entry" "$name" || [ ! -e "$entry" ]
-        elif [ -f "$entry" ]; then : > "$name"; mount --bind "$entry" "$name" || [ ! -e "$entry" ]
-        fi
-    done
-    umount -l "$kept"
-    rmdir "$kept"
-    shift
-done
-shift
-exec "$@"
-"""
-"""Runs a command where folders have another mode, with what is in them as it was, if it stays."""
-
-
-def where(mode: str, folders: list[Path], command: list[str]) -> list[str]:
-    """Return the command that runs in a mount namespace of its own, in which these folders have that mode."""
-    private = ["unshare", "--mount", "--propagation", "private", "sh", "-c", REMOUNT, "remount", mode]
-    return [*private, *map(str, folders), "--", *command]
-
-
-def closed_folders() -> list[Path]:
-    """Return the folders that only root may enter, of those that lead to the server; the outermost first."""
-    needed = [Path(os.__file__).resolve(), Path(sys.prefix).resolve() / "bin", APPLICATION.resolve()]
-    folders = {folder for path in needed for folder in path.parents}
-    return sorted(folder for folder in folders if not folder.stat().st_mode & stat.S_IXOTH)
-
-
 @pytest.fixture
 def privileged_port() -> Iterator[int]:
     """Give a port that only root may listen at, if it is root that asks."""
@@ -259,7 +221,7 @@ def test_other_user(serve: Servers, tmp_path: Path, privileged_port: int, group:
     flags = ["--bind", f"127.0.0.1:{port}", "--processes", "1", "--control", str(control)]
     flags += ["--user", "nobody", "--umask", "027", *(["--group", group] if group else [])]
     command = ["setpriv", "--groups", "0,2,3", *adyton("serve", str(APPLICATION), *flags)]
-    servers = Crowd(serve.start(where("755", closed_folders(), command), cwd=Path("/")), control)
+    servers = Crowd(serve.start(where("755", closed_folders(APPLICATION), command), cwd=Path("/")), control)
     status = Path(f"/proc/{servers.pids()[0]}/status").read_text(encoding="ascii")
     gid = grp.getgrnam(group).gr_gid if group else pwd.getpwnam("nobody").pw_gid
     groups = re.search(r"^Groups:\t(.*)$", status, re.MULTILINE)
@@ -303,7 +265,7 @@ def test_socket_of_a_group(serve: Servers, open_folder: Path) -> None:
     flags = ["--processes", "1", "--control", "off", "--user", "nobody", "--group", "daemon"]
     flags += ["--bind", f"unix:{path}", "--socket-mode", "660"]
     command = adyton("serve", str(APPLICATION), *flags)
-    server = serve.start(where("755", closed_folders(), command), cwd=Path("/"))
+    server = serve.start(where("755", closed_folders(APPLICATION), command), cwd=Path("/"))
 
     assert 200 == server.fetch("/who").status
     assert may_connect(path, group)
@@ -340,7 +302,7 @@ def test_variables_of_the_other_user(
     flags = ["--bind", "127.0.0.1:0", "--processes", "1", "--control", "off", "--user", *user]
     command = ["setpriv", "--nnp", *before, *adyton("serve", str(open_folder / "whose.py"), *flags)]
     command = ["env", "-u", "LOGNAME", "HOME=/root", "USER=root", *command]
-    server = serve.start(where("755", closed_folders(), command), cwd=Path("/"))
+    server = serve.start(where("755", closed_folders(APPLICATION), command), cwd=Path("/"))
 
     assert said.format(home=pwd.getpwnam("nobody").pw_dir) == server.fetch().body.decode()
 
@@ -419,7 +381,7 @@ def test_what_may_not_be_looked_at(open_folder: Path, target: str, flags: list[s
     if os.geteuid() == 0:
         # Root may enter everything.
         drop = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-        command = where("755", closed_folders(), [*drop, *command])
+        command = where("755", closed_folders(APPLICATION), [*drop, *command])
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, env=environment(), cwd=open_folder
     )
@@ -430,7 +392,9 @@ def test_what_may_not_be_looked_at(open_folder: Path, target: str, flags: list[s
 
 def as_nobody(*arguments: str, cwd: Path = Path("/")) -> subprocess.CompletedProcess[str]:
     """Run `adyton arguments...` with workers of another user, who may enter all that leads to the server."""
-    command = where("755", closed_folders(), adyton(*arguments, "--user", "nobody", "--control", "off"))
+    command = where(
+        "755", closed_folders(APPLICATION), adyton(*arguments, "--user", "nobody", "--control", "off")
+    )
     return subprocess.run(
         command, capture_output=True, text=True, timeout=60, check=False, env=environment(), cwd=cwd
     )

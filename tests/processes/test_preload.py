@@ -396,6 +396,7 @@ def test_hung_fork_of_an_unknown_worker(crowd: Callable[..., Crowd], tmp_path: P
     assert until(lambda: not is_there(midwife) and not is_there(worker))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("when", "fork"), AT_FORK)
 def test_hung_fork_is_too_slow(crowd: Callable[..., Crowd], tmp_path: Path, when: str, fork: int) -> None:
     """A worker that is not forked in time is given up, with the place where it hangs; the old one stays."""

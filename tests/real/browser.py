@@ -16,6 +16,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from support.server import claimed_port
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from selenium.webdriver.remote.webelement import WebElement
 
 CHROMIUM, DRIVER = "/usr/bin/chromium", "/usr/bin/chromedriver"
@@ -28,8 +30,6 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Nothing but this machine exists for it, whatever a page or Chromium itself may ask for.
-    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--window-size=1200,1000",
 ]
 PAGE_TIMEOUT_S = 120
@@ -38,11 +38,14 @@ PAGE_TIMEOUT_S = 120
 class Browser:
     """One Chromium; `open` and `problems` are all that most tests need."""
 
-    def __init__(self, profile: Path) -> None:
-        """Start it with an empty profile."""
+    def __init__(self, profile: Path, hosts: Iterable[str] = ()) -> None:
+        """Start it with an empty profile; `hosts` are names of this machine."""
         options = webdriver.ChromeOptions()
         options.binary_location = CHROMIUM
-        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        # Nothing but this machine exists for it, whatever a page or Chromium itself may ask for.
+        rules = [*(f"MAP {host} 127.0.0.1" for host in hosts), "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"]
+        resolver = f"--host-resolver-rules={', '.join(rules)}"
+        for flag in (*FLAGS, resolver, f"--user-data-dir={profile}"):
             options.add_argument(flag)
         # Debian's Chromium would begin with a page from elsewhere.
         prefs = {"session.restore_on_startup": 4, "session.startup_urls": ["about:blank"]}

@@ -36,19 +36,21 @@ def fill_django(data: Path) -> dict[str, str]:
     cover = data / "media" / "covers" / "pattern.svg"
     cover.parent.mkdir(parents=True)
     cover.write_bytes((ROOT / "examples/site/static/gallery/meander.svg").read_bytes())
-    for command in (
-        ("migrate",),
-        ("loaddata", "books"),
-        ("createsuperuser", "--noinput"),
-        ("collectstatic", "--noinput"),
-    ):
-        subprocess.run(
-            [sys.executable, "manage.py", *command, "--verbosity", "0"],
-            cwd=APPS / "django_site",
-            env=os.environ | env,
-            check=True,
-        )
+    manage(env, "migrate")
+    manage(env, "loaddata", "books")
+    manage(env, "createsuperuser", "--noinput")
+    manage(env, "collectstatic", "--noinput")
     return env
+
+
+def manage(env: dict[str, str], *command: str, python: Path | None = None) -> None:
+    """Give an order to the Django site."""
+    subprocess.run(
+        [python or sys.executable, "manage.py", *command, "--verbosity", "0"],
+        cwd=APPS / "django_site",
+        env=os.environ | env,
+        check=True,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 import subprocess
@@ -39,6 +40,12 @@ FLAGS_OF_OTHERS = {
     "--data-binary",
     "--form-string",
     "--data-urlencode",
+    # Of mod_wsgi-express.
+    "--auth-user-script",
+    "--directory-index",
+    "--document-root",
+    "--host-access-script",
+    "--mount-point",
 }
 COMMANDS = ("serve", "bench", "compare", "tune", "import")
 """Those whose help lists flags."""
@@ -175,8 +182,7 @@ def test_example_handler(serve: Servers) -> None:
 def test_settings_exist(page: Path) -> None:
     """Every flag and every variable that a page names is a setting."""
     text = page.read_text("utf-8")
-    shown = "".join(server.run(command, "--help").stdout for command in COMMANDS)
-    known = set(FLAG.findall(shown)) | FLAGS_OF_OTHERS | FLAGS_OF_ORDERS
+    known = set(FLAG.findall(help_of_all())) | FLAGS_OF_OTHERS | FLAGS_OF_ORDERS
     flags = set(FLAG.findall(without_other_commands(text))) - WRONG_ON_PURPOSE
 
     assert set() == flags - known
@@ -185,6 +191,12 @@ def test_settings_exist(page: Path) -> None:
         for variable in VARIABLE.findall(text)
         if "--" + variable.removeprefix("ADYTON_").lower().replace("_", "-") not in known
     }
+
+
+@functools.cache
+def help_of_all() -> str:
+    """Return what all commands print of their settings."""
+    return "".join(server.run(command, "--help").stdout for command in COMMANDS)
 
 
 def without_other_commands(text: str) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 from typing import Any
+from urllib.parse import unquote
+
+import adyton
 
 VERSION = "1"
 
@@ -42,6 +45,66 @@ def mounted(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     if "fail" in environ["PATH_INFO"]:
         raise RuntimeError
     return [f"{environ['SCRIPT_NAME']}|{environ['PATH_INFO']}|{environ['REQUEST_URI']}".encode()]
+
+
+def errors(environ: dict[str, Any], start_response: Any) -> Any:
+    """Answer with the status that the path ends with, in the way that it begins with."""
+    _, way, status = environ["PATH_INFO"].rsplit("/", 2)
+    fields = [("Content-Type", "text/plain"), ("Set-Cookie", "a=b"), ("ETag", '"a"'), ("Retry-After", "7")]
+    pieces = [b"the application ", b"says " + status.encode()]
+    if way == "long":
+        fields.append(("Content-Length", str(sum(map(len, pieces)))))
+    write = start_response(f"{status} Its Words", fields)
+    if way == "write":
+        write(b"".join(pieces))
+        return []
+    if way == "list":
+        return pieces
+    return iter(pieces)
+
+
+def errors_handler(request: Any) -> Any:
+    """Answer with 503, and words."""
+    return adyton.Response(f"the handler says 503 about {request.path}", status=503)
+
+
+def sends(environ: dict[str, Any], start_response: Any) -> Any:
+    """Send the request on as its query says: `FIELD=VALUE`, perhaps with words in front that say how."""
+    environ["wsgi.input"].read()
+    how, _, what = environ["QUERY_STRING"].partition("&")
+    name, _, value = what.partition("=")
+    value = unquote(value, encoding="latin-1")
+    fields = [("Content-Type", "application/x-sent"), ("Set-Cookie", "a=b"), ("ETag", '"mine"')]
+    status = "302 Found" if how == "found" else "200 OK"
+    if how == "long":
+        fields.append(("Content-Length", "9"))
+    if how == "disposed":
+        fields.append(("Content-Disposition", "attachment"))
+    write = start_response(status, [*fields, (name, value)])
+    if how == "write":
+        write(b"unseen")
+    if how == "fails":
+        raise RuntimeError
+    return iter([b"unseen", b"too"]) if how == "iter" else [b"unseen123"]
+
+
+def sends_handler(request: Any) -> Any:
+    """Send the request on to the path of its query."""
+    return adyton.Response("unseen", headers={"X-Accel-Redirect": request.query_string})
+
+
+def round_again(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    """Send each request to itself."""
+    start_response("200 OK", [("X-Accel-Redirect", environ["PATH_INFO"])])
+    return []
+
+
+def told(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    """Answer with what is asked of it."""
+    length = len(environ["wsgi.input"].read())
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    names = ["REQUEST_METHOD", "PATH_INFO", "QUERY_STRING", "CONTENT_LENGTH", "CONTENT_TYPE", "REMOTE_USER"]
+    return [" ".join([*(str(environ.get(name)) for name in names), str(length)]).encode()]
 
 
 def proxied(environ: dict[str, Any], start_response: Any) -> list[bytes]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sites.conftest import write
-from support.server import run, until
+from support.control import reload
+from support.server import until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,12 +42,6 @@ def words(server: Server) -> set[bytes]:
     return {server.fetch("/").body for _ in range(8)}
 
 
-def reload(project: Path) -> tuple[int, str]:
-    """Give the order; return its status and what it said."""
-    done = run("reload", "--control", "control.sock", cwd=project)
-    return done.returncode, done.stdout + done.stderr
-
-
 @pytest.mark.parametrize("preload", ["false", "true"])
 def test_reload(serve: Servers, project: Path, preload: str) -> None:
     """What has changed serves after a reload; what is wrong changes nothing, also for new workers."""
@@ -56,11 +51,11 @@ def test_reload(serve: Servers, project: Path, preload: str) -> None:
 
     write(project, FILE.format(preload=preload, words="second"))
     assert {b"first"} == words(server)
-    status, _ = reload(project)
+    status, _ = reload(project / "control.sock")
     assert (0, {b"second"}) == (status, words(server))
 
     write(project, FILE.format(preload=preload, words="third").replace("respond = 200", "respond = 20"))
-    status, said = reload(project)
+    status, said = reload(project / "control.sock")
     mistake = "site.toml:9:11: respond = 20: out of range, which is from 200 to 599"
     assert status == 1
     assert mistake in said
@@ -79,7 +74,7 @@ def test_reload(serve: Servers, project: Path, preload: str) -> None:
     assert {b"second"} == words(server)
 
     write(project, FILE.format(preload=preload, words="fourth"))
-    assert 0 == reload(project)[0]
+    assert 0 == reload(project / "control.sock")[0]
     assert {b"fourth"} == words(server)
 
 
@@ -91,7 +86,7 @@ def test_settings_that_wait(serve: Servers, project: Path) -> None:
     write(project, text.replace("processes = 2", "processes = 3\nmax-rss = '1g'"))
 
     for times in (1, 2):
-        assert 0 == reload(project)[0]
+        assert 0 == reload(project / "control.sock")[0]
         assert times == server.log().count("ADY334 warning: processes, max-rss: reload does not change this")
 
 

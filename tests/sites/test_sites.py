@@ -173,6 +173,230 @@ def test_around(server: Server) -> None:
     ]
 
 
+INTERCEPTED = """
+[[sites]]
+error-pages = { 404 = "errors/who.html", 503 = "errors/busy.html" }
+intercept-errors = true
+
+[[sites.routes]]
+app = "shop:errors"
+headers = { X-Frame-Options = "DENY" }
+
+[[sites.routes]]
+path = "/handler"
+handler = "shop:errors_handler"
+
+[[sites.routes]]
+path = "/as-it-is/"
+app = "shop:errors"
+intercept-errors = false
+
+[[sites.routes]]
+path = "/fixed"
+respond = 404
+body = "fixed"
+"""
+
+
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_pages_for_errors_of_applications(serve: Servers, project: Path, threads: str) -> None:
+    """An answer of an application has the site's page for its status, if that is asked for."""
+    server = serve(write(project, INTERCEPTED), "--threads", threads, cwd=project)
+    with server.connect(lint_answers=False) as connection:
+        for way in ("list", "iter", "long", "write"):
+            for status, page in [(404, "<p>who?"), (503, "<p>busy?"), (500, None), (200, None)]:
+                answer = connection.get(f"/{way}/{status}")
+
+                assert status == answer.status
+                assert (page or f"the application says {status}") == answer.body.decode(), (way, status)
+                assert ["a=b", "7", "DENY"] == [
+                    answer[n] for n in ("Set-Cookie", "Retry-After", "X-Frame-Options")
+                ]
+                assert (page is None) == ("ETag" in answer)
+                assert "Its Words" == answer.reason
+        head = connection.get("/long/404", method="HEAD")
+
+        assert (404, b"", "7") == (head.status, head.body, head["Content-Length"])
+        assert b"<p>busy?" == connection.get("/handler").body
+        assert b"the application says 404" == connection.get("/as-it-is/list/404").body
+        assert b"fixed" == connection.get("/fixed").body
+
+
+TRIED = """
+[[sites]]
+root = "public"
+
+[[sites.routes]]
+files = "static"
+app = "shop:application"
+try = ["files", "app"]
+deny = "192.0.2.0/24"
+
+[[sites.routes]]
+path = "/part/"
+methods = ["GET", "PUT"]
+files = "static"
+respond = 202
+try = ["files", "respond"]
+
+[[sites.routes]]
+path = "/next/"
+files = "static"
+try = "files"
+"""
+
+
+def test_files_first(serve: Servers, project: Path) -> None:
+    """A folder answers for the files that it has, another key of the route for all else."""
+    server = serve(write(project, TRIED), cwd=project)
+    for method, target, status, words in [
+        ("GET", "/site.css", 200, "p {}"),
+        ("HEAD", "/site.css", 200, ""),
+        ("GET", "/none.css", 200, "shop 1"),
+        ("GET", "/", 200, "shop 1"),
+        ("POST", "/none.css", 200, "shop 1"),
+        ("GET", "/secret/key.txt", 200, "secret"),
+        ("GET", "/%2e%2e/shop.py", 400, ""),
+        ("GET", "/part/site.css", 200, "p {}"),
+        ("PUT", "/part/none.css", 202, "202"),
+        ("DELETE", "/part/none.css", 200, "shop 1"),
+        ("GET", "/next/site.css", 200, "p {}"),
+        ("GET", "/next/none.css", 200, "shop 1"),
+    ]:
+        answer = server.fetch(target, method=method, lint_answers=False)
+
+        assert status == answer.status, f"{method} {target}: {answer}"
+        assert words in answer.body.decode(), f"{method} {target}: {answer}"
+
+    said = run("route", "site.toml", "/none.css", cwd=project).stdout.splitlines()
+
+    assert [
+        "answer files public/static / (line 5)",
+        "       and if there is no such file:",
+        "answer app shop:application / (line 5)",
+    ] == said[1:]
+
+
+LIMITED = """
+[[sites]]
+rate-limit = "1/h"
+rate-burst = 3
+
+[[sites.routes]]
+app = "shop:application"
+
+[[sites.routes]]
+path = "/same/"
+respond = 202
+
+[[sites.routes]]
+path = "/own/"
+respond = 202
+rate-burst = 2
+
+[[sites.routes]]
+path = "/free/"
+respond = 202
+rate-limit = "off"
+
+[[sites.routes]]
+path = "/staff/"
+app = "shop:user"
+auth = "basic:staff.htpasswd"
+rate-burst = 4
+"""
+
+
+def test_rate_of_requests(serve: Servers, project: Path) -> None:
+    """A client that asks for more than it may is told to wait; routes with the same limit count together."""
+    server = serve(write(project, LIMITED), "--processes", "1", cwd=project)
+    staff = ("Authorization", "Basic YW5uOmNvcnJlY3QgaG9yc2U=")
+
+    def statuses(*targets: str) -> list[int]:
+        return [server.fetch(target, fields=[staff], lint_answers=False).status for target in targets]
+
+    assert [200, 202, 200, 429, 429] == statuses("/", "/same/", "/x", "/same/", "/")
+    assert [202, 202, 429] == statuses("/own/", "/own/", "/own/")
+    assert [202] * 10 == statuses(*["/free/"] * 10)
+    # One whose password is verified meanwhile is counted once.
+    assert [200, 200, 200, 200, 429] == statuses(*["/staff/"] * 5)
+
+    refused = server.fetch("/", lint_answers=False)
+
+    assert 3000 < int(refused["Retry-After"]) <= 3600
+
+
+def test_an_even_rate(serve: Servers, project: Path) -> None:
+    """A client that waits as long as it is told gets its answer."""
+    text = LIMITED.replace('"1/h"', '"2/s"').replace("rate-burst = 3", "rate-burst = 1")
+    server = serve(write(project, text), "--processes", "1", cwd=project)
+    statuses = []
+    for _ in range(3):
+        while (answer := server.fetch("/same/", lint_answers=False)).status == 429:
+            assert "1" == answer["Retry-After"]
+        statuses.append(answer.status)
+
+    assert [202, 202, 202] == statuses
+
+
+AROUND = """
+[server]
+headers = { X-All = "server", X-Some = "server" }
+
+[[sites]]
+deny = ["127.0.0.0/8", "::1"]
+add-headers = { X-More = "site" }
+
+[[sites.routes]]
+app = "shop:application"
+
+[[sites.routes]]
+path = "/open/"
+app = "shop:application"
+deny = []
+headers = { X-Some = "route" }
+remove-headers = ["X-More", "X-Powered-By"]
+
+[[sites.routes]]
+path = "/files/"
+files = "public/static"
+deny = "192.0.2.0/24"
+cache-control = "no-cache"
+"""
+
+
+def test_around_is_inherited(serve: Servers, project: Path) -> None:
+    """What a site or the server says counts for each of its routes, unless that says otherwise."""
+    server = serve(write(project, AROUND), cwd=project)
+    names = ["X-All", "X-Some", "X-More", "X-Powered-By", "Cache-Control"]
+
+    assert [
+        ("/", 403, ["server", "server", "site", None, None]),
+        ("/open/", 200, ["server", "route", None, None, "no-store"]),
+        ("/files/site.css", 200, ["server", "server", "site", None, "no-cache"]),
+        ("/files/none", 404, ["server", "server", "site", None, "no-cache"]),
+    ] == [
+        (target, answer.status, [answer.values(name)[0] if name in answer else None for name in names])
+        for target in ("/", "/open/", "/files/site.css", "/files/none")
+        for answer in [server.fetch(target, lint_answers=False)]
+    ]
+
+
+def test_around_a_command_line(serve: Servers, project: Path) -> None:
+    """The same settings on a command line."""
+    server = serve(
+        "shop:application",
+        *("--deny", "192.0.2.0/24", "--headers", "X-All=a", "--static", "/static=public/static"),
+        cwd=project,
+    )
+
+    assert ["a", "a"] == [server.fetch(target)["X-All"] for target in ("/", "/static/site.css")]
+
+    server = serve("shop:application", "--allow", "192.0.2.0/24", cwd=project)
+
+    assert 403 == server.fetch("/", lint_answers=False).status
+
+
 def test_logs(serve: Servers, project: Path) -> None:
     """A site has the log that it names, and the server's if it names none."""
     server = serve(write(project, FILE), cwd=project)
@@ -260,6 +484,11 @@ app = "shop:mounted"
 mount = true
 
 [[sites.routes]]
+path = ["/shop/admin/", "/shop/one"]
+app = "shop:mounted"
+mount = "/shop"
+
+[[sites.routes]]
 path = "/whole/"
 app = "shop:mounted"
 
@@ -280,6 +509,9 @@ MOUNTED = [
     ("/shop/x?y", "/shop|/x|/shop/x?y"),
     ("//sh%6Fp//x%2Fy", "/shop|//x/y|//sh%6Fp//x%2Fy"),
     ("/a/b/c", "/a/b|/c|/a/b/c"),
+    ("/shop/admin/x", "/shop|/admin/x|/shop/admin/x"),
+    ("//shop//admin", "/shop|//admin|//shop//admin"),
+    ("/shop/one", "/shop|/one|/shop/one"),
     ("/whole/x", "|/whole/x|/whole/x"),
 ]
 """What is asked for, and `SCRIPT_NAME`, `PATH_INFO` and `REQUEST_URI` of it."""
@@ -310,3 +542,16 @@ def test_mounts_and_pages(serve: Servers, project: Path) -> None:
         checked.returncode,
         checked.stderr,
     )
+
+
+def test_answers_without_a_body(serve: Servers, project: Path) -> None:
+    """A status that allows no body is answered without one."""
+    routes = "".join(
+        f'[[sites.routes]]\npath = "/{status}"\nrespond = {status}\n' for status in (204, 205, 304)
+    )
+    server = serve(write(project, f"[[sites]]\n{routes}"), cwd=project)
+    for status in (204, 205, 304):
+        answer = server.fetch(f"/{status}", lint_answers=False)
+
+        assert (status, b"") == (answer.status, answer.body)
+        assert "Content-Type" not in answer

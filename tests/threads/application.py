@@ -585,7 +585,10 @@ def learn(environ: WSGIEnvironment, start_response: StartResponse, query: Query)
     endpoint = environ["PATH_INFO"].split("/")[2]
     if "set" in query:
         naps_ms[endpoint] = float(query["set"])
-    if nap_ms := naps_ms.get(endpoint):
+    # `get` would spin for 20 ms beside a busy program: in free-threaded Python 3.13 it takes the lock of the
+    # dictionary, and takes it again when another thread has made the value.
+    nap_ms = naps_ms[endpoint] if endpoint in naps_ms else 0.0  # noqa: SIM401
+    if nap_ms:
         time.sleep(nap_ms / 1000)
     start_response("200 OK", [PLAIN])
     return [endpoint.encode()]
@@ -676,11 +679,18 @@ def tick(file: str) -> None:
 
 
 def publish_counters(file: str) -> None:
-    """Write the server's counters to a file again and again: they are told when nobody can be asked."""
+    """Write the server's counters to a file again and again: they are told when nobody can be asked.
+
+    Without a file object: free-threaded Python 3.13 gives up the CPU eighty times before it has closed one,
+    because each critical section that is taken a second time by its owner spins first. Beside a busy
+    program that takes long.
+    """
     for turn in itertools.count():
         told = {"turn": turn, **adyton.counters()}
-        Path(file + ".new").write_text(json.dumps(told), encoding="ascii")
-        Path(file + ".new").replace(file)
+        descriptor = os.open(file + ".new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        os.write(descriptor, json.dumps(told).encode())
+        os.close(descriptor)
+        os.replace(file + ".new", file)  # noqa: PTH105
         time.sleep(0.005)
 
 

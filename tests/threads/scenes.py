@@ -89,7 +89,12 @@ class Site:
         return counters
 
     def _counters_file(self) -> dict[str, int]:
-        told: dict[str, int] = json.loads(self.counters_file.read_text(encoding="ascii"))
+        # Without a file object, as it is written.
+        descriptor = os.open(self.counters_file, os.O_RDONLY)
+        try:
+            told: dict[str, int] = json.loads(os.read(descriptor, 4096))
+        finally:
+            os.close(descriptor)
         return told
 
     def wait_for(self, condition: Callable[[dict[str, int]], bool], timeout_s: float = PATIENCE_S) -> None:

@@ -206,6 +206,7 @@ def test_threads_of_those_who_wait_go(threaded: Site, tmp_path: Path) -> None:
     assert until(lambda: before + 6 >= len(os.listdir(f"/proc/{pid}/task")))  # noqa: PTH208 - names are enough
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/pour", "/pour-write"])
 @pytest.mark.parametrize(
     ("bound", "growth_max"), [("256m", 100 * MIB * 5 // 4), ("8m", 8 * MIB + 100 * KIB * 320)]
@@ -232,6 +233,7 @@ def test_memory(serve: Servers, tmp_path: Path, path: str, bound: str, growth_ma
     site.wait_settled()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threads", [1, 16])
 @pytest.mark.parametrize("kind", ["list", "generator"])
 def test_memory_of_whole_answers(serve: Servers, tmp_path: Path, threads: int, kind: str) -> None:

@@ -138,6 +138,12 @@ impl fmt::Debug for Digest {
     }
 }
 
+/// The user that a value of `Authorization` names, if it has all that Digest wants; whether it is true is another question.
+pub fn digest_user(authorization: &[u8]) -> Option<Vec<u8>> {
+    let parameters = Parameters::read(of_scheme(authorization, b"Digest")?)?;
+    Some(Answer::of(&parameters).ok()?.user.into_owned())
+}
+
 /// Stands for the hash of a user who does not exist. Nobody is let in by it.
 const NOBODY: [u8; 64] = [b'0'; 64];
 

@@ -35,6 +35,11 @@ impl Groups {
         Ok(())
     }
 
+    /// Has this user be in this group, too.
+    pub fn add_member(&mut self, group: &str, user: &[u8]) {
+        self.members.entry(group.into()).or_default().insert(user.into());
+    }
+
     /// Whether this user is in this group. Nobody is in a group that does not exist.
     pub fn has(&self, group: &str, user: &[u8]) -> bool {
         self.members.get(group).is_some_and(|users| users.contains(user))

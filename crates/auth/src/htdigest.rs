@@ -39,6 +39,20 @@ impl DigestPasswords {
         Ok(passwords)
     }
 
+    /// One user alone, with its hash in hexadecimal.
+    ///
+    /// # Errors
+    ///
+    /// Why no line of a file could say so.
+    pub fn of_one(user: &str, realm: &str, hash: &str) -> Result<DigestPasswords, String> {
+        if user.contains(':') {
+            return Err("a name has no colon".to_owned());
+        }
+        let mut passwords = DigestPasswords::default();
+        passwords.add(1, &format!("{user}:{realm}:{hash}"))?;
+        Ok(passwords)
+    }
+
     fn add(&mut self, line: usize, words: &str) -> Result<(), String> {
         let (place, hex) = words.rsplit_once(':').ok_or(FORM)?;
         let (name, realm) = place.split_once(':').ok_or(FORM)?;

@@ -3,6 +3,7 @@
 use hmac::digest::KeyInit;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
+use subtle::ConstantTimeEq;
 
 /// What signs: random bytes that the caller makes when it starts, and tells nobody.
 pub type Secret = [u8; 32];
@@ -11,7 +12,7 @@ pub type Secret = [u8; 32];
 const BLOCK_BYTES: usize = 64;
 
 /// Signs texts one after the other, each with its length before it: "a", "bc" is not "ab", "c".
-pub(crate) fn sign(secret: &Secret, texts: &[&[u8]]) -> [u8; 32] {
+pub fn sign(secret: &Secret, texts: &[&[u8]]) -> [u8; 32] {
     let mut block = [0; BLOCK_BYTES];
     block[..secret.len()].copy_from_slice(secret);
     let mut mac = <Hmac<Sha256> as KeyInit>::new(&block.into());
@@ -22,9 +23,14 @@ pub(crate) fn sign(secret: &Secret, texts: &[&[u8]]) -> [u8; 32] {
     mac.finalize().into_bytes().into()
 }
 
+/// Whether a signature is that of these texts, in a time that does not depend on how much of it is right.
+pub fn is_signed(secret: &Secret, texts: &[&[u8]], signature: &[u8; 32]) -> bool {
+    sign(secret, texts).ct_eq(signature).into()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::sign;
+    use super::{is_signed, sign};
     use crate::algorithm::hex;
 
     #[test]
@@ -42,7 +48,9 @@ mod tests {
         for (at, one) in texts.iter().enumerate() {
             for other in &texts[at + 1..] {
                 assert_ne!(sign(&[1; 32], one), sign(&[1; 32], other), "{one:?} {other:?}");
+                assert!(!is_signed(&[1; 32], one, &sign(&[1; 32], other)), "{one:?} {other:?}");
             }
+            assert!(is_signed(&[1; 32], one, &sign(&[1; 32], one)));
             assert_ne!(sign(&[1; 32], one), sign(&[2; 32], one));
         }
     }

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 
+use crate::place::Place;
+
 /// Failures by the address of the client.
 #[derive(Clone, Debug)]
 pub struct Throttle {
@@ -48,13 +50,6 @@ impl Default for ThrottleLimits {
     }
 }
 
-/// An IPv4 address, or the first half of an IPv6 address: one customer has all of the other half.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Place {
-    V4(u32),
-    V6(u64),
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Failures {
     count: u32,
@@ -72,13 +67,13 @@ impl Throttle {
     /// How long a client with this address must wait before its password is looked at; `None` if it need not. A wait is
     /// not made longer by asking. Clients of unix sockets, which have no address, never wait.
     pub fn wait_ms(&self, address: Option<IpAddr>, now_ms: u64) -> Option<u64> {
-        let failures = self.failures.get(&place(address?))?;
+        let failures = self.failures.get(&Place::of(address?))?;
         failures.until_ms.checked_sub(now_ms).filter(|&wait_ms| wait_ms > 0)
     }
 
     /// A password from this address was wrong.
     pub fn failed(&mut self, address: Option<IpAddr>, now_ms: u64) {
-        let Some(place) = address.map(place) else { return };
+        let Some(place) = address.map(Place::of) else { return };
         if self.limits.places_max == 0 {
             return;
         }
@@ -116,17 +111,6 @@ impl Throttle {
 fn is_over(failures: &Failures, limits: &ThrottleLimits, now_ms: u64) -> bool {
     let end_ms = failures.last_ms.saturating_add(limits.window_ms);
     now_ms >= end_ms.max(failures.until_ms)
-}
-
-/// An IPv4 address in IPv6 clothes (RFC 4291 section 2.5.5.2) is an IPv4 address.
-fn place(address: IpAddr) -> Place {
-    match address.to_canonical() {
-        IpAddr::V4(address) => Place::V4(address.to_bits()),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments().map(u64::from);
-            Place::V6(a << 48 | b << 32 | c << 16 | d)
-        }
-    }
 }
 
 #[cfg(test)]

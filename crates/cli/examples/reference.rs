@@ -1,7 +1,15 @@
-//! Prints a reference page: `cargo run -p adyton-cli --example reference > docs/reference/settings.md`, and with
-//! `-- bench` behind it that of `docs/reference/bench.md`.
+//! Prints a generated page: `cargo run -p adyton-cli --example reference > docs/reference/settings.md`; with `-- bench` or
+//! `-- sites` behind it that of `docs/reference/bench.md` or `sites.md`, with `-- schema` `docs/reference/sites.schema.json`.
+
+use adyton_cli::{Command, parse};
 
 fn main() {
-    let is_bench = std::env::args().nth(1).is_some_and(|topic| topic == "bench");
-    print!("{}", if is_bench { adyton_cli::bench_reference() } else { adyton_cli::reference() });
+    let words: Vec<String> = match std::env::args().nth(1).as_deref() {
+        Some("schema") => vec!["schema".to_owned()],
+        Some(topic) => vec!["reference".to_owned(), topic.to_owned()],
+        None => vec!["reference".to_owned()],
+    };
+    if let Ok(Command::Done(page)) = parse(&words, &[], false, None) {
+        print!("{page}");
+    }
 }

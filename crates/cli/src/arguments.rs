@@ -14,7 +14,7 @@ use crate::init::{FILE, first_file};
 use crate::nearest::nearest;
 use crate::orders::{ORDERS, Order};
 use crate::reference::{bench_reference, reference, sites_reference};
-use crate::resolve::{Given, Source, resolve, unknown};
+use crate::resolve::{Given, Handed, Source, resolve, unknown};
 use crate::row::{Kind, Row};
 use crate::rows::ROWS;
 use crate::settings::Settings;
@@ -34,6 +34,8 @@ pub enum Command {
     Worker(String, Box<Settings>),
     /// Be the process that workers are forked from: the number of its line to the supervisor.
     Prototype(String, Box<Settings>),
+    /// Be the supervisor of a group: what that of the server has written.
+    Group(String, Box<Settings>),
     /// Be a supervisor that goes on where another program has left off: the number of its note, or the word for a trial.
     Succeed(String, Box<Settings>),
     /// Load a server and measure.
@@ -94,7 +96,7 @@ pub fn parse(
     args: &[String],
     environment: &[(String, String)],
     color: bool,
-    handed: Option<&str>,
+    handed: Option<Handed<'_>>,
 ) -> Result<Command, Failure> {
     let ink = if color { Ink::Ansi } else { Ink::Plain };
     let Some((command, rest)) = args.split_first() else {
@@ -103,7 +105,7 @@ pub fn parse(
     match command.as_str() {
         "serve" => serve("serve", rest, (environment, handed), ink, Command::Serve),
         "check" => serve("check", rest, (environment, handed), ink, Command::Check),
-        "worker" | "succeed" | "prototype" => inner(command, rest, (environment, handed), ink),
+        "worker" | "succeed" | "prototype" | "group" => inner(command, rest, (environment, handed), ink),
         "route" => route(rest, environment, ink),
         "init" => init(rest, ink),
         "import" => import(rest, ink),
@@ -131,7 +133,7 @@ pub fn parse(
 fn inner(
     command: &str,
     args: &[String],
-    surroundings: (&[(String, String)], Option<&str>),
+    surroundings: (&[(String, String)], Option<Handed<'_>>),
     ink: Ink,
 ) -> Result<Command, Failure> {
     let usage =
@@ -144,6 +146,7 @@ fn inner(
     };
     match serve("serve", rest, surroundings, ink, Command::Serve)? {
         Command::Serve(settings) if command == "worker" => Ok(Command::Worker(said.clone(), settings)),
+        Command::Serve(settings) if command == "group" => Ok(Command::Group(said.clone(), settings)),
         Command::Serve(settings) if command == "prototype" => Ok(Command::Prototype(said.clone(), settings)),
         Command::Serve(settings) => Ok(Command::Succeed(said.clone(), settings)),
         other => Ok(other),
@@ -192,7 +195,7 @@ fn client(order: &'static Order, args: &[String], ink: Ink) -> Result<Command, F
 fn serve(
     command: &'static str,
     args: &[String],
-    (environment, handed): (&[(String, String)], Option<&str>),
+    (environment, handed): (&[(String, String)], Option<Handed<'_>>),
     ink: Ink,
     done: fn(Box<Settings>) -> Command,
 ) -> Result<Command, Failure> {

@@ -9,12 +9,14 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod around;
 pub mod bench;
 mod bind;
 mod elsewhere;
 mod failure;
 mod help;
 mod init;
+mod may_set;
 mod nearest;
 mod orders;
 mod reference;
@@ -29,14 +31,16 @@ mod units;
 pub use arguments::{Client, Command, Import, VERSION, parse};
 pub use bind::Bind;
 pub use failure::Failure;
+pub use may_set::MaySet;
 pub use reference::{bench_reference, reference, sites_reference};
-pub use resolve::{absent_folders, from_keywords, waiting};
+pub use resolve::{Handed, To, absent_folders, from_keywords, waiting};
 pub use row::{Kind, Row, Scope};
 pub use rows::ROWS;
 pub use settings::{
-    AccessLogFormat, AppTarget, Auth, CaptureOutput, Control, HandOver, Interface, LogFormat, Pace,
-    Processes, Settings, Site, SiteAction, SiteRoute, Sites, StaticMount, UnderscoreHeaders,
+    AccessLogFormat, AppTarget, Auth, CaptureOutput, Compress, Control, Group, HandOver, Interface,
+    LogFormat, Pace, Part, Processes, ScriptFolder, Settings, Site, SiteAction, SiteRoute, Sites,
+    StaticMount, UnderscoreHeaders,
 };
-pub use sites::{Question, takes};
-pub use target::Target;
+pub use sites::{FolderRedirect, FolderSettings, Question, read_folder, read_htaccess, takes};
+pub use target::{Scripts, Target};
 pub use units::Unit;

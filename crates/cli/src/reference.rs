@@ -6,7 +6,7 @@ use crate::bench;
 use crate::help::sentence;
 use crate::row::{Row, Scope};
 use crate::rows::ROWS;
-use crate::sites::{ROUTE_ROWS, SITE_ROWS, is_of};
+use crate::sites::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of, is_of_group};
 
 const INTRODUCTION: &str = "\
 # Settings
@@ -66,7 +66,7 @@ const SITES_INTRODUCTION: &str = "\
 <!-- Made by `adyton reference sites` from the rows in crates/cli/src: change those, not this page. -->
 
 `adyton serve site.toml` serves what a file says; [Several sites on one machine](../sites.md) tells how one is written.
-It has a table `[server]`, tables `[[sites]]`, and in each of these tables `[[sites.routes]]`. Lists are written
+It has a table `[server]`, tables `[groups.NAME]`, tables `[[sites]]`, and in each of these tables `[[sites.routes]]`. Lists are written
 `[\"a\", \"b\"]`, and `NAME=VALUE` may be written as a table: `{ NAME = \"VALUE\" }`. An unknown key is a mistake.
 `adyton schema` prints a JSON Schema of it, for editors.
 
@@ -78,10 +78,12 @@ All [settings](settings.md) but `static`. A flag or a variable counts before the
 /// The whole of `docs/reference/sites.md`.
 pub fn sites_reference() -> String {
     let mut page = SITES_INTRODUCTION.to_owned();
+    write_groups(&mut page, GROUP_ROWS, write_key);
+    write_settings(&mut page, is_of_group, "group");
     write_groups(&mut page, SITE_ROWS, write_key);
-    write_settings(&mut page, Scope::Site, "site");
+    write_settings(&mut page, |row| is_of(row, Scope::Site), "site");
     write_groups(&mut page, ROUTE_ROWS, write_key);
-    write_settings(&mut page, Scope::Route, "route");
+    write_settings(&mut page, |row| is_of(row, Scope::Route), "route");
     page
 }
 
@@ -92,9 +94,9 @@ fn write_key<S>(page: &mut String, row: &Row<S>) {
 }
 
 /// The settings that may differ in a table.
-fn write_settings(page: &mut String, scope: Scope, table: &str) {
+fn write_settings(page: &mut String, has: impl Fn(&Row) -> bool, table: &str) {
     let names: Vec<String> =
-        ROWS.iter().filter(|row| is_of(row, scope)).map(|row| format!("`{}`", row.name)).collect();
+        ROWS.iter().filter(|row| has(row)).map(|row| format!("`{}`", row.name)).collect();
     let _ = write!(
         page,
         "\n## Settings of a {table}\n\nThese [settings](settings.md) may stand in a {table}, too, and count for it alone: {}.\n",

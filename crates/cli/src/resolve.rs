@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::nearest::nearest;
 use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
-use crate::settings::{Processes, Settings, StaticMount};
+use crate::settings::{Part, Processes, Settings, StaticMount};
 use crate::sites::{self, Document};
 use crate::target::{Target, barred, did_you_mean, is_absent, look_for_page};
 
@@ -38,6 +38,33 @@ pub fn from_keywords(
         given.values[index] = values.iter().map(String::as_str).collect();
     }
     resolve(given, None, environment, None)
+}
+
+/// A file of sites that another process has read, and what of it this process serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handed<'h> {
+    /// The file.
+    pub text: &'h str,
+    /// What this process is; without groups all is the door's.
+    pub to: To<'h>,
+}
+
+/// Whom a file of sites was handed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To<'h> {
+    /// One that looks at all of it.
+    Whole,
+    /// One that accepts connections.
+    Door,
+    /// One of the group with this name.
+    Group(&'h str),
+}
+
+impl<'h> From<&'h str> for Handed<'h> {
+    /// A file of which all is looked at.
+    fn from(text: &'h str) -> Handed<'h> {
+        Handed { text, to: To::Whole }
+    }
 }
 
 /// Where a value comes from, the weakest first.
@@ -78,7 +105,7 @@ pub(crate) fn resolve(
     given: Given<'_>,
     target: Option<&str>,
     environment: &[(String, String)],
-    handed: Option<&str>,
+    handed: Option<Handed<'_>>,
 ) -> Result<Settings, Failure> {
     let file = target.filter(|target| sites::is_file(target));
     let file = file.map(|file| SitesFile::read(&given, file, environment, handed)).transpose()?;
@@ -126,6 +153,7 @@ struct SitesFile {
     document: Document,
     /// Where it is, as an absolute path: relative ones in it begin in the same folder.
     place: PathBuf,
+    part: Part,
 }
 
 impl SitesFile {
@@ -133,7 +161,7 @@ impl SitesFile {
         given: &Given<'_>,
         target: &str,
         environment: &[(String, String)],
-        handed: Option<&str>,
+        handed: Option<Handed<'_>>,
     ) -> Result<SitesFile, Failure> {
         // A file cannot say where it is itself.
         let chdir = ROWS.iter().position(|row| row.name == "chdir").unwrap_or_default();
@@ -141,12 +169,20 @@ impl SitesFile {
         let base = given.values.get(chdir).and_then(|values| values.last().copied()).or_else(variable);
         let path = Path::new(base.unwrap_or_default()).join(target);
         let text = match handed {
-            Some(text) => text.to_owned(),
+            Some(handed) => handed.text.to_owned(),
             None => fs::read_to_string(&path).map_err(|error| unreadable(target, &path, &error))?,
         };
         let document = Document::read(Path::new(target), &text)?;
         let place = std::path::absolute(&path).unwrap_or(path);
-        Ok(SitesFile { path: target.into(), text, document, place })
+        let part = match handed.map_or(To::Whole, |handed| handed.to) {
+            To::Whole => Part::Whole,
+            To::Door => Part::Door,
+            To::Group(name) => {
+                let no_group = || Failure::usage(format!("{target} has no table [groups.{name}]"));
+                Part::Group(document.group_named(name).ok_or_else(no_group)?)
+            }
+        };
+        Ok(SitesFile { path: target.into(), text, document, place, part })
     }
 
     /// Puts into the settings what it says that is served.
@@ -162,7 +198,11 @@ impl SitesFile {
         if !base.is_dir() {
             return Err(missing_folder("chdir", &base, Path::new(".")));
         }
-        let sites = self.document.complete((&self.path, self.place), self.text, settings)?;
+        if let Part::Group(number) = self.part {
+            *settings = self.document.settings_of_group(number, settings);
+        }
+        let text = (self.text, self.part);
+        let sites = self.document.complete((&self.path, self.place), text, settings)?;
         settings.sites = Some(Arc::new(sites));
         Ok(())
     }

@@ -152,6 +152,11 @@ impl<S> Row<S> {
         }
     }
 
+    /// Whether its one value is several texts with commas between them: a file of sites may have an array instead.
+    pub(crate) fn is_list(&self) -> bool {
+        !self.repeatable && self.shape().contains(',')
+    }
+
     /// `from 1k to 1m`, for what has a range.
     pub fn range(&self) -> Option<String> {
         match self.kind {
@@ -205,7 +210,7 @@ impl<S> Row<S> {
 }
 
 /// `on` and `off`, and what people and programs write instead in variables.
-fn switch(text: &str) -> Option<bool> {
+pub(crate) fn switch(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Some(true),
         "off" | "false" | "no" | "0" => Some(false),

@@ -1,14 +1,16 @@
 //! The typed result: one field for each row, which the rest of the server reads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use adyton_compress::Coding;
 use adyton_log::Level;
 use adyton_log::sink::Destination;
-use adyton_route::{HeadEdits, HostPattern, Location, Networks, PathPattern, When};
+use adyton_route::{HostPattern, Location, Networks, PathPattern, Rewrites, When};
 
 use crate::bind::Bind;
+use crate::may_set::MaySet;
 use crate::target::Target;
 
 /// Every setting, checked.
@@ -103,8 +105,30 @@ pub struct Settings {
     pub static_fall_through: bool,
     pub static_precompressed: bool,
     pub static_symlinks: bool,
+    /// What folders beneath the folder may say in files of their own, and in those of Apache.
+    pub may_set: MaySet,
+    pub htaccess: MaySet,
     pub static_cache_bytes_max: u64,
     pub static_cache_file_bytes_max: u64,
+
+    pub compress: Compress,
+    pub compress_bytes_min: u64,
+    pub compress_file_bytes_max: u64,
+    pub compress_cookies: bool,
+    pub compress_memory_max: u64,
+
+    /// How long answers are kept for other clients that do not say so themselves; nothing: none is kept.
+    pub cache_ms: Option<u64>,
+    pub cache_cookies: bool,
+    pub cache_memory_max: u64,
+
+    /// How long a script may be silent; 0: no limit.
+    pub cgi_timeout_ms: u64,
+    pub cgi_processes: u64,
+    /// 0: no limit.
+    pub cgi_memory_limit_bytes: u64,
+    /// Variables of scripts; one without a value has the server's own.
+    pub cgi_environment: Vec<(String, Option<String>)>,
 
     /// Proxies that are believed; of their fields, these; if there are none, the usual ones.
     pub trusted_proxies: Networks,
@@ -118,6 +142,30 @@ pub struct Settings {
     pub auth_users: Vec<String>,
     pub auth_groups: Vec<String>,
     pub auth_group_file: Option<PathBuf>,
+    /// Where Python is that says it instead.
+    pub auth_group_python: Option<String>,
+    /// How long a password is right that Python knows, without asking again; 0: it is asked each time.
+    pub auth_remember_ms: u64,
+    /// Clients that may use what is served; if there are none, all that `deny` does not name.
+    pub allow: Networks,
+    pub deny: Networks,
+    /// Where Python is that says which requests are let in.
+    pub allow_python: Option<String>,
+    /// The time between two requests of a client that are sent evenly, in µs; nothing: any.
+    pub rate_limit: Option<u64>,
+    pub rate_burst: u32,
+    /// Whether clients of `allow` need no password, and others are let in with one.
+    pub auth_satisfy_any: bool,
+
+    /// Names and values; of two with a name the last counts.
+    pub headers: Vec<(String, String)>,
+    pub add_headers: Vec<(String, String)>,
+    pub remove_headers: Vec<String>,
+    pub cache_control: Option<String>,
+    pub intercept_errors: bool,
+    /// The folder beneath which applications may have files sent; relative to `chdir`.
+    pub x_sendfile: Option<PathBuf>,
+    pub internal_redirects: bool,
 
     /// Nothing: none.
     pub access_log: Option<Destination>,
@@ -174,10 +222,43 @@ pub struct Sites {
     pub sites: Vec<Site>,
     /// The applications of all routes, each once.
     pub apps: Vec<AppTarget>,
+    /// Workers of their own for some of them.
+    pub groups: Vec<Group>,
+    /// Which part of all that this process serves.
+    pub part: Part,
     /// The whole file.
     pub text: String,
     /// Where it is, as an absolute path.
     pub place: PathBuf,
+}
+
+/// Which part of what a file says a process serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Part {
+    /// All of it, as far as it looks at the disk: a process that checks the file, or has other processes serve it.
+    #[default]
+    Whole,
+    /// What no group has.
+    Door,
+    /// What this group has, by its number among [`Sites::groups`].
+    Group(usize),
+}
+
+/// Workers of their own for some of the applications.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub name: String,
+    /// Its Python; nothing: that of the server.
+    pub python: Option<PathBuf>,
+    /// Nothing: it always has processes. Else those that have not answered for so long end.
+    pub idle_timeout_ms: Option<u64>,
+    /// The server's settings, but for what the group says otherwise.
+    pub settings: Settings,
+    /// All of the file that its processes depend on: with the same they can stay.
+    pub fingerprint: String,
+    /// The line of the file where it begins.
+    pub line: usize,
 }
 
 /// What some host names stand for.
@@ -185,12 +266,47 @@ pub struct Sites {
 pub struct Site {
     /// Its names; the first site needs none.
     pub hosts: Vec<HostPattern>,
+    /// How paths are changed before routes are looked for.
+    pub rewrites: Rewrites,
     /// Its routes, in the order of the file.
     pub routes: Vec<SiteRoute>,
     /// The server's settings, but for what the site says otherwise.
     pub settings: Settings,
     /// The line of the file where it begins.
     pub line: usize,
+}
+
+/// Where the application of a route stands: what is its `SCRIPT_NAME`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Mount {
+    /// At the root: the whole path is its own.
+    #[default]
+    Root,
+    /// At the path of the route.
+    Route,
+    /// At this path, without a slash at its end, which the route's path is or is beneath.
+    At(Box<[u8]>),
+    /// At the path of the route if that has all beneath it, else at the root: what is behind it is looked for in a folder.
+    Folder,
+}
+
+impl Mount {
+    /// How many bytes of a route's path are where the application stands; none if it cannot stand there.
+    pub fn bytes(&self, path: &PathPattern) -> Option<usize> {
+        let route: &[u8] = match path {
+            PathPattern::Exact(path) | PathPattern::Prefix(path) => path,
+            PathPattern::Suffix(_) => b"",
+        };
+        match self {
+            Mount::Root => Some(0),
+            Mount::Route => Some(route.len()),
+            Mount::Folder => Some(path.prefix_bytes()),
+            Mount::At(mount) => {
+                let rest = route.strip_prefix(&**mount)?;
+                (rest.is_empty() || rest.starts_with(b"/")).then_some(mount.len())
+            }
+        }
+    }
 }
 
 /// Which requests of a site are answered by what.
@@ -200,16 +316,10 @@ pub struct SiteRoute {
     pub paths: Vec<PathPattern>,
     /// What else a request has to be.
     pub when: When,
-    /// Clients that may use it; if there are none, all that may not are in `deny`.
-    pub allow: Networks,
-    /// Clients that may not.
-    pub deny: Networks,
-    /// Whether clients of `allow` need no password, and others are let in with one.
-    pub allow_replaces_password: bool,
-    /// What is changed in the heads of its answers.
-    pub edits: HeadEdits,
-    /// Whether its path is the application's `SCRIPT_NAME`.
-    pub is_mounted: bool,
+    /// Whether it is only for requests that an application has sent on.
+    pub is_internal: bool,
+    /// Where its application stands.
+    pub mount: Mount,
     /// What answers.
     pub action: SiteAction,
     /// The site's settings, but for what the route says otherwise.
@@ -225,6 +335,8 @@ pub enum SiteAction {
     App(usize),
     /// A folder of files; relative to `chdir`.
     Files(PathBuf),
+    /// Scripts.
+    Cgi(ScriptFolder),
     /// Another place, with the status of the redirect.
     Redirect(u16, Location),
     /// The server's own page for a status.
@@ -240,6 +352,17 @@ pub enum SiteAction {
     },
 }
 
+/// Scripts of a route; paths are relative to `chdir`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptFolder {
+    /// Where they are.
+    pub folder: PathBuf,
+    /// Ends of names, as `.pl`, and what runs the files that have them; if there are none, files run themselves.
+    pub interpreters: Vec<(String, PathBuf)>,
+    /// The folder of the site, if it has one.
+    pub root: Option<PathBuf>,
+}
+
 /// An application that routes name, and how it is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppTarget {
@@ -251,15 +374,33 @@ pub struct AppTarget {
     pub interface: Interface,
     /// Whether it makes the application.
     pub factory: bool,
+    /// The group that has it, by its number among [`Sites::groups`].
+    pub group: Option<usize>,
 }
 
-/// How clients prove who they are, and the file of those that can; relative to `chdir`.
+/// Which codings answers are compressed with.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Compress {
+    /// None.
+    #[default]
+    Off,
+    /// All, in the order that is best for what is compressed.
+    On,
+    /// These, the first of those that a client likes equally.
+    Only(Vec<Coding>),
+}
+
+/// How clients prove who they are, and the file of those that can, relative to `chdir`; or the Python that knows them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Auth {
     /// With a password, as it is (RFC 7617).
     Basic(PathBuf),
     /// With a digest of it (RFC 7616).
     Digest(PathBuf),
+    /// With a password that a function knows: `MODULE`, `FILE.py`, or either with `:NAME`.
+    BasicPython(String),
+    /// With a digest of it.
+    DigestPython(String),
 }
 
 /// What kind of application the target is.
@@ -373,6 +514,18 @@ pub enum UnderscoreHeaders {
     Drop,
     /// The request is answered 400.
     Refuse,
+}
+
+impl Settings {
+    /// Where a path is that is relative to `chdir`, wherever this process is already.
+    pub fn place(&self, path: &Path) -> PathBuf {
+        self.chdir.as_ref().map_or(path.to_owned(), |base| base.join(path))
+    }
+
+    /// Whether folders may say anything themselves, in an `.adyton.toml` or an `.htaccess`.
+    pub fn lets_folders_speak(&self) -> bool {
+        !(self.may_set.is_empty() && self.htaccess.is_empty())
+    }
 }
 
 impl FromStr for StaticMount {

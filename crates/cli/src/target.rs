@@ -26,6 +26,19 @@ pub enum Target {
     },
     /// A folder of files.
     Folder(PathBuf),
+    /// A folder of scripts, each of them an application. Only a route of a file of sites names one.
+    Scripts(Scripts),
+}
+
+/// A folder of scripts of Python, each of them an application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scripts {
+    /// Where they are.
+    pub folder: PathBuf,
+    /// The script that answers for a folder.
+    pub index: String,
+    /// Whether symbolic links are followed that stay in the folder.
+    pub follow_symlinks: bool,
 }
 
 impl Target {
@@ -65,6 +78,21 @@ impl Target {
         let message =
             format!("{place} is not a file of Python; to serve files as they are, give their folder");
         Err(Failure::usage(message))
+    }
+}
+
+impl Target {
+    /// What `text` is by its form alone: an application that another process looks for.
+    pub(crate) fn unseen(text: &str) -> Target {
+        let (place, attribute) = match text.split_once(':') {
+            Some((place, attribute)) => (place, Some(attribute.to_owned())),
+            None => (text, None),
+        };
+        if is_dotted_name(place) && !has_extension(place, "py") {
+            Target::Module { module: place.to_owned(), attribute }
+        } else {
+            Target::File { path: place.into(), attribute }
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
 
 use adyton_cli::{Command, Failure, SiteAction, Sites, parse};
+use adyton_route::Door;
 
 /// What a file says.
 fn read(text: &str) -> Result<Sites, Failure> {
     let words = ["check", "site.toml"].map(str::to_owned);
-    match parse(&words, &[], false, Some(text))? {
+    match parse(&words, &[], false, Some(text.into()))? {
         Command::Check(settings) => Ok(settings.sites.as_deref().cloned().expect("it is a file of sites")),
         other => panic!("{other:?} is no check"),
     }
@@ -89,6 +90,23 @@ const WRONG_VALUES: &[(&str, &str)] = &[
     ("static-listing = 5", "18: static-listing = 5: a switch is on or off"),
     ("static-listing = [true]", "18: static-listing takes one value, as in static-listing = true"),
     ("interface = \"asgi\"", "13: interface = asgi: choose auto, wsgi or handler"),
+    ("internal = \"maybe\"", "12: internal = maybe: a switch is on or off"),
+    (
+        "rate-limit = \"10\"",
+        "14: rate-limit = 10: write off, or a number from 1 to 1000000 with its time, as 10/s, 300/m or 1000/h",
+    ),
+    (
+        "rate-limit = \"0/s\"",
+        "14: rate-limit = 0/s: write off, or a number from 1 to 1000000 with its time, as 10/s, 300/m or 1000/h",
+    ),
+    ("rate-burst = 0", "14: rate-burst = 0: out of range, which is from 1 to 1000000"),
+    ("x-sendfile = \"\"", "14: x-sendfile = \"\": write off, or a folder"),
+    (
+        "internal-redirects = [true]",
+        "22: internal-redirects takes one value, as in internal-redirects = true",
+    ),
+    ("intercept-errors = 404", "20: intercept-errors = 404: a switch is on or off"),
+    ("rewrite = \"/a -> /b\"", "1: rewrite is no key of a route; it stands in [[sites]]"),
     ("factory = \"x\"", "11: factory = x: a switch is on or off"),
     ("pth = \"/\"", "1: pth is no key of a route; did you mean path?"),
     ("method = \"GET\"", "1: method is no key of a route; did you mean methods?"),
@@ -107,11 +125,14 @@ const WRONG_VALUES: &[(&str, &str)] = &[
 
 /// Actions that are wrong: the lines of a route, and what is said.
 const WRONG_ACTIONS: &[(&str, &str)] = &[
-    ("files = \"a\"\nrespond = 200", "4:1: files and respond: a route has one of them; write another route"),
+    (
+        "files = \"a\"\nrespond = 200",
+        "4:1: files and respond: a route has one of them; write another route, or try",
+    ),
     ("app = \"a:b\"\nrespond = 200", "4:1: app and respond: a route has one of them; write another route"),
     (
         "path = \"/a\"",
-        "2:1: this route does not say what answers; it is one of app, handler, files, redirect, respond",
+        "2:1: this route does not say what answers; it is one of app, handler, files, scripts, cgi, redirect, respond",
     ),
     ("respond = 99", "3:11: respond = 99: out of range, which is from 200 to 599"),
     ("respond = 600", "3:11: respond = 600: out of range, which is from 200 to 599"),
@@ -157,6 +178,59 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     ),
     ("files = \"Cargo.toml\"", "3:9: Cargo.toml is no folder"),
     ("files = \"\"", "3:9: files = \"\": write a path"),
+    ("scripts = \"Cargo.toml\"", "3:11: Cargo.toml is no folder"),
+    (
+        "scripts = \"src\"\nscripts-index = \"index.php\"",
+        "4:17: scripts-index = index.php: write the name of a script, as index.py or index.wsgi",
+    ),
+    (
+        "scripts = \"src\"\nscripts-index = \"../index.py\"",
+        "4:17: scripts-index = ../index.py: write the name of a script, as index.py or index.wsgi",
+    ),
+    ("scripts = \"src\"\nmount = true", "4:1: mount belongs to app, which this route does not have"),
+    (
+        "files = \"src\"\nscripts-index = \"index.py\"",
+        "4:1: scripts-index belongs to scripts, which this route does not have",
+    ),
+    (
+        "app = \"src\"\nscripts = \"src\"",
+        "4:1: app and scripts: a route has one of them; write another route",
+    ),
+    ("cgi = \"Cargo.toml\"", "3:7: Cargo.toml is no folder"),
+    ("cgi = \"\"", "3:7: cgi = \"\": write a folder, as cgi-bin"),
+    (
+        "cgi = [\"src\", \"tests\"]",
+        "3:15: cgi = tests: a route has one folder of scripts; write another route",
+    ),
+    (
+        "cgi = { \"*.sh\" = \"/bin/sh\" }",
+        "3:7: cgi: where the scripts are is not said; add folder = \"cgi-bin\", or give the site a root",
+    ),
+    (
+        "cgi = { folder = \"src\", \"*sh\" = \"/bin/sh\" }",
+        "3:33: cgi = *sh=/bin/sh: write the end of a name as *.pl",
+    ),
+    (
+        "cgi = { folder = \"src\", \"*.sh\" = \"sh\" }",
+        "3:34: cgi = *.sh=sh: write the path of a program from the top, as /usr/bin/perl",
+    ),
+    (
+        "cgi = { folder = \"src\", \"*.sh\" = \"/bin/nothing-there\" }",
+        "3:7: cgi: /bin/nothing-there, which is to run *.sh, is no program",
+    ),
+    (
+        "cgi = { directory = \"src\" }",
+        "3:21: cgi = directory=src: write folder for where the scripts are, and *.pl for ends of names",
+    ),
+    (
+        "files = \"src\"\ncgi = \"src\"",
+        "4:1: files and cgi: a route has one of them; write another route, or try",
+    ),
+    (
+        "cgi = \"src\"\ncgi-environment = \"A B=c\"",
+        "4:19: cgi-environment = A B=c: write NAME=VALUE, or NAME; a name has letters, digits and _",
+    ),
+    ("cgi = \"src\"\ncgi-processes = 5", "4:1: cgi-processes is no key of a route; it stands in [server]"),
     (
         "files = \"src\"\nstatic-404 = \"nothing.html\"",
         "3:9: static-404: there is no nothing.html in a folder that is served",
@@ -164,6 +238,54 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
     (
         "files = \"src\"\nstatic-fallback = \"lib.r\"",
         "3:9: static-fallback: there is no lib.r in a folder that is served; did you mean lib.rs?",
+    ),
+];
+
+/// Wrong ways to say what is tried: the lines of a route, and what is said.
+const WRONG_TRIES: &[(&str, &str)] = &[
+    (
+        "try = [\"files\", \"ap\"]\nfiles = \"src\"\napp = \"a:b\"",
+        "3:17: try = ap: write keys that answer: files, and then one of app, handler, scripts, cgi, redirect, respond",
+    ),
+    (
+        "try = [\"respond\", \"files\"]\nfiles = \"src\"\nrespond = 200",
+        "3:8: try = respond: files stands first, for it alone can leave a request to another one",
+    ),
+    ("try = [\"files\", \"files\"]\nfiles = \"src\"", "3:17: try = files: it is there already"),
+    (
+        "try = [\"files\", \"respond\", \"app\"]\nfiles = \"src\"\nrespond = 200",
+        "3:28: try = app: what stands behind files answers always, so there is nothing after it",
+    ),
+    ("try = [\"files\", \"app\"]\nfiles = \"src\"", "3:7: try = app: this route has no app"),
+    ("try = \"files\"\nrespond = 200", "3:7: try = files: this route has no files"),
+    ("try = \"files\"\nfiles = \"src\"\nrespond = 200", "5:1: respond is not in try, so it never answers"),
+    ("try = true\nfiles = \"src\"", "3:7: try = on: write keys that answer: files, and then one of "),
+];
+
+/// Wrong rules of rewriting: the value of the key in a site, and what is said.
+const WRONG_REWRITES: &[(&str, &str)] = &[
+    ("/a", "/a: write FROM -> TO, as in /old/ -> /new/"),
+    ("/a->/b", "/a->/b: write FROM -> TO, as in /old/ -> /new/"),
+    ("a -> /b", "a -> /b: a path begins with a slash, or with * as in *.php"),
+    ("/a/../b -> /c", "/a/../b -> /c: a path has no . or .. as a segment"),
+    ("/%61 -> /c", "/%61 -> /c: requests are compared in their decoded form; write /a"),
+    ("/a?b -> /c", "/a?b -> /c: a path has no ?; if-query is for the query"),
+    ("/a -> b", "/a -> b: what a path becomes begins with a slash"),
+    ("/a -> https://b/", "/a -> https://b/: what a path becomes begins with a slash"),
+    ("/a -> /b#c", "/a -> /b#c: what a path becomes is written decoded, and without a #"),
+    ("/a -> /%62", "/a -> /%62: what a path becomes is written decoded, and without a #"),
+    (
+        "/a -> /b?c d",
+        "/a -> /b?c d: what a path becomes is one line, and its query has no blanks and is ASCII",
+    ),
+    ("/a -> /{1}", "/a -> /{1}: {1} is no group of what is rewritten"),
+    ("^/(a -> /b", "^/(a -> /b: this is no regular expression: unclosed group"),
+    ("^/(a) -> /{2}", "^/(a) -> /{2}: {2} is no group of what is rewritten"),
+    ("^/(?P<x>a) -> /{y}", "^/(?P<x>a) -> /{y}: {y} is no group of what is rewritten"),
+    ("^/(?!a) -> /b", "^/(?!a) -> /b: this is no regular expression: look-around, "),
+    (
+        "^/((a{99}){99}){99} -> /b",
+        "^/((a{99}){99}){99} -> /b: the expression is too large once it is compiled",
     ),
 ];
 
@@ -194,7 +316,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[anything]\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
-        "1:2: anything is no table of a file of sites; there are [server] and [[sites]]",
+        "1:2: anything is no table of a file of sites; there are [server], [groups.NAME] and [[sites]]",
     ),
     ("server = 1\n[[sites]]\n[[sites.routes]]\nrespond = 200\n", "1:1: server is a table; write [server]"),
     (
@@ -254,8 +376,28 @@ const WRONG_FILES: &[(&str, &str)] = &[
         "2:1: bind is no key of a site; it stands in [server]",
     ),
     (
-        "[[sites]]\nallow = \"::1\"\n[[sites.routes]]\nrespond = 200\n",
-        "2:1: allow is no key of a site; it stands in [[sites.routes]]",
+        "[[sites]]\nmount = true\n[[sites.routes]]\nrespond = 200\n",
+        "2:1: mount is no key of a site; it stands in [[sites.routes]]",
+    ),
+    (
+        "[[sites]]\nallow = \"everyone\"\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: allow = everyone: write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix",
+    ),
+    (
+        "[[sites]]\nheaders = { Date = \"now\" }\n[[sites.routes]]\nrespond = 200\n",
+        "2:20: headers = Date=now: this field is the server's own, which knows how long an answer is and how it ends",
+    ),
+    (
+        "[server]\ndeny = [\"11.0.0.0/7\"]\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: deny = 11.0.0.0/7: there are bits behind its length; write 10.0.0.0/7",
+    ),
+    (
+        "[server]\nauth-satisfy = \"some\"\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
+        "2:16: auth-satisfy = some: choose all or any",
+    ),
+    (
+        "[server]\ncache-control = \"a\\tb\\nc\"\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
+        "2:17: cache-control = a\\tb\\nc: the value of a field is one line",
     ),
     (
         "[[sites]]\nhost = \"a\"\n[[sites.routes]]\nrespond = 200\n",
@@ -289,6 +431,18 @@ const WRONG_FILES: &[(&str, &str)] = &[
         "[[sites]]\n[[sites.routes]]\npath = [\"/a/\", \"*.php\"]\nrespond = 200\n[[sites.routes]]\npath = \"*.php\"\nrespond = 404\n",
         "5:1: this route is never taken: the one of line 2 has every request for *.php",
     ),
+    (
+        "[[sites]]\n[[sites.routes]]\npath = [\"/a/b/\", \"/ab/\"]\napp = \"m:a\"\nmount = \"/a\"\n",
+        "5:9: mount: /ab/ is not beneath it; it is the route's path, or what that begins with",
+    ),
+    (
+        "[[sites]]\n[[sites.routes]]\npath = \"*.php\"\napp = \"m:a\"\nmount = \"/a/\"\n",
+        "5:9: mount: *.php is not beneath it; it is the route's path, or what that begins with",
+    ),
+    (
+        "[[sites]]\n[[sites.routes]]\napp = \"m:a\"\nmount = \"blog\"\n",
+        "4:9: mount = blog: write true, false, or a path that begins with a slash",
+    ),
     ("a = \n", "1:5: string values must be quoted, expected literal string"),
     ("[server]\n[server]\n", "2:2: duplicate key"),
     ("[server]\nport = 1\nport = 2\n", "3:1: duplicate key"),
@@ -310,14 +464,18 @@ fn wrong_files() {
     for (line, said) in WRONG_VALUES {
         check(&route(&format!("{line}\nrespond = 200")), &format!("3:{said}"));
     }
-    for (lines, said) in WRONG_ACTIONS {
+    for (lines, said) in WRONG_ACTIONS.iter().chain(WRONG_TRIES) {
         check(&route(lines), said);
+    }
+    for (rule, said) in WRONG_REWRITES {
+        let text = format!("[[sites]]\nrewrite = '{rule}'\n[[sites.routes]]\nrespond = 200\n");
+        check(&text, &format!("2:11: rewrite = {said}"));
     }
     for (text, said) in WRONG_FILES {
         check(text, said);
     }
     assert!(surprises.is_empty(), "{}", surprises.join("\n\n"));
-    assert!(count >= 119, "{count}");
+    assert!(count >= 150, "{count}");
 }
 
 /// All mistakes are told at once, in their order.
@@ -330,7 +488,7 @@ fn all_at_once() {
             "2:1: bnid is no key of [server]; did you mean bind?",
             "3:8: port = x: a port is a number from 0 to 65535",
             "5:1: rout is no key of a site; did you mean root?",
-            "6:1: this route does not say what answers; it is one of app, handler, files, redirect, respond",
+            "6:1: this route does not say what answers; it is one of app, handler, files, scripts, cgi, redirect, respond",
             "7:8: path = a: a path begins with a slash, or with * as in *.php",
         ],
         mistakes(text)
@@ -353,6 +511,60 @@ fn settings_are_inherited() {
     assert_eq!([5, 12], [first, second].map(|site| site.line));
 }
 
+/// What stands around an action is taken over from the tables around it, key by key; fields by their names.
+#[test]
+fn what_is_around_is_inherited() {
+    let text = "[server]\nallow = \"10.0.0.0/8\"\nauth-satisfy = \"any\"\nheaders = { A = \"server\", B = \"server\" }\n\
+                cache-control = \"no-store\"\n\
+                [[sites]]\ndeny = \"10.0.0.1\"\nheaders = { a = \"site\" }\nadd-headers = { C = \"site\" }\n\
+                [[sites.routes]]\nrespond = 200\n\
+                [[sites.routes]]\npath = \"/a/\"\nrespond = 200\nallow = []\ndeny = \"192.0.2.1\"\nremove-headers = [\"b\", \"c\"]\n\
+                cache-control = \"public\"\n\
+                [[sites.routes]]\npath = \"/b/\"\nrespond = 200\nheaders = { Cache-Control = \"private\", C = \"route\" }\n\
+                auth-satisfy = \"all\"\n";
+    let sites = read(text).expect("it is right").sites;
+    let found = sites[0].routes.iter().map(|route| {
+        let mut head = b"HTTP/1.1 200 OK\r\nB: app\r\nCache-Control: app\r\n\r\n".to_vec();
+        route.settings.head_edits().apply(&mut head, 0);
+        let admission = route.settings.admission();
+        let is_let_in = ["10.0.0.1", "10.0.0.2", "192.0.2.1"]
+            .map(|client| admission.door(false, Some(client.parse().expect("an address"))) == Door::Open);
+        let head = String::from_utf8(head).expect("it is text");
+        let fields: Vec<String> =
+            head.lines().skip(1).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        (is_let_in, admission.replaces_password, fields.join(", "))
+    });
+
+    assert_eq!(
+        vec![
+            ([false, true, false], true, "B: server, a: site, Cache-Control: no-store, C: site".to_owned()),
+            ([true, true, false], true, "a: site, Cache-Control: public".to_owned()),
+            ([false, true, false], false, "B: server, a: site, C: route, Cache-Control: private".to_owned()),
+        ],
+        found.collect::<Vec<_>>()
+    );
+}
+
+/// A table that tries a folder first makes two routes, of which the first leaves what it has not to the second.
+#[test]
+fn one_is_tried_before_another() {
+    let text = "[[sites]]\n[[sites.routes]]\npath = \"/a/\"\nmethods = \"GET\"\nfiles = \"src\"\nrespond = 204\n\
+                try = [\"files\", \"respond\"]\n[[sites.routes]]\nfiles = \"tests\"\ntry = \"files\"\n";
+    let routes = read(text).expect("it is right").sites.remove(0).routes;
+    let found =
+        routes.iter().map(|route| (route.line, route.action.clone(), route.settings.static_fall_through));
+
+    assert_eq!(
+        vec![
+            (2, SiteAction::Files("src".into()), true),
+            (2, SiteAction::Status(204), false),
+            (8, SiteAction::Files("tests".into()), true),
+        ],
+        found.collect::<Vec<_>>()
+    );
+    assert_eq!((&routes[0].paths, &routes[0].when), (&routes[1].paths, &routes[1].when));
+}
+
 /// Routes that name one application share it; called otherwise it is another one.
 #[test]
 fn applications_once() {
@@ -367,6 +579,24 @@ fn applications_once() {
         numbers.collect::<Vec<_>>()
     );
     assert_eq!(3, sites.apps.len());
+}
+
+/// A folder of scripts is one application, however many routes have it, and stands where those begin that have all beneath a path.
+#[test]
+fn scripts_once() {
+    let text = "[[sites]]\n[[sites.routes]]\nscripts = \"src\"\npath = [\"/a/\", \"/b\", \"*.py\"]\n[[sites.routes]]\n\
+                scripts = \"src\"\n[[sites.routes]]\npath = \"/c/\"\nscripts = \"src\"\nscripts-index = \"a.wsgi\"\n";
+    let sites = read(text).expect("it is right");
+    let routes = &sites.sites[0].routes;
+    let mounts = |number: usize| -> Vec<Option<usize>> {
+        routes[number].paths.iter().map(|path| routes[number].mount.bytes(path)).collect()
+    };
+
+    assert_eq!([vec![Some(2), Some(0), Some(0)], vec![Some(0)], vec![Some(2)]], [0, 1, 2].map(mounts));
+    assert_eq!(
+        [SiteAction::App(0), SiteAction::App(0), SiteAction::App(1)],
+        [0, 1, 2].map(|number| routes[number].action.clone())
+    );
 }
 
 /// The schema knows every key.

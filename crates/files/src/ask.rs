@@ -19,6 +19,8 @@ pub struct Ask<'r> {
     pub identity: Identity<'r>,
     /// The same for requests that arrived together, which share one stat, and for no other requests.
     pub fresh: u64,
+    /// Whether the file is to be sent as it is, and not compressed by the server.
+    pub as_stored: bool,
 }
 
 /// How a request was answered. A head is in `out`, ready to be sent, in all cases but the last.
@@ -46,6 +48,16 @@ pub enum FileAnswer {
     },
     /// There is no such file, and the application is to be asked. Nothing was written.
     FallThrough,
+}
+
+impl FileAnswer {
+    /// The status of the answer, if there is one.
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            FileAnswer::Whole { status, .. } | FileAnswer::Parts { status, .. } => Some(*status),
+            FileAnswer::FallThrough => None,
+        }
+    }
 }
 
 /// A piece of a body.

@@ -133,6 +133,14 @@ impl Cache {
         }
     }
 
+    /// Changes an entry, which may take more room then; gives it back when there is none.
+    pub(crate) fn change(&mut self, path: &[u8], change: impl FnOnce(&mut Entry)) -> Option<Entry> {
+        let at = *self.by_path.get(path)?;
+        let mut entry = self.vacate(at)?;
+        change(&mut entry);
+        self.insert(path, entry)
+    }
+
     pub(crate) fn remove(&mut self, path: &[u8]) {
         if let Some(at) = self.by_path.get(path) {
             self.vacate(*at);
@@ -173,21 +181,22 @@ impl Cache {
                 Some(slot) if slot.was_used => slot.was_used = false,
                 Some(_) => {
                     self.evictions += 1;
-                    return self.vacate(at);
+                    self.vacate(at);
+                    return;
                 }
                 None => {}
             }
         }
     }
 
-    fn vacate(&mut self, at: usize) {
-        if let Some(slot) = self.slots[at].take() {
-            self.by_path.remove(&slot.path);
-            self.free.push(at);
-            self.bytes -= slot.entry.bytes();
-            self.room.give_back(slot.entry.bytes());
-            self.open_files -= slot.entry.open_files();
-        }
+    fn vacate(&mut self, at: usize) -> Option<Entry> {
+        let slot = self.slots[at].take()?;
+        self.by_path.remove(&slot.path);
+        self.free.push(at);
+        self.bytes -= slot.entry.bytes();
+        self.room.give_back(slot.entry.bytes());
+        self.open_files -= slot.entry.open_files();
+        Some(slot.entry)
     }
 }
 

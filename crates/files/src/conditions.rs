@@ -59,14 +59,14 @@ pub fn evaluate(request: Request<'_>, validators: Validators<'_>, date: &[u8; 29
 }
 
 /// Whether the request has any field that [`evaluate`] looks at; a few bit tests.
-pub(crate) fn is_conditional(request: Request<'_>) -> bool {
+pub fn is_conditional(request: Request<'_>) -> bool {
     const FIELDS: [Known; 5] =
         [Known::IfMatch, Known::IfUnmodifiedSince, Known::IfNoneMatch, Known::IfModifiedSince, Known::Range];
     FIELDS.into_iter().any(|known| request.has(known))
 }
 
 /// Seconds since 1970 of an HTTP date in any of its three forms.
-pub(crate) fn parse_date(value: &[u8]) -> Option<u64> {
+pub fn parse_date(value: &[u8]) -> Option<u64> {
     let date = httpdate::parse_http_date(std::str::from_utf8(value).ok()?).ok()?;
     Some(date.duration_since(UNIX_EPOCH).ok()?.as_secs())
 }

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, LazyLock};
 
+use adyton_compress::Coding;
 use adyton_http::{Method, Version};
 use adyton_http1::Asked;
 use adyton_sys::fs::{Fault, Root, Symlinks, Whereabouts};
@@ -11,7 +12,6 @@ use adyton_sys::fs::{Fault, Root, Symlinks, Whereabouts};
 use crate::cache::{Cache, Counts};
 use crate::conditions::is_conditional;
 use crate::form::{Entry, Loader, Opened};
-use crate::negotiate::Coding;
 use crate::pages::{ErrorPage, error_page};
 use crate::path::{FilePath, PathError, needs_no_escapes};
 use crate::replies::{self, broken, is_navigation, other_method, redirect};
@@ -66,8 +66,11 @@ impl Folder {
     /// # Errors
     ///
     /// When the folder cannot be opened, although there is something at its path; `InvalidInput`, with a sentence, when an option makes no sense.
-    pub fn open(options: Options) -> io::Result<Folder> {
+    pub fn open(mut options: Options) -> io::Result<Folder> {
         let pages = options.check()?;
+        if options.cache_control.as_deref().is_some_and(|value| value.contains("no-transform")) {
+            options.compressing.codings.clear();
+        }
         let links = if options.follow_symlinks { Symlinks::Follow } else { Symlinks::Refuse };
         Ok(Folder {
             root: Root::open(&options.root)?,
@@ -276,6 +279,9 @@ impl Folder {
     fn send(&mut self, path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         let start = out.len();
         let cache_control = self.options.cache_control.clone();
+        if !self.options.compressing.codings.is_empty() {
+            self.make(path, ask);
+        }
         let Some(entry) = self.entry(path) else { return broken(ask, out) };
         let Some(coding) = entry.choose(ask) else {
             let detail = "The file exists in no coding that the request accepts.";
@@ -286,6 +292,23 @@ impl Folder {
             out.truncate(start);
             broken(ask, out)
         })
+    }
+
+    /// Has the form at hand that the client takes: compressed, if the result can be kept.
+    fn make(&mut self, path: &FilePath, ask: &Ask<'_>) {
+        if let Some(guest) = &mut self.guest {
+            return guest.offer_nothing();
+        }
+        let loader = loader(&self.options, &self.root, self.links);
+        // Each round makes a form, or finds that it is of no use.
+        while let Some(coding) = self.cache.find(path.relative()).and_then(|entry| entry.lacking(ask)) {
+            let change = |entry: &mut Entry| entry.make(coding, &loader, ask);
+            if let Some(mut guest) = self.cache.change(path.relative(), change) {
+                guest.offer_nothing();
+                self.guest = Some(guest);
+                return;
+            }
+        }
     }
 
     fn list(&self, path: &FilePath, folder: &OwnedFd, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
@@ -345,6 +368,7 @@ fn loader<'a>(options: &'a Options, root: &'a Root, links: Symlinks) -> Loader<'
         links,
         is_astray: false,
         precompressed: options.precompressed,
+        compressing: &options.compressing,
         memory_bytes_max: options.cache_file_bytes_max,
         cache_control: options.cache_control.as_deref(),
     }

@@ -10,12 +10,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use adyton_compress::{CODINGS, Coding, choose_coding, whole as compress};
 use adyton_http::{Identity, Known, Version};
 use adyton_http1::Asked;
 use adyton_sys::fs::{Kind, Location, Meta, Root, Symlinks, stat};
 
+use crate::compressing::Compressing;
 use crate::conditions::{Validators, etag};
-use crate::negotiate::{CODINGS, Coding, choose_coding};
 use crate::send::{Content, Representation, modified_s, now_ns, whole};
 use crate::types::mime_type;
 use crate::{Ask, FileAnswer, Part};
@@ -27,11 +28,17 @@ const COARSE_TICK_NS: i64 = 2_000_000_000;
 /// Rough cost of an entry besides its bytes: structs, map, allocator.
 const ENTRY_OVERHEAD_BYTES: usize = 512;
 
-/// A file and its precompressed neighbours.
+/// A file, its precompressed neighbours, and what it was compressed to.
 pub(crate) struct Entry {
     plain: Form,
     /// Neighbours that may be used, in the order of [`CODINGS`].
     coded: Vec<Form>,
+    /// Made of the file: as old as that.
+    made: Vec<Form>,
+    /// The codings of `made`, and those that can be made; in the order in which they are liked here.
+    offers: Vec<Coding>,
+    /// Whether its answers depend on `Accept-Encoding`.
+    is_negotiated: bool,
     content_type: Cow<'static, str>,
     /// The `Date` at which the neighbours were looked for last: once a second is often enough.
     looked: [u8; 29],
@@ -39,7 +46,7 @@ pub(crate) struct Entry {
     pub(crate) is_settled: bool,
 }
 
-/// One form of a file: itself, or a compressed neighbour.
+/// One form of a file: itself, a compressed neighbour, or itself compressed.
 struct Form {
     coding: Coding,
     place: Location,
@@ -64,6 +71,7 @@ pub(crate) struct Loader<'a> {
     /// Whether the root is not at its path, so that files are recognised from the one that is held.
     pub(crate) is_astray: bool,
     pub(crate) precompressed: bool,
+    pub(crate) compressing: &'a Compressing,
     pub(crate) memory_bytes_max: u64,
     pub(crate) cache_control: Option<&'a str>,
 }
@@ -109,7 +117,8 @@ impl Loader<'_> {
                 forms.push(self.read(coding, &path, fd, meta)?);
             }
         }
-        let is_negotiated = forms.len() > 1;
+        let offers: Vec<Coding> = self.compressing.codings_of(forms[0].meta.bytes, &content_type).to_vec();
+        let is_negotiated = forms.len() > 1 || !offers.is_empty();
         let mut is_settled = true;
         for form in &mut forms {
             form.checked = ask.fresh;
@@ -119,7 +128,16 @@ impl Loader<'_> {
             is_settled &= form.date_at.is_some();
         }
         let plain = forms.remove(0);
-        Ok(Entry { plain, coded: forms, content_type, looked: *ask.identity.date, is_settled })
+        Ok(Entry {
+            plain,
+            coded: forms,
+            made: Vec::new(),
+            offers,
+            is_negotiated,
+            content_type,
+            looked: *ask.identity.date,
+            is_settled,
+        })
     }
 
     /// Looks at a file that was opened before.
@@ -132,18 +150,7 @@ impl Loader<'_> {
     }
 
     fn read(&self, coding: Coding, path: &CStr, fd: OwnedFd, meta: Meta) -> io::Result<Form> {
-        let mut form = Form {
-            coding,
-            place: self.root.locate(path),
-            meta,
-            checked: 0,
-            etag: coded_etag(&meta, coding),
-            modified_s: None,
-            reply: Vec::new(),
-            head_bytes: 0,
-            date_at: None,
-            file: None,
-        };
+        let mut form = Form::of(coding, self.root.locate(path), meta);
         if meta.bytes > self.memory_bytes_max {
             form.file = Some(Arc::new(fd));
             return Ok(form);
@@ -174,14 +181,19 @@ impl Entry {
             }
             self.looked = *ask.identity.date;
         }
-        coding == Coding::Identity || self.form_mut(coding).is_current(loader, ask.fresh)
+        // What was made of the file is as current as that.
+        coding == Coding::Identity
+            || self.neighbour(coding).is_none_or(|form| form.is_current(loader, ask.fresh))
     }
 
     /// Answers with a rendered head and content: for a request without conditions on a 1.1 connection
     /// that stays open.
     #[inline]
     pub(crate) fn replay(&self, coding: Coding, ask: &Ask<'_>, out: &mut Vec<u8>) -> Option<FileAnswer> {
-        self.form(coding).replay(ask, out)
+        if coding == Coding::Identity {
+            return self.plain.replay(ask, out);
+        }
+        self.find(coding)?.replay(ask, out)
     }
 
     /// The coding that the client takes; `None` when it takes none.
@@ -192,16 +204,45 @@ impl Entry {
         }
         let lines = || ask.request.all(Known::AcceptEncoding);
         // A file in one form is sent in it, unless the request refuses that with a weight of 0.
-        if self.coded.is_empty() && !lines().any(|line| line.windows(2).any(|pair| pair == b"=0")) {
+        if !self.is_negotiated && !lines().any(|line| line.windows(2).any(|pair| pair == b"=0")) {
             return Some(Coding::Identity);
         }
         let lines: Vec<&[u8]> = lines().collect();
-        choose_coding(&lines, |coding| self.coded.iter().any(|form| form.coding == coding))
+        // Parts are those of a file on the disk.
+        let offers: &[Coding] =
+            if ask.as_stored || ask.request.has(Known::Range) { &[] } else { &self.offers };
+        if !self.coded.is_empty() {
+            // What was compressed beforehand is smaller, and costs nothing.
+            let beforehand = choose_coding(&lines, self.coded.iter().map(|form| form.coding));
+            if offers.is_empty() || !matches!(beforehand, Some(Coding::Identity) | None) {
+                return beforehand;
+            }
+        }
+        choose_coding(&lines, offers.iter().copied())
     }
 
-    /// Whether the answer depends on `Accept-Encoding`.
-    pub(crate) fn is_negotiated(&self) -> bool {
-        !self.coded.is_empty()
+    /// The coding that the client takes, if the file is still to be compressed with it.
+    pub(crate) fn lacking(&self, ask: &Ask<'_>) -> Option<Coding> {
+        self.choose(ask).filter(|&coding| coding != Coding::Identity && self.find(coding).is_none())
+    }
+
+    /// Compresses the file, or finds that this is of no use.
+    pub(crate) fn make(&mut self, coding: Coding, loader: &Loader<'_>, ask: &Ask<'_>) {
+        let made = self.plain.content().and_then(|content| compress(coding, &content));
+        let Some(reply) = made else {
+            self.offers.retain(|&offer| offer != coding);
+            return;
+        };
+        let place = loader.root.locate(self.plain.place.relative());
+        let mut form = Form { reply, ..Form::of(coding, place, self.plain.meta) };
+        form.modified_s = self.plain.modified_s;
+        form.render(loader, &self.content_type, true, ask);
+        self.made.push(form);
+    }
+
+    /// The file is not compressed: the result could not be kept.
+    pub(crate) fn offer_nothing(&mut self) {
+        self.offers.clear();
     }
 
     /// Lends one form of the file, with all that its answers say, to `use_it`.
@@ -211,13 +252,15 @@ impl Entry {
         cache_control: Option<&str>,
         use_it: impl FnOnce(&Representation<'_>) -> T,
     ) -> T {
-        self.form(coding).with(&self.content_type, cache_control, self.is_negotiated(), use_it)
+        let form = self.find(coding).unwrap_or(&self.plain);
+        form.with(&self.content_type, cache_control, self.is_negotiated, use_it)
     }
 
     /// Memory that the entry takes.
     pub(crate) fn bytes(&self) -> u64 {
         let one = |form: &Form| form.reply.capacity() + form.place.bytes() * 3 + ENTRY_OVERHEAD_BYTES;
-        (one(&self.plain) + self.coded.iter().map(one).sum::<usize>()) as u64
+        let coded = self.coded.iter().chain(&self.made);
+        (one(&self.plain) + coded.map(one).sum::<usize>()) as u64
     }
 
     /// Descriptors that the entry holds.
@@ -225,12 +268,13 @@ impl Entry {
         usize::from(self.plain.file.is_some()) + self.coded.iter().filter(|form| form.file.is_some()).count()
     }
 
-    fn form(&self, coding: Coding) -> &Form {
-        self.coded.iter().find(|form| form.coding == coding).unwrap_or(&self.plain)
+    /// The form in this coding, if there is one.
+    fn find(&self, coding: Coding) -> Option<&Form> {
+        self.coded.iter().chain(&self.made).find(|form| form.coding == coding)
     }
 
-    fn form_mut(&mut self, coding: Coding) -> &mut Form {
-        self.coded.iter_mut().find(|form| form.coding == coding).unwrap_or(&mut self.plain)
+    fn neighbour(&mut self, coding: Coding) -> Option<&mut Form> {
+        self.coded.iter_mut().find(|form| form.coding == coding)
     }
 
     fn has_same_neighbours(&self, loader: &Loader<'_>) -> bool {
@@ -245,6 +289,33 @@ impl Entry {
 }
 
 impl Form {
+    /// One that is still to be read.
+    fn of(coding: Coding, place: Location, meta: Meta) -> Form {
+        let etag = coded_etag(&meta, coding);
+        let (reply, file) = (Vec::new(), None);
+        Form {
+            coding,
+            place,
+            meta,
+            checked: 0,
+            etag,
+            modified_s: None,
+            reply,
+            head_bytes: 0,
+            date_at: None,
+            file,
+        }
+    }
+
+    /// Its content; `None` if that cannot be read, or has changed.
+    fn content(&self) -> Option<Cow<'_, [u8]>> {
+        let Some(file) = &self.file else { return Some(Cow::Borrowed(&self.reply[self.head_bytes..])) };
+        let mut content = vec![0; usize::try_from(self.meta.bytes).ok()?];
+        let file = File::from(file.try_clone().ok()?);
+        file.read_exact_at(&mut content, 0).ok()?;
+        (stat(file.as_fd()).ok()? == self.meta).then_some(Cow::Owned(content))
+    }
+
     #[inline]
     fn is_current(&mut self, loader: &Loader<'_>, fresh: u64) -> bool {
         if self.checked == fresh {

@@ -4,6 +4,8 @@
 //! opens it beneath the root and nowhere else, a cache keeps small files together with their heads,
 //! and [`answer_file`] does conditions and ranges for any open file.
 //!
+//! [`programs`] finds in a folder what is run and not shown, [`scripts`] what is loaded by Python.
+//!
 //! Absent on purpose: sockets. An answer is bytes and parts of open files; the server sends them.
 //!
 //! # How the cache knows that a file has changed
@@ -27,6 +29,7 @@
 
 mod ask;
 mod cache;
+mod compressing;
 mod conditions;
 mod folder;
 mod form;
@@ -35,19 +38,22 @@ mod negotiate;
 mod options;
 mod pages;
 pub mod path;
+pub mod programs;
 pub mod ranges;
 mod replies;
 mod room;
+pub mod scripts;
 mod send;
 mod types;
 
 pub use ask::{Ask, FileAnswer, Part};
 pub use cache::Counts;
-pub use conditions::{Outcome, Validators, etag, evaluate};
+pub use compressing::Compressing;
+pub use conditions::{Outcome, Validators, etag, evaluate, is_conditional, parse_date};
 pub use folder::Folder;
 pub use listing::NAMES_MAX;
-pub use negotiate::{CODINGS, Coding, accepts_html, choose_coding};
-pub use options::{OPEN_FILES_MAX, Options};
+pub use negotiate::accepts_html;
+pub use options::{INDEX, OPEN_FILES_MAX, Options};
 pub use pages::{ErrorPage, error_page, escape_html};
 pub use room::CacheRoom;
 pub use send::answer_file;

@@ -6,11 +6,15 @@ use std::sync::Arc;
 
 use adyton_http1 as http1;
 
+use crate::compressing::Compressing;
 use crate::path::{FilePath, is_published};
 use crate::room::CacheRoom;
 
 /// Files of a folder that are kept open, unless the settings say otherwise.
 pub const OPEN_FILES_MAX: usize = 256;
+
+/// The file that stands for its folder, unless the options say otherwise.
+pub const INDEX: &str = "index.html";
 
 /// How a folder is served.
 #[expect(
@@ -37,6 +41,8 @@ pub struct Options {
     /// Whether `name.br`, `name.zst` and `name.gz` are sent instead of `name` where the client takes
     /// them. A neighbour that is older than the file is not used.
     pub precompressed: bool,
+    /// How other files are compressed. Not with a `cache_control` that says `no-transform`.
+    pub compressing: Compressing,
     /// Whether symbolic links are followed. Each must be relative and stay beneath the root.
     pub follow_symlinks: bool,
     /// Memory for cached files and their heads, which folders may share.
@@ -53,13 +59,14 @@ impl Options {
     pub fn new(root: impl Into<PathBuf>) -> Options {
         Options {
             root: root.into(),
-            index: "index.html".to_owned(),
+            index: INDEX.to_owned(),
             listing: false,
             cache_control: None,
             not_found_page: None,
             spa_fallback: None,
             fall_through: false,
             precompressed: true,
+            compressing: Compressing::default(),
             follow_symlinks: false,
             cache_room: CacheRoom::new(32 << 20),
             cache_file_bytes_max: 8 << 10,

@@ -20,11 +20,13 @@ pub struct ErrorPage {
 }
 
 impl ErrorPage {
-    /// `detail` is escaped here and may hold what the client sent; empty, it is left out. A status that allows no body,
-    /// or is not valid, becomes 500.
+    /// `detail` is escaped here and may hold what the client sent; empty, it is left out. A status that allows no body has
+    /// none; one that is not valid becomes 500.
     pub fn new(status: u16, detail: &str) -> Self {
-        let status = if matches!(status, 200..=203 | 300..=303 | 305..=999) { status } else { 500 };
-        Self { status, text: page(status, detail) }
+        let status = if matches!(status, 200..=999) { status } else { 500 };
+        // RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5.
+        let has_body = !matches!(status, 204 | 205 | 304);
+        Self { status, text: if has_body { page(status, detail) } else { String::new() } }
     }
 
     /// Writes a whole answer with the page.
@@ -93,7 +95,9 @@ fn write_head(
 ) -> Result<Framed, BadResponse> {
     let reason = reason_phrase(head.status).as_bytes();
     let mut response = http1::begin(out, head.status, reason)?;
-    response.field(b"Content-Type", HTML)?;
+    if head.body_bytes > 0 {
+        response.field(b"Content-Type", HTML)?;
+    }
     for (name, value) in head.fields {
         let sent = response.field(name, value);
         debug_assert!(sent.is_ok(), "a field of the server's own cannot be sent");

@@ -33,11 +33,11 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
 /// The one hidden folder that is published, at the top of a site only (RFC 8615).
 const WELL_KNOWN: &[u8] = b".well-known";
 
-/// Ends of names that are sources or leftovers of editors and merges, compared without case.
-const REFUSED_ENDS: &[&[u8]] = &[
-    b".py", b".pyc", b".pyi", b".pyo", b".pyw", b".pyx", b".wsgi", // Python
-    b"~", b".bak", b".orig", b".rej", b".save", b".swn", b".swo", b".swp",
-];
+/// What stands behind the last dot of names that are sources, compared without case.
+const SOURCE_ENDS: &[&[u8]] = &[b"py", b"pyc", b"pyi", b"pyo", b"pyw", b"pyx", b"wsgi"];
+
+/// The same of leftovers of editors and merges; others of theirs end with `~`.
+const LEFTOVER_ENDS: &[&[u8]] = &[b"bak", b"orig", b"rej", b"save", b"swn", b"swo", b"swp"];
 
 /// Folders of version control and of compiled sources that no leading dot hides.
 const REFUSED_NAMES: &[&[u8]] = &[b"__pycache__", b"_darcs", b"cvs", b"rcs", b"sccs"];
@@ -144,16 +144,25 @@ impl FilePath {
 ///
 /// Rule 44. The top-level folder `.well-known` is the exception that [`FilePath::parse`] makes.
 pub fn is_published(name: &[u8]) -> bool {
-    let ends_with = |end: &&[u8]| {
-        name.len().checked_sub(end.len()).is_some_and(|start| name[start..].eq_ignore_ascii_case(end))
-    };
+    is_meant(name) && !has_end(name, SOURCE_ENDS)
+}
+
+/// The same, of a program: sources are run, and not shown.
+pub fn is_meant(name: &[u8]) -> bool {
     // Emacs saves what it edits as `#name#`.
     let is_autosave = name.len() > 1 && name.starts_with(b"#") && name.ends_with(b"#");
     !name.is_empty()
         && name[0] != b'.'
         && !is_autosave
-        && !REFUSED_ENDS.iter().any(ends_with)
+        && !name.ends_with(b"~")
+        && !has_end(name, LEFTOVER_ENDS)
         && !REFUSED_NAMES.iter().any(|refused| name.eq_ignore_ascii_case(refused))
+}
+
+fn has_end(name: &[u8], ends: &[&[u8]]) -> bool {
+    let Some(dot) = memchr::memrchr(b'.', name) else { return false };
+    let found = &name[dot + 1..];
+    ends.iter().any(|end| end.len() == found.len() && end.eq_ignore_ascii_case(found))
 }
 
 /// Whether a path can stand in a request as it is, and means itself there.

@@ -4,53 +4,8 @@
 
 mod support;
 
-use adyton_files::{CODINGS, Coding, accepts_html, choose_coding};
+use adyton_files::accepts_html;
 use support::TempFolder;
-
-#[test]
-fn the_coding_that_a_client_likes_best() {
-    use Coding::{Br, Gzip, Identity, Zstd};
-    let all = &CODINGS[..];
-    let cases: [(&[&str], &[Coding], Option<Coding>); 30] = [
-        (&[], all, Some(Identity)),
-        (&[""], all, Some(Identity)),
-        (&["gzip"], all, Some(Gzip)),
-        (&["GZip"], all, Some(Gzip)),
-        (&["x-gzip"], all, Some(Gzip)),
-        (&["gzip, deflate, br, zstd"], all, Some(Br)),
-        (&["gzip, deflate, br, zstd"], &[Zstd, Gzip], Some(Zstd)),
-        (&["gzip, deflate, br, zstd"], &[], Some(Identity)),
-        (&["gzip", "br"], all, Some(Br)),
-        (&["br;q=0.5, gzip;q=0.8"], all, Some(Gzip)),
-        (&["br;q=0.001,gzip;q=0"], &[Br, Gzip], Some(Br)),
-        (&["br ; Q=0.5 , gzip\t;q=0.8"], all, Some(Gzip)),
-        (&["br;q=0, gzip;q=0"], all, Some(Identity)),
-        (&["br;q=0, *"], &[Br, Gzip], Some(Gzip)),
-        (&["*"], all, Some(Br)),
-        (&["*;q=0.5, gzip"], all, Some(Gzip)),
-        (&["deflate, compress"], all, Some(Identity)),
-        // The file itself: liked better, worse, or refused.
-        (&["gzip;q=0.5, identity"], all, Some(Identity)),
-        (&["gzip;q=0.5, identity;q=0.5"], all, Some(Gzip)),
-        (&["gzip, identity;q=0.5"], all, Some(Gzip)),
-        (&["identity"], all, Some(Identity)),
-        (&["identity;q=0"], all, None),
-        (&["identity;q=0, br"], all, Some(Br)),
-        (&["identity;q=0, br"], &[Gzip], None),
-        (&["*;q=0"], all, None),
-        (&["*;q=0, gzip"], all, Some(Gzip)),
-        (&["*;q=0, identity"], all, Some(Identity)),
-        // Malformed weights count as 0.
-        (&["br;q=1.5, gzip"], all, Some(Gzip)),
-        (&["br;q=, gzip;q=0.1"], all, Some(Gzip)),
-        (&["br;q=0.1234, gzip;q=0.1"], all, Some(Gzip)),
-    ];
-    for (lines, there, expected) in cases {
-        let bytes: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
-
-        assert_eq!(expected, choose_coding(&bytes, |coding| there.contains(&coding)), "{lines:?} {there:?}");
-    }
-}
 
 #[test]
 fn html_is_accepted_by_the_most_specific_range() {

@@ -17,6 +17,7 @@ mod response;
 mod span;
 mod status;
 mod version;
+mod weights;
 
 pub use bad_response::BadResponse;
 pub use field::{Field, Fields};
@@ -27,3 +28,4 @@ pub use response::{BodySize, CheckedField, HeadFacts, Identity, ResponseHead, ch
 pub use span::Span;
 pub use status::reason_phrase;
 pub use version::Version;
+pub use weights::find_weight;

@@ -49,19 +49,66 @@ pub(crate) fn lists<P: Clone>(rules: &[Rule<P>]) -> Lists<P> {
     lists
 }
 
+/// The same rules where a password is enough, too: who needs none, and who is kept out, though it would be asked there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Either<P> {
+    pub(crate) allow: Vec<(String, P)>,
+    pub(crate) deny: Vec<(String, P)>,
+    /// Nobody else needs a password either.
+    pub(crate) everyone: bool,
+}
+
+/// Makes lists of rules in order; whom no rule fits needs a password.
+pub(crate) fn either<P: Clone>(rules: &[Rule<P>]) -> Either<P> {
+    let end = rules.iter().position(|rule| rule.whom == "all").unwrap_or(rules.len());
+    let everyone = rules.get(end).is_some_and(|rule| rule.allows);
+    let some = |allows: bool| -> Vec<(String, P)> {
+        let some = rules[..end].iter().filter(|rule| rule.allows == allows);
+        some.map(|rule| (rule.whom.clone(), rule.place.clone())).collect()
+    };
+    let allow = if everyone { Vec::new() } else { some(true) };
+    // Without addresses that need none, those are asked as all others are.
+    let deny = if allow.is_empty() && !everyone { Vec::new() } else { some(false) };
+    Either { allow, deny, everyone }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Rule, lists};
+    use super::{Rule, either, lists};
+
+    #[test]
+    fn rules_beside_passwords() {
+        let cases = [
+            ("", "|"),
+            ("+a -all", "a|"),
+            ("+a", "a|"),
+            ("-b", "|"),
+            ("-b -all", "|"),
+            ("-b +a -all", "a|b"),
+            ("-b +all", "|b!"),
+            ("+a +all", "|!"),
+            ("-all +a", "|"),
+        ];
+        for (text, expected) in cases {
+            let found = either(&rules(text));
+            let mark = if found.everyone { "!" } else { "" };
+
+            assert_eq!(expected, format!("{}|{}{mark}", names(&found.allow), names(&found.deny)), "{text}");
+        }
+    }
+
+    fn rules(text: &str) -> Vec<Rule<()>> {
+        let rule = |word: &str| Rule { allows: word.starts_with('+'), whom: word[1..].to_owned(), place: () };
+        text.split_whitespace().map(rule).collect()
+    }
+
+    fn names(list: &[(String, ())]) -> String {
+        list.iter().map(|(name, ())| name.as_str()).collect::<Vec<_>>().join(" ")
+    }
 
     /// `+a -b` as rules; the lists as `allow | deny`, `!` for nobody.
     fn of(text: &str) -> String {
-        let rules: Vec<Rule<()>> = text
-            .split_whitespace()
-            .map(|word| Rule { allows: word.starts_with('+'), whom: word[1..].to_owned(), place: () })
-            .collect();
-        let lists = lists(&rules);
-        let names =
-            |list: &[(String, ())]| list.iter().map(|(name, ())| name.as_str()).collect::<Vec<_>>().join(" ");
+        let lists = lists(&rules(text));
         let mark = if lists.nobody.is_some() { "!" } else { "" };
         let stricter = if lists.stricter.is_some() { "?" } else { "" };
         format!("{}|{}{mark}{stricter}", names(&lists.allow), names(&lists.deny))

@@ -39,10 +39,14 @@ pub(crate) fn finish(draft: &mut Draft, file: &Place) {
 fn check(keys: &mut Keys, scope: Scope, losses: &mut Vec<Loss>) -> bool {
     let before = keys.0.len();
     keys.0.retain(|key| {
+        // A list that counts as a whole, and is always the same one.
+        if key.name == "try" {
+            return true;
+        }
         let wrong = key.value.texts().iter().find_map(|text| takes(scope, key.name, text).err());
         if let Some(why) = &wrong {
             let what = format!("{} = {}", key.name, key.value.texts().join(", "));
-            let opens = matches!(key.name, "allow" | "deny");
+            let opens = matches!(key.name, "allow" | "deny" | "allow-python") || key.name.starts_with("auth");
             losses.push(Loss { place: key.place.clone(), what: shown(&what), why: why.clone(), opens });
         }
         wrong.is_none()
@@ -57,7 +61,8 @@ fn is_route(route: &mut Route, losses: &mut Vec<Loss>, lost: &mut Vec<String>) -
     if !check(&mut route.keys, Scope::Route, losses) && restricted {
         route.refused.push(format!("a key of {place}"));
     }
-    if !["app", "handler", "files", "redirect", "respond"].iter().any(|action| route.keys.has(action)) {
+    let actions = ["app", "handler", "files", "scripts", "cgi", "redirect", "respond"];
+    if !actions.iter().any(|action| route.keys.has(action)) {
         route.respond(503, &place);
     }
     route.paths.retain(|path| {

@@ -9,6 +9,7 @@
 
 mod access;
 mod apache;
+mod believed;
 mod finish;
 mod glob;
 mod gunicorn;
@@ -16,6 +17,7 @@ mod include;
 mod literal;
 mod model;
 mod nginx;
+mod pages;
 mod python;
 mod quantity;
 mod reach;
@@ -133,6 +135,7 @@ pub fn import(
         Kind::Apache => apache::read(&file, text, &mut includes, &mut draft)?,
         Kind::Gunicorn => gunicorn::read(&file, text, &mut draft),
     }
+    pages::without_absent(&mut draft, &mut includes)?;
     finish::finish(&mut draft, &Place { file, line: 1 });
     let text = write::write(&draft, name);
     Ok(Import { text, losses: draft.losses })

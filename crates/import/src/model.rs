@@ -168,8 +168,23 @@ pub(crate) struct Route {
 }
 
 /// Keys that say what answers.
-const ACTIONS: [&str; 8] =
-    ["app", "handler", "files", "redirect", "redirect-status", "respond", "body", "content-type"];
+const ACTIONS: [&str; 12] = [
+    "app",
+    "try",
+    "mount",
+    "handler",
+    "files",
+    "scripts",
+    "cgi",
+    "redirect",
+    "redirect-status",
+    "respond",
+    "body",
+    "content-type",
+];
+
+/// Those of a folder, whose files a route of the ends of names is about, too.
+const FOLDERS: [&str; 3] = ["files", "scripts", "cgi"];
 
 impl Route {
     pub(crate) fn new(path: &str, place: &Place) -> Route {
@@ -181,6 +196,16 @@ impl Route {
         ACTIONS.contains(&name) || name.starts_with("static-")
     }
 
+    /// Whether a folder of files answers.
+    pub(crate) fn has_files(&self) -> bool {
+        self.keys.has("files")
+    }
+
+    /// Whether a folder answers.
+    pub(crate) fn has_folder(&self) -> bool {
+        FOLDERS.iter().any(|name| self.keys.has(name))
+    }
+
     /// Has it answer with a status, whatever it answered before.
     pub(crate) fn respond(&mut self, status: u64, place: &Place) {
         self.keys.0.retain(|key| !Route::is_action(key.name));
@@ -189,8 +214,11 @@ impl Route {
 
     /// Whether some clients are kept out.
     pub(crate) fn keeps_out(&self) -> bool {
-        self.refuses_with(400..500) || !self.refused.is_empty() || {
-            self.keys.0.iter().any(|key| matches!(key.name, "allow" | "deny" | "methods"))
+        self.is_closed() || !self.refused.is_empty() || {
+            self.keys
+                .0
+                .iter()
+                .any(|key| matches!(key.name, "allow" | "deny" | "allow-python" | "methods" | "auth"))
         }
     }
 
@@ -202,6 +230,11 @@ impl Route {
     /// Whether nobody is served by it.
     pub(crate) fn refuses(&self) -> bool {
         !self.refused.is_empty() || self.refuses_with(400..600)
+    }
+
+    /// Whether everybody is kept out, and not only left without what a gateway would have answered.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.refuses_with(400..500)
     }
 
     fn refuses_with(&self, statuses: Range<u64>) -> bool {

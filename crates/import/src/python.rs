@@ -20,6 +20,19 @@ pub(crate) fn app(text: &str, route: &mut Route, place: &Place, draft: &mut Draf
     }
 }
 
+/// Has the application of a route stand at a path, which has no slash at its end, if the route is there or beneath it.
+pub(crate) fn mount(path: &str, route: &mut Route, place: &Place) {
+    route.keys.0.retain(|key| key.name != "mount");
+    let rest = |own: &String| own.trim_end_matches('/').strip_prefix(path).map(str::to_owned);
+    let is_beneath = |own: &String| rest(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if path.is_empty() || !route.keys.has("app") || !route.paths.iter().all(is_beneath) {
+        return;
+    }
+    let is_own = route.paths.iter().all(|own| rest(own).is_some_and(|rest| rest.is_empty()));
+    let value = if is_own { Value::Switch(true) } else { Value::from(path) };
+    route.keys.set("mount", value, place);
+}
+
 /// The application is not in the file: what has to be written in its place.
 pub(crate) fn no_app(place: &Place, why: &str, draft: &mut Draft) -> Route {
     let mut route = Route::new("/", place);

@@ -106,28 +106,55 @@ struct Found {
     site: Keys,
     module: Option<(String, Place)>,
     callable: Option<String>,
+    /// Paths without a slash at their ends, what is mounted at each, and whether the server says so to the application.
+    mounts: Vec<(String, String, Place)>,
+    manages_script_name: bool,
+    has_no_default: bool,
     /// Folders, with the paths that they are for, and whether the application answers what they lack.
     folders: Vec<(String, String, Place)>,
     refused: Vec<String>,
 }
 
 impl Found {
+    /// What answers paths where nothing is mounted: the first application, unless there is none for them.
+    fn rest(
+        &self,
+        place: &Place,
+        draft: &mut Draft,
+        app: impl Fn(&str, &str, &Place, &mut Draft) -> Route,
+    ) -> Route {
+        if let (Some((_, module, place)), false) = (self.mounts.first(), self.has_no_default) {
+            return app("/", module, place, draft);
+        }
+        let mut route = Route::new("/", place);
+        route.respond(404, place);
+        route
+    }
+
     fn routes(self, place: &Place, draft: &mut Draft) -> Vec<Route> {
-        let app = |path: &str, draft: &mut Draft| {
-            if let Some((module, place)) = &self.module {
-                let mut route = Route::new(path, place);
-                let callable = self.callable.as_deref().unwrap_or("application");
-                let text =
-                    if module.contains([':', '(']) { module.clone() } else { format!("{module}:{callable}") };
-                python::app(&text, &mut route, place, draft);
-                route
-            } else {
-                let mut route = python::no_app(place, "neither module nor wsgi-file names it", draft);
-                route.paths = vec![path.to_owned()];
-                route
-            }
+        let app = |path: &str, module: &str, place: &Place, draft: &mut Draft| {
+            let mut route = Route::new(path, place);
+            let callable = self.callable.as_deref().unwrap_or("application");
+            let is_whole = module.contains([':', '(']);
+            let text = if is_whole { module.to_owned() } else { format!("{module}:{callable}") };
+            python::app(&text, &mut route, place, draft);
+            route
         };
         let mut routes = Vec::new();
+        for (path, module, place) in &self.mounts {
+            let mut route = app(&format!("{path}/"), module, place, draft);
+            python::mount(path, &mut route, place);
+            if !path.is_empty() && !self.manages_script_name {
+                let why = "without manage-script-name a proxy says SCRIPT_NAME, which chooses it; here its path does";
+                draft.lose(place, &format!("mount = {path}={module}"), why);
+            }
+            routes.push(route);
+        }
+        if let Some((_, module, place)) = self.mounts.iter().skip(1).find(|(path, ..)| path.is_empty()) {
+            let why = "uWSGI has the first application answer there, and here this one does";
+            draft.lose(place, &format!("mount = /={module}"), why);
+        }
+        let has_root = self.mounts.iter().any(|(path, ..)| path.is_empty());
         for (path, folder, place) in &self.folders {
             let mut route = Route::new(path, place);
             route.keys.set("files", folder.as_str(), place);
@@ -135,7 +162,14 @@ impl Found {
             route.keys.set("static-fall-through", Value::Switch(true), place);
             routes.push(route);
         }
-        routes.push(app("/", draft));
+        match &self.module {
+            _ if has_root => {}
+            Some((module, place)) => routes.push(app("/", module, place, draft)),
+            None if self.mounts.is_empty() => {
+                routes.push(python::no_app(place, "neither module nor wsgi-file names it", draft));
+            }
+            None => routes.push(self.rest(place, draft, app)),
+        }
         routes
     }
 }
@@ -154,6 +188,9 @@ fn take(entry: &Entry, found: &mut Found, draft: &mut Draft) {
     }
     match key.as_str() {
         "module" | "wsgi" | "wsgi-file" | "file" => found.module = Some((value.clone(), place.clone())),
+        "mount" => mount(entry, found, draft),
+        "no-default-app" => found.has_no_default = is_true(value),
+        "manage-script-name" => found.manages_script_name = is_true(value),
         "callable" => found.callable = Some(value.clone()),
         "static-map" | "check-static" => folder(entry, found, draft),
         "disable-logging" => found.site.set("access-log", "off", place),
@@ -203,6 +240,17 @@ fn setting(Entry { key, value, place, is_used }: &Entry, draft: &mut Draft) {
 
 fn is_true(value: &str) -> bool {
     matches!(value.to_ascii_lowercase().as_str(), "true" | "1" | "yes" | "on")
+}
+
+/// `mount = /shop=module:application`, `mount = /shop=shop.py`.
+fn mount(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut Draft) {
+    match value.split_once('=') {
+        Some((path, module)) if path.starts_with('/') && !module.is_empty() => {
+            let path = path.trim_end_matches('/').to_owned();
+            found.mounts.push((path, module.to_owned(), place.clone()));
+        }
+        _ => draft.lose(place, &format!("{key} = {value}"), "this is no path and application"),
+    }
 }
 
 /// `static-map = /static=folder`, `check-static = folder`.
@@ -257,15 +305,13 @@ const NAMES: [(&str, &str, Form); 29] = [
     ("wsgi-manage-chunked-input", "stream-body", Form::Switch),
 ];
 
-const REASONS: [(&str, &str); 24] = [
+const REASONS: [(&str, &str); 22] = [
     ("socket", "uwsgi is not spoken yet; the proxy in front has to speak HTTP, to an address of bind"),
     ("uwsgi-socket", "uwsgi is not spoken yet; the proxy in front has to speak HTTP, to an address of bind"),
     ("virtualenv", "start the adyton that is installed in the virtual environment"),
     ("venv", "start the adyton that is installed in the virtual environment"),
     ("home", "start the adyton that is installed in the virtual environment"),
     ("pyhome", "start the adyton that is installed in the virtual environment"),
-    ("mount", "the application is at /; another prefix is for a proxy or its own routes"),
-    ("manage-script-name", "the application is at /; another prefix is for a proxy or its own routes"),
     ("stats", "admin has metrics, and adyton status and adyton top are the views"),
     ("static-index", "index.html is what is looked for in a folder, and nothing else"),
     ("static-expires", "cache-control of a route is the same for all its files"),

@@ -40,6 +40,24 @@ fn htaccess() {
     }
 }
 
+/// Debian's Apache is started with variables that stand in a file beside its own.
+#[test]
+fn debian_variables() {
+    let envvars = "unset HOME\nexport APACHE_RUN_USER=www-data\nexport APACHE_LOG_DIR=/var/log/apache2$SUFFIX\nexport LANG=$(x)\n";
+    let text = "User ${APACHE_RUN_USER}\nErrorLog ${APACHE_LOG_DIR}/error.log\nDocumentRoot /srv/${LANG}\n";
+    let made = |name: &str| {
+        with_files(Kind::Apache, name, text, &[("envvars", envvars)])
+            .map(|made| made.text)
+            .unwrap_or_default()
+    };
+    let told = made("/etc/apache2/apache2.conf");
+
+    assert!(told.contains("user = \"www-data\""), "{told}");
+    assert!(told.contains("error-log = \"/var/log/apache2/error.log\""), "{told}");
+    assert!(told.contains("respond = 503"), "{told}");
+    assert!(!made("httpd.conf").contains("www-data"));
+}
+
 #[test]
 fn mistakes() {
     let files = [("b.ini", "[uwsgi]\nini = b.ini")];

@@ -53,6 +53,8 @@ impl Source<'_> {
 /// One entry.
 pub(crate) struct Entry<'e> {
     pub(crate) source: &'e Source<'e>,
+    /// The group of this process; `None` in one of the server itself.
+    pub(crate) group: Option<&'static str>,
     /// From 1 on; `None` in a process that is no worker.
     pub(crate) worker: Option<usize>,
     /// What this thread serves.
@@ -73,7 +75,7 @@ impl Entry<'_> {
     pub(crate) fn of_loss(unix_ms: u64) -> Self {
         static SOURCE: Source<'static> = Source::Server(&messages::ENTRIES_LOST);
 
-        Self { source: &SOURCE, worker: None, request: None, unix_ms }
+        Self { source: &SOURCE, group: None, worker: None, request: None, unix_ms }
     }
 
     /// `[time] worker 2 request ID ADY201 error: text`, without its end.
@@ -94,6 +96,9 @@ impl Entry<'_> {
     }
 
     fn put_text(&self, out: &mut Vec<u8>, text: &str) {
+        if let Some(group) = self.group {
+            out.extend_from_slice(format!("group {group} ").as_bytes());
+        }
         if let Some(number) = self.worker {
             out.extend_from_slice(format!("worker {number} ").as_bytes());
         }
@@ -134,6 +139,9 @@ impl Entry<'_> {
             }
         }
         member("message", text.as_bytes());
+        if let Some(group) = self.group {
+            member("group", group.as_bytes());
+        }
         if let Some(number) = self.worker {
             out.extend_from_slice(format!(",\"worker\":{number}").as_bytes());
         }
@@ -203,7 +211,7 @@ mod tests {
                 r#"{"time":"2026-11-20T10:55:52.007Z","level":"info","stream":"stdout","message":"a \"b\"\u000ac","worker":1,"pid":"#,
             ),
         ] {
-            let entry = Entry { source, worker, request, unix_ms: 1_795_172_152_007 };
+            let entry = Entry { source, group: None, worker, request, unix_ms: 1_795_172_152_007 };
             let said = "a \"b\"\nc";
 
             let written = entry.json(said);

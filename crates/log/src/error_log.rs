@@ -237,7 +237,13 @@ pub(crate) fn put(source: &Source<'_>, text: &str) {
 }
 
 fn put_about(request: Option<&RequestId>, source: &Source<'_>, text: &str) {
-    let entry = Entry { source, worker: settings::worker(), request, unix_ms: clock::unix_ms() };
+    let entry = Entry {
+        source,
+        group: settings::group(),
+        worker: settings::worker(),
+        request,
+        unix_ms: clock::unix_ms(),
+    };
     match SYSLOG.get() {
         None => put_line(entry.line(text)),
         Some(syslog) => put_counted(|lost| match lost {

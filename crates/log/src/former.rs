@@ -56,7 +56,8 @@ pub(crate) fn regained(entries_lost: u64) {
 
 fn tell(text: &str) {
     let source = Source::Server(&messages::ERROR_LOG_LOST);
-    let entry = Entry { source: &source, worker: None, request: None, unix_ms: clock::unix_ms() };
+    let entry =
+        Entry { source: &source, group: None, worker: None, request: None, unix_ms: clock::unix_ms() };
     write(&entry.line(text));
 }
 

@@ -30,4 +30,4 @@ pub use crate::journal::{Counter, END_PATIENCE, Journal, Leaves};
 pub use crate::level::Level;
 pub use crate::messages::Message;
 pub use crate::output::{end_lines, put_out};
-pub use crate::settings::{is_json, set_json, set_level, set_worker, wants};
+pub use crate::settings::{group, is_json, set_group, set_json, set_level, set_worker, wants};

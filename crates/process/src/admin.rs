@@ -102,7 +102,14 @@ impl AdminServers {
     fn serve(&mut self, listener: OwnedFd, admin: Admin) -> io::Result<()> {
         let wake = Arc::new(Wake::new()?);
         let own = Arc::clone(&wake);
-        let parts = Parts { listeners: vec![listener], addresses: 1, share: None, folders: Vec::new(), wake };
+        let parts = Parts {
+            listeners: vec![listener],
+            addresses: 1,
+            passages: Vec::new(),
+            share: None,
+            folders: Vec::new(),
+            wake,
+        };
         let plan = Plan::new(vec![Site::of_app(Arc::new(admin), limits())]).map_err(io::Error::other)?;
         let ends = Arc::clone(&self.ends);
         let stop = Box::new(move || ends.get().copied());

@@ -1,14 +1,14 @@
 //! `adyton status`, `reload`, `stop` and the other orders: a client of the control socket.
 
 use std::fmt::Write as _;
-use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use adyton_sys::process;
+use adyton_sys::{process, stdio};
 use serde_json::Value;
 
 use crate::control::{ask, status};
+use crate::rounds::label;
 use crate::table::{number_of_workers, table};
 use crate::top::{record, top};
 
@@ -79,9 +79,7 @@ fn give(path: &Path, order: &str, about: Option<&str>, json: bool) -> Result<(),
     };
     let value = ask(path, method, &target)?;
     let out = if json { format!("{value}\n") } else { in_words(path, order, &value)? };
-    // A reader that has seen enough and closes the pipe is no error.
-    let _ = io::stdout().write_all(out.as_bytes());
-    Ok(())
+    stdio::print(&out).map_err(|error| error.to_string())
 }
 
 /// What came of an order, for a person.
@@ -104,7 +102,7 @@ fn in_words(path: &Path, order: &str, value: &Value) -> Result<String, String> {
 fn stacks(value: &Value) -> String {
     let mut out = String::new();
     for worker in value.as_array().into_iter().flatten() {
-        let _ = writeln!(out, "== worker {} (process {})", worker["worker"], worker["pid"]);
+        let _ = writeln!(out, "== {} (process {})", label(worker), worker["pid"]);
         let _ =
             writeln!(out, "{}", worker["answer"].as_str().unwrap_or("it did not answer in time").trim_end());
     }

@@ -11,20 +11,31 @@ use std::os::unix::fs::FileExt;
 
 use adyton_sys::{child, temp};
 
+use crate::branch::BranchTold;
 use crate::place::Place;
+use crate::ways::GroupPlan;
 
 /// What the workers of a generation are handed, and how it is read anew for the next one.
 pub struct Edition {
     /// For the first generation.
-    pub text: String,
+    pub first: Version,
     /// Reads it anew, or says what is wrong with it.
-    pub read: Box<dyn FnMut() -> Result<String, String>>,
+    pub read: Box<dyn FnMut() -> Result<Version, String>>,
+}
+
+/// A file of sites, and the groups that it names.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// The file.
+    pub text: String,
+    /// Its groups, in their order.
+    pub groups: Vec<GroupPlan>,
 }
 
 /// What the workers of each generation are handed; nothing, if there is nothing to hand.
 #[derive(Default)]
 pub(crate) struct Editions {
-    read: Option<Box<dyn FnMut() -> Result<String, String>>>,
+    read: Option<Box<dyn FnMut() -> Result<Version, String>>>,
     /// By the generation from which on it counts.
     since: BTreeMap<u32, OwnedFd>,
 }
@@ -32,15 +43,16 @@ pub(crate) struct Editions {
 impl Editions {
     /// Those of a supervisor.
     pub(crate) fn new(edition: Option<Edition>) -> io::Result<Editions> {
-        let Some(Edition { text, read }) = edition else { return Ok(Editions::default()) };
-        Ok(Editions { read: Some(read), since: BTreeMap::from([(0, temp::sealed(text.as_bytes())?)]) })
+        let Some(Edition { first, read }) = edition else { return Ok(Editions::default()) };
+        Ok(Editions { read: Some(read), since: BTreeMap::from([(0, temp::sealed(first.text.as_bytes())?)]) })
     }
 
     /// Reads it anew: what is wrong with it, if it cannot be served.
-    pub(crate) fn read(&mut self) -> Result<Option<OwnedFd>, String> {
+    pub(crate) fn read(&mut self) -> Result<Option<(OwnedFd, Vec<GroupPlan>)>, String> {
         let Some(read) = &mut self.read else { return Ok(None) };
-        let text = read()?;
-        temp::sealed(text.as_bytes()).map(Some).map_err(|error| error.to_string())
+        let Version { text, groups } = read()?;
+        let sealed = temp::sealed(text.as_bytes()).map_err(|error| error.to_string())?;
+        Ok(Some((sealed, groups)))
     }
 
     /// What was read is for this generation and those behind it; `proven` is the oldest of which workers may be started.
@@ -57,27 +69,42 @@ impl Editions {
     }
 }
 
+/// What a process was handed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handed {
+    /// The text of the file of sites.
+    pub text: String,
+    /// The group that it is of; nothing: it is the door's.
+    pub group: Option<String>,
+}
+
 /// What the process that was started with these arguments is handed.
 ///
 /// # Errors
 ///
 /// It was to be handed something that is not there, or is no text.
-pub fn handed(arguments: &[String]) -> io::Result<Option<String>> {
-    let number: Option<RawFd> = match arguments {
+pub fn handed(arguments: &[String]) -> io::Result<Option<Handed>> {
+    let found: Option<(RawFd, Option<String>)> = match arguments {
         [command, told, ..] if command == "worker" => {
-            Place::read(told).ok().and_then(|place| place.edition())
+            Place::read(told).ok().and_then(|place| Some((place.edition()?, place.group)))
+        }
+        [command, told, ..] if command == "group" => {
+            BranchTold::read(told).ok().map(|told| (told.edition(), Some(told.group)))
         }
         [command, told, ..] if command == "prototype" => {
-            told.split_once(',').and_then(|(_, number)| number.parse().ok())
+            let mut words = told.split(',').skip(1);
+            let number = words.next().and_then(|number| number.parse().ok());
+            number.map(|number| (number, words.next().map(str::to_owned)))
         }
         _ => None,
     };
-    let Some(number) = number else { return Ok(None) };
+    let Some((number, group)) = found else { return Ok(None) };
     let file = File::from(child::inherit(number)?);
     // The position is that of all who have the file.
     let mut text = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
     file.read_exact_at(&mut text, 0)?;
-    String::from_utf8(text).map(Some).map_err(io::Error::other)
+    let text = String::from_utf8(text).map_err(io::Error::other)?;
+    Ok(Some(Handed { text, group }))
 }
 
 #[cfg(test)]
@@ -87,7 +114,11 @@ mod tests {
     use std::os::fd::AsRawFd;
     use std::os::unix::fs::FileExt;
 
-    use super::{Edition, Editions, handed};
+    use super::{Edition, Editions, Version, handed};
+
+    fn version(text: &str) -> Version {
+        Version { text: text.to_owned(), groups: Vec::new() }
+    }
 
     /// The text that workers of this generation are handed.
     fn text(editions: &Editions, generation: u32) -> io::Result<String> {
@@ -96,24 +127,26 @@ mod tests {
         let copy = edition.try_clone_to_owned()?;
         let told = format!("3,{}", copy.as_raw_fd());
         std::mem::forget(copy);
-        handed(&["prototype".to_owned(), told])?.ok_or_else(|| io::ErrorKind::NotFound.into())
+        let handed = handed(&["prototype".to_owned(), told])?;
+        handed.map(|handed| handed.text).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     #[test]
     fn each_generation_has_its_own() -> io::Result<()> {
-        let mut texts = vec![Ok("third".to_owned()), Err("a mistake".to_owned()), Ok("second".to_owned())];
+        let mut texts = vec![Ok(version("third")), Err("a mistake".to_owned()), Ok(version("second"))];
         let read = Box::new(move || texts.pop().unwrap_or_else(|| Err("gone".to_owned())));
-        let mut editions = Editions::new(Some(Edition { text: "first".to_owned(), read }))?;
+        let mut editions = Editions::new(Some(Edition { first: version("first"), read }))?;
 
         assert_eq!(["first", "first"], [text(&editions, 1)?, text(&editions, 7)?].map(String::leak));
 
-        let second = editions.read().map_err(io::Error::other)?;
+        let mut next = || editions.read().map(|read| read.map(|(text, _)| text));
+        let second = next().map_err(io::Error::other)?;
         editions.begin(2, 1, second);
 
         assert_eq!(["first", "second"], [text(&editions, 1)?, text(&editions, 2)?].map(String::leak));
         assert_eq!(Some("a mistake".to_owned()), editions.read().err());
 
-        let third = editions.read().map_err(io::Error::other)?;
+        let third = editions.read().map_err(io::Error::other)?.map(|(text, _)| text);
         editions.begin(3, 2, third);
 
         assert!(editions.of(1).is_none());
@@ -124,7 +157,7 @@ mod tests {
     #[test]
     fn no_process_can_write_it() -> io::Result<()> {
         let read = Box::new(|| Err(String::new()));
-        let editions = Editions::new(Some(Edition { text: "kept".to_owned(), read }))?;
+        let editions = Editions::new(Some(Edition { first: version("kept"), read }))?;
         let edition = editions.of(1).ok_or(io::ErrorKind::NotFound)?.try_clone_to_owned()?;
         let file = File::from(edition);
 

@@ -7,7 +7,7 @@ use adyton_server::prefixes::Asked;
 use adyton_server::tally::{BOUNDS_US, Cell, Histogram, Sample};
 
 use crate::cause::Cause;
-use crate::status::Status;
+use crate::status::{GroupStatus, Status};
 
 /// Counters and gauges that are one cell each: name, type, help, and cells with their label.
 type Family = (&'static str, &'static str, &'static str, &'static [(&'static str, Cell)]);
@@ -92,6 +92,12 @@ const FAMILIES: &[Family] = &[
         &[("", Cell::Accepted)],
     ),
     (
+        "adyton_connections_moved_total",
+        "counter",
+        "Connections that moved between the processes that accept and those of a group, by direction.",
+        &[("direction=\"away\"", Cell::PassedOn), ("direction=\"here\"", Cell::Arrived)],
+    ),
+    (
         "adyton_connections",
         "gauge",
         "Connections by what they wait for.",
@@ -128,6 +134,24 @@ const FAMILIES: &[Family] = &[
     ),
     ("adyton_static_entries", "gauge", "Static files in the cache.", &[("", Cell::StaticEntries)]),
     ("adyton_static_bytes", "gauge", "Memory of the static cache.", &[("", Cell::StaticBytes)]),
+    (
+        "adyton_cache_requests_total",
+        "counter",
+        "Requests of routes that keep answers, by what has come of them.",
+        &[
+            ("result=\"hit\"", Cell::CacheHits),
+            ("result=\"stale\"", Cell::CacheStale),
+            ("result=\"miss\"", Cell::CacheMisses),
+        ],
+    ),
+    (
+        "adyton_cache_collapsed_total",
+        "counter",
+        "Requests that have waited for the answer to another.",
+        &[("", Cell::CacheCollapsed)],
+    ),
+    ("adyton_cache_entries", "gauge", "Answers that are kept.", &[("", Cell::CacheEntries)]),
+    ("adyton_cache_bytes", "gauge", "Memory of the answers that are kept.", &[("", Cell::CacheBytes)]),
 ];
 
 const HISTOGRAMS: &[(&str, &str, Histogram)] = &[
@@ -144,6 +168,49 @@ const HISTOGRAMS: &[(&str, &str, Histogram)] = &[
     ),
 ];
 
+/// What is told of groups: name, type, help, and the number.
+type GroupFamily = (&'static str, &'static str, &'static str, fn(&GroupStatus) -> u64);
+
+const GROUP_FAMILIES: &[GroupFamily] = &[
+    ("adyton_group_serving", "gauge", "Whether a group has processes that serve.", |group| {
+        u64::from(group.state == "serving")
+    }),
+    ("adyton_group_starts_total", "counter", "How often the supervisor of a group was started.", |group| {
+        group.starts
+    }),
+    ("adyton_group_workers", "gauge", "Workers of a group that serve.", |group| {
+        let workers = group.status.iter().flat_map(|status| &status.workers);
+        workers.filter(|worker| SERVING.contains(&&*worker.state)).count() as u64
+    }),
+    ("adyton_group_requests_total", "counter", "Answers of a group, since its supervisor began.", |group| {
+        group.status.as_ref().map_or(0, |status| status.total.requests)
+    }),
+    (
+        "adyton_group_errors_total",
+        "counter",
+        "Answers of a group with 5xx, since its supervisor began.",
+        |group| group.status.as_ref().map_or(0, |status| status.total.errors),
+    ),
+    ("adyton_group_connections", "gauge", "Connections that a group has.", |group| {
+        group.status.as_ref().map_or(0, |status| status.total.connections)
+    }),
+    (
+        "adyton_group_connections_arrived_total",
+        "counter",
+        "Connections that have moved to a group, since its supervisor began.",
+        |group| group.status.as_ref().map_or(0, |status| status.total.moved_here),
+    ),
+    (
+        "adyton_group_connections_left_total",
+        "counter",
+        "Connections that have moved on from a group.",
+        |group| group.status.as_ref().map_or(0, |status| status.total.moved_away),
+    ),
+    ("adyton_group_queue_length", "gauge", "Requests that wait for a thread of a group.", |group| {
+        group.status.as_ref().map_or(0, |status| status.total.queue_length)
+    }),
+];
+
 /// The states of workers that serve.
 const SERVING: [&str; 2] = ["serving", "silent"];
 
@@ -151,10 +218,7 @@ const SERVING: [&str; 2] = ["serving", "silent"];
 pub(crate) fn text(status: &Status, total: &Sample) -> String {
     let mut out = of_sample(total);
     let mut family = |name: &str, kind: &str, help: &str, rows: &[(String, u64)]| {
-        head(&mut out, name, kind, help);
-        for (labels, number) in rows {
-            row(&mut out, name, labels, number);
-        }
+        family(&mut out, (name, kind, help), rows);
     };
     family("adyton_workers", "gauge", "Workers that serve.", &[(String::new(), status.serving as u64)]);
     family(
@@ -195,21 +259,47 @@ pub(crate) fn text(status: &Status, total: &Sample) -> String {
         .map(|worker| (format!("worker=\"{}\"", worker.worker), worker.rss_bytes.unwrap_or(0)))
         .collect();
     family("adyton_worker_resident_bytes", "gauge", "Resident memory of each worker.", &rss);
+    out.push_str(&of_groups(status));
+    out.push_str(&of_prefixes(total));
+    out
+}
+
+/// A family of metrics: its head, and its rows.
+fn family(out: &mut String, (name, kind, help): (&str, &str, &str), rows: &[(String, u64)]) {
+    head(out, name, kind, help);
+    for (labels, number) in rows {
+        row(out, name, labels, number);
+    }
+}
+
+/// What is told of groups, if there are any.
+fn of_groups(status: &Status) -> String {
+    let mut out = String::new();
+    let label = |group: &GroupStatus| format!("group=\"{}\"", escaped(&group.group));
+    for (name, kind, help, number) in GROUP_FAMILIES.iter().filter(|_| !status.groups.is_empty()) {
+        let rows: Vec<(String, u64)> =
+            status.groups.iter().map(|group| (label(group), number(group))).collect();
+        family(&mut out, (name, kind, help), &rows);
+    }
+    out
+}
+
+/// What was asked for, by the first segment of the path.
+fn of_prefixes(total: &Sample) -> String {
+    let mut out = String::new();
     let by_prefix = |number: fn(&Asked) -> u64| -> Vec<(String, u64)> {
         let of = |(name, asked): (&String, &Asked)| (format!("prefix=\"{}\"", escaped(name)), number(asked));
         total.prefixes().iter().map(of).collect()
     };
     let requests = by_prefix(|asked| asked.requests);
-    family("adyton_prefix_requests_total", "counter", "Answers by first path segment.", &requests);
+    let name = "adyton_prefix_requests_total";
+    family(&mut out, (name, "counter", "Answers by first path segment."), &requests);
     let errors = by_prefix(|asked| asked.errors);
-    family("adyton_prefix_errors_total", "counter", "Answers with 5xx by first path segment.", &errors);
+    let name = "adyton_prefix_errors_total";
+    family(&mut out, (name, "counter", "Answers with 5xx by first path segment."), &errors);
     let milliseconds = by_prefix(|asked| asked.duration_us / 1000);
-    family(
-        "adyton_prefix_duration_milliseconds_total",
-        "counter",
-        "Time of answers by first path segment.",
-        &milliseconds,
-    );
+    let name = "adyton_prefix_duration_milliseconds_total";
+    family(&mut out, (name, "counter", "Time of answers by first path segment."), &milliseconds);
     out
 }
 

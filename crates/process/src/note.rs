@@ -13,12 +13,14 @@ use adyton_sys::board::Board;
 use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
+use crate::branches::{Branch, BranchId, Branches, Standing};
 use crate::cause::Reason;
 use crate::demand::Bounds;
 use crate::links::Link;
 use crate::message::Channel;
 use crate::ports::{self, Sockets};
 use crate::staff::Record;
+use crate::ways::{GroupPlan, Way, Ways};
 
 /// Stands where the number of a note would: the program shall only look whether it could go on here, with what the user
 /// typed.
@@ -47,6 +49,36 @@ pub struct Note {
     pub(crate) shares: RawFd,
     /// Sockets of slots that there are no more.
     pub(crate) spare: Vec<Vec<Vec<RawFd>>>,
+    /// Groups; an earlier program had none.
+    #[serde(default)]
+    pub(crate) branches: Option<NotedBranches>,
+}
+
+/// The groups of a server, and what their supervisors are.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct NotedBranches {
+    pub(crate) all: Vec<NotedBranch>,
+    /// Those of versions, by generation.
+    pub(crate) versions: BTreeMap<u32, Vec<BranchId>>,
+    pub(crate) open: RawFd,
+    pub(crate) secret: RawFd,
+}
+
+/// A branch that serves, or sleeps; none is in another state when a note is written.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct NotedBranch {
+    pub(crate) id: BranchId,
+    pub(crate) name: String,
+    pub(crate) fingerprint: String,
+    /// 0: it sleeps.
+    pub(crate) pid: u32,
+    pub(crate) since_ms: u64,
+    pub(crate) starts: u64,
+    pub(crate) cell: usize,
+    pub(crate) door: RawFd,
+    pub(crate) branch: RawFd,
+    pub(crate) line: Option<RawFd>,
+    pub(crate) edition: RawFd,
 }
 
 /// The sockets of an earlier life.
@@ -117,6 +149,44 @@ impl Note {
     /// Takes over what slots had that there are no more.
     pub(crate) fn take_spare(&self) -> io::Result<Vec<Sockets>> {
         self.spare.iter().map(|slot| ports::inherit(slot)).collect()
+    }
+
+    /// Takes over the groups, whose plans are `groups`; one that these do not name any more has none, and is not started
+    /// again.
+    pub(crate) fn take_branches(
+        &self,
+        groups: &[GroupPlan],
+        leave_ms: u64,
+    ) -> io::Result<Option<(Branches, Ways)>> {
+        let Some(noted) = &self.branches else { return Ok(None) };
+        let (mut all, mut ways) = (Vec::new(), BTreeMap::new());
+        for branch in &noted.all {
+            let plan = groups.iter().find(|group| group.name == branch.name);
+            let Some(plan) = plan.or(groups.first()) else { continue };
+            let plan = GroupPlan {
+                name: branch.name.clone(),
+                fingerprint: branch.fingerprint.clone(),
+                ..plan.clone()
+            };
+            let standing = match branch.pid {
+                0 => Standing::Asleep,
+                pid => Standing::Serving { pid, since_ms: branch.since_ms, idles: false },
+            };
+            all.push(Branch { id: branch.id, key: plan.key(), standing, failures: 0, starts: branch.starts });
+            ways.insert(
+                branch.id,
+                Way {
+                    door: child::inherit(branch.door)?,
+                    branch: child::inherit(branch.branch)?,
+                    line: branch.line.map(|line| child::inherit(line).map(Channel::new)).transpose()?,
+                    edition: child::inherit(branch.edition)?,
+                    cell: branch.cell,
+                    plan,
+                },
+            );
+        }
+        let ways = Ways::taken(ways, child::inherit(noted.open)?, child::inherit(noted.secret)?)?;
+        Ok(Some((Branches::taken(all, noted.versions.clone(), leave_ms), ways)))
     }
 
     /// What workers had counted that were gone.

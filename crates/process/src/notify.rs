@@ -18,6 +18,11 @@ pub(crate) struct Manager {
 }
 
 impl Manager {
+    /// There is none.
+    pub(crate) fn none() -> Self {
+        Self { socket: None, watchdog_ms: None, heard_ms: 0 }
+    }
+
     /// Finds it by `$NOTIFY_SOCKET` and `$WATCHDOG_USEC`.
     pub(crate) fn find() -> Self {
         let address = env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty());

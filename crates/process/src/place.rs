@@ -7,6 +7,7 @@ use adyton_log::Level;
 use adyton_sys::child;
 use serde::{Deserialize, Serialize};
 
+use crate::branch::Entrance;
 use crate::ports::{self, Sockets};
 
 /// What a worker is given: its place among the others, and descriptors by their numbers.
@@ -30,12 +31,50 @@ pub struct Place {
     /// What it is handed of what it serves.
     #[serde(default)]
     edition: Option<RawFd>,
+    /// The group that it is of, if it is of one.
+    #[serde(default)]
+    pub group: Option<String>,
+    /// The door's listeners, for a worker of a group, which has none.
+    #[serde(default)]
+    pub entrances: Vec<Entrance>,
+    /// Its ends of passages: those of the groups that its file names, in their order, and then others. A worker of a group
+    /// has one.
+    #[serde(default)]
+    passages: Vec<Passageway>,
+    /// Where the door's workers see whether a group is there, and what they seal with.
+    #[serde(default)]
+    door: Option<[RawFd; 2]>,
     /// The level of the log, if it was changed while the server ran.
     log_level: Option<String>,
 }
 
+/// The number of a passage's end, and the cell that says whether there is somebody at the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Passageway(RawFd, Option<usize>);
+
+/// Passages, as they are given to a worker.
+#[derive(Default)]
+pub(crate) struct Passages<'f> {
+    /// The group that it is of, and the door's listeners.
+    pub(crate) group: Option<(String, Vec<Entrance>)>,
+    /// Its ends, with their cells.
+    pub(crate) ends: Vec<(BorrowedFd<'f>, Option<usize>)>,
+    /// The board of the cells, and what the door seals with.
+    pub(crate) door: Option<[BorrowedFd<'f>; 2]>,
+}
+
+impl<'f> Passages<'f> {
+    /// All descriptors, in the order in which they are taken.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'f>> {
+        self.ends.iter().map(|(end, _)| *end).chain(self.door.into_iter().flatten())
+    }
+}
+
 /// What a worker was given with its place.
 pub(crate) struct Given {
+    pub(crate) passages: Vec<OwnedFd>,
+    /// The board of the cells, and what the door seals with.
+    pub(crate) door: Option<[OwnedFd; 2]>,
     pub(crate) channel: OwnedFd,
     pub(crate) board: OwnedFd,
     pub(crate) shares: OwnedFd,
@@ -50,8 +89,10 @@ impl Place {
         [channel, board, shares]: [BorrowedFd<'_>; 3],
         sockets: &[Vec<OwnedFd>],
         others: &[BorrowedFd<'_>],
+        passages: &Passages<'_>,
         (edition, log_level): (Option<BorrowedFd<'_>>, Option<Level>),
     ) -> Self {
+        let (group, entrances) = passages.group.clone().unzip();
         Self {
             number,
             of,
@@ -63,6 +104,10 @@ impl Place {
             sockets: ports::numbers(sockets),
             others: others.iter().map(AsRawFd::as_raw_fd).collect(),
             edition: edition.map(|edition| edition.as_raw_fd()),
+            group,
+            entrances: entrances.unwrap_or_default(),
+            passages: passages.ends.iter().map(|(end, cell)| Passageway(end.as_raw_fd(), *cell)).collect(),
+            door: passages.door.map(|door| door.map(|one| one.as_raw_fd())),
             log_level: log_level.map(|level| level.name().to_owned()),
         }
     }
@@ -75,6 +120,11 @@ impl Place {
     /// The descriptor of what it is handed of what it serves.
     pub(crate) fn edition(&self) -> Option<RawFd> {
         self.edition
+    }
+
+    /// The cells of its passages.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Option<usize>> {
+        self.passages.iter().map(|passage| passage.1)
     }
 
     /// Where its connections are counted.
@@ -90,10 +140,20 @@ impl Place {
             shares: child::inherit(self.shares)?,
             sockets: ports::inherit(&self.sockets)?,
             others: child::inherit_all(&self.others)?,
+            passages: self
+                .passages
+                .iter()
+                .map(|passage| child::inherit(passage.0))
+                .collect::<io::Result<_>>()?,
+            door: match self.door {
+                Some([board, secret]) => Some([child::inherit(board)?, child::inherit(secret)?]),
+                None => None,
+            },
         })
     }
 
-    /// Takes descriptors that came with it, in this order: channel, board and shares, its sockets, those of other workers.
+    /// Takes descriptors that came with it, in this order: channel, board and shares, its sockets, those of other workers, and
+    /// what there is of passages.
     pub(crate) fn receive(&self, descriptors: Vec<OwnedFd>) -> io::Result<Given> {
         let mut descriptors = descriptors.into_iter();
         let mut next = || descriptors.next().ok_or_else(|| io::Error::other("a descriptor is missing"));
@@ -101,7 +161,9 @@ impl Place {
         let sockets = self.sockets.iter().map(|all| all.iter().map(|_| next()).collect());
         let sockets = sockets.collect::<io::Result<Sockets>>()?;
         let others = self.others.iter().map(|_| next()).collect::<io::Result<_>>()?;
-        Ok(Given { channel, board, shares, sockets, others })
+        let passages = self.passages.iter().map(|_| next()).collect::<io::Result<_>>()?;
+        let door = if self.door.is_some() { Some([next()?, next()?]) } else { None };
+        Ok(Given { passages, door, channel, board, shares, sockets, others })
     }
 
     /// As an argument of the program.

@@ -9,6 +9,7 @@ use adyton_log::sink::Destination;
 use adyton_sys::child::Program;
 
 use crate::access::Access;
+use crate::branch::{BranchPlan, Entrance};
 use crate::demand::Bounds;
 use crate::editions::Edition;
 use crate::limits::Limits;
@@ -47,6 +48,10 @@ pub struct Plan {
     pub on_ready: Box<dyn FnMut(&str)>,
     /// What workers are handed of what they serve, if they do not find it by themselves.
     pub edition: Option<Edition>,
+    /// What the door's listeners are called, for groups.
+    pub entrances: Vec<Entrance>,
+    /// For the supervisor of a group.
+    pub branch: Option<BranchPlan>,
     /// Files whose change is a reload.
     pub touch: Vec<PathBuf>,
     /// Whether a change of the application's own files is a reload: in development.

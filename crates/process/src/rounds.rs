@@ -1,4 +1,4 @@
-//! Questions to all workers, until all have answered or have had the time to.
+//! Questions to all workers, and to the supervisors of groups, until all have answered or have had the time to.
 
 use std::sync::mpsc::Sender;
 
@@ -9,14 +9,71 @@ use crate::question::AdminAnswer;
 /// How long workers may take to answer a question.
 const ANSWER_MS: u64 = 3_000;
 
+/// How long those of a group may take: their answers have to be in time for those of the door.
+const ANSWER_OF_GROUP_MS: u64 = 2_500;
+
 /// A question to all workers.
 struct Round {
     number: u64,
     due_ms: u64,
-    /// Slots and processes.
-    waiting: Vec<(usize, u32)>,
+    waiting: Vec<Asked>,
     answers: Vec<Value>,
-    reply: Sender<AdminAnswer>,
+    asker: Asker,
+}
+
+/// Who is told what workers have answered.
+pub(crate) enum Asker {
+    /// Who waits at the control socket.
+    Client(Sender<AdminAnswer>),
+    /// The door's supervisor, which has asked this one of a group with that number.
+    Door(u64),
+}
+
+/// A process that is asked.
+#[derive(Clone, Debug)]
+pub(crate) enum Asked {
+    /// A worker: its slot, and its process.
+    Worker(usize, u32),
+    /// The supervisor of a group, with its process: it answers for its workers.
+    Group(String, u32),
+}
+
+impl Asked {
+    fn pid(&self) -> u32 {
+        let (Self::Worker(_, pid) | Self::Group(_, pid)) = self;
+        *pid
+    }
+
+    /// What it has said, worker by worker.
+    fn answers(&self, said: Option<&Value>) -> Vec<Value> {
+        match self {
+            Self::Worker(slot, pid) => vec![json!({"worker": slot, "pid": pid, "answer": said})],
+            Self::Group(name, pid) => {
+                let silent = [json!({"worker": 0, "pid": pid, "answer": null})];
+                let answers = said.and_then(Value::as_array).map_or(&silent[..], Vec::as_slice);
+                answers.iter().map(|answer| of_group(answer, name)).collect()
+            }
+        }
+    }
+}
+
+/// The same answer, with the group of the worker.
+fn of_group(answer: &Value, name: &str) -> Value {
+    let mut answer = answer.clone();
+    if let Some(members) = answer.as_object_mut() {
+        members.insert("group".to_owned(), json!(name));
+    }
+    answer
+}
+
+/// What a worker is called that has answered: its number, behind the name of its group; of a group whose supervisor has not
+/// answered, its name alone.
+pub(crate) fn label(answer: &Value) -> String {
+    match (answer["group"].as_str(), answer["worker"].as_u64()) {
+        (None, number) => format!("worker {}", number.unwrap_or(0)),
+        (Some(group), None | Some(0)) => format!("group {group}"),
+        (Some(group), Some(number)) => format!("group {group} worker {number}"),
+    }
 }
 
 /// Those that are open.
@@ -33,47 +90,49 @@ impl Rounds {
         self.last
     }
 
-    /// These workers, slots and processes, have been asked.
-    pub(crate) fn begin(
-        &mut self,
-        number: u64,
-        waiting: Vec<(usize, u32)>,
-        reply: Sender<AdminAnswer>,
-        now_ms: u64,
-    ) {
-        self.open.push(Round { number, due_ms: now_ms + ANSWER_MS, waiting, answers: Vec::new(), reply });
+    /// These have been asked.
+    pub(crate) fn begin(&mut self, number: u64, waiting: Vec<Asked>, asker: Asker, now_ms: u64) {
+        let patience_ms = if let Asker::Door(_) = asker { ANSWER_OF_GROUP_MS } else { ANSWER_MS };
+        self.open.push(Round { number, due_ms: now_ms + patience_ms, waiting, answers: Vec::new(), asker });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// A worker has answered.
-    pub(crate) fn note(&mut self, number: u64, (slot, pid): (usize, u32), value: &Value) {
-        if let Some(round) = self.open.iter_mut().find(|round| round.number == number) {
-            round.waiting.retain(|&(_, other)| other != pid);
-            round.answers.push(json!({"worker": slot, "pid": pid, "answer": value}));
+    /// A process has answered.
+    pub(crate) fn note(&mut self, number: u64, pid: u32, said: &Value) {
+        let Some(round) = self.open.iter_mut().find(|round| round.number == number) else { return };
+        for asked in round.waiting.extract_if(.., |asked| asked.pid() == pid) {
+            round.answers.extend(asked.answers(Some(said)));
         }
     }
 
-    /// A worker is gone: it is not waited for.
+    /// A process is gone: it is not waited for.
     pub(crate) fn forget(&mut self, pid: u32) {
         for round in &mut self.open {
-            round.waiting.retain(|&(_, other)| other != pid);
+            round.waiting.retain(|asked| asked.pid() != pid);
         }
     }
 
-    /// Answers those to which all have said something, or have had the time to.
-    pub(crate) fn end(&mut self, now_ms: u64) {
+    /// Answers those to which all have said something, or have had the time to. What the door's supervisor has asked is
+    /// returned, with its numbers.
+    pub(crate) fn end(&mut self, now_ms: u64) -> Vec<(u64, Value)> {
+        let mut for_door = Vec::new();
         for round in self.open.extract_if(.., |round| round.waiting.is_empty() || round.due_ms <= now_ms) {
-            let silent =
-                round.waiting.iter().map(|(slot, pid)| json!({"worker": slot, "pid": pid, "answer": null}));
+            let silent = round.waiting.iter().flat_map(|asked| asked.answers(None));
             let mut answers = round.answers;
             answers.extend(silent);
-            answers.sort_by_key(|answer| answer["worker"].as_u64());
-            // The client may have gone.
-            let _ = round.reply.send((200, Value::Array(answers)));
+            let place =
+                |answer: &Value| (answer["group"].as_str().map(str::to_owned), answer["worker"].as_u64());
+            answers.sort_by_key(place);
+            match round.asker {
+                // The client may have gone.
+                Asker::Client(reply) => drop(reply.send((200, Value::Array(answers)))),
+                Asker::Door(number) => for_door.push((number, Value::Array(answers))),
+            }
         }
+        for_door
     }
 }
 
@@ -83,7 +142,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::{ANSWER_MS, Rounds};
+    use super::{ANSWER_MS, ANSWER_OF_GROUP_MS, Asked, Asker, Rounds, label};
 
     /// A round ends when all have answered or are gone, or when its time is over; answers are in the order of slots.
     #[test]
@@ -103,19 +162,54 @@ mod tests {
             let (reply, answer) = channel();
             let mut rounds = Rounds::default();
             let number = rounds.number();
-            rounds.begin(number, vec![(1, 7), (2, 8)], reply, 100);
+            rounds.begin(number, vec![Asked::Worker(1, 7), Asked::Worker(2, 8)], Asker::Client(reply), 100);
             for pid in answering {
-                let (slot, text) = if pid == 7 { (1, "a") } else { (2, "b") };
-                rounds.note(number + 1, (slot, pid), &json!("to another question"));
-                rounds.note(number, (slot, pid), &json!(text));
+                rounds.note(number + 1, pid, &json!("to another question"));
+                rounds.note(number, pid, &json!(if pid == 7 { "a" } else { "b" }));
             }
             for pid in gone {
                 rounds.forget(pid);
             }
-            rounds.end(100 + later_ms);
+            assert!(rounds.end(100 + later_ms).is_empty());
 
             assert_eq!(expected.is_none(), !rounds.is_empty());
             assert_eq!(expected, answer.try_recv().ok().map(|(_, value)| value));
         }
+    }
+
+    /// A group answers the door's supervisor for its workers, before that has waited for long enough; each is known by its group.
+    #[test]
+    fn of_groups() {
+        let (mut of_group, mut of_door) = (Rounds::default(), Rounds::default());
+        let (reply, answer) = channel();
+        let asked = vec![
+            Asked::Group("shop".to_owned(), 20),
+            Asked::Group("blog".to_owned(), 30),
+            Asked::Worker(1, 7),
+        ];
+        let number = of_door.number();
+        of_door.begin(number, asked, Asker::Client(reply), 100);
+        of_group.begin(1, vec![Asked::Worker(2, 22), Asked::Worker(1, 21)], Asker::Door(number), 100);
+        of_door.note(number, 7, &json!("door"));
+        of_group.note(1, 22, &json!("two"));
+        assert!(of_group.end(100).is_empty());
+
+        for (number, said) in of_group.end(100 + ANSWER_OF_GROUP_MS) {
+            of_door.note(number, 20, &said);
+        }
+        assert!(of_door.end(99 + ANSWER_MS).is_empty());
+        assert!(answer.try_recv().is_err());
+        of_door.end(100 + ANSWER_MS);
+        let answers = answer.try_recv().map(|(_, value)| value).unwrap_or_default();
+
+        let told: Vec<_> =
+            answers.as_array().into_iter().flatten().map(|one| (label(one), &one["answer"])).collect();
+        let expected = [
+            ("worker 1", json!("door")),
+            ("group blog", json!(null)),
+            ("group shop worker 1", json!(null)),
+            ("group shop worker 2", json!("two")),
+        ];
+        assert_eq!(expected.each_ref().map(|(label, said)| ((*label).to_owned(), said)).to_vec(), told);
     }
 }

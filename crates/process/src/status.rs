@@ -36,12 +36,33 @@ pub(crate) struct Status {
     /// Requests by the first segment of their path, the most frequent first.
     pub(crate) prefixes: Vec<PrefixStatus>,
     pub(crate) workers: Vec<WorkerStatus>,
+    /// Groups, whose workers are not among these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) groups: Vec<GroupStatus>,
+}
+
+/// A group, or one of its versions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct GroupStatus {
+    pub(crate) group: String,
+    pub(crate) state: String,
+    /// Its supervisor; 0: it has no process.
+    pub(crate) pid: u32,
+    /// How often it was started.
+    pub(crate) starts: u64,
+    /// How it stands, as it said last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) status: Option<Box<Status>>,
 }
 
 /// A worker.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct WorkerStatus {
+    /// The group that it is of, where workers of several are shown together.
+    #[serde(skip)]
+    pub(crate) group: String,
     /// The number of its slot.
     pub(crate) worker: usize,
     pub(crate) pid: u32,
@@ -84,6 +105,10 @@ pub(crate) struct Counts {
     pub(crate) log_lines_lost: u64,
     pub(crate) log_entries_lost: u64,
     pub(crate) body_bytes: u64,
+    /// Connections that have moved to another process, to one of a group or back from there.
+    pub(crate) moved_away: u64,
+    /// Connections that have come so.
+    pub(crate) moved_here: u64,
 }
 
 /// Requests whose paths begin alike.
@@ -103,6 +128,29 @@ pub(crate) enum Memory {
     Known(u64),
     /// The process is gone, or the kernel does not say. As JSON that is `null`.
     Unknown,
+}
+
+impl Status {
+    /// The workers of the server itself, and those of all groups.
+    pub(crate) fn all_workers(&self) -> Vec<WorkerStatus> {
+        let mut all = self.workers.clone();
+        for group in &self.groups {
+            let workers = group.status.iter().flat_map(|status| &status.workers).cloned();
+            all.extend(workers.map(|worker| WorkerStatus { group: group.group.clone(), ..worker }));
+        }
+        all
+    }
+}
+
+impl WorkerStatus {
+    /// Its number, behind the name of its group.
+    pub(crate) fn label(&self) -> String {
+        if self.group.is_empty() {
+            self.worker.to_string()
+        } else {
+            format!("{} {}", self.group, self.worker)
+        }
+    }
 }
 
 impl Memory {
@@ -143,6 +191,8 @@ impl Counts {
             log_lines_lost: sample.get(Cell::LinesLost),
             log_entries_lost: sample.get(Cell::EntriesLost),
             body_bytes: sample.get(Cell::BodyBytes),
+            moved_away: sample.get(Cell::PassedOn),
+            moved_here: sample.get(Cell::Arrived),
         }
     }
 

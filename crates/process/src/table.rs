@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use crate::screen::width;
-use crate::status::{Counts, Memory, Status, WorkerStatus};
+use crate::status::{Counts, GroupStatus, Memory, Status, WorkerStatus};
 
 /// The whole status, for a person.
 pub(crate) fn table(status: &Status) -> String {
-    let lines = rows(COLUMNS, status.workers.iter()).join("\n");
+    let lines = rows(COLUMNS, status.all_workers().iter()).join("\n");
     format!("{}\n{lines}\n", heading(status))
 }
 
@@ -15,7 +15,7 @@ pub(crate) fn table(status: &Status) -> String {
 pub(crate) type Column<W> = (&'static str, fn(&W) -> String);
 
 const COLUMNS: &[Column<WorkerStatus>] = &[
-    ("worker", |worker| worker.worker.to_string()),
+    ("worker", WorkerStatus::label),
     ("process", |worker| worker.pid.to_string()),
     ("gen", |worker| worker.generation.to_string()),
     ("state", |worker| worker.state.clone()),
@@ -87,6 +87,15 @@ pub(crate) fn heading(status: &Status) -> String {
             out,
             "logs have lost {lines} lines of the access log, {entries} entries of the error log"
         );
+    }
+    for GroupStatus { group, state, pid, starts, .. } in &status.groups {
+        let process = if *pid > 0 { format!(", process {pid}") } else { String::new() };
+        let times = if *starts == 1 { "once".to_owned() } else { format!("{starts} times") };
+        let _ = writeln!(out, "group {group}: {state}{process}, started {times}");
+    }
+    if total.moved_away > 0 {
+        let Counts { moved_away, moved_here, .. } = total;
+        let _ = writeln!(out, "{moved_away} connections have moved to groups, {moved_here} have come back");
     }
     let deaths = status.deaths.iter().map(|(cause, count)| format!("{count} {}", cause.replace('_', " ")));
     let deaths: Vec<String> = deaths.collect();

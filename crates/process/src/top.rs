@@ -9,6 +9,7 @@ use adyton_sys::terminal::Size;
 use serde_json::Value;
 
 use crate::control::{self, ask};
+use crate::rounds::label;
 use crate::screen::{Section, picture, printable, width};
 use crate::status::{Counts, Memory, PrefixStatus, Status, WorkerStatus};
 use crate::table::{Column, aligned, busy, heading, mib, rows};
@@ -76,7 +77,7 @@ struct Live {
 
 /// The columns of the live view: what has happened since the last look, and how things stand.
 const LIVE: &[Column<Live>] = &[
-    ("worker", |live| live.worker.worker.to_string()),
+    ("worker", |live| live.worker.label()),
     ("process", |live| live.worker.pid.to_string()),
     ("state", |live| live.worker.state.clone()),
     ("req/s", |live| format!("{:.0}", live.rate)),
@@ -139,11 +140,12 @@ fn view(looks: &TwoLooks<'_>, size: Size) -> String {
 
 /// A line for each worker, with the columns for which there is room.
 fn list(looks: &TwoLooks<'_>, columns: usize) -> Section {
-    let live = looks.now.workers.iter().map(|worker| {
-        let earlier = looks.before.workers.iter().find(|other| other.pid == worker.pid);
+    let before = looks.before.all_workers();
+    let live = looks.now.all_workers().into_iter().map(|worker| {
+        let earlier = before.iter().find(|other| other.pid == worker.pid);
         let since =
             earlier.map_or_else(|| worker.counts.clone(), |earlier| worker.counts.since(&earlier.counts));
-        Live { worker: worker.clone(), rate: rate(&since, looks.seconds), since }
+        Live { worker, rate: rate(&since, looks.seconds), since }
     });
     let live: Vec<Live> = live.collect();
     let (mut shown, mut spared) = (LIVE.to_vec(), SPARED.iter());
@@ -210,7 +212,7 @@ fn slowest(running: &Value) -> Section {
     for worker in running.as_array().into_iter().flatten() {
         for task in worker["answer"].as_array().into_iter().flatten() {
             let request = task["request"].as_str().unwrap_or_default();
-            let line = format!("worker {}  {request}", worker["worker"]);
+            let line = format!("{}  {request}", label(worker));
             all.push((task["for_ms"].as_u64().unwrap_or(0), line));
         }
     }

@@ -1,20 +1,23 @@
 //! The worker's side: what it was given, and a thread that listens to the supervisor.
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use adyton_log::{self as log, messages};
-use adyton_server::Ending;
 use adyton_server::share::{self, Share};
 use adyton_server::tally::Tally;
+use adyton_server::{Ending, Passage, SealKey};
 use adyton_sys::board::Board;
 use adyton_sys::{clock, forks, socket};
 
 use crate::message::{Channel, FromWorker, Source, ToWorker};
 use crate::place::{Given, Place};
 use crate::ports::Sockets;
+use crate::ways::BRANCHES_MAX;
 
 /// A worker, as it finds itself.
 pub struct Worker {
@@ -24,6 +27,10 @@ pub struct Worker {
     pub sockets: Sockets,
     /// The sockets of other workers: one for each address and worker.
     pub others: Vec<OwnedFd>,
+    /// Its ends of passages to other processes.
+    pub passages: Vec<Passage>,
+    /// What it seals with, if it is the door's.
+    pub seal_key: Option<SealKey>,
     /// Where it counts.
     pub tally: Tally,
     /// How many connections are its.
@@ -37,6 +44,8 @@ pub struct Parts {
     pub place: Place,
     pub sockets: Sockets,
     pub others: Vec<OwnedFd>,
+    pub passages: Vec<Passage>,
+    pub seal_key: Option<SealKey>,
     pub tally: Tally,
     pub share: Share,
     /// The line to the supervisor.
@@ -81,10 +90,22 @@ impl Worker {
     }
 
     fn of(place: Place, given: Given) -> io::Result<Self> {
-        let Given { channel, board, shares, sockets, others } = given;
+        let Given { channel, board, shares, sockets, others, passages, door } = given;
+        let (open, seal_key) = match door {
+            Some([board, secret]) => {
+                (Some(Arc::new(Board::open(board, BRANCHES_MAX)?)), Some(seal_key(secret)?))
+            }
+            None => (None, None),
+        };
+        let passage = |(end, cell): (OwnedFd, Option<usize>)| {
+            forks::own(&end);
+            Passage { end, open: open.clone().zip(cell) }
+        };
+        let passages = passages.into_iter().zip(place.cells()).map(passage).collect();
         let (channel, tally) = (Channel::new(channel), Tally::open(board)?);
         let share = Share::new(Board::open(shares, share::CELLS)?, place.row());
-        Ok(Self::listening(Self { place, sockets, others, tally, share, channel }))
+        let parts = Self { place, sockets, others, passages, seal_key, tally, share, channel };
+        Ok(Self::listening(parts))
     }
 
     /// What the application forks shall not keep its addresses.
@@ -113,10 +134,21 @@ impl Worker {
 
     /// Splits off the line to the supervisor.
     pub fn into_parts(self) -> Parts {
-        let Self { place, sockets, others, tally, share, channel } = self;
+        let Self { place, sockets, others, passages, seal_key, tally, share, channel } = self;
+        if let Some(group) = &place.group {
+            log::set_group(group);
+        }
         log::set_worker(place.number);
-        Parts { place, sockets, others, tally, share, line: Line { channel } }
+        Parts { place, sockets, others, passages, seal_key, tally, share, line: Line { channel } }
     }
+}
+
+/// Reads what the door seals with.
+fn seal_key(secret: OwnedFd) -> io::Result<SealKey> {
+    let mut bytes = [0; 32];
+    // The position is that of all who have the file.
+    File::from(secret).read_exact_at(&mut bytes, 0)?;
+    Ok(SealKey::new(bytes))
 }
 
 /// The line to the supervisor.

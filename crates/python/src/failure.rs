@@ -1,7 +1,7 @@
 //! Failures of an application, for the error log.
 
 use adyton_http::Request;
-use adyton_log::{self as log, messages};
+use adyton_log::{self as log, Message, messages};
 use adyton_server::{Call, Outcome};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -35,8 +35,13 @@ pub(crate) fn outcome(py: Python<'_>, error: &PyErr, call: &mut Call<'_>) -> Out
 
 /// Logs an exception with its traceback; `what` says where it happened.
 pub(crate) fn log(py: Python<'_>, error: &PyErr, what: &str) {
+    log_as(&messages::APPLICATION_FAILED, py, error, what);
+}
+
+/// The same, as a message of another kind.
+pub(crate) fn log_as(message: &'static Message, py: Python<'_>, error: &PyErr, what: &str) {
     let text = traceback(py, error).unwrap_or_else(|_| error.to_string());
-    log::write(&messages::APPLICATION_FAILED, format_args!("{what} failed:\n{}", text.trim_end()));
+    log::write(message, format_args!("{what} failed:\n{}", text.trim_end()));
 }
 
 /// As the interpreter prints it, chained exceptions and notes included, without our frames above the application's.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adyton_server::{App, Call, Host, IfStill, Outcome, Stream};
+use adyton_server::{App, Call, Host, LateCall, Outcome, Stream};
 use pyo3::prelude::*;
 
 use crate::failure;
@@ -42,8 +42,8 @@ impl Host for Interpreter {
         threads::spawn()
     }
 
-    fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String> {
-        threads::interrupt(thread, if_still)
+    fn interrupt(&self, thread: u64, call: &mut dyn LateCall) -> Option<String> {
+        threads::interrupt(thread, call)
     }
 
     fn held_stacks(&self) -> Option<String> {

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use adyton_cli::Import;
 use adyton_import::{Found, Kind, Loss, import as import_text, matches};
+use adyton_sys::stdio;
 
 /// The largest file that is read: what is larger is no configuration.
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -43,7 +44,7 @@ fn make(order: &Import) -> Result<u8, (String, u8)> {
         return Err((why.to_owned(), 1));
     }
     match &order.output {
-        None => std::io::stdout().write_all(made.text.as_bytes()).map_err(|error| (error.to_string(), 1))?,
+        None => stdio::print(&made.text).map_err(|error| (error.to_string(), 1))?,
         Some(output) => write(Path::new(output), order.replace, &made.text)
             .map_err(|error| (format!("{output}: {error}"), 1))?,
     }

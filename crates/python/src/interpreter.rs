@@ -4,10 +4,23 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 
 use pyo3::ffi;
+use pyo3::prelude::*;
 
 thread_local! {
     /// This thread's state while it is detached; null while it is attached.
     static DETACHED: Cell<*mut ffi::PyThreadState> = const { Cell::new(null_mut()) };
+}
+
+/// Whether one thread at a time runs Python: not in a free-threaded interpreter, unless something has turned its lock on.
+///
+/// # Errors
+///
+/// The interpreter has no `sys`.
+pub(crate) fn has_lock(py: Python<'_>) -> PyResult<bool> {
+    match py.import("sys")?.getattr_opt("_is_gil_enabled")? {
+        Some(asks) => asks.call0()?.extract(),
+        None => Ok(true),
+    }
 }
 
 /// Detaches this thread: other threads may run Python until [`attach`].

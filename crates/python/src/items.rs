@@ -16,6 +16,9 @@ use crate::forked;
 use crate::payload::{self, Borrowed};
 use crate::text::{exact_bytes, type_name};
 
+/// To compress this much takes some 30 µs and more: other threads have the interpreter meanwhile.
+const DETACH_BYTES_MIN: usize = 4 << 10;
+
 /// What stands between a body and its reply: it writes the head, and lets the application write meanwhile.
 pub(crate) trait Door {
     /// Writes the head; `size` is what is known of the body.
@@ -24,6 +27,9 @@ pub(crate) trait Door {
     ///
     /// The application has not said what the head is.
     fn begin(&self, py: Python<'_>, reply: &mut Reply<'_>, size: BodySize) -> PyResult<()>;
+
+    /// Whether a body would be compressed on its way.
+    fn is_coded(&self, reply: &Reply<'_>) -> bool;
 
     /// The Content-Length that the application promises.
     fn content_length(&self) -> Option<u64>;
@@ -60,7 +66,11 @@ pub(crate) fn write_list(
 }
 
 pub(crate) fn put(bytes: &Bound<'_, PyBytes>, reply: &mut Reply<'_>) {
-    if bytes.as_bytes().len() >= SHARE_BYTES_MIN {
+    if bytes.as_bytes().len() < DETACH_BYTES_MIN {
+        reply.write(bytes.as_bytes());
+    } else if reply.is_coded() {
+        Detached(reply).write(bytes);
+    } else if bytes.as_bytes().len() >= SHARE_BYTES_MIN {
         reply.share(Box::new(Borrowed::new(bytes)));
     } else {
         reply.write(bytes.as_bytes());
@@ -99,6 +109,16 @@ impl<'c> Detached<'_, 'c> {
             wait(this.0)
         })
     }
+
+    /// Writes a piece of the body detached.
+    fn write(self, bytes: &Bound<'_, PyBytes>) {
+        // The object is kept for this long, and is immutable.
+        let (py, bytes) = (bytes.py(), bytes.as_bytes());
+        py.detach(move || {
+            let this = self;
+            this.0.write(bytes);
+        });
+    }
 }
 
 /// The body that an application returned, and how far it was read.
@@ -132,13 +152,15 @@ impl Items {
         else {
             return Ok(false);
         };
-        if reply.has_begun() {
+        // What is to be compressed passes through here.
+        if reply.has_begun() || door.is_coded(reply) {
             return Ok(false);
         }
         let Some(sendable) = wrapper.get().sendable(py) else { return Ok(false) };
         if door.content_length().is_some_and(|promised| promised > sendable.bytes) {
             return Ok(false);
         }
+        reply.leave_uncoded();
         door.begin(py, reply, BodySize::Known(sendable.bytes))?;
         let bytes = reply.left_bytes().unwrap_or(sendable.bytes).min(sendable.bytes);
         reply.send_file(sendable.file, sendable.offset, bytes);

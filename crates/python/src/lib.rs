@@ -1,5 +1,6 @@
 //! The Python module `adyton._core`: the only crate that knows Python.
 
+mod authority;
 mod failure;
 mod file_wrapper;
 mod forked;
@@ -11,8 +12,11 @@ mod interpreter;
 mod items;
 mod logging;
 mod measure;
+mod own_stack;
 mod path;
 mod payload;
+mod programs;
+mod scripts;
 mod serving;
 mod streamed;
 mod text;
@@ -24,14 +28,15 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use adyton_cli::{Client, Command, Interface, Processes};
+use adyton_cli::{Client, Command, Handed, Interface, Processes, To};
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
+use adyton_sys::stdio;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyTuple};
 
-use crate::serving::Failure;
+use crate::serving::{Failure, Life};
 use crate::text::{environment, one_line};
 
 /// The server, the classes that it hands to applications, and its command line.
@@ -43,6 +48,8 @@ mod _core {
     use super::handler::Request;
     #[pymodule_export]
     use super::logging::{begin_capture, end_lines, put_out, relay, request_id};
+    #[pymodule_export]
+    use super::programs::start_programs;
     #[pymodule_export]
     use super::wsgi::{ErrorBytes, Errors, Input};
     #[pymodule_export]
@@ -62,22 +69,28 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
         Ok(handed) => handed,
         Err(why) => return refuse(program, &format!("what is served was not handed over: {why}"), 1),
     };
-    let done = match adyton_cli::parse(&args, &environment(), color, handed.as_deref()) {
-        Ok(Command::Done(text)) => {
-            print!("{text}");
-            Ok(())
-        }
+    let handed = handed
+        .as_ref()
+        .map(|handed| Handed { text: &handed.text, to: handed.group.as_deref().map_or(To::Door, To::Group) });
+    let done = match adyton_cli::parse(&args, &environment(), color, handed) {
+        Ok(Command::Done(text)) => print(&text),
         Ok(Command::Init(file, text)) => init(&file, &text),
         Ok(Command::Serve(settings)) if settings.processes == Processes::None => {
             serving::serve(py, &settings).map(|done| end(py, done))
         }
-        Ok(Command::Serve(settings)) => match serving::supervise(py, &settings, &args, None) {
+        Ok(Command::Serve(settings)) => match serving::supervise(py, &settings, &args, Life::First) {
             Ok(status) => return status,
             Err(failure) => Err(failure),
         },
         // What the user has typed stands behind the command and its note.
         Ok(Command::Succeed(note, settings)) => {
-            match serving::supervise(py, &settings, &args[2..], Some(&note)) {
+            match serving::supervise(py, &settings, &args[2..], Life::Next(&note)) {
+                Ok(status) => return status,
+                Err(failure) => Err(failure),
+            }
+        }
+        Ok(Command::Group(told, settings)) => {
+            match serving::supervise(py, &settings, &args[2..], Life::Group(&told)) {
                 Ok(status) => return status,
                 Err(failure) => Err(failure),
             }
@@ -93,9 +106,11 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
         Ok(Command::Tune(words)) => return command(py, "adyton.tune", words),
         Ok(Command::Client(client)) => return order(py, &client, color),
         Ok(Command::Import(import)) => return importing::import(&import),
-        Ok(Command::Check(settings)) => serving::check(py, &settings).map(|found| println!("{found}")),
+        Ok(Command::Check(settings)) => {
+            serving::check(py, &settings).and_then(|found| print(&format!("{found}\n")))
+        }
         Ok(Command::Route(question, settings)) => match &settings.sites {
-            Some(sites) => sites.explain(&question).map(|text| print!("{text}")).map_err(Failure::from),
+            Some(sites) => sites.explain(&question).map_err(Failure::from).and_then(|text| print(&text)),
             None => Ok(()),
         },
         Err(failure) => Err(failure.into()),
@@ -108,6 +123,11 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
     }
 }
 
+/// Prints what a command was asked for.
+fn print(text: &str) -> Result<(), Failure> {
+    stdio::print(text).map_err(|error| Failure::Said(error.to_string(), 1))
+}
+
 /// Writes a first file of sites, where there is none.
 fn init(file: &Path, text: &str) -> Result<(), Failure> {
     let shown = file.display();
@@ -118,8 +138,9 @@ fn init(file: &Path, text: &str) -> Result<(), Failure> {
         }
         _ => Failure::Said(format!("{shown} cannot be written: {error}"), 1),
     })?;
-    println!("{shown} is written; adyton check {shown} says what is in it, adyton serve {shown} serves it.");
-    Ok(())
+    print(&format!(
+        "{shown} is written; adyton check {shown} says what is in it, adyton serve {shown} serves it.\n"
+    ))
 }
 
 /// An argument, of which everything here takes text.
@@ -190,9 +211,9 @@ fn end_with_parent() -> std::io::Result<()> {
     adyton_sys::child::end_with_parent()
 }
 
-/// The place of this process among workers: `(number, count, generation)`; `None` when it serves by itself.
+/// The place of this process among workers: `(number, count, generation, group)`; `None` when it serves by itself.
 #[pyfunction]
-fn place() -> Option<(usize, usize, u32)> {
+fn place() -> Option<threads::WorkerPlace> {
     threads::place()
 }
 

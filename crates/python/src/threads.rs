@@ -12,12 +12,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use adyton_log::{self as log, messages};
-use adyton_server::{IfStill, Server};
+use adyton_server::{LateCall, Server};
 use adyton_sys::{forks, process};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyCFunction, PyDict, PyFrame, PyList, PyTuple};
 
+use crate::own_stack::{self, Place};
 use crate::{held_stacks, interpreter};
 
 /// How long threads may still be inside the application when every loop has ended.
@@ -33,17 +34,20 @@ const INTERPRETER_PATIENCE: Duration = Duration::from_millis(2_500);
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
 /// The place that a supervisor has given this process: its number, the number of workers, the generation.
-static PLACE: OnceLock<(usize, usize, u32)> = OnceLock::new();
+static PLACE: OnceLock<WorkerPlace> = OnceLock::new();
+
+/// The number of a worker, how many there are, the generation, and the group.
+pub(crate) type WorkerPlace = (usize, usize, u32, Option<String>);
 
 /// This process is a worker.
-pub(crate) fn take_place(number: usize, of: usize, generation: u32) {
+pub(crate) fn take_place(place: WorkerPlace) {
     // A process has one place for its whole life.
-    let _ = PLACE.set((number, of, generation));
+    let _ = PLACE.set(place);
 }
 
 /// The place of this process, if it is a worker.
-pub(crate) fn place() -> Option<(usize, usize, u32)> {
-    PLACE.get().copied()
+pub(crate) fn place() -> Option<WorkerPlace> {
+    PLACE.get().cloned()
 }
 
 struct Running {
@@ -350,12 +354,17 @@ pub(crate) fn is_timeout(py: Python<'_>, error: &PyErr) -> bool {
 }
 
 /// Raises `RequestTimeout` in a thread if it is still in its request, and says where it was.
-pub(crate) fn interrupt(thread: u64, if_still: IfStill<'_>) -> Option<String> {
+pub(crate) fn interrupt(thread: u64, call: &mut dyn LateCall) -> Option<String> {
+    let mut asked = None;
+    if own_stack::is_needed() {
+        // SAFETY: the thread is in its call, which does not end meanwhile.
+        call.while_in(&mut || asked = Some(unsafe { own_stack::ask(thread) }));
+    }
     Python::attach(|py| {
-        let stack = stack(py, thread);
+        let stack = asked.map_or_else(|| stack(py, thread), |asked| Ok(asked?));
         let mut is_raised = false;
         match timeout(py) {
-            Ok(class) => if_still(&mut || {
+            Ok(class) => call.end(&mut || {
                 raise(thread, class.as_ptr());
                 is_raised = true;
             }),
@@ -364,12 +373,10 @@ pub(crate) fn interrupt(thread: u64, if_still: IfStill<'_>) -> Option<String> {
                 format_args!("a request cannot be interrupted: {error}"),
             ),
         }
-        let text = || {
-            stack
-                .and_then(|stack| print(&stack))
-                .unwrap_or_else(|error| format!("(its stack cannot be read: {error})"))
-        };
-        is_raised.then(text)
+        is_raised.then(|| {
+            let text = stack.and_then(|places| print(py, &places));
+            text.unwrap_or_else(|error| format!("(its stack cannot be read: {error})"))
+        })
     })
 }
 
@@ -384,29 +391,19 @@ fn raise(thread: u64, class: *mut ffi::PyObject) {
     unsafe { ffi::PyThreadState_SetAsyncExc(thread, class) };
 }
 
-/// Where a thread is: a `traceback.StackSummary`. No source is read for it, so that the thread is still there soon after.
-///
-/// Without the interpreter's lock the thread goes on meanwhile, and nothing can stop it: its frames are
-/// gone over in one go, before anything else is done with what they say. That makes it unlikely that one of them ends
-/// while it is looked at, which would be a crash; it does not make it impossible.
-fn stack(py: Python<'_>, thread: u64) -> PyResult<Bound<'_, PyAny>> {
-    let summary = py.import("traceback")?.getattr("FrameSummary")?;
+/// Where a thread is, the outermost call first. No source is read for it, so that the thread is still there soon after.
+/// The interpreter's lock keeps its frames still.
+fn stack(py: Python<'_>, thread: u64) -> PyResult<Vec<Place>> {
     let mut at =
         py.import("sys")?.call_method0("_current_frames")?.get_item(thread)?.cast_into::<PyFrame>().ok();
     let mut places = Vec::with_capacity(FRAMES_USUAL);
     while let Some(frame) = at {
         let (code, line, back) = look(&frame);
-        places.push((code, line));
+        places.push((code.getattr("co_filename")?.extract()?, line, code.getattr("co_name")?.extract()?));
         at = back;
     }
-    let keywords = PyDict::new(py);
-    keywords.set_item("lookup_line", false)?;
-    let frames = PyList::empty(py);
-    for (code, line) in places.iter().rev() {
-        let place = (code.getattr("co_filename")?, *line, code.getattr("co_name")?);
-        frames.append(summary.call(place, Some(&keywords))?)?;
-    }
-    py.import("traceback")?.getattr("StackSummary")?.call_method1("from_list", (frames,))
+    places.reverse();
+    Ok(places)
 }
 
 /// A frame's code, its line, and the frame that called it.
@@ -422,7 +419,16 @@ fn look<'py>(frame: &Bound<'py, PyFrame>) -> (Bound<'py, PyAny>, i32, Option<Bou
 }
 
 /// A stack as the interpreter prints it, with its lines of source.
-fn print(stack: &Bound<'_, PyAny>) -> PyResult<String> {
+fn print(py: Python<'_>, places: &[Place]) -> PyResult<String> {
+    let traceback = py.import("traceback")?;
+    let summary = traceback.getattr("FrameSummary")?;
+    let keywords = PyDict::new(py);
+    keywords.set_item("lookup_line", false)?;
+    let frames = PyList::empty(py);
+    for (file, line, name) in places {
+        frames.append(summary.call((file, line, name), Some(&keywords))?)?;
+    }
+    let stack = traceback.getattr("StackSummary")?.call_method1("from_list", (frames,))?;
     let lines: Vec<String> = stack.call_method0("format")?.extract()?;
     Ok(lines.concat())
 }

@@ -20,10 +20,13 @@ impl HeadEdits {
     ///
     /// # Errors
     ///
-    /// It is the server's.
+    /// It is the server's; it is no name of a field.
     pub fn remove(&mut self, name: &str) -> Result<(), &'static str> {
         if OF_THE_SERVER.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Err("this field is the server's own, which knows how long an answer is and how it ends");
+        }
+        if !is_token(name.as_bytes()) {
+            return Err("the name of a field has letters, digits and hyphens");
         }
         self.removed.push(name.as_bytes().into());
         Ok(())
@@ -53,21 +56,62 @@ impl HeadEdits {
         self.removed.is_empty() && self.lines.is_empty()
     }
 
+    /// These, and then those of something inside, which say the last word on each field.
+    #[must_use]
+    pub fn followed_by(&self, inner: &HeadEdits) -> HeadEdits {
+        let is_left = |line: &&[u8]| !inner.removes(line);
+        let outer = self.lines.split_inclusive(|&byte| byte == b'\n').filter(is_left);
+        HeadEdits {
+            removed: self.removed.iter().chain(&inner.removed).cloned().collect(),
+            lines: outer.chain([inner.lines.as_slice()]).flatten().copied().collect(),
+        }
+    }
+
+    /// Whether it puts in a field with this name that has this element in its list, as `Cache-Control` with `no-store`.
+    pub fn adds(&self, name: &str, element: &str) -> bool {
+        self.lines.split(|&byte| byte == b'\n').any(|line| {
+            let mut parts = line.splitn(2, |&byte| byte == b':');
+            let is_name = parts.next().is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()));
+            let mut elements = parts.next().unwrap_or_default().split(|&byte| byte == b',');
+            is_name && elements.any(|one| one.trim_ascii().eq_ignore_ascii_case(element.as_bytes()))
+        })
+    }
+
     /// Changes the head that begins at `start` of `out`; a body may follow it.
     pub fn apply(&self, out: &mut Vec<u8>, start: usize) {
-        let Some(end) = memchr::memmem::find(&out[start..], b"\r\n\r\n").map(|at| start + at + 2) else {
-            debug_assert!(out.len() == start, "a head has an end");
-            return;
-        };
-        let mut head = Vec::with_capacity(end - start + self.lines.len());
-        for line in out[start..end].split_inclusive(|&byte| byte == b'\n') {
-            let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
-            if !self.removed.iter().any(|removed| removed.eq_ignore_ascii_case(name)) {
-                head.extend_from_slice(line);
+        // Lines that stay move up to `kept`; `read` is where the next one begins.
+        let (mut kept, mut read) = (start, start);
+        loop {
+            let Some(end) = memchr::memchr(b'\n', &out[read..]).map(|at| read + at + 1) else {
+                debug_assert!(out.len() == start, "a head has an end");
+                return;
+            };
+            let line = &out[read..end];
+            if line == b"\r\n" {
+                break;
             }
+            if !self.removes(line) {
+                if kept < read {
+                    out.copy_within(read..end, kept);
+                }
+                kept += end - read;
+            }
+            read = end;
         }
-        head.extend_from_slice(&self.lines);
-        out.splice(start..end, head);
+        let (lines_end, whole) = (kept + self.lines.len(), out.len());
+        if lines_end > read {
+            out.resize(whole + lines_end - read, 0);
+        }
+        out.copy_within(read..whole, lines_end);
+        out.truncate(lines_end + whole - read);
+        out[kept..lines_end].copy_from_slice(&self.lines);
+    }
+
+    /// Whether it takes out this line.
+    fn removes(&self, line: &[u8]) -> bool {
+        self.removed
+            .iter()
+            .any(|name| line.get(name.len()) == Some(&b':') && line[..name.len()].eq_ignore_ascii_case(name))
     }
 }
 
@@ -98,6 +142,34 @@ mod tests {
             "beforeHTTP/1.1 404 None\r\n\r\n",
             edited(&HeadEdits::default(), "HTTP/1.1 404 None\r\n\r\n")
         );
+    }
+
+    /// To apply both at once is to apply one after the other.
+    #[test]
+    fn edits_that_follow_others() {
+        let (mut outer, mut inner) = (HeadEdits::default(), HeadEdits::default());
+        assert_eq!(Ok(()), outer.remove("A").and_then(|()| outer.add("A", "outer")));
+        assert_eq!(Ok(()), outer.remove("B").and_then(|()| outer.add("B", "outer")));
+        assert_eq!(Ok(()), outer.add("C", "outer"));
+        assert_eq!(Ok(()), inner.remove("b").and_then(|()| inner.add("b", "inner")));
+        assert_eq!(Ok(()), inner.add("C", "inner"));
+        let head = "HTTP/1.1 200 OK\r\nA: 1\r\nB: 1\r\nC: 1\r\n\r\n";
+        let one_by_one = edited(&outer, head).replacen("before", "", 1);
+
+        assert_eq!(edited(&inner, &one_by_one), edited(&outer.followed_by(&inner), head));
+        assert_eq!(
+            "beforeHTTP/1.1 200 OK\r\nC: 1\r\nA: outer\r\nC: outer\r\nb: inner\r\nC: inner\r\n\r\n",
+            edited(&outer.followed_by(&inner), head)
+        );
+    }
+
+    #[test]
+    fn what_is_put_in_is_known() {
+        let mut edits = HeadEdits::default();
+        assert_eq!(Ok(()), edits.add("X", "no-store"));
+        assert!(!edits.adds("Cache-Control", "no-store") && edits.adds("x", "No-Store"));
+        assert_eq!(Ok(()), edits.add("cache-control", "private, no-transform"));
+        assert!(edits.adds("Cache-Control", "no-transform") && !edits.adds("Cache-Control", "no-trans"));
     }
 
     #[test]

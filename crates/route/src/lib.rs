@@ -6,18 +6,22 @@
 
 #![forbid(unsafe_code)]
 
+mod admission;
 mod edits;
 mod host;
 mod networks;
 mod path;
 mod redirect;
+mod rewrite;
 mod spelling;
 mod when;
 
+pub use admission::{Admission, Door};
 pub use edits::HeadEdits;
 pub use host::{HostError, HostPattern, Hosts, without_port};
 pub use networks::{NetworkError, Networks};
 pub use path::{PathPattern, Routes, Tries};
 pub use redirect::Location;
-pub use spelling::{DotSegment, raw_bytes, spelled};
+pub use rewrite::Rewrites;
+pub use spelling::{DotSegment, escaped, raw_bytes, spelled};
 pub use when::{Taken, Wanted, When};

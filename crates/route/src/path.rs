@@ -100,11 +100,18 @@ impl<A> Routes<A> {
     #[inline]
     pub fn first(&self, path: &[u8]) -> Option<(usize, &PathPattern, &A)> {
         if self.all.len() > FEW {
-            return self.of(path).next();
+            return self.first_of_many(path);
         }
-        let number = self.all.iter().position(|(pattern, _)| pattern.matches(path))?;
-        let (pattern, action) = &self.all[number];
-        Some((number, pattern, action))
+        let mut tries = self.all.iter().enumerate();
+        tries
+            .find(|(_, (pattern, _))| pattern.matches(path))
+            .map(|(number, (pattern, action))| (number, pattern, action))
+    }
+
+    /// Apart, so that the search among few is small enough to be compiled into its caller.
+    #[inline(never)]
+    fn first_of_many(&self, path: &[u8]) -> Option<(usize, &PathPattern, &A)> {
+        self.of(path).next()
     }
 
     /// The route with this number.

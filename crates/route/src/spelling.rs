@@ -44,6 +44,22 @@ fn respelled(path: &[u8]) -> Result<Cow<'_, [u8]>, DotSegment> {
     Ok(Cow::Owned(out))
 }
 
+/// A path with escapes for all that is not plain in one (RFC 3986 section 2.3), so that it is decoded to itself.
+pub fn escaped(path: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+
+    let mut out = Vec::with_capacity(path.len());
+    for &byte in path {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            out.push(byte);
+        } else {
+            let (high, low) = (usize::from(byte >> 4), usize::from(byte & 15));
+            out.extend_from_slice(&[b'%', DIGITS[high], DIGITS[low]]);
+        }
+    }
+    out
+}
+
 /// How much of a path as it was sent stands for the first `bytes` of what [`spelled`] makes of it.
 pub fn raw_bytes(path: &[u8], bytes: usize) -> usize {
     let (mut at, mut made, mut before) = (0, 0, 0);

@@ -57,7 +57,8 @@ impl AccessLog {
     /// | `%s`, `%>s` | the status |
     /// | `%b`, `%B` | body bytes sent; none are `-` in `%b` |
     /// | `%D`, `%T` | duration in microseconds, in whole seconds |
-    /// | `%P` | number of the process |
+    /// | `%P`, `%{group}P` | number of the process, its group |
+    /// | `%v` | the site that has answered, by its first name |
     /// | `%L` | id of the request, which the error log has, too |
     /// | `%{Name}i` | a field of the request; fields that hold credentials are refused |
     /// | `%%`, `\"`, `\\`, `\n`, `\t` | `%`, `"`, `\`, line feed, tab |

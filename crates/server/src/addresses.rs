@@ -1,15 +1,17 @@
 //! How many connections each client address has: one client must not take every place.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
+
+use adyton_auth::Place;
 
 /// Connections counted by address.
 pub(crate) struct Addresses {
     /// 0: nothing is counted.
     connections_max: u32,
-    counts: HashMap<IpAddr, u32>,
+    counts: HashMap<Place, u32>,
     /// The counted address of each connection, by its key.
-    of: HashMap<usize, IpAddr>,
+    of: HashMap<usize, Place>,
 }
 
 impl Addresses {
@@ -20,8 +22,7 @@ impl Addresses {
 
     /// Counts a new connection; `false` when its address has too many. Unix sockets have none.
     pub(crate) fn enter(&mut self, key: usize, peer: Option<SocketAddr>) -> bool {
-        let Some(address) = peer.map(|peer| peer.ip().to_canonical()).filter(|_| self.connections_max > 0)
-        else {
+        let Some(address) = peer.map(|peer| Place::of(peer.ip())).filter(|_| self.connections_max > 0) else {
             return true;
         };
         let count = self.counts.entry(address).or_default();

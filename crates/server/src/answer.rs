@@ -6,10 +6,13 @@ use std::sync::{Arc, Mutex};
 use adyton_http::Version;
 use adyton_http1::{Asked, BodyFraming, Framed};
 use adyton_log::request::RequestId;
-use adyton_route::HeadEdits;
 
 use crate::asker::Asker;
 use crate::body::Live;
+use crate::changes::Changes;
+use crate::coder::{Coder, Wanted};
+use crate::keeping::Keeping;
+use crate::onward::Onward;
 use crate::outbox::Outbox;
 use crate::prefixes::NOWHERE;
 
@@ -24,8 +27,16 @@ pub(crate) struct Answer {
     pub(crate) id: RequestId,
     /// The field that tells the client the id, if it is told.
     pub(crate) lines: Box<[u8]>,
-    /// What its route changes in its head.
-    pub(crate) edits: Option<Arc<HeadEdits>>,
+    /// What its route changes in it.
+    pub(crate) changes: Option<Arc<Changes>>,
+    /// Where its application has sent the request on to, if it has.
+    pub(crate) onward: Option<Box<Onward>>,
+    /// How its body may be compressed; looked at only if there are edits.
+    pub(crate) compress: Option<Wanted>,
+    /// What the cache wants of it; looked at only if there are edits.
+    pub(crate) keeping: Option<Box<Keeping>>,
+    /// What its body passes through; looked at only if that is sent in chunks.
+    pub(crate) coder: Option<Box<Coder>>,
     /// Who has asked, if more is known of that than the other end of the connection.
     pub(crate) asker: Option<Box<Asker>>,
     /// Where it is counted by what was asked for.
@@ -48,7 +59,11 @@ impl Answer {
             asked: Asked { version: Version::Http11, is_head: false, keep_alive: false },
             id: RequestId::NONE,
             lines: Box::default(),
-            edits: None,
+            changes: None,
+            onward: None,
+            compress: None,
+            keeping: None,
+            coder: None,
             asker: None,
             row: NOWHERE,
             status: 0,
@@ -62,9 +77,15 @@ impl Answer {
 
     /// Begins the answer to a request that has its name.
     pub(crate) fn begin(&mut self, asked: Asked, id: RequestId) {
-        (self.asked, self.id, self.edits, self.asker) = (asked, id, None, None);
+        (self.asked, self.id, self.changes, self.asker) = (asked, id, None, None);
         (self.row, self.status, self.body_bytes) = (NOWHERE, 0, 0);
         (self.framed, self.left, self.overrun, self.aborted) = (None, 0, false, false);
+    }
+
+    /// Whether the application has sent the request on, and it is not there yet.
+    #[inline]
+    pub(crate) fn goes_on(&self) -> bool {
+        self.onward.as_ref().is_some_and(|onward| onward.to.is_some())
     }
 
     /// The client's address, as far as it is known: behind a proxy that is believed, as that says; its port may be 0 then.
@@ -81,8 +102,27 @@ impl Answer {
 
     pub(crate) fn commit(&mut self, status: u16, framed: Framed) {
         self.status = status;
-        self.left = if let BodyFraming::Length(bytes) = framed.framing { bytes } else { 0 };
+        self.left = if let BodyFraming::Length(bytes) = framed.framing {
+            bytes
+        } else {
+            self.coder = None;
+            0
+        };
         self.framed = Some(framed);
+    }
+
+    /// Has its body, which was to be sent as `commit` was told, pass through a coder.
+    pub(crate) fn code(&mut self, coder: Box<Coder>) {
+        if let Some(framed) = &mut self.framed {
+            framed.framing = BodyFraming::Chunked;
+            self.coder = Some(coder);
+        }
+    }
+
+    /// Whether a compressor has something that was not sent.
+    pub(crate) fn has_unflushed(&self) -> bool {
+        let is_chunked = self.framed.is_some_and(|framed| framed.framing == BodyFraming::Chunked);
+        is_chunked && self.coder.as_ref().is_some_and(|coder| coder.unflushed > 0)
     }
 
     /// Whether the connection can carry another request after this answer.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use adyton_http::Request;
 
 use crate::body::Body;
-use crate::later::{Claim, Home, Ticket, ticket};
+use crate::home::Home;
+use crate::later::{Claim, Ticket, ticket};
 use crate::outcome::{Outcome, Stream};
 use crate::reply::Reply;
 
@@ -28,10 +29,9 @@ pub trait Host: Send + Sync + 'static {
     /// `false` when there can be no other, and the log says why. Called while detached.
     fn spawn(&self) -> bool;
 
-    /// Ends the call that thread `thread` is in, as far as that can be done from outside, and says where it was.
-    /// `if_still` runs what it is given if that thread is in that call, which does not end meanwhile: to be called while
-    /// attached. Called on a thread of its own, detached.
-    fn interrupt(&self, thread: u64, if_still: IfStill<'_>) -> Option<String>;
+    /// Ends the call that thread `thread` is in, as far as that can be done from outside, and says where it was. Called on a
+    /// thread of its own, detached.
+    fn interrupt(&self, thread: u64, call: &mut dyn LateCall) -> Option<String>;
 
     /// Where all threads are, asked without what calls need: one of them may keep that to itself. `None`: it is not known.
     fn held_stacks(&self) -> Option<String> {
@@ -54,7 +54,7 @@ impl Host for NoHost {
         false
     }
 
-    fn interrupt(&self, _: u64, _: IfStill<'_>) -> Option<String> {
+    fn interrupt(&self, _: u64, _: &mut dyn LateCall) -> Option<String> {
         None
     }
 
@@ -67,14 +67,22 @@ pub trait App: Send + Sync + 'static {
     fn call(&self, call: &mut Call<'_>) -> Outcome;
 }
 
-/// Runs what it is given, or not.
-pub type IfStill<'a> = &'a mut dyn FnMut(&mut dyn FnMut());
+/// A call that takes longer than it may. While one of these functions runs what it is given, the call does not end: its
+/// thread, and attached ones, may wait for that. So what is run must not wait to be attached.
+pub trait LateCall {
+    /// Runs `look` if the thread is still in the call.
+    fn while_in(&mut self, look: &mut dyn FnMut());
+
+    /// Runs `strike`, which interrupts the call, if the thread is still in it and nothing has come from it meanwhile. To be
+    /// called once, while attached.
+    fn end(&mut self, strike: &mut dyn FnMut());
+}
 
 /// One request, and the place for its answer.
 pub struct Call<'c> {
     /// The request.
     pub request: Request<'c>,
-    /// Where the application stands: the path of its route, decoded, and how many bytes of the request's path as it was sent
+    /// Where the application stands: that path, decoded, and how many bytes of the request's path as it was sent
     /// are that. Empty and 0 unless it is mounted there.
     pub mount: (&'c [u8], usize),
     /// Whether its body came in chunks.

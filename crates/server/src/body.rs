@@ -9,11 +9,11 @@ use adyton_http1::{Chunked, Framing, Refusal};
 use adyton_sys::{clock, forks};
 
 use crate::config::Config;
-use crate::guard::Verdict;
 use crate::limits::SiteLimits;
 use crate::refusals::{BROKE_OFF, NO_DISK, NO_READER, NO_ROOM, TOO_LARGE, TOO_SLOW};
 use crate::stored::Stored;
 use crate::transport::{Transport, Until};
+use crate::verdict::Verdict;
 use crate::waiter::wait_for_client;
 use adyton_log::{self as log, messages};
 

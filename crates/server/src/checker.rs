@@ -8,8 +8,9 @@ use std::thread;
 use adyton_log::{self as log, messages};
 use adyton_sys::process;
 
-use crate::guard::{Credentials, Verdict};
-use crate::later::Home;
+use crate::guard::Credentials;
+use crate::home::Home;
+use crate::verdict::Verdict;
 
 /// Passwords that wait to be verified; more are answered 503. At 50 ms for each the last waits for some seconds.
 const WAITING_MAX: usize = 128;

@@ -1,16 +1,21 @@
 //! Requests whose credentials are verified: how their exchanges wait with the loop meanwhile.
 
+use std::sync::Arc;
+
 use adyton_sys::clock;
 
+use crate::asking::site_of;
+use crate::body::OwnedBody;
 use crate::checker::Check;
 use crate::connection::Connection;
 use crate::desk::Desk;
 use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::exchange::{Exchange, RequestBytes, parse_again};
-use crate::guard::{Credentials, Verdict};
+use crate::guard::Credentials;
 use crate::refusals::CHECKS_FULL;
 use crate::step::{Next, Step};
 use crate::tally::Cell;
+use crate::verdict::{Arrived, Judged, Verdict};
 
 impl Loop {
     /// Has the credentials of the request of the desk's exchange verified; the desk's head is parsed.
@@ -21,6 +26,9 @@ impl Loop {
         desk: &mut Desk,
         credentials: Box<Credentials>,
     ) -> Step {
+        if credentials.are_asked() {
+            return self.begin_asking(key, connection, desk, credentials);
+        }
         let mut exchange = desk.take_exchange();
         exchange.key = key;
         if let Some(rest) = exchange.leave_desk(&desk.buffer) {
@@ -48,6 +56,45 @@ impl Loop {
         Step::Away(None)
     }
 
+    /// Has a program say who the client of the desk's exchange is, as an application is asked; the desk's head is parsed.
+    fn begin_asking(
+        &mut self,
+        key: usize,
+        mut connection: Box<Connection>,
+        desk: &mut Desk,
+        credentials: Box<Credentials>,
+    ) -> Step {
+        let Desk { buffer, head, exchange, endpoint, .. } = &mut *desk;
+        let exchange = exchange.get_or_insert_with(Exchange::empty);
+        if let Some(rest) = exchange.leave_desk(buffer) {
+            connection.keep(rest, true);
+        }
+        exchange.endpoint = endpoint.of(head.reads(), head.of(exchange.request.head_bytes(&[])));
+        if let RequestBytes::Owned(owned) = &exchange.request {
+            exchange.answer.live = owned.body.live();
+        }
+        exchange.take_route(&Arc::new(site_of(credentials)), 0);
+        self.ask(key, connection, desk)
+    }
+
+    /// A program has said who the client is.
+    pub(crate) fn answer_judged(
+        &mut self,
+        mut connection: Box<Connection>,
+        mut exchange: Box<Exchange>,
+        judged: Judged,
+        desk: &mut Desk,
+    ) -> Step {
+        if !exchange.rest.is_empty() {
+            (connection.carry, connection.unparsed) = (std::mem::take(&mut exchange.rest), true);
+        }
+        (exchange.answer.live, exchange.site) = (None, None);
+        if let (RequestBytes::Owned(owned), Some(stored)) = (&mut exchange.request, judged.body) {
+            owned.body = OwnedBody::File(stored);
+        }
+        self.answer_checked(connection, exchange, judged.verdict, desk)
+    }
+
     /// The credentials of a request are verified: it is answered as if it had come now.
     pub(crate) fn answer_checked(
         &mut self,
@@ -65,9 +112,15 @@ impl Loop {
         parse_again(&mut desk.head, &owned.head, &self.shared.config.head);
         // It was counted when it came.
         connection.requests -= 1;
-        verdict.started_us = Some(exchange.started_us);
+        verdict.of = Some(Arrived { started_us: exchange.started_us, id: exchange.answer.id.clone() });
+        let onward = exchange.answer.onward.take();
         desk.keep_exchange(exchange);
-        desk.exchange.get_or_insert_with(Exchange::empty).verdict = Some(Box::new(verdict));
-        self.answer_owned(key, connection, desk, *owned)
+        let exchange = desk.exchange.get_or_insert_with(Exchange::empty);
+        (exchange.verdict, exchange.answer.onward) = (Some(Box::new(verdict)), onward);
+        let step = self.answer_owned(key, connection, desk, *owned);
+        if let Some(exchange) = &mut desk.exchange {
+            exchange.answer.onward = None;
+        }
+        step
     }
 }

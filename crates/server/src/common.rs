@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use adyton_compress::Room;
+
+use crate::cache::Cache;
 use crate::config::Config;
 use crate::refusals::Refusals;
 use crate::tally::Tally;
@@ -33,6 +36,10 @@ pub(crate) struct Common {
     pub(crate) refusals: Refusals,
     /// Bytes of answers that wait for their clients.
     pub(crate) output_bytes: Arc<AtomicU64>,
+    /// Memory that compressors may take.
+    pub(crate) compress_room: Arc<Room>,
+    /// Answers that are kept for other clients.
+    pub(crate) cache: Arc<Cache>,
     /// Whether a clean stop was asked for, and which.
     pub(crate) stop: Asked,
 }

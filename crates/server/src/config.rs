@@ -1,5 +1,6 @@
 //! The limits and timeouts that hold for all sites of a server; the settings that fill them have their reasons.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use adyton_http1::Limits;
 use adyton_proxied::Trust;
 
 use crate::limits::LONG_MS;
+use crate::passage::SealKey;
 use crate::stored::Quota;
 
 /// When a loop changes hands.
@@ -65,12 +67,23 @@ pub struct Config {
     pub queue_timeout_ms: u64,
     /// How many bodies are read so at once, each by a thread that may wait; further ones are read by the loop.
     pub stream_body_threads_max: usize,
+    /// Scripts that run at once, from 1 on.
+    pub scripts_max: usize,
+    /// What is run to have a process that starts scripts ([`adyton_spawn::serve`]): a program and its arguments. Empty: there is none.
+    pub spawn_command: Vec<OsString>,
     /// Bytes of answers that wait for their clients, together; past it each waits earlier.
     pub output_bytes_max: u64,
+    /// Memory of all compressors together, in bytes; where there is no more, answers go as they are.
+    pub compress_memory_max: u64,
+    /// Bytes of answers that are kept for other clients, with all that belongs to them.
+    pub cache_memory_max: u64,
     /// Which proxies are believed, and what of what they say.
     pub trust: Option<Trust>,
     /// Whether their connections begin with a header of the PROXY protocol.
     pub proxy_headers: bool,
+    /// What the connections are sealed with that go to groups, so that they are known when they come back. Those who have none
+    /// believe whatever comes through their passage.
+    pub seal_key: Option<SealKey>,
     /// The line of the `Server` field, with its end; empty for none.
     pub server: Vec<u8>,
 }
@@ -111,9 +124,14 @@ impl Default for Config {
             queue_max: 1_000,
             queue_timeout_ms: LONG_MS,
             stream_body_threads_max: 256,
+            scripts_max: 64,
+            spawn_command: Vec::new(),
             output_bytes_max: 1 << 30,
+            compress_memory_max: 1 << 30,
+            cache_memory_max: 64 << 20,
             trust: None,
             proxy_headers: false,
+            seal_key: None,
             server: Vec::new(),
         }
     }

@@ -11,6 +11,7 @@ use crate::held::Held;
 use crate::outbox::Outbox;
 use crate::outcome::Stream;
 use crate::output::{Flushed, Output};
+use crate::passage::{Arrival, Elsewhere};
 use crate::reader::Reader;
 use crate::terms::Terms;
 use crate::transport::Transport;
@@ -36,6 +37,8 @@ pub(crate) struct Connection {
     /// How many of them there were when the others last had their turn.
     pub(crate) requests_before: u32,
     pub(crate) phase: Phase,
+    /// How it came here, if another process has passed it on.
+    pub(crate) arrived: Option<Box<Arrival>>,
     /// Received bytes that no request has used: the beginning of a head, or pipelined requests.
     pub(crate) carry: Vec<u8>,
     /// When the phase began, in ms of the monotonic clock.
@@ -58,9 +61,15 @@ impl Connection {
             requests: 0,
             requests_before: 0,
             phase: Phase::Head,
+            arrived: None,
             carry: Vec::new(),
             since_ms: now_ms,
         }
+    }
+
+    /// Whether a folder was asked for its next request already, by the process that has passed it on.
+    pub(crate) fn has_missed(&self) -> bool {
+        self.requests == 0 && self.arrived.as_ref().is_some_and(|arrival| arrival.has_missed)
     }
 
     /// Whether its outbox is with the application.
@@ -145,6 +154,7 @@ impl Connection {
             && outbox.output.is_empty()
             && respond.after == After::Next
             && respond.stream.is_none()
+            && !respond.is_script
             && !respond.missed
             && self.carry.is_empty()
             && respond
@@ -177,11 +187,13 @@ const IS_AWAY: &str = "a connection that is away is not worked on";
 /// | `Head` | the rest of a request head, or the next one | an answer, or `Upload` |
 /// | `Upload` | the rest of a request body | an answer |
 /// | `Respond` | the client to take bytes, then the application's next piece | `Head`, `Linger`, or the end |
+/// | `Depart` | room in the passage to another process | the end |
 /// | `Linger` | the client to see the last answer and close | the end |
 pub(crate) enum Phase {
     Head,
     Upload(Box<Upload>),
     Respond(Box<Respond>),
+    Depart(Departing),
     Linger(Box<Linger>),
 }
 
@@ -195,6 +207,10 @@ pub(crate) struct Respond {
     pub(crate) exchange: Option<Box<Exchange>>,
     /// Pulls since the others had their turn.
     pub(crate) pulls: u32,
+    /// Whether it is a script's, from which the rest is read.
+    pub(crate) is_script: bool,
+    /// When the client of a script's answer was seen to have ended its side, in ms of the monotonic clock.
+    pub(crate) ended_ms: Option<u64>,
     /// Whether an event may have told of the next request.
     pub(crate) missed: bool,
     /// How fast the client reads.
@@ -210,12 +226,22 @@ impl Respond {
             after,
             stream: None,
             exchange: None,
+            is_script: false,
+            ended_ms: None,
             pulls: 0,
             missed: false,
             reader: Reader::default(),
             held: None,
         }
     }
+}
+
+/// Where a connection goes whose next request another process answers.
+#[derive(Clone, Copy)]
+pub(crate) struct Departing {
+    pub(crate) elsewhere: Elsewhere,
+    /// How often it has moved then since it was last answered.
+    pub(crate) hops: u8,
 }
 
 /// Reads and forgets, within limits.

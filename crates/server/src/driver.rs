@@ -392,7 +392,7 @@ impl Driver {
 
     /// Brings an answer home to a loop that has gone on: sends what the client takes, and leaves the rest to the loop.
     fn come_late(&mut self, mut exchange: Box<Exchange>, left: Left, took_us: Option<u64>) {
-        if matches!(left, Left::Later(_)) {
+        if matches!(left, Left::Later(_) | Left::Onward | Left::Judged(_)) {
             if let Some(rest) = exchange.leave_desk(&self.desk.buffer) {
                 exchange.rest = rest.to_vec();
             }
@@ -455,16 +455,26 @@ impl Driver {
 
 /// Ends an answer as the outcome of its call demands; returns what is left of it.
 fn conclude(outcome: Outcome, reply: &mut Reply<'_>) -> Left {
+    if reply.goes_on() {
+        if !matches!(outcome, Outcome::Failed | Outcome::TimedOut) {
+            // What is left of a stream is dropped here, while attached.
+            drop(outcome);
+            reply.outbox();
+            return Left::Onward;
+        }
+        reply.take_back();
+    }
     let left = match outcome {
         Outcome::Stream(stream) => Left::Stream(stream),
         Outcome::Later(claim) if !reply.has_begun() => Left::Later(claim),
+        Outcome::Judged(judged) if !reply.has_begun() => Left::Judged(judged),
         Outcome::Done => Left::Nothing,
         Outcome::TimedOut if !reply.has_begun() => {
             reply.fail(504, "The application took too long.");
             Left::Nothing
         }
         // What has begun cannot be answered later.
-        Outcome::Failed | Outcome::TimedOut | Outcome::Later(_) => {
+        Outcome::Failed | Outcome::TimedOut | Outcome::Later(_) | Outcome::Judged(_) => {
             reply.abort();
             Left::Nothing
         }

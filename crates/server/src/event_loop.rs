@@ -9,14 +9,17 @@
 mod acceptor;
 mod calls;
 mod connections;
+mod departures;
 mod poll;
+mod scripts;
 mod standing;
 mod tickets;
 mod turns;
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -31,6 +34,7 @@ use adyton_sys::wake::Wake;
 use adyton_sys::{clock, process};
 
 use crate::addresses::Addresses;
+use crate::cgi::Part;
 use crate::common::Ending;
 use crate::config::HandOver;
 use crate::connection::{Connection, Phase};
@@ -43,6 +47,7 @@ use crate::limits::CallLimits;
 use crate::lock::lock;
 use crate::outbox::Outbox;
 use crate::outcome::Left;
+use crate::passage::{Arrival, Passage, Passenger};
 use crate::plan::{LastHost, Plan};
 use crate::share::Share;
 use crate::shared::{Http, Shared};
@@ -56,7 +61,9 @@ use self::acceptor::{Accepted, Acceptor};
 use self::calls::{Calling, Calls};
 use self::connections::Connections;
 pub(crate) use self::connections::Slot;
-use self::poll::{Poll, Told};
+use self::departures::Departures;
+use self::poll::{Poll, ROOMS, Told};
+use self::scripts::{Due, FIRST_SCRIPT, Scripts};
 use self::standing::Standing;
 use self::tickets::Tickets;
 pub(crate) use self::tickets::{Awaited, Waiting};
@@ -81,6 +88,8 @@ pub struct Parts {
     pub listeners: Vec<OwnedFd>,
     /// How many addresses there are.
     pub addresses: usize,
+    /// This process's ends of the passages to other processes, which the plan's routes name by number; non-blocking.
+    pub passages: Vec<Passage>,
     /// How many connections this process may have beside others.
     pub share: Option<Arc<Share>>,
     /// The folders that the plan's routes name by number. Each loop has its own of each, with a cache of its own.
@@ -113,6 +122,8 @@ pub(crate) struct Loop {
     /// What the `Date` field says now, and when it changes.
     pub(crate) date: [u8; 29],
     date_due_ms: u64,
+    /// The key of what is looked for in the cache: a buffer.
+    pub(crate) cache_key: Vec<u8>,
     /// Counts the times when a file may have changed since it was looked at: each wait for the kernel, and whatever comes
     /// later than that. What was looked at since is not looked at again: all requests that one wait has told of see the
     /// same file, which is no older than the wait.
@@ -120,16 +131,18 @@ pub(crate) struct Loop {
     wake: Arc<Wake>,
     poll: Poll,
     acceptor: Acceptor,
+    pub(crate) departures: Departures,
     pub(crate) connections: Connections,
     pub(crate) turns: Turns,
     pub(crate) timers: Wheel,
-    due: Vec<(usize, u64)>,
+    due: Vec<Due>,
     /// The thread that drives.
     pub(crate) driver: Option<Arc<Post<Http>>>,
     /// Threads with a request from this loop that sleep until its driver has let go of the interpreter.
     pub(crate) called: Called<Http>,
     pub(crate) calls: Calls,
     pub(crate) tickets: Tickets,
+    pub(crate) scripts: Scripts,
     /// What other threads have given back.
     returned: VecDeque<Return>,
     /// Requests that have waited too long in the queue.
@@ -149,6 +162,10 @@ impl Loop {
         let poll = Poll::new(&*parts.wake)?;
         shared.tally.shift(Cell::Listening, 0, 1);
         let clients = Addresses::new(shared.config.connections_per_address_max);
+        // Watched for what comes, apart from those that are watched for room.
+        let arrivals: io::Result<Vec<OwnedFd>> =
+            parts.passages.iter().map(|one| one.end.try_clone()).collect();
+        let arrivals = (arrivals?, shared.config.seal_key.clone());
         Ok(Self {
             home,
             plan: shared.plan(),
@@ -158,10 +175,12 @@ impl Loop {
             now_ms,
             date: [b' '; 29],
             date_due_ms: 0,
+            cache_key: Vec::new(),
             looks: 0,
             wake: parts.wake,
             poll,
-            acceptor: Acceptor::new(parts.listeners, parts.addresses, clients, parts.share),
+            acceptor: Acceptor::new(parts.listeners, arrivals, parts.addresses, clients, parts.share),
+            departures: Departures::new(parts.passages),
             connections: Connections::new(),
             turns: Turns::default(),
             timers: Wheel::new(now_ms),
@@ -170,6 +189,7 @@ impl Loop {
             called: Called::empty(),
             calls: Calls::new(),
             tickets: Tickets::default(),
+            scripts: Scripts::default(),
             returned: VecDeque::new(),
             expired: VecDeque::new(),
             discards_due_ms: None,
@@ -228,13 +248,23 @@ impl Loop {
                     self.acceptor.note_ready(listener);
                     None
                 }
+                Told::Room(passage) => {
+                    for key in self.departures.take_waiting(passage) {
+                        self.queue(key);
+                    }
+                    None
+                }
                 Told::Connection { key, ending } => self.see(key, ending, desk),
+                Told::Script { number, part } => self.hear_script(number, part, desk),
             });
         }
         if let Some(job) = self.expired.pop_front() {
             return Some(self.give_up(job, desk));
         }
         if let Some((key, tick)) = self.due.pop() {
+            if key >= FIRST_SCRIPT {
+                return Some(self.end_script(key - FIRST_SCRIPT, desk));
+            }
             let fired = self.timers.fired(key, tick, self.now_ms);
             return Some(if fired { self.time_out(key, desk) } else { None });
         }
@@ -308,6 +338,7 @@ impl Loop {
             self.look_at_discards();
         }
         self.timers.take_due(self.now_ms, &mut self.due);
+        self.scripts.take_due(self.now_ms, &mut self.due);
         self.turns.begin_round(now_us);
         if self.shared.crew.waiting() > 0 {
             let home = self.home;
@@ -329,6 +360,7 @@ impl Loop {
                 Some(connection) if connection.is_idle() => &mut idle,
                 Some(connection) => match connection.phase {
                     Phase::Head | Phase::Upload(_) => &mut receiving,
+                    Phase::Depart(_) => &mut asking,
                     Phase::Respond(_) => &mut answering,
                     Phase::Linger(_) => &mut closing,
                 },
@@ -358,6 +390,10 @@ impl Loop {
             (Cell::StaticBytes, files.bytes),
         ];
         self.standing.publish(&self.shared.tally, now);
+        // One for all loops.
+        let (entries, bytes) = self.shared.cache.size();
+        self.shared.tally.set(Cell::CacheEntries, entries as u64);
+        self.shared.tally.set(Cell::CacheBytes, bytes as u64);
         self.shared.publish_threads();
     }
 
@@ -397,6 +433,7 @@ impl Loop {
             self.idle_until_ms,
             self.discards_due_ms,
             self.standing.due_ms,
+            self.scripts.due_ms(),
         ];
         let waits = [
             self.timers.next_ms(now_ms),
@@ -460,7 +497,7 @@ impl Loop {
     }
 
     /// Works on one connection for as long as that needs no other thread.
-    fn turn(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
+    pub(crate) fn turn(&mut self, key: usize, ending: bool, desk: &mut Desk) -> Option<Errand> {
         self.turns.begin();
         let slot = self.connections.get_mut(key)?;
         slot.note_ending(ending);
@@ -499,6 +536,22 @@ impl Loop {
         let stream = match left {
             Left::Nothing => None,
             Left::Stream(stream) => Some(stream),
+            Left::Onward => {
+                return self.guarded(key, desk, |this, desk| {
+                    let mut connection = this.connections.take_away(key);
+                    connection.more |= missed;
+                    let step = this.send_on(connection, exchange, desk);
+                    this.work_on(key, step, desk)
+                });
+            }
+            Left::Judged(judged) => {
+                return self.guarded(key, desk, |this, desk| {
+                    let mut connection = this.connections.take_away(key);
+                    connection.more |= missed;
+                    let step = this.answer_judged(connection, exchange, *judged, desk);
+                    this.work_on(key, step, desk)
+                });
+            }
             Left::Later(claim) => {
                 return self.guarded(key, desk, |this, desk| {
                     let errand = this.keep_ticket(exchange, claim, desk);
@@ -580,11 +633,30 @@ impl Loop {
         Ok(())
     }
 
+    /// As [`Loop::watch`], of a part of a script.
+    pub(crate) fn poll_script(&self, part: (usize, Part), descriptor: impl AsFd) -> io::Result<()> {
+        self.poll.watch_script(descriptor, part.0, part.1)
+    }
+
+    /// Ends the watch of a connection's socket, which stays open in another process: to close it here would not.
+    pub(crate) fn unwatch(&self, connection: &Connection) {
+        if connection.outbox().watched {
+            // It is watched, so this does not fail; if it did, events would come for nothing.
+            let _ = self.poll.epoll.remove(&connection.outbox().transport);
+        }
+    }
+
+    /// Has a connection wait until there is room in a passage; `false` if the kernel cannot tell.
+    pub(crate) fn await_room(&mut self, passage: usize, key: usize) -> bool {
+        self.departures.wait(passage, key, &self.poll.epoll, ROOMS + passage as u64).is_ok()
+    }
+
     pub(crate) fn forget(&mut self, key: usize) {
         if self.connections.remove(key) {
             self.shared.inboxes[self.home].missed.fetch_sub(1, Ordering::Relaxed);
         }
         self.tickets.forget(key);
+        self.scripts.leave(key);
         self.timers.clear(key);
         self.acceptor.leave(key);
     }
@@ -657,18 +729,19 @@ impl Loop {
         }
         loop {
             let is_full = self.connections.len() >= self.shared.config.connections_max;
-            match self.acceptor.take(listener, is_full) {
+            match self.acceptor.take(listener, is_full, &mut desk.buffer) {
+                Accepted::Passed(socket, passenger, seal, bytes) => {
+                    self.shared.tally.add(Cell::Arrived, 1);
+                    let Passenger { peer, listener, hops, has_missed } = passenger;
+                    let mut connection = self.new_connection(socket, peer, listener);
+                    connection.arrived = Some(Box::new(Arrival { hops, has_missed, seal }));
+                    connection.keep(&desk.buffer[..bytes], true);
+                    return Some(Box::new(connection));
+                }
                 Accepted::Client(socket, peer) => {
                     self.shared.tally.add(Cell::Accepted, 1);
                     let address = self.acceptor.address(listener);
-                    let terms = Arc::clone(&self.plan.first().terms);
-                    return Some(Box::new(Connection::new(
-                        Transport::new(socket),
-                        peer,
-                        address,
-                        terms,
-                        self.now_ms,
-                    )));
+                    return Some(Box::new(self.new_connection(socket, peer, address)));
                 }
                 Accepted::Nothing => return None,
                 Accepted::NoRoom(error) => {
@@ -681,13 +754,18 @@ impl Loop {
         }
     }
 
+    fn new_connection(&self, socket: OwnedFd, peer: Option<SocketAddr>, listener: u16) -> Connection {
+        let terms = Arc::clone(&self.plan.first().terms);
+        Connection::new(Transport::new(socket), peer, listener, terms, self.now_ms)
+    }
+
     /// Takes a new connection in. Its first request has often arrived already; when that is the only one, the
     /// connection is answered and closed without ever being watched.
     fn welcome(&mut self, mut connection: Box<Connection>, desk: &mut Desk) -> Option<Errand> {
         let key = self.connections.next_key();
         let config = &self.shared.config;
         let is_proxy = config.trusts(connection.peer());
-        connection.begins_with_header = is_proxy && config.proxy_headers;
+        connection.begins_with_header = is_proxy && config.proxy_headers && connection.arrived.is_none();
         // A proxy has the connections of many clients.
         if !self.acceptor.enter(key, connection.peer().filter(|_| !is_proxy)) {
             log::write(

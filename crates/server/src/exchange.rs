@@ -7,10 +7,10 @@ use adyton_http1::{Head, Limits, Parsed};
 use crate::answer::Answer;
 use crate::body::OwnedBody;
 use crate::endpoints::Endpoint;
-use crate::guard::Verdict;
 use crate::limits::CallLimits;
 use crate::outbox::Outbox;
 use crate::plan::Site;
+use crate::verdict::Verdict;
 
 /// A request and its answer. The connection that it came from stays with its loop.
 pub(crate) struct Exchange {
@@ -65,8 +65,8 @@ impl Exchange {
     pub(crate) fn verdict_of_user(&mut self) -> Option<Box<Verdict>> {
         let user = self.answer.asker.take()?.user?;
         let route = self.site.as_ref().and_then(|site| site.routes.action(self.route));
-        let guard = route.and_then(|route| route.guard.clone())?;
-        Some(Box::new(Verdict { guard, outcome: Ok(user), started_us: None }))
+        let guard = route.and_then(|route| route.guard.as_ref())?;
+        Some(Box::new(Verdict { guard: guard.number, outcome: Ok(Some(user)), of: None, before: None }))
     }
 
     /// Drops the request's bytes: the answer needs them no more.
@@ -87,6 +87,7 @@ impl Exchange {
         debug_assert!(self.answer.outbox.is_none(), "it is with the connection");
         self.forget_request();
         self.answer.live = None;
+        self.answer.onward = None;
         self.rest = Vec::new();
         self.head = Vec::new();
     }
@@ -127,6 +128,7 @@ impl Exchange {
             && self.answer.keeps_alive()
             && !self.answer.is_cut()
             && self.answer.live.is_none()
+            && !self.answer.goes_on()
             && self.rest.is_empty()
     }
 }

@@ -8,7 +8,7 @@ use adyton_sys::wake::Wake;
 
 use crate::endpoints::Endpoint;
 use crate::exchange::Exchange;
-use crate::later::Home;
+use crate::home::Home;
 use crate::lock::lock;
 use crate::outcome::Left;
 use crate::plan::Plan;

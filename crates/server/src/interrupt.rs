@@ -8,6 +8,7 @@ use adyton_crew::Post;
 use adyton_log::{self as log, messages};
 use adyton_sys::clock;
 
+use crate::app::LateCall;
 use crate::lock::lock;
 use crate::shared::{Http, Shared};
 use crate::tally::Cell;
@@ -29,6 +30,47 @@ impl Drop for Interrupter {
     }
 }
 
+/// The call that is interrupted.
+struct Late<'a> {
+    shared: &'a Shared,
+    post: &'a Post<Http>,
+    task: &'a Task,
+    /// Which limit it had passed when it was ended, and when its last item had come.
+    passed: Option<(Limit, Option<u64>)>,
+}
+
+impl Late<'_> {
+    /// The task as it is now, if it is this one.
+    fn same<'t>(&self, now: &'t mut Option<Task>) -> Option<&'t mut Task> {
+        now.as_mut().filter(|now| now.place() == self.task.place() && now.stage == Stage::Overdue)
+    }
+}
+
+impl LateCall for Late<'_> {
+    fn while_in(&mut self, look: &mut dyn FnMut()) {
+        // Held meanwhile, so that the call cannot end.
+        let mut now = lock(&self.post.own.task);
+        if self.same(&mut now).is_some() {
+            look();
+        }
+    }
+
+    fn end(&mut self, strike: &mut dyn FnMut()) {
+        let (item_ms, mut now) = (&self.post.own.item_ms, lock(&self.post.own.task));
+        let Some(same) = self.same(&mut now) else { return };
+        match same.due_ms(item_ms).filter(|&(due_ms, _)| due_ms <= clock::monotonic_ms()) {
+            Some((_, limit)) => {
+                self.passed = Some((limit, same.last_item_ms(item_ms)));
+                same.stage = Stage::Interrupted;
+                self.shared.tally.count(Cell::TimedOut);
+                strike();
+            }
+            // Something has come meanwhile.
+            None => same.stage = Stage::Runs,
+        }
+    }
+}
+
 /// Interrupts the request of connection `key`, on a thread of its own: taking the interpreter may take long.
 ///
 /// # Errors
@@ -39,25 +81,9 @@ pub(crate) fn interrupt(shared: &Arc<Shared>, post: &Arc<Post<Http>>, task: Task
     let post = Arc::clone(post);
     let run = move || {
         let Some(host) = &interrupter.0.host else { return };
-        let mut passed = None;
-        let mut if_still = |strike: &mut dyn FnMut()| {
-            // Held meanwhile, so that the call cannot end.
-            let mut now = lock(&post.own.task);
-            let is_it = |now: &&mut Task| now.place() == task.place() && now.stage == Stage::Overdue;
-            let Some(same) = now.as_mut().filter(is_it) else { return };
-            let due = same.due_ms(&post.own.item_ms);
-            match due.filter(|&(due_ms, _)| due_ms <= clock::monotonic_ms()) {
-                Some((_, limit)) => {
-                    passed = Some((limit, same.last_item_ms(&post.own.item_ms)));
-                    same.stage = Stage::Interrupted;
-                    interrupter.0.tally.count(Cell::TimedOut);
-                    strike();
-                }
-                // Something has come meanwhile.
-                None => same.stage = Stage::Runs,
-            }
-        };
-        let stack = host.interrupt(post.own.thread, &mut if_still);
+        let mut late = Late { shared: &interrupter.0, post: &post, task: &task, passed: None };
+        let stack = host.interrupt(post.own.thread, &mut late);
+        let passed = late.passed;
         if let (Some(stack), Some(passed)) = (stack, passed) {
             let how = match passed {
                 (Limit::Silence, None) => "takes longer than --request-timeout",

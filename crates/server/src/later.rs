@@ -6,18 +6,13 @@
 
 use std::sync::{Arc, Mutex};
 
+use crate::home::Home;
 use crate::lock::lock;
 use crate::outcome::Outcome;
 use crate::reply::Reply;
 
 /// Writes an answer, as a call does.
 pub(crate) type Made = Box<dyn FnOnce(&mut Reply<'_>) -> Outcome + Send>;
-
-/// Where a loop hears that a ticket is redeemed.
-pub(crate) trait Home: Send + Sync {
-    /// That of the request of this connection is.
-    fn redeemed(&self, key: usize);
-}
 
 /// How a ticket stands.
 enum State {

@@ -2,6 +2,7 @@
 
 use crate::later::Claim;
 use crate::reply::Reply;
+use crate::verdict::Judged;
 
 /// What a call came to.
 pub enum Outcome {
@@ -11,6 +12,8 @@ pub enum Outcome {
     Stream(Box<dyn Stream>),
     /// Nothing is written yet: the thread that redeems the ticket of this claim answers. A ticket that is dropped fails.
     Later(Claim),
+    /// Nothing is written: a program has said who the client is.
+    Judged(Box<Judged>),
     /// It failed, and said why in the log. An answer that has not begun becomes a 500; one that has
     /// is cut, so that what the client has does not look complete.
     Failed,
@@ -45,4 +48,8 @@ pub(crate) enum Left {
     Stream(Box<dyn Stream>),
     /// All of it: it will come later.
     Later(Claim),
+    /// All of it: the request was sent on, as its answer says.
+    Onward,
+    /// All of it: it is known by now who the client is.
+    Judged(Box<Judged>),
 }

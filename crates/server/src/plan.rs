@@ -4,34 +4,61 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use adyton_cache::Rules as CacheRules;
+use adyton_compress::Rules;
 use adyton_files::{ErrorPage, Folder};
 use adyton_http::{Known, Request};
 use adyton_route::{
-    DotSegment, HeadEdits, HostError, HostPattern, Hosts, Location, Networks, PathPattern, Routes, Taken,
+    Admission, DotSegment, HostError, HostPattern, Hosts, Location, PathPattern, Rewrites, Routes, Taken,
     When, raw_bytes, spelled,
 };
 
 use crate::app::App;
+use crate::cgi::Cgi;
+use crate::changes::Changes;
+use crate::door::Door;
+use crate::folders::Folders;
 use crate::guard::Guard;
+use crate::limiter::Limiter;
 use crate::limits::SiteLimits;
+use crate::passage::Elsewhere;
 use crate::terms::{SharedLog, StatusPage, Terms};
 
-/// What answers the requests that take a route. What comes next (gateways, pages of scripts) is one more of these, and
+/// What answers the requests that take a route. What comes next (gateways) is one more of these, and
 /// an arm in `Loop::route`.
 pub enum Action {
     /// A folder, by its number among those of [`crate::Parts`].
     ///
     /// A file that one lacks which falls through is a question for the next route that is none of a folder.
     Files(usize),
+    /// A folder whose folders say themselves how they are served. Set by [`Route::with_folders`].
+    Folders(Arc<Folders>),
     /// An application.
     App(Arc<dyn App>),
+    /// Scripts.
+    Cgi(Arc<Cgi>),
     /// An error page of the server's.
     Page(ErrorPage),
     /// An answer that is always the same.
     Fixed(Fixed),
     /// Another place, with the status of the redirect.
     Redirect(u16, Location),
+    /// Another process, which judges by itself whom it answers.
+    Elsewhere {
+        /// The passage to it, by its number among those of [`crate::Parts`].
+        passage: usize,
+        /// Whether a folder answers there: a folder is not asked for what another one has not.
+        is_folder: bool,
+    },
+}
+
+impl Action {
+    /// Whether a folder answers: it is not asked for what another one has not.
+    pub(crate) fn is_folder(&self) -> bool {
+        matches!(self, Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. })
+    }
 }
 
 /// An answer that is always the same.
@@ -48,26 +75,105 @@ pub struct Fixed {
 pub struct Route {
     /// What a request has to be beside its path, if anything; others are for the next route.
     pub when: Option<Box<When>>,
+    /// How many requests a client may send it in a time; more are answered 429.
+    pub limiter: Option<Arc<Limiter>>,
     /// Which clients it is for, if not for all; others are answered 403.
     pub admission: Option<Box<Admission>>,
     /// Who they have to be, if anyone; others are answered 401.
     pub guard: Option<Arc<Guard>>,
-    /// What is changed in the heads of its answers.
-    pub edits: Option<Arc<HeadEdits>>,
-    /// Whether its application stands beneath its path: it sees what is behind that as its own.
-    pub is_mounted: bool,
+    /// What is changed in its answers.
+    pub changes: Option<Arc<Changes>>,
+    /// What few routes have.
+    pub apart: Option<Box<Apart>>,
+    /// Which answers of its application are compressed. Set by [`Route::compressing`]: such a route has changes, if only empty
+    /// ones, so that others have one question less.
+    pub compress: Option<Arc<Rules>>,
+    /// How its answers are kept for other clients, if they are. Set by [`Route::caching`]: such a route has changes, too.
+    pub cache: Option<CacheRules>,
+    /// How many bytes of its path are where its application stands, which sees what is behind them as its own.
+    pub mount_bytes: usize,
     /// What answers.
     pub action: Action,
+}
+
+/// What few routes have; others have one question less.
+#[derive(Default)]
+pub struct Apart {
+    /// Whether it is only for requests that an application has sent on.
+    pub(crate) is_internal: bool,
+    /// How its clients are treated, in place of its site's terms.
+    pub(crate) terms: Option<Arc<Terms>>,
 }
 
 impl From<Action> for Route {
     /// A route for all requests of its path.
     fn from(action: Action) -> Route {
-        Route { when: None, admission: None, guard: None, edits: None, is_mounted: false, action }
+        Route {
+            when: None,
+            limiter: None,
+            admission: None,
+            guard: None,
+            changes: None,
+            apart: None,
+            compress: None,
+            cache: None,
+            mount_bytes: 0,
+            action,
+        }
     }
 }
 
 impl Route {
+    /// The same, but answers of its application are compressed.
+    #[must_use]
+    pub fn compressing(mut self, rules: Arc<Rules>) -> Route {
+        self.changes.get_or_insert_default();
+        self.compress = Some(rules);
+        self
+    }
+
+    /// The same, but it is answered by a folder whose folders say how they are served.
+    #[must_use]
+    pub fn with_folders(mut self, folders: Folders) -> Route {
+        self.action = Action::Folders(Arc::new(folders.beneath(self.changes.clone())));
+        self
+    }
+
+    /// The same, but answers of its application, or of its scripts, are kept for other clients.
+    #[must_use]
+    pub fn caching(mut self, rules: CacheRules) -> Route {
+        self.changes.get_or_insert_default();
+        self.cache = Some(rules);
+        self
+    }
+
+    /// The same, but calls for it may take as long as these limits say, which are those of its site else, the one with these
+    /// names.
+    #[must_use]
+    pub fn timed(
+        mut self,
+        hosts: &[HostPattern],
+        limits: SiteLimits,
+        log: Option<SharedLog>,
+        pages: Vec<StatusPage>,
+    ) -> Route {
+        let terms = Terms { name: name_of(hosts), limits, log, pages };
+        self.apart.get_or_insert_default().terms = Some(Arc::new(terms));
+        self
+    }
+
+    /// The same, but it is only for requests that an application has sent on.
+    #[must_use]
+    pub fn internal(mut self) -> Route {
+        self.apart.get_or_insert_default().is_internal = true;
+        self
+    }
+
+    /// Whether it is only for requests that an application has sent on.
+    fn is_internal(&self) -> bool {
+        self.apart.as_ref().is_some_and(|apart| apart.is_internal)
+    }
+
     /// Whether a request takes it; if only its method keeps it from that, `methods` gets those with which it would.
     #[inline]
     pub(crate) fn takes<'r>(
@@ -87,17 +193,18 @@ impl Route {
     /// What a client with this address has to do to use it; `None` is a client of a unix socket.
     #[inline]
     pub(crate) fn door(&self, client: Option<IpAddr>) -> Door<'_> {
-        match (&self.admission, &self.guard) {
-            (None, None) => Door::Open,
-            (None, Some(guard)) => Door::Guarded(guard),
-            (Some(admission), guard) => admission.door(guard.as_ref(), client),
-        }
+        Door::of(self.admission.as_deref(), self.guard.as_ref(), client)
     }
 
     /// Whether it has nothing around its action.
     #[inline]
     pub(crate) fn is_bare(&self) -> bool {
-        self.when.is_none() && self.admission.is_none() && self.guard.is_none() && self.edits.is_none()
+        self.apart.is_none()
+            && self.when.is_none()
+            && self.limiter.is_none()
+            && self.admission.is_none()
+            && self.guard.is_none()
+            && self.changes.is_none()
     }
 
     /// Whether it is an application's, with nothing around it.
@@ -106,43 +213,13 @@ impl Route {
     }
 }
 
-/// Which clients may use a route.
-#[derive(Clone, Debug, Default)]
-pub struct Admission {
-    /// Those that may; if there are none, all that `deny` does not name.
-    pub allow: Networks,
-    /// Those that may not, even if `allow` has them.
-    pub deny: Networks,
-    /// Whether those of `allow` need no password, and others may use it with one.
-    pub replaces_password: bool,
-}
-
-/// What a client has to do to use a route.
-pub(crate) enum Door<'r> {
-    /// Nothing.
-    Open,
-    /// To say who it is.
-    Guarded(&'r Arc<Guard>),
-    /// It may not.
-    Closed,
-}
-
-impl Admission {
-    fn door<'r>(&self, guard: Option<&'r Arc<Guard>>, client: Option<IpAddr>) -> Door<'r> {
-        let is_allowed = self.allow.has(client);
-        match guard {
-            _ if self.deny.has(client) => Door::Closed,
-            Some(guard) if self.replaces_password && !is_allowed => Door::Guarded(guard),
-            Some(_) if self.replaces_password => Door::Open,
-            _ if !self.allow.is_empty() && !is_allowed => Door::Closed,
-            Some(guard) => Door::Guarded(guard),
-            None => Door::Open,
-        }
-    }
-}
+/// How many sites there ever were in this process.
+static SITES: AtomicU64 = AtomicU64::new(0);
 
 /// What is served under some host names.
 pub struct Site {
+    /// Its number among all that there ever were: what is kept for it is kept for no other, nor for the next version of it.
+    pub(crate) number: u64,
     hosts: Vec<HostPattern>,
     pub(crate) terms: Arc<Terms>,
     pub(crate) routes: Routes<Route>,
@@ -152,6 +229,13 @@ pub struct Site {
     has_one_spelling: bool,
     /// Whether any of its applications is mounted beneath a path.
     has_mounts: bool,
+    /// How paths are changed before routes are looked for, if they are.
+    pub(crate) rewrites: Option<Box<Rewrites>>,
+}
+
+/// What a site with these names is called in logs: by its first one.
+fn name_of(hosts: &[HostPattern]) -> Option<Box<str>> {
+    hosts.first().map(|host| host.to_string().into())
 }
 
 impl Site {
@@ -172,9 +256,10 @@ impl Site {
         let is_everything = |pattern: &PathPattern| *pattern == PathPattern::Prefix(Box::default());
         let is_one_app = routes.iter().count() == 1
             && routes.iter().all(|(path, route)| is_everything(path) && route.is_app());
-        let terms = Arc::new(Terms { limits, log, pages: Vec::new() });
-        let has_mounts = routes.iter().any(|(_, route)| route.is_mounted);
-        Site { hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts }
+        let terms = Arc::new(Terms { name: name_of(&hosts), limits, log, pages: Vec::new() });
+        let has_mounts = routes.iter().any(|(_, route)| route.mount_bytes > 0);
+        let number = SITES.fetch_add(1, Ordering::Relaxed);
+        Site { number, hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts, rewrites: None }
     }
 
     /// The same, but its routes are found by the decoded path with single slashes, whatever was sent, and a path with dot
@@ -185,11 +270,27 @@ impl Site {
         self
     }
 
+    /// The same, but paths are changed before its routes are looked for. Its routes are found by the new path in its one
+    /// spelling.
+    #[must_use]
+    pub fn with_rewrites(mut self, rewrites: Rewrites) -> Site {
+        if !rewrites.is_empty() {
+            self.rewrites = Some(Box::new(rewrites));
+            (self.has_one_spelling, self.is_one_app) = (true, false);
+        }
+        self
+    }
+
+    /// The target that stands in the place of that of a request whose path this is, in its one spelling.
+    pub(crate) fn rewritten(&self, path: &[u8], request: Request<'_>) -> Option<Vec<u8>> {
+        self.rewrites.as_ref()?.target(path, request.query())
+    }
+
     /// The same, with pages of its own.
     #[must_use]
     pub fn with_pages(mut self, pages: Vec<StatusPage>) -> Site {
-        let Terms { limits, log, .. } = &*self.terms;
-        self.terms = Arc::new(Terms { limits: *limits, log: log.clone(), pages });
+        let Terms { name, limits, log, .. } = &*self.terms;
+        self.terms = Arc::new(Terms { name: name.clone(), limits: *limits, log: log.clone(), pages });
         self
     }
 
@@ -214,7 +315,7 @@ impl Site {
         }
     }
 
-    /// Where the application of this route stands in a path: the route's own path, and how many bytes of the path as it was
+    /// Where the application of this route stands in a path: that path, decoded, and how many bytes of the path as it was
     /// sent are that.
     #[inline]
     pub(crate) fn mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
@@ -224,42 +325,97 @@ impl Site {
     #[inline(never)]
     fn found_mount(&self, route: usize, path: &[u8]) -> (&[u8], usize) {
         match self.routes.get(route) {
-            Some((PathPattern::Prefix(prefix), route)) if route.is_mounted => {
-                (prefix, self.raw_bytes(path, prefix.len()))
+            Some((PathPattern::Prefix(own) | PathPattern::Exact(own), route)) => {
+                let mount = own.get(..route.mount_bytes).unwrap_or_default();
+                (mount, self.raw_bytes(path, mount.len()))
             }
             _ => (b"", 0),
         }
     }
 
-    /// Whether nothing but a folder, or the server itself, can answer a request, which is known before its body is here.
-    pub(crate) fn needs_no_app(
+    /// What becomes of a request, as far as that is known before its body is here; `has_missed`: a folder was asked already.
+    pub(crate) fn fate(
         &self,
         request: Request<'_>,
         client: Option<IpAddr>,
         folders: &[Folder],
-    ) -> bool {
-        let Ok(path) = self.spelled(request.path()) else { return true };
-        let (mut has_missed, mut methods) = (false, Vec::new());
+        mut has_missed: bool,
+    ) -> Fate {
+        let Ok(path) = self.spelled(request.path()) else { return Fate::Here };
+        if let Some(target) = self.rewritten(&path, request) {
+            return self.fate_at(&target, has_missed);
+        }
+        let mut methods = Vec::new();
         for (_, _, route) in self.routes.of(&path) {
             if !route.takes(request, client, &mut methods) {
                 continue;
             }
             match route.door(client) {
+                _ if route.is_internal() => return Fate::Here,
                 Door::Open => {}
-                Door::Closed => return true,
                 // To verify what it says may take longer than to read the body.
-                Door::Guarded(_) => return !request.has(Known::Authorization),
+                Door::Guarded(guard) if guard.asks_of_all() || request.has(Known::Authorization) => {
+                    return if self.leads_to_script(&path) { Fate::Script } else { Fate::App };
+                }
+                Door::Closed | Door::Guarded(_) => return Fate::Here,
             }
             match route.action {
                 // As in `Loop::route`.
-                Action::Files(_) if has_missed => {}
+                Action::Files(_) | Action::Folders(_) | Action::Elsewhere { is_folder: true, .. }
+                    if has_missed => {}
+                // A folder in it may ask who the client is, which may take longer than to read the body.
+                Action::Folders(_) if request.has(Known::Authorization) => {
+                    return if self.leads_to_script(&path) { Fate::Script } else { Fate::App };
+                }
                 Action::Files(folder) if folders[folder].falls_through() => has_missed = true,
-                Action::Files(_) | Action::Page(_) | Action::Fixed(_) | Action::Redirect(..) => return true,
-                Action::App(_) => return false,
+                Action::Folders(ref own) if folders[own.number].falls_through() => has_missed = true,
+                Action::Files(_)
+                | Action::Folders(_)
+                | Action::Page(_)
+                | Action::Fixed(_)
+                | Action::Redirect(..) => {
+                    return Fate::Here;
+                }
+                Action::Elsewhere { passage, .. } => {
+                    return Fate::Elsewhere(Elsewhere { passage, has_missed });
+                }
+                Action::Cgi(_) => return Fate::Script,
+                Action::App(_) => return Fate::App,
             }
         }
-        true
+        Fate::Here
     }
+
+    /// What becomes of a request whose target is another one, as far as its path alone says it.
+    fn fate_at(&self, target: &[u8], has_missed: bool) -> Fate {
+        let path = target.split(|&byte| byte == b'?').next().unwrap_or_default();
+        let Ok(path) = self.spelled(path) else { return Fate::App };
+        match self.routes.first(&path) {
+            Some((_, _, Route { when: None, action: Action::Elsewhere { passage, .. }, .. })) => {
+                Fate::Elsewhere(Elsewhere { passage: *passage, has_missed })
+            }
+            _ if self.leads_to_script(&path) => Fate::Script,
+            _ => Fate::App,
+        }
+    }
+
+    /// Whether a script may answer a path, which wants all of a body before it begins.
+    fn leads_to_script(&self, path: &[u8]) -> bool {
+        self.routes.of(path).any(|(_, _, route)| matches!(route.action, Action::Cgi(_)))
+    }
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Nothing but a folder, or the server itself, can answer it.
+    Here,
+    /// The application may be asked.
+    App,
+    /// A script may be run, once all of its body is here.
+    Script,
+    /// Another process answers it.
+    Elsewhere(Elsewhere),
 }
 
 /// The host that was asked for last, and its site: clients repeat themselves. An empty host is the first site's.
@@ -286,6 +442,8 @@ pub enum PlanError {
     Host(HostError),
     /// A route is for a folder that there is not: its number, and how many there are.
     NoFolder(usize, usize),
+    /// A route is for a passage that there is not: its number, and how many there are.
+    NoPassage(usize, usize),
 }
 
 impl fmt::Display for PlanError {
@@ -295,6 +453,9 @@ impl fmt::Display for PlanError {
             PlanError::Host(error) => write!(f, "{error}"),
             PlanError::NoFolder(number, count) => {
                 write!(f, "a route is for the folder number {number}, and there are {count}")
+            }
+            PlanError::NoPassage(number, count) => {
+                write!(f, "a route is for the passage number {number}, and there are {count}")
             }
         }
     }
@@ -344,6 +505,11 @@ impl Plan {
         &self.sites[number]
     }
 
+    /// The number of a site of this plan.
+    pub(crate) fn find(&self, site: &Arc<Site>) -> Option<usize> {
+        self.sites.iter().position(|other| Arc::ptr_eq(other, site))
+    }
+
     /// The site of a client that has not said which it wants.
     pub(crate) fn first(&self) -> &Arc<Site> {
         &self.sites[0]
@@ -354,21 +520,45 @@ impl Plan {
         self.logs.iter()
     }
 
-    /// Whether any site has an application.
+    /// Whether any site has an application, or a program to be asked who clients are.
     pub(crate) fn has_app(&self) -> bool {
         let mut routes = self.sites.iter().flat_map(|site| site.routes.iter());
-        routes.any(|(_, route)| matches!(route.action, Action::App(_)))
+        let asks = |route: &Route| route.guard.as_ref().is_some_and(|guard| guard.asks());
+        routes.any(|(_, route)| matches!(route.action, Action::App(_)) || asks(route))
+    }
+
+    /// Whether any site has scripts.
+    pub(crate) fn has_scripts(&self) -> bool {
+        let mut routes = self.sites.iter().flat_map(|site| site.routes.iter());
+        routes.any(|(_, route)| matches!(route.action, Action::Cgi(_)))
     }
 
     /// Whether all of its folders are among `count`.
     pub(crate) fn check_folders(&self, count: usize) -> Result<(), PlanError> {
         let routes = self.sites.iter().flat_map(|site| site.routes.iter());
+        let sent = |route: &Route| {
+            route.changes.as_ref()?.sends_on.as_ref()?.files.as_ref().map(|files| files.number)
+        };
         let numbers = routes.filter_map(|(_, route)| match route.action {
             Action::Files(folder) => Some(folder),
-            _ => None,
+            Action::Folders(ref own) => Some(own.number),
+            _ => sent(route),
         });
         match numbers.max().filter(|&most| most >= count) {
             Some(number) => Err(PlanError::NoFolder(number, count)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether all of its passages are among `count`.
+    pub(crate) fn check_passages(&self, count: usize) -> Result<(), PlanError> {
+        let routes = self.sites.iter().flat_map(|site| site.routes.iter());
+        let numbers = routes.filter_map(|(_, route)| match route.action {
+            Action::Elsewhere { passage, .. } => Some(passage),
+            _ => None,
+        });
+        match numbers.max().filter(|&most| most >= count) {
+            Some(number) => Err(PlanError::NoPassage(number, count)),
             None => Ok(()),
         }
     }

@@ -7,7 +7,6 @@ use crate::errand::{Errand, LOOK_FOR_CLIENT_MS};
 use crate::event_loop::{Awaited, Loop, Waiting};
 use crate::exchange::Exchange;
 use crate::later::Claim;
-use crate::refusals::TIMED_OUT;
 use crate::tally::Cell;
 
 impl Loop {
@@ -59,6 +58,9 @@ impl Loop {
                     this.work_on(key, step, desk)
                 })
             }
+            Awaited::Place(..) => self.take_place(key, desk),
+            Awaited::Script => None,
+            Awaited::Kept(_) => self.look_again(key, desk, false),
         }
     }
 
@@ -96,16 +98,20 @@ impl Loop {
         match due_ms {
             None => self.timers.clear(key),
             Some(due_ms) if self.now_ms < due_ms => self.timers.set(key, due_ms),
+            Some(_) if self.awaits_kept(key) => return self.look_again(key, desk, true),
             Some(_) => {
-                let Waiting { mut exchange, .. } = self.tickets.waiting.remove(&key)?;
+                let Waiting { mut exchange, awaits, .. } = self.tickets.waiting.remove(&key)?;
                 self.connections.away -= 1;
                 self.shared.tally.count(Cell::TimedOut);
+                let refusal = awaits.refusal();
+                // Whoever has the ticket knows that before the client hears it.
+                drop(awaits);
                 return self.guarded(key, desk, |this, desk| {
                     let mut connection = this.connections.take_away(key);
                     connection.outbox = exchange.answer.outbox.take();
                     let id = exchange.answer.id.clone();
                     let start = exchange.request.head_bytes(&[]).to_vec();
-                    let step = this.refuse_as(id, key, connection, desk, TIMED_OUT, &start);
+                    let step = this.refuse_as(id, key, connection, desk, refusal, &start);
                     this.work_on(key, step, desk)
                 });
             }

@@ -45,11 +45,22 @@ pub(crate) const QUEUE_FULL: Refusal =
 pub(crate) const CHECKS_FULL: Refusal =
     Refusal { status: 503, reason: "too many passwords wait to be verified" };
 
+/// So many scripts run as there may be, and none has ended in time.
+pub(crate) const SCRIPTS_FULL: Refusal = Refusal { status: 503, reason: "too many scripts run already" };
+
 pub(crate) const NO_THREAD: Refusal = Refusal { status: 503, reason: "no thread came free in time" };
 
 /// A connection has to make room for others.
 pub(crate) const CROWDED: Refusal =
     Refusal { status: 503, reason: "There are too many connections, and this one is slow." };
+
+/// The passage to the processes that answer is full, or closed.
+pub(crate) const NO_PROCESS: Refusal =
+    Refusal { status: 503, reason: "no process of the application took the request in time" };
+
+/// Each process takes a request for another's.
+pub(crate) const NO_AGREEMENT: Refusal =
+    Refusal { status: 503, reason: "the processes of this server do not agree on who answers this" };
 
 pub(crate) const TIMED_OUT: Refusal =
     Refusal { status: 504, reason: "the application takes too long, and does not react" };
@@ -67,7 +78,10 @@ const CAUSES: [(Cell, &str); 10] = [
     ),
     (Cell::NoRoom, "--body-files-bytes-max and --temp-dir say how much room there is"),
     (Cell::Crowded, "--connections-max and the limit of open files say how many there may be"),
-    (Cell::Overload, "--threads, --queue-limit and --queue-timeout say how much is taken on"),
+    (
+        Cell::Overload,
+        "--threads, --cgi-processes, --queue-limit and --queue-timeout say how much is taken on",
+    ),
     (Cell::Unsupported, "no setting changes that"),
 ];
 

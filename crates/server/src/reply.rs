@@ -5,8 +5,10 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, ResponseHead, reason_phrase};
-use adyton_http1::{self as http1, Asked, BodyFraming, CHUNK_END, Framed, LAST_CHUNK, write_chunk_head};
+use adyton_http::{BadResponse, BodySize, HeadFacts, Identity, Request, ResponseHead, reason_phrase};
+use adyton_http1::{
+    self as http1, Asked, BodyFraming, CHUNK_END, Framed, Head, LAST_CHUNK, write_chunk_head,
+};
 use adyton_log::request::RequestId;
 use adyton_log::{self as log, messages};
 use adyton_sys::clock;
@@ -14,13 +16,19 @@ use adyton_sys::clock;
 use crate::answer::Answer;
 use crate::asker::Asker;
 use crate::body::unless_read;
+use crate::changes::{Changes, stand_in};
 use crate::common::Common;
 use crate::date::date_now;
 use crate::held::Held;
+use crate::onward::{Onward, To};
 use crate::outbox::Outbox;
 use crate::output::{Flushed, Output, Payload, Segment};
 use crate::reader::Reader;
+use crate::terms::StatusPage;
 use crate::transport::Until;
+
+mod coded;
+mod kept;
 
 /// From this size on, bytes are borrowed and sent from where they are; below it, copying them
 /// beside the head is cheaper than a second slice.
@@ -69,6 +77,8 @@ pub struct Reply<'c> {
     date: [u8; 29],
     /// `None` for an answer that the loop gives itself.
     holder: Option<&'c mut dyn Holder>,
+    /// Whether an application or a script says what it is, and not the server itself.
+    is_theirs: bool,
     /// What is in memory while this thread waits for the client.
     held: Option<Held>,
 }
@@ -76,7 +86,12 @@ pub struct Reply<'c> {
 impl<'c> Reply<'c> {
     pub(crate) fn new(answer: &'c mut Answer, common: &'c Common, date: &[u8; 29]) -> Self {
         let bytes_before = answer.body_bytes;
-        Self { answer, bytes_before, common, date: *date, holder: None, held: None }
+        Self { answer, bytes_before, common, date: *date, holder: None, is_theirs: false, held: None }
+    }
+
+    /// One that the loop writes as a script says it.
+    pub(crate) fn of_script(answer: &'c mut Answer, common: &'c Common, date: &[u8; 29]) -> Self {
+        Self { is_theirs: true, ..Self::new(answer, common, date) }
     }
 
     /// One that the application writes: it has the thread from here on, and what its calls need.
@@ -92,7 +107,7 @@ impl<'c> Reply<'c> {
         }
         holder.attach();
         let bytes_before = answer.body_bytes;
-        Self { answer, bytes_before, common, date: *date, holder: Some(holder), held: None }
+        Self { answer, bytes_before, common, date: *date, holder: Some(holder), is_theirs: true, held: None }
     }
 
     /// The way to the client, which other threads may have had while the application had the thread.
@@ -128,6 +143,11 @@ impl<'c> Reply<'c> {
         self.answer.asker.as_deref()
     }
 
+    /// The request as the client has sent it, if its target is another one by now.
+    pub(crate) fn request_as_sent<'h>(&'h self, head: &'h mut Head) -> Option<Request<'h>> {
+        self.answer.onward.as_ref()?.first(head, &self.common.config.head)
+    }
+
     /// The user at the other end of a unix socket.
     ///
     /// # Errors
@@ -144,10 +164,12 @@ impl<'c> Reply<'c> {
 
     /// How much more body the head has promised; `None` without a Content-Length.
     pub fn left_bytes(&self) -> Option<u64> {
-        self.answer
-            .framed
-            .filter(|framed| matches!(framed.framing, BodyFraming::Length(_)))
-            .map(|_| self.answer.left)
+        let has_promise = match self.answer.framed?.framing {
+            BodyFraming::Length(_) => true,
+            BodyFraming::Chunked => self.answer.coder.as_ref().is_some_and(|coder| coder.has_promise),
+            BodyFraming::None | BodyFraming::UntilClose => false,
+        };
+        has_promise.then_some(self.answer.left)
     }
 
     /// Whether more was written than the head promised; the excess was not sent.
@@ -184,8 +206,7 @@ impl<'c> Reply<'c> {
         self.answer.lines = lines;
         match written {
             Ok(framed) => {
-                self.edit_head(mark);
-                self.commit(status, framed);
+                self.commit_changed(mark, status, framed);
                 Ok(())
             }
             Err(error) => {
@@ -212,16 +233,91 @@ impl<'c> Reply<'c> {
         let identity = Identity { date: &date, server: &config.server, lines: told };
         let framed = http1::finish(head, asked, &identity, size);
         self.answer.lines = lines;
-        self.edit_head(mark);
-        self.commit(facts.status(), framed);
+        self.commit_changed(mark, facts.status(), framed);
     }
 
-    /// Changes what the route wants changed in the head that was written from `mark` on.
+    /// Begins an answer of this status whose head is written like its body, as it is; the connection ends behind it.
+    pub(crate) fn begin_raw(&mut self, status: u16) {
+        self.answer.keeping = None;
+        self.commit(status, Framed { framing: BodyFraming::UntilClose, keep_alive: false });
+    }
+
+    /// Commits to the head that was written from `mark` on, once it is changed as the route wants.
     #[inline]
-    fn edit_head(&mut self, mark: usize) {
-        if let Some(edits) = self.answer.edits.take() {
-            edits.apply(self.output().tail(), mark);
+    fn commit_changed(&mut self, mark: usize, status: u16, framed: Framed) {
+        match self.answer.changes.take() {
+            None => self.commit(status, framed),
+            Some(changes) => self.change(&changes, mark, status, framed),
         }
+    }
+
+    #[inline(never)]
+    fn change(&mut self, changes: &Arc<Changes>, mark: usize, status: u16, framed: Framed) {
+        if self.is_theirs && self.sends_on(changes, mark, status) {
+            return self.answer.commit(status, Framed { framing: BodyFraming::None, ..framed });
+        }
+        if status >= 500 && self.answer.keeping.is_some() {
+            let tail = self.output().tail();
+            let mut head = tail.split_off(mark);
+            if self.rescue(status) {
+                return;
+            }
+            self.output().tail().append(&mut head);
+        }
+        let terms = Arc::clone(&self.outbox().terms);
+        let replaces = changes.replaces_errors && self.is_theirs && status >= 400;
+        let Some(page) = terms.page_of(status).filter(|_| replaces) else {
+            changes.apply(self.output().tail(), mark);
+            self.commit(status, framed);
+            return match self.answer.keeping.take() {
+                None => self.begin_coding(mark),
+                Some(keeping) => self.begin_keeping(*keeping, mark),
+            };
+        };
+        self.answer.keeping = None;
+        let is_head = self.answer.asked.is_head;
+        stand_in(self.output().tail(), mark, page, is_head);
+        changes.apply(self.output().tail(), mark);
+        // What the application writes behind its head is for nobody.
+        self.commit(status, Framed { framing: BodyFraming::None, ..framed });
+        self.answer.body_bytes = if is_head { 0 } else { page.body.len() as u64 };
+    }
+
+    /// Whether the head that was written from `mark` on sends the request on: then it is for nobody.
+    fn sends_on(&mut self, changes: &Arc<Changes>, mark: usize, status: u16) -> bool {
+        let Some(sends_on) = &changes.sends_on else { return false };
+        let id_field = &self.common.config.request_id_field;
+        let Some((to, kept)) = sends_on.read(&self.output().tail()[mark..], status, id_field) else {
+            return false;
+        };
+        self.output().tail().truncate(mark);
+        self.go_to(to, kept, Arc::clone(changes));
+        true
+    }
+
+    fn go_to(&mut self, to: To, kept: Vec<u8>, changes: Arc<Changes>) {
+        self.answer.keeping = None;
+        let is_plain = kept.is_empty() && self.holder.is_none();
+        let before = self.answer.onward.take();
+        let (times, head) = before.map_or((0, Vec::new()), |before| (before.times, before.head));
+        self.answer.onward = Some(Box::new(Onward { to: Some(to), kept, changes, is_plain, times, head }));
+    }
+
+    /// Sends the request on to another path of its site, which answers as if it had been asked for that.
+    pub(crate) fn send_on(&mut self, path: &[u8]) {
+        let changes = self.answer.changes.take().unwrap_or_default();
+        self.go_to(To::Path(path.to_vec()), Vec::new(), changes);
+    }
+
+    /// Whether the application has sent the request on.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.answer.goes_on()
+    }
+
+    /// The application has failed after it had sent the request on: nothing was answered.
+    pub(crate) fn take_back(&mut self) {
+        self.answer.onward = None;
+        self.answer.framed = None;
     }
 
     fn commit(&mut self, status: u16, framed: Framed) {
@@ -259,8 +355,13 @@ impl<'c> Reply<'c> {
         let mark = tail.len();
         let made = write(tail, asked, Identity { date: &date, server, lines: &lines });
         self.answer.lines = lines;
-        if self.answer.edits.is_some() && self.output().tail().len() > mark {
-            self.edit_head(mark);
+        if self.answer.changes.is_some()
+            && self.output().tail().len() > mark
+            && let Some(changes) = self.answer.changes.take()
+        {
+            // What the server says in the place of an application is not kept.
+            self.answer.keeping = None;
+            changes.apply(self.output().tail(), mark);
         }
         made
     }
@@ -274,8 +375,12 @@ impl<'c> Reply<'c> {
 
     /// Answers with the site's page for this status, or the server's own, with these fields; `detail` is for the client.
     pub(crate) fn page(&mut self, status: u16, detail: &str, fields: &[(&[u8], &[u8])]) {
+        if self.answer.changes.is_some() && self.answer.keeping.is_some() && self.rescue(status) {
+            return;
+        }
         let terms = Arc::clone(&self.outbox().terms);
-        if let Some(page) = terms.pages.iter().rev().find(|page| page.status == status) {
+        if let Some(page) = terms.page_of(status) {
+            self.answer.keeping = None;
             let size = BodySize::Known(page.body.len() as u64);
             let reason = reason_phrase(status);
             let written: Result<(), BadResponse> = self.head(status, reason.as_bytes(), size, |head| {
@@ -322,18 +427,43 @@ impl<'c> Reply<'c> {
         true
     }
 
+    /// How much is written that was not sent, as a mark for [`Reply::take_page`].
+    pub(crate) fn written_bytes(&mut self) -> usize {
+        self.output().tail().len()
+    }
+
+    /// Takes an answer that `render` wrote from `mark` on, but has a page stand in the place of its body.
+    pub(crate) fn take_page(
+        &mut self,
+        answer: &adyton_files::FileAnswer,
+        mark: usize,
+        page: &StatusPage,
+    ) -> bool {
+        use adyton_files::FileAnswer as Made;
+        let &(Made::Whole { status, keep_alive, .. } | Made::Parts { status, keep_alive, .. }) = answer
+        else {
+            return false;
+        };
+        let is_head = self.answer.asked.is_head;
+        stand_in(self.output().tail(), mark, page, is_head);
+        self.commit(status, Framed { framing: BodyFraming::None, keep_alive });
+        self.answer.body_bytes = if is_head { 0 } else { page.body.len() as u64 };
+        true
+    }
+
     /// How much of the next `bytes` the head allows.
     fn admit(&mut self, bytes: u64) -> u64 {
         let Some(framed) = self.answer.framed else { return 0 };
         let admitted = match framed.framing {
             BodyFraming::None => 0,
-            BodyFraming::Length(_) => {
+            BodyFraming::Chunked if self.left_bytes().is_none() => bytes,
+            BodyFraming::Length(_) | BodyFraming::Chunked => {
                 let admitted = bytes.min(self.answer.left);
                 self.answer.left -= admitted;
                 self.answer.overrun |= admitted < bytes;
                 admitted
             }
-            BodyFraming::Chunked | BodyFraming::UntilClose => bytes,
+            BodyFraming::UntilClose => bytes,
         };
         self.answer.body_bytes += admitted;
         admitted
@@ -349,13 +479,15 @@ impl<'c> Reply<'c> {
         if admitted == 0 {
             return;
         }
-        let chunked = self.is_chunked();
-        let tail = self.output().tail();
-        if chunked {
+        let bytes = &bytes[..admitted];
+        if !self.is_chunked() {
+            self.output().tail().extend_from_slice(bytes);
+        } else if self.answer.coder.is_some() {
+            self.code(bytes);
+        } else {
+            let tail = self.output().tail();
             write_chunk_head(tail, admitted);
-        }
-        tail.extend_from_slice(&bytes[..admitted]);
-        if chunked {
+            tail.extend_from_slice(bytes);
             tail.extend_from_slice(CHUNK_END);
         }
     }
@@ -363,7 +495,7 @@ impl<'c> Reply<'c> {
     /// Writes a piece of the body without copying it.
     pub fn share(&mut self, payload: Box<dyn Payload>) {
         let bytes = payload.bytes().len();
-        if self.left_bytes().is_some_and(|left| left < bytes as u64) {
+        if self.left_bytes().is_some_and(|left| left < bytes as u64) || self.is_coded() {
             self.write(payload.bytes());
             return;
         }
@@ -382,7 +514,11 @@ impl<'c> Reply<'c> {
     }
 
     fn put_body(&mut self, segment: Segment, bytes: usize) {
-        let chunked = self.is_chunked();
+        let mut chunked = self.is_chunked();
+        if chunked && self.answer.coder.is_some() {
+            self.stop_keeping();
+            chunked = self.is_chunked();
+        }
         let output = self.output();
         if chunked {
             write_chunk_head(output.tail(), bytes);
@@ -397,8 +533,12 @@ impl<'c> Reply<'c> {
     pub(crate) fn end(&mut self) {
         if !self.has_begun() {
             self.fail(500, "The application gave no answer.");
-        } else if self.is_chunked() && !self.answer.aborted {
-            self.output().tail().extend_from_slice(LAST_CHUNK);
+        } else if self.is_chunked() {
+            if self.answer.coder.is_some() {
+                self.end_coding();
+            } else if !self.answer.aborted {
+                self.output().tail().extend_from_slice(LAST_CHUNK);
+            }
         }
     }
 
@@ -407,6 +547,7 @@ impl<'c> Reply<'c> {
     pub(crate) fn abort(&mut self) {
         if self.has_begun() {
             self.answer.aborted = true;
+            self.answer.coder = None;
         } else if !self.refuse_body() {
             self.fail(500, "The server could not answer this request.");
         }
@@ -416,6 +557,9 @@ impl<'c> Reply<'c> {
     pub fn is_backed_up(&mut self) -> bool {
         if !self.may_wait() {
             // Other connections get their turn on this thread, whether the client has taken it all or not.
+            if self.is_coded() {
+                return self.has_coded_enough();
+            }
             return self.answer.body_bytes - self.bytes_before >= PENDING_BYTES_MAX;
         }
         if self.output().memory_bytes() < PENDING_BYTES_MAX {
@@ -441,6 +585,14 @@ impl<'c> Reply<'c> {
     /// To be said before a call that may take long: what is written so far is sent if it does, and others go on with
     /// the loop.
     pub fn before_wait(&mut self) {
+        if self.is_coded() {
+            self.flush_coder();
+        }
+        self.lend();
+    }
+
+    /// Others have the loop and the outbox until the latter is used again.
+    fn lend(&mut self) {
         if let Some(holder) = &mut self.holder
             && let Some(outbox) = self.answer.outbox.take()
         {
@@ -490,6 +642,9 @@ impl<'c> Reply<'c> {
     ///
     /// The client is gone, or reads more slowly than the settings allow.
     pub fn send_now(&mut self) -> io::Result<()> {
+        if self.is_coded() {
+            self.flush_coder();
+        }
         self.send_until(1)
     }
 

@@ -1,40 +1,59 @@
 //! One request, answered: by the route that its path takes, or by the server itself.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
-use adyton_files::{Ask as FileAsk, Folder, error_page};
+use adyton_files::{Ask as FileAsk, ErrorPage, Folder, error_page};
 use adyton_http::{BadResponse, BodySize, Known, Method, Request, reason_phrase};
-use adyton_http1::Asked;
+use adyton_http1::{Asked, Head};
 use adyton_log::request::RequestId;
 
 use crate::access_log::Record;
 use crate::answer::{After, Answer};
 use crate::asker::Asker;
+use crate::cgi::WantedScript;
+use crate::changes::Changes;
+use crate::coder::Wanted;
+use crate::common::Common;
 use crate::connection::{Connection, Phase, Respond, after_live};
 use crate::desk::Desk;
+use crate::door::Door;
 use crate::errand::Errand;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, RequestBytes};
-use crate::guard::{Credentials, Denial, Judgement, Verdict};
+use crate::folders::{FolderAnswer, Folders, Place};
+use crate::guard::{Credentials, Denial, Judgement};
 use crate::lock::lock;
+use crate::looking::{Looked, Sought, look_up};
 use crate::outbox::Outbox;
 use crate::outcome::{Left, Stream};
-use crate::plan::{Action, Door, Fixed};
+use crate::passage::Elsewhere;
+use crate::plan::{Action, Fixed, Route, Site};
 use crate::reply::Reply;
 use crate::step::{Answering, Next, Step};
 use crate::tally::{Cell, Histogram};
+use crate::verdict::Verdict;
+use crate::wanting::Wanting;
 
 /// What `OPTIONS *` answers for the server as a whole (RFC 9110 section 9.3.7).
 const METHODS: &[u8] = b"GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 /// What has come of looking for a route.
-enum Routed {
+pub(crate) enum Routed {
     /// The answer is written.
     Answered,
     /// The application of the route with this number is to be asked.
     App(usize),
     /// These are to be verified first.
     Check(Box<Credentials>),
+    /// The answer to another request is to be waited for.
+    Await(Box<Wanting>),
+    /// Another process is to answer.
+    Elsewhere(Elsewhere),
+    /// This script is to be run, for the route with this number.
+    Script(usize, Box<WantedScript>),
+    /// This is its target from here on.
+    Rewritten(Vec<u8>),
 }
 
 impl Loop {
@@ -58,9 +77,10 @@ impl Loop {
         (request, mut asked): (Request<'_>, Asked),
         unread: bool,
     ) -> Answering {
+        let has_missed = connection.has_missed();
         connection.requests += 1;
         let verdict = exchange.verdict.take();
-        let began_us = verdict.as_ref().and_then(|verdict| verdict.started_us);
+        let began_us = verdict.as_ref().and_then(|verdict| Some(verdict.of.as_ref()?.started_us));
         exchange.started_us = began_us.unwrap_or_else(|| self.start_us());
         let answer = &mut exchange.answer;
         answer.outbox = connection.outbox.take();
@@ -76,16 +96,36 @@ impl Loop {
         if let Some(trust) = &self.shared.config.trust {
             answer.asker = Asker::told(trust, answer.outbox().peer, request);
         }
-        match self.route(answer, site, (request, verdict.as_deref())) {
+        match self.route(answer, site, (request, verdict.as_deref()), has_missed) {
             Routed::Answered => {}
             Routed::App(route) => {
                 answer.asked = asked;
                 exchange.take_route(self.plan.site(site), route);
                 return Answering::Ask;
             }
-            Routed::Check(credentials) => {
+            Routed::Check(mut credentials) => {
                 answer.asked = asked;
+                credentials.before = verdict;
                 return Answering::Check(credentials);
+            }
+            Routed::Await(wanting) => {
+                answer.asked = asked;
+                return Answering::Await(wanting);
+            }
+            Routed::Elsewhere(elsewhere) => {
+                connection.outbox = answer.outbox.take();
+                // It is counted where it is answered.
+                connection.requests -= 1;
+                return Answering::Pass(elsewhere);
+            }
+            Routed::Script(route, wanted) => {
+                answer.asked = asked;
+                exchange.take_route(self.plan.site(site), route);
+                return Answering::Script(wanted);
+            }
+            Routed::Rewritten(target) => {
+                answer.asked = asked;
+                return Answering::Rewritten(target);
             }
         }
         let after = self.conclude_answer(connection, answer, exchange.started_us, request);
@@ -100,16 +140,17 @@ impl Loop {
         answer: &mut Answer,
         number: usize,
         (request, verdict): (Request<'_>, Option<&Verdict>),
+        mut has_missed: bool,
     ) -> Routed {
-        let Self { plan, folders, shared, date, looks, .. } = &mut *self;
+        let Self { plan, folders, shared, date, looks, now_ms, .. } = &mut *self;
         let site = plan.site(number);
-        let mut has_missed = false;
-        if !is_web_socket(request) && !is_for_server(request) {
+        if !has_missed && !is_web_socket(request) && !is_for_server(request) {
             if site.is_one_app {
                 return Routed::App(0);
             }
             // The usual case: the first route has nothing around it.
-            if let Ok(path) = site.spelled(request.path())
+            if site.rewrites.is_none()
+                && let Ok(path) = site.spelled(request.path())
                 && let Some((number, pattern, route)) = site.routes.first(&path)
                 && route.is_bare()
             {
@@ -123,6 +164,19 @@ impl Loop {
                         }
                         has_missed = true;
                     }
+                    Action::Folders(own) => {
+                        let path = (&*path, pattern.prefix_bytes());
+                        let at = Beneath { site, path, folders: own, now_ms: *now_ms, looks: *looks };
+                        let asking = (request, client_of(answer), verdict);
+                        let folder = &mut folders[own.number];
+                        match answer_in(answer, &at, folder, asking, (&shared.common, date)) {
+                            Some(routed) => return routed,
+                            None => has_missed = true,
+                        }
+                    }
+                    &Action::Elsewhere { passage, .. } => {
+                        return Routed::Elsewhere(Elsewhere { passage, has_missed });
+                    }
                     _ => {}
                 }
             }
@@ -131,73 +185,72 @@ impl Loop {
     }
 
     /// Tries each route of a site; `has_missed`: a folder was asked already.
-    fn try_routes(
+    pub(crate) fn try_routes(
         &mut self,
         answer: &mut Answer,
         site: usize,
         (request, verdict): (Request<'_>, Option<&Verdict>),
         mut has_missed: bool,
     ) -> Routed {
-        let Self { plan, folders, shared, date, looks, .. } = self;
-        let site = plan.site(site);
-        let peer = answer.outbox().peer;
-        let client = answer.client(peer).map(|client| client.ip());
-        let common = &shared.common;
+        let Self { plan, folders, shared, date, looks, cache_key, now_ms, .. } = self;
+        let (site, client, common) = (plan.site(site), client_of(answer), &shared.common);
         let Ok(path) = site.spelled(request.path()) else {
             Reply::new(answer, common, date).fail(400, DOT_SEGMENT);
             return Routed::Answered;
         };
+        if answer.onward.is_none()
+            && !is_for_server(request)
+            && let Some(target) = site.rewritten(&path, request)
+        {
+            return Routed::Rewritten(target);
+        }
         let mut methods: Vec<&[u8]> = Vec::new();
         for (number, pattern, route) in site.routes.of(&path) {
-            // What one folder has not, no other is asked for.
-            if has_missed && matches!(route.action, Action::Files(_)) {
+            let is_passed = has_missed && route.action.is_folder();
+            if is_passed || !route.takes(request, client, &mut methods) {
                 continue;
             }
-            if !route.takes(request, client, &mut methods) {
-                continue;
+            if let Some(routed) = come_in(answer, route, (request, client, verdict), (common, date)) {
+                return routed;
             }
-            if route.edits.is_some() || answer.edits.is_some() {
-                answer.edits.clone_from(&route.edits);
-            }
-            match route.door(client) {
-                Door::Open => {}
-                Door::Closed => {
-                    Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
-                    return Routed::Answered;
-                }
-                Door::Guarded(guard) => match guard.judge(request, client, verdict) {
-                    Judgement::Pass(user) => answer.asker.get_or_insert_default().user = Some(user),
-                    Judgement::Refuse(refused) => {
-                        deny(&mut Reply::new(answer, common, date), &guard.denial(refused));
-                        return Routed::Answered;
-                    }
-                    Judgement::Check(credentials) => return Routed::Check(credentials),
-                },
-            }
-            let prefix_bytes = || site.raw_bytes(request.path(), pattern.prefix_bytes());
+            let prefix = || site.raw_bytes(request.path(), pattern.prefix_bytes());
             let mut reply = Reply::new(answer, common, date);
+            let (of, keys) = ((site, number, route), (&mut *cache_key, *now_ms));
             match &route.action {
-                Action::Files(folder) => {
-                    if !serve_file(&mut reply, &mut folders[*folder], (request, prefix_bytes()), *looks) {
+                Action::Files(number) => {
+                    if !serve_file(&mut reply, &mut folders[*number], (request, prefix()), *looks) {
                         has_missed = true;
+                        leave(answer, site, route);
                         continue;
                     }
                 }
+                Action::Folders(own) => {
+                    let path = (&*path, pattern.prefix_bytes());
+                    let at = Beneath { site, path, folders: own, now_ms: *now_ms, looks: *looks };
+                    let folder = &mut folders[own.number];
+                    match answer_in(answer, &at, folder, (request, client, verdict), (common, date)) {
+                        Some(routed) => return routed,
+                        None => has_missed = true,
+                    }
+                    continue;
+                }
                 Action::App(_) if is_web_socket(request) => reply.fail(501, NO_WEB_SOCKETS),
                 _ if is_for_server(request) => break,
-                Action::App(_) => return Routed::App(number),
-                Action::Page(page) => {
-                    let made = reply.render(|out, asked, identity| page.write(out, asked, &identity, &[]));
-                    reply.take(made);
+                Action::App(_) => return ask(&mut reply, request, of, keys, None),
+                &Action::Elsewhere { passage, .. } => {
+                    return Routed::Elsewhere(Elsewhere { passage, has_missed });
                 }
+                Action::Cgi(cgi) => match cgi.wanted(&path, pattern.prefix_bytes()) {
+                    Ok(wanted) => return ask(&mut reply, request, of, keys, Some(wanted)),
+                    Err(missing) => reply.fail(missing.status, missing.detail),
+                },
+                Action::Page(page) => write_page(&mut reply, page),
                 Action::Fixed(fixed) => fixed.answer(&mut reply),
-                Action::Redirect(status, location) => {
-                    redirect(&mut reply, *status, &location.of(request, prefix_bytes()));
-                }
+                Action::Redirect(status, to) => redirect(&mut reply, *status, &to.of(request, prefix())),
             }
             return Routed::Answered;
         }
-        answer.edits = None;
+        answer.changes = None;
         answer_for_server(&mut Reply::new(answer, common, date), request, &methods);
         Routed::Answered
     }
@@ -214,12 +267,7 @@ impl Loop {
 
     /// Begins the answer to a request that has its name.
     pub(crate) fn begin_answer(&self, answer: &mut Answer, asked: Asked, id: RequestId) {
-        let field = &self.shared.config.request_id_field;
-        if !field.is_empty() {
-            let mut line = field.clone();
-            line.extend_from_slice(format!(": {id}\r\n").as_bytes());
-            answer.lines = line.into();
-        }
+        write_name(answer, &self.shared.common, &id);
         answer.begin(asked, id);
     }
 
@@ -244,6 +292,14 @@ impl Loop {
                     this.begin_stream(connection, exchange, stream, desk)
                 }
                 Left::Later(claim) => Step::Away(this.keep_ticket(exchange, claim, desk)),
+                Left::Onward => {
+                    let connection = this.connections.take_away(key);
+                    this.send_on(connection, exchange, desk)
+                }
+                Left::Judged(judged) => {
+                    let connection = this.connections.take_away(key);
+                    this.answer_judged(connection, exchange, *judged, desk)
+                }
             };
             this.work_on(key, step, desk)
         })
@@ -341,9 +397,16 @@ impl Loop {
         tally.note_row(answer.row, status, duration_us);
         if let Some(log) = &outbox.terms.log {
             let (peer, id) = (answer.client(outbox.peer), &answer.id);
+            let mut first = Head::new();
+            // The log has what the client has asked for.
+            let sent = answer.onward.as_ref();
+            let sent = sent.and_then(|onward| onward.first(&mut first, &self.shared.config.head));
+            let request = sent.or(request);
             let user = answer.asker.as_ref().and_then(|asker| asker.user.as_ref());
             let user = user.map(|user| &*user.name);
-            lock(log).record(&Record { peer, request, refused, user, status, body_bytes, duration_us, id });
+            let site = outbox.terms.name.as_deref();
+            let record = Record { peer, request, refused, site, user, status, body_bytes, duration_us, id };
+            lock(log).record(&record);
         }
     }
 }
@@ -355,7 +418,203 @@ const NO_WEB_SOCKETS: &str = "WebSockets are not served here: an application can
 /// Browsers resolve these themselves.
 const DOT_SEGMENT: &str = "The path has a . or .. as a segment.";
 
+const NOTHING: &str = "Nothing is served here.";
+
+const TOO_MANY: &str = "You have sent too many requests in a short time.";
+
+const WRONG_FOLDER: &str = "The settings of a folder on this path are wrong; the server's log says how.";
+
 const NOT_ADMITTED: &str = "It is not for clients with this address.";
+
+/// The address of the client, as far as it is known.
+fn client_of(answer: &mut Answer) -> Option<IpAddr> {
+    let peer = answer.outbox().peer;
+    answer.client(peer).map(|client| client.ip())
+}
+
+/// What is around a route, before its action: what follows if it does not come to that. The answer has the changes of the
+/// route from here on.
+fn come_in(
+    answer: &mut Answer,
+    route: &Route,
+    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    if route.changes.is_some() || answer.changes.is_some() {
+        answer.changes.clone_from(&route.changes);
+        answer.compress = route.compress.as_ref().map(|rules| Wanted::by(request, rules));
+    }
+    keep_lines(answer);
+    if let Some(apart) = &route.apart {
+        if apart.is_internal && answer.onward.as_ref().is_none_or(|onward| onward.times == 0) {
+            Reply::new(answer, common, date).fail(404, NOTHING);
+            return Some(Routed::Answered);
+        }
+        if let Some(terms) = &apart.terms {
+            answer.outbox().terms = Arc::clone(terms);
+        }
+    }
+    let onward = answer.onward.as_ref();
+    // One whose password was looked at, or that was sent on, was counted before.
+    let is_new = verdict.is_none() && onward.is_none_or(|onward| onward.times == 0);
+    if let Some(limiter) = route.limiter.as_ref().filter(|_| is_new)
+        && let Some(wait_s) = limiter.wait_s(client)
+    {
+        let wait_s = wait_s.to_string();
+        Reply::new(answer, common, date).page(429, TOO_MANY, &[(b"Retry-After", wait_s.as_bytes())]);
+        return Some(Routed::Answered);
+    }
+    pass(answer, &route.door(client), (request, client, verdict), (common, date))
+}
+
+/// Has an answer say what its request is called, if a field does.
+#[inline]
+fn write_name(answer: &mut Answer, common: &Common, id: &RequestId) {
+    let field = &common.config.request_id_field;
+    if !field.is_empty() {
+        let mut line = field.clone();
+        line.extend_from_slice(format!(": {id}\r\n").as_bytes());
+        answer.lines = line.into();
+    }
+}
+
+/// Leaves a folder that lacks the file: the next route is not to find its terms.
+#[inline]
+fn leave(answer: &mut Answer, site: &Site, route: &Route) {
+    if route.apart.is_some() {
+        answer.outbox().terms = Arc::clone(&site.terms);
+    }
+}
+
+/// Has lines of an application's answer stay that has sent the request on, beside what the answer's changes are.
+#[inline]
+fn keep_lines(answer: &mut Answer) {
+    if let Some(onward) = answer.onward.as_ref().filter(|onward| !onward.kept.is_empty()) {
+        answer.changes = Some(onward.changes_of(answer.changes.as_deref().unwrap_or(&Changes::default())));
+    }
+}
+
+/// A path beneath that of a route whose folders speak.
+struct Beneath<'p> {
+    site: &'p Site,
+    /// The path in its one spelling, and how much of it is the route's own.
+    path: (&'p [u8], usize),
+    folders: &'p Folders,
+    now_ms: u64,
+    looks: u64,
+}
+
+/// Answers with what is in a folder, as the folders on the way say; nothing, if there is no such file.
+fn answer_in(
+    answer: &mut Answer,
+    at: &Beneath<'_>,
+    folder: &mut Folder,
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let (path, prefix_bytes) = at.path;
+    let rest = path.get(prefix_bytes..).unwrap_or_default();
+    let place = at.folders.place_of(rest, &at.site.terms, at.now_ms);
+    if let Some(routed) = enter(answer, &place, asking, (common, date)) {
+        return Some(routed);
+    }
+    let (request, ..) = asking;
+    let raw_bytes = |bytes: usize| at.site.raw_bytes(request.path(), prefix_bytes + bytes);
+    let mut reply = Reply::new(answer, common, date);
+    if let Some((found, bytes)) = place.answer(rest) {
+        found.answer(&mut reply, (request, raw_bytes(bytes)));
+        return Some(Routed::Answered);
+    }
+    if serve_in(&mut reply, folder, (request, raw_bytes(0)), (&place, at.looks)) {
+        return Some(Routed::Answered);
+    }
+    answer.outbox().terms = Arc::clone(&at.site.terms);
+    None
+}
+
+/// What folders say of a path: what follows if it does not come to the file. The answer has the changes of all of them from
+/// here on, and their pages.
+fn enter(
+    answer: &mut Answer,
+    place: &Place,
+    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    begin_in(answer, place);
+    if place.is_wrong {
+        Reply::new(answer, common, date).fail(500, WRONG_FOLDER);
+        return Some(Routed::Answered);
+    }
+    place.doors(client).find_map(|door| pass(answer, &door, (request, client, verdict), (common, date)))
+}
+
+/// Has an answer be as the folders of a path say.
+#[inline]
+fn begin_in(answer: &mut Answer, place: &Place) {
+    answer.changes.clone_from(&place.changes);
+    keep_lines(answer);
+    if let Some(terms) = &place.terms {
+        answer.outbox().terms = Arc::clone(terms);
+    }
+}
+
+/// What follows if a client may not pass a door, or it is not known whether it may.
+fn pass(
+    answer: &mut Answer,
+    door: &Door<'_>,
+    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    if matches!(door, Door::Open) {
+        return None;
+    }
+    if let Some(arrived) = verdict.and_then(|verdict| verdict.of.as_ref()) {
+        // What it was called while it waited is in logs already.
+        write_name(answer, common, &arrived.id);
+        answer.id.clone_from(&arrived.id);
+    }
+    let mut first = Head::new();
+    // A digest is one of the target that the client has sent.
+    let onward = answer.onward.as_ref();
+    let proved = onward.and_then(|onward| onward.first(&mut first, &common.config.head)).unwrap_or(request);
+    match door {
+        Door::Open => {}
+        Door::Closed => {
+            Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
+            return Some(Routed::Answered);
+        }
+        Door::Guarded(guard) => match guard.judge(proved, client, verdict) {
+            Judgement::Pass(Some(user)) => answer.asker.get_or_insert_default().user = Some(user),
+            Judgement::Pass(None) => {}
+            Judgement::Refuse(refused) => {
+                deny(&mut Reply::new(answer, common, date), &guard.denial(refused));
+                return Some(Routed::Answered);
+            }
+            Judgement::Check(credentials) => return Some(Routed::Check(credentials)),
+        },
+    }
+    None
+}
+
+/// Has the application of a route asked, or this script, unless what is kept answers.
+fn ask(
+    reply: &mut Reply<'_>,
+    request: Request<'_>,
+    (site, number, route): (&Arc<Site>, usize, &Route),
+    (key, now_ms): (&mut Vec<u8>, u64),
+    script: Option<Box<WantedScript>>,
+) -> Routed {
+    let sought = match &route.cache {
+        None => Sought::Ask(script),
+        Some(rules) => look_up(reply, request, Looked { site, number, rules: *rules, key, now_ms }, script),
+    };
+    match sought {
+        Sought::Answered => Routed::Answered,
+        Sought::Ask(None) => Routed::App(number),
+        Sought::Ask(Some(script)) => Routed::Script(number, script),
+        Sought::Await(wanting) => Routed::Await(wanting),
+    }
+}
 
 /// Whether a client wants to speak another protocol from now on.
 fn is_web_socket(request: Request<'_>) -> bool {
@@ -369,7 +628,7 @@ fn is_for_server(request: Request<'_>) -> bool {
 
 /// Answers with a file, if the folder has one; `prefix_bytes` of the path are the route's own.
 #[inline]
-fn serve_file(
+pub(crate) fn serve_file(
     reply: &mut Reply<'_>,
     folder: &mut Folder,
     (request, prefix_bytes): (Request<'_>, usize),
@@ -377,9 +636,49 @@ fn serve_file(
 ) -> bool {
     let prefix = &request.path()[..prefix_bytes];
     let made = reply.render(|out, asked, identity| {
-        folder.answer(&FileAsk { request, prefix, asked, identity, fresh: looks }, out)
+        folder.answer(&FileAsk { request, prefix, asked, identity, fresh: looks, as_stored: false }, out)
     });
     reply.take(made)
+}
+
+/// The same for a path of which folders say something: their pages stand in the place of the folder's own.
+fn serve_in(
+    reply: &mut Reply<'_>,
+    folder: &mut Folder,
+    (request, prefix_bytes): (Request<'_>, usize),
+    (place, looks): (&Place, u64),
+) -> bool {
+    let prefix = &request.path()[..prefix_bytes];
+    let mark = reply.written_bytes();
+    let made = reply.render(|out, asked, identity| {
+        folder.answer(
+            &FileAsk { request, prefix, asked, identity, fresh: looks, as_stored: place.is_as_stored },
+            out,
+        )
+    });
+    let page = made.status().and_then(|status| place.page_of(status));
+    match page {
+        Some(page) => reply.take_page(&made, mark, page),
+        None => reply.take(made),
+    }
+}
+
+impl FolderAnswer {
+    /// Writes this answer; `bytes` of the path are its own.
+    fn answer(&self, reply: &mut Reply<'_>, (request, bytes): (Request<'_>, usize)) {
+        match self {
+            FolderAnswer::Redirect(status, location) => {
+                redirect(reply, *status, &location.of(request, bytes));
+            }
+            FolderAnswer::Status(status) => reply.fail(*status, ""),
+        }
+    }
+}
+
+/// Answers with an error page of the server's.
+fn write_page(reply: &mut Reply<'_>, page: &ErrorPage) {
+    let made = reply.render(|out, asked, identity| page.write(out, asked, &identity, &[]));
+    reply.take(made);
 }
 
 /// Says why a client is not let in, and what it can do.
@@ -427,7 +726,7 @@ fn answer_for_server(reply: &mut Reply<'_>, request: Request<'_>, methods: &[&[u
             return;
         }
         _ if !methods.is_empty() => (405, "This path is not served with this method."),
-        _ => return reply.fail(404, "Nothing is served here."),
+        _ => return reply.fail(404, NOTHING),
     };
     reply.page(status, detail, &[(b"Allow", &allowed)]);
 }

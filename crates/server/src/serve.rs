@@ -15,6 +15,7 @@ use crate::connection::{Connection, Phase};
 use crate::desk::Desk;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, Owned, RequestBytes};
+use crate::plan::Fate;
 use crate::refusals::{NO_ROOM, QUEUE_FULL, TOO_LARGE, UNDERSCORE, start_of};
 use crate::reply::{PENDING_BYTES_MAX, Reply};
 use crate::step::{Answering, Next, Step};
@@ -144,9 +145,12 @@ impl Loop {
                     exchange.request = RequestBytes::Lent { start: at, body_at, end, filled };
                     return self.ask(key, connection, desk);
                 }
-                Answering::Check(credentials) => {
+                Answering::Pass(elsewhere) => {
+                    return self.pass_on(key, connection, desk, elsewhere, at..filled);
+                }
+                later => {
                     exchange.request = RequestBytes::Lent { start: at, body_at, end, filled };
-                    return self.begin_check(key, connection, desk, credentials);
+                    return self.answer_later(key, connection, desk, later);
                 }
             }
         }
@@ -192,16 +196,24 @@ impl Loop {
         let asker = trust.and_then(|trust| Asker::told(trust, connection.peer(), head.of(bytes)));
         let peer = asker.and_then(|asker| asker.client).or(connection.peer());
         let client = peer.map(|peer| peer.ip());
-        if self.plan.site(site).needs_no_app(head.of(bytes), client, &self.folders) {
-            connection.keep(early, true);
-            let exchange = exchange.get_or_insert_with(Exchange::empty);
-            return match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
-                Answering::Done(after) => self.conclude(key, connection, desk, after),
-                Answering::Ask | Answering::Check(_) => unreachable!("the application is not asked for this"),
-            };
+        let fate = self.plan.site(site).fate(head.of(bytes), client, &self.folders, connection.has_missed());
+        match fate {
+            Fate::App | Fate::Script => {}
+            Fate::Elsewhere(elsewhere) => return self.pass_on(key, connection, desk, elsewhere, request),
+            Fate::Here => {
+                connection.keep(early, true);
+                let exchange = exchange.get_or_insert_with(Exchange::empty);
+                let request = (head.of(bytes), head.asked());
+                return match self.answer(&mut connection, exchange, request, true) {
+                    Answering::Done(after) => self.conclude(key, connection, desk, after),
+                    _ => unreachable!("it is answered here, and without the application"),
+                };
+            }
         }
         let awaited = head.expects_continue() && early.is_empty();
-        if let Some(reading) = self.shared.begin_reading(&terms.limits) {
+        if fate == Fate::App
+            && let Some(reading) = self.shared.begin_reading(&terms.limits)
+        {
             if !connection.outbox().output.is_empty() {
                 // `100 Continue` must not overtake the answers to earlier requests: they are sent first.
                 connection.keep(&buffer[request], true);
@@ -235,11 +247,15 @@ impl Loop {
     ) -> Step {
         let Desk { buffer, head, exchange, .. } = &mut *desk;
         let exchange = exchange.get_or_insert_with(Exchange::empty);
-        let bytes = &buffer[request];
-        if let Answering::Done(after) =
-            self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true)
-        {
-            return self.conclude(key, connection, desk, after);
+        let bytes = &buffer[request.clone()];
+        match self.answer(&mut connection, exchange, (head.of(bytes), head.asked()), true) {
+            Answering::Done(after) => return self.conclude(key, connection, desk, after),
+            Answering::Pass(elsewhere) => return self.pass_on(key, connection, desk, elsewhere, request),
+            Answering::Ask
+            | Answering::Check(_)
+            | Answering::Rewritten(_)
+            | Answering::Script(_)
+            | Answering::Await(_) => {}
         }
         connection.outbox = exchange.answer.outbox.take();
         let queue_max = self.shared.config.queue_max.max(1);
@@ -300,9 +316,32 @@ impl Loop {
                 exchange.request = RequestBytes::Owned(Box::new(owned));
                 self.ask(key, connection, desk)
             }
-            Answering::Check(credentials) => {
+            Answering::Pass(elsewhere) => self.pass_on_owned(key, connection, desk, elsewhere, &owned),
+            later => {
+                if matches!(later, Answering::Rewritten(_)) {
+                    exchange.answer.live = live;
+                }
                 exchange.request = RequestBytes::Owned(Box::new(owned));
-                self.begin_check(key, connection, desk, credentials)
+                self.answer_later(key, connection, desk, later)
+            }
+        }
+    }
+
+    /// Begins what has to be done before the request of the desk's exchange is answered.
+    fn answer_later(
+        &mut self,
+        key: usize,
+        connection: Box<Connection>,
+        desk: &mut Desk,
+        later: Answering,
+    ) -> Step {
+        match later {
+            Answering::Check(credentials) => self.begin_check(key, connection, desk, credentials),
+            Answering::Script(wanted) => self.begin_script(key, connection, desk, wanted),
+            Answering::Await(wanting) => self.await_kept(key, connection, desk, wanting),
+            Answering::Rewritten(target) => self.rewrite(key, connection, desk, &target),
+            Answering::Done(_) | Answering::Ask | Answering::Pass(_) => {
+                unreachable!("it is answered now, or by another")
             }
         }
     }

@@ -8,19 +8,23 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use adyton_compress::Room;
 use adyton_crew::Crew;
 use adyton_files::Folder;
 use adyton_log::{self as log, messages};
+use adyton_spawn::Spawner;
 use adyton_sys::{clock, process};
 
 use crate::app::Host;
+use crate::cache::Cache;
+use crate::cgi::Places;
 use crate::checker::Checker;
 use crate::common::{Asked, Common};
 use crate::config::{Config, HandOver};
 use crate::driver::Driver;
 use crate::event_loop::{Loop, Parts};
+use crate::home::Home;
 use crate::inbox::Inbox;
-use crate::later::Home;
 use crate::lock::lock;
 use crate::plan::Plan;
 use crate::refusals::Refusals;
@@ -80,6 +84,8 @@ impl Server {
         tally.set_single(loops == 1);
         let folders = parts.iter().map(|parts| parts.folders.len()).min().unwrap_or(0);
         plan.check_folders(folders).map_err(unfit)?;
+        let passages = parts.iter().map(|parts| parts.passages.len()).min().unwrap_or(0);
+        plan.check_passages(passages).map_err(unfit)?;
         let host = host.filter(|_| plan.has_app());
         // Beside the driver of each loop one more is kept fresh, for when a driver is late.
         let reserve = if config.threads > 1 && host.is_some() { loops + 1 } else { 0 };
@@ -88,8 +94,12 @@ impl Server {
         let watched = config.hand_over == HandOver::Auto && host.is_some();
         let inboxes: Vec<Arc<Inbox>> =
             parts.iter().map(|parts| Arc::new(Inbox::new(Arc::clone(&parts.wake)))).collect();
+        let (spawner, places) =
+            (Spawner::new(config.spawn_command.clone()), Places::new(config.scripts_max, config.queue_max));
         let shared = Arc::new(Shared {
             common: Common {
+                compress_room: Room::new(config.compress_memory_max),
+                cache: Cache::new(config.cache_memory_max),
                 config,
                 tally,
                 refusals: Refusals::default(),
@@ -102,6 +112,8 @@ impl Server {
             homes: inboxes.iter().map(|inbox| Arc::clone(inbox) as Arc<dyn Home>).collect(),
             inboxes,
             checker: Checker::default(),
+            spawner,
+            places,
             readings: Arc::default(),
             interrupters: AtomicUsize::new(0),
             got_interpreter: AtomicU64::new(0),
@@ -112,6 +124,7 @@ impl Server {
             has_ended: Condvar::new(),
         });
         shared.begin_logs(&lock(&shared.plan));
+        shared.begin_scripts(&lock(&shared.plan))?;
         for (home, parts) in parts.into_iter().enumerate() {
             shared.crew.offer(Box::new(Loop::new(parts, home, Arc::clone(&shared))?));
         }
@@ -233,12 +246,15 @@ impl Server {
             return Err(unfit("a server without applications cannot begin to have one"));
         }
         let plan = Arc::new(plan);
+        self.shared.begin_scripts(&plan)?;
         self.shared.begin_logs(&plan);
         let old = std::mem::replace(&mut *lock(&self.shared.plan), Arc::clone(&plan));
         for (inbox, folders) in self.shared.inboxes.iter().zip(folders) {
             inbox.put_plan(Arc::clone(&plan), folders);
             inbox.wake.wake();
         }
+        // The new sites have other numbers: what is kept for the old ones would only take room.
+        self.shared.cache.clear();
         // What a loop holds back of a log that is no longer ticked.
         old.logs().for_each(|log| lock(log).flush());
         Ok(())

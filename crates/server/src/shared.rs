@@ -1,22 +1,25 @@
 //! What all threads of a server see.
 
+use std::io;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::Thread;
 
 use adyton_crew::{Crew, Duties, Post};
+use adyton_spawn::Spawner;
 use adyton_sys::clock;
 use adyton_sys::tid::Tid;
 
 use crate::app::Host;
 use crate::body::Reading;
+use crate::cgi::Places;
 use crate::checker::Checker;
 use crate::common::Common;
 use crate::errand::Job;
 use crate::event_loop::Loop;
+use crate::home::Home;
 use crate::inbox::Inbox;
-use crate::later::Home;
 use crate::limits::SiteLimits;
 use crate::lock::lock;
 use crate::outbox::Outbox;
@@ -60,6 +63,10 @@ pub(crate) struct Shared {
     pub(crate) inboxes: Vec<Arc<Inbox>>,
     /// The same, as tickets know them.
     pub(crate) homes: Vec<Arc<dyn Home>>,
+    /// Starts scripts.
+    pub(crate) spawner: Spawner,
+    /// How many run at once.
+    pub(crate) places: Arc<Places>,
     /// Verifies passwords.
     pub(crate) checker: Checker,
     /// Bodies that the application reads from their connections.
@@ -109,6 +116,15 @@ impl Shared {
     /// What is served now.
     pub(crate) fn plan(&self) -> Arc<Plan> {
         Arc::clone(&lock(&self.plan))
+    }
+
+    /// Has what starts scripts ready, where a plan has any.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started.
+    pub(crate) fn begin_scripts(&self, plan: &Plan) -> io::Result<()> {
+        if plan.has_scripts() { self.spawner.begin() } else { Ok(()) }
     }
 
     /// Notes on the board what the logs of a plan have not written, so that it outlives this process.

@@ -1,9 +1,12 @@
 //! What working on a connection comes to.
 
 use crate::answer::After;
+use crate::cgi::WantedScript;
 use crate::connection::Connection;
 use crate::errand::Errand;
 use crate::guard::Credentials;
+use crate::passage::Elsewhere;
+use crate::wanting::Wanting;
 
 /// What a connection does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,4 +47,12 @@ pub(crate) enum Answering {
     Ask,
     /// As soon as its credentials are verified.
     Check(Box<Credentials>),
+    /// By a script.
+    Script(Box<WantedScript>),
+    /// With the answer to another request, as soon as that is there.
+    Await(Box<Wanting>),
+    /// By another process.
+    Pass(Elsewhere),
+    /// As one for this target.
+    Rewritten(Vec<u8>),
 }

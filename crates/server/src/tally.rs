@@ -33,6 +33,10 @@ pub enum Cell {
     Waits,
     /// Connections that were accepted.
     Accepted,
+    /// Connections that were passed on to another process.
+    PassedOn,
+    /// Connections that another process has passed on.
+    Arrived,
     /// Answers with 1xx. Those of the other classes follow.
     Answers1,
     /// Answers with 2xx.
@@ -53,6 +57,14 @@ pub enum Cell {
     StaticLoads,
     /// Static files: given up to keep within the cache's limits.
     StaticEvictions,
+    /// Requests that were answered with what was kept for others.
+    CacheHits,
+    /// The same, of which what was kept was stale and being fetched anew.
+    CacheStale,
+    /// Requests of routes that keep answers for which nothing was kept.
+    CacheMisses,
+    /// Requests that have waited for the answer to another.
+    CacheCollapsed,
     /// Refused: what is no correct request. The other causes follow.
     Malformed,
     /// Refused: heads that took too long.
@@ -97,6 +109,10 @@ pub enum Cell {
     StaticEntries,
     /// Memory of the static cache, bytes.
     StaticBytes,
+    /// Answers that are kept for others.
+    CacheEntries,
+    /// Memory of those, bytes.
+    CacheBytes,
     /// Loops that take connections.
     Listening,
     /// Signs of life.

@@ -21,10 +21,25 @@ pub struct StatusPage {
 
 /// The limits of a site, its log, and its pages.
 pub(crate) struct Terms {
+    /// What the site is called in logs: its first name, if it has one.
+    pub(crate) name: Option<Box<str>>,
     /// How much its clients may send, and how long everything may take.
     pub(crate) limits: SiteLimits,
     /// Where its answers are logged, by all loops: the lines are in the order in which the answers were finished.
     pub(crate) log: Option<SharedLog>,
     /// What stands in the place of the server's own pages; of two for a status the last counts.
     pub(crate) pages: Vec<StatusPage>,
+}
+
+impl Terms {
+    /// The same, with more pages, which count in place of others.
+    pub(crate) fn with_more_pages(&self, pages: Vec<StatusPage>) -> Terms {
+        let pages = self.pages.iter().cloned().chain(pages).collect();
+        Terms { name: self.name.clone(), limits: self.limits, log: self.log.clone(), pages }
+    }
+
+    /// The site's own page for this status.
+    pub(crate) fn page_of(&self, status: u16) -> Option<&StatusPage> {
+        self.pages.iter().rev().find(|page| page.status == status)
+    }
 }

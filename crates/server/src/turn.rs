@@ -61,6 +61,7 @@ impl Loop {
                 Phase::Head => self.receive_head(key, connection, desk),
                 Phase::Upload(_) => self.receive_body(key, connection, desk),
                 Phase::Respond(_) => self.respond(key, connection, desk),
+                Phase::Depart(departing) => self.depart(key, connection, desk, departing),
                 Phase::Linger(_) => linger(connection, desk),
             };
         }
@@ -160,6 +161,9 @@ impl Loop {
         };
         // What comes from now on makes its event while the application has the exchange.
         respond.missed = true;
+        if respond.is_script {
+            return self.respond_from_script(key, connection, respond, desk);
+        }
         if respond.stream.is_none() {
             return self.finish(key, connection, *respond, desk);
         }
@@ -265,7 +269,13 @@ impl Loop {
     }
 
     /// The time has come to look at how fast the client reads.
-    fn look_at_reader(&mut self, key: usize, mut connection: Box<Connection>) -> Worked {
+    fn look_at_reader(&mut self, key: usize, mut connection: Box<Connection>, desk: &mut Desk) -> Worked {
+        if matches!(&connection.phase, Phase::Respond(respond) if respond.is_script)
+            && connection.outbox().output.is_empty()
+        {
+            // It has nothing to read.
+            return self.work(key, connection, desk);
+        }
         let Phase::Respond(mut respond) = std::mem::replace(&mut connection.phase, Phase::Head) else {
             unreachable!("only called in this phase")
         };
@@ -339,7 +349,11 @@ impl Loop {
     /// A deadline has come.
     pub(crate) fn expire(&mut self, key: usize, connection: Box<Connection>, desk: &mut Desk) -> Worked {
         if matches!(connection.phase, Phase::Respond(_)) {
-            return self.look_at_reader(key, connection);
+            return self.look_at_reader(key, connection, desk);
+        }
+        if matches!(connection.phase, Phase::Depart(_)) {
+            let step = self.strand_departing(key, connection, desk);
+            return self.work_on(key, step, desk);
         }
         let start = start_of_request(&connection);
         if start.is_empty() {
@@ -353,7 +367,7 @@ impl Loop {
 /// The beginning of the request that a connection waits for the rest of; empty when nothing of it has come.
 pub(crate) fn start_of_request(connection: &Connection) -> Vec<u8> {
     match &connection.phase {
-        Phase::Head => start_of(&connection.carry),
+        Phase::Head | Phase::Depart(_) => start_of(&connection.carry),
         Phase::Upload(upload) => start_of(&upload.head),
         Phase::Respond(_) | Phase::Linger(_) => Vec::new(),
     }

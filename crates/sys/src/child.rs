@@ -11,6 +11,7 @@ use std::process::Command;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, wait};
 
 use crate::temp;
+use crate::user::{Identity, Taker};
 
 /// A program with its first arguments, as it is to be started from a folder.
 #[derive(Clone, Debug)]
@@ -39,15 +40,31 @@ impl Program {
     ///
     /// The program cannot be run, which says what is missing, or there may be no further process.
     pub fn spawn(&self, arguments: &[OsString], kept: &[BorrowedFd<'_>]) -> io::Result<u32> {
+        self.spawn_as(None, arguments, kept)
+    }
+
+    /// As [`Self::spawn`]; the program is run by this user, and there is no way back.
+    ///
+    /// # Errors
+    ///
+    /// As there; or this process may not become the user.
+    pub fn spawn_as(
+        &self,
+        identity: Option<&Identity>,
+        arguments: &[OsString],
+        kept: &[BorrowedFd<'_>],
+    ) -> io::Result<u32> {
+        let mut become_user = identity.map(Identity::taker).transpose()?;
         let mut command = Command::new(&self.path);
         command.args(&self.arguments).args(arguments).current_dir(&self.folder);
         let kept: Vec<RawFd> = kept.iter().map(AsRawFd::as_raw_fd).collect();
         let prepare = move || {
             unblock_terminate()?;
+            become_user.as_mut().map_or(Ok(()), Taker::take_over)?;
             kept.iter().try_for_each(|&fd| set_flags(fd, 0))
         };
-        // SAFETY: between fork and exec only `fcntl` and `sigprocmask` are called, which are async-signal-safe; nothing is
-        // allocated.
+        // SAFETY: between fork and exec only `fcntl`, `sigprocmask` and what changes users are called, which are
+        // async-signal-safe; nothing is allocated.
         unsafe { command.pre_exec(prepare) };
         // The `Child` has nothing to drop: it is waited for by number.
         command.spawn().map(|child| child.id()).map_err(|error| self.explain(&error))

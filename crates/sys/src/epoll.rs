@@ -25,6 +25,8 @@ pub enum Interest {
     /// Each change to readable or writable, once (edge-triggered): connections, which are
     /// registered a single time and never re-armed.
     Edge,
+    /// Each change to writable, once: passages that were full.
+    Room,
 }
 
 /// One descriptor that became ready.
@@ -114,6 +116,7 @@ impl Epoll {
         let flags = match interest {
             Interest::Level => Flags::IN,
             Interest::Exclusive => Flags::IN | Flags::EXCLUSIVE,
+            Interest::Room => Flags::OUT | Flags::ET,
             Interest::Edge => Flags::IN | Flags::OUT | Flags::RDHUP | Flags::ET,
         };
         Ok(epoll::add(&self.fd, fd, epoll::EventData::new_u64(token), flags)?)

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rustix::fs::{Mode, OFlags, RawDir};
 
 use crate::marks::{LISTENERS, MARKED_MAX, OWN};
-pub use crate::marks::{disown, own, own_listener};
+pub use crate::marks::{Own, disown, own, own_listener};
 use crate::signal_handlers;
 
 /// Whether forks of this process make children that are not the server's.

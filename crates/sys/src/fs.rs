@@ -241,6 +241,27 @@ impl Root {
         stat(fd.as_fd())
     }
 
+    /// What stands at `path`, never beyond the folder, and whether it may be executed by some user: three system calls.
+    ///
+    /// # Errors
+    ///
+    /// As [`Root::open_beneath`].
+    pub fn program_beneath(&self, path: &CStr, links: Symlinks) -> io::Result<(Kind, bool)> {
+        let fd = if self.walks {
+            self.walk(path, OFlags::PATH)?
+        } else {
+            self.resolve_links(path, OFlags::PATH, links)?
+        };
+        let stat = rustix::fs::fstat(&fd)?;
+        let executes = Mode::XUSR | Mode::XGRP | Mode::XOTH;
+        Ok((Meta::of(&stat).kind, Mode::from_raw_mode(stat.st_mode).intersects(executes)))
+    }
+
+    /// Where it is, from the top.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// As `resolve`, and follows links whose targets are absolute paths of something beneath the root.
     ///
     /// The kernel refuses all absolute ones. So the links in the path are replaced by their targets, and the kernel

@@ -2,7 +2,7 @@
 //!
 //! All of this is atomic, because a handler of `pthread_atfork(3)` reads it.
 
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Descriptors below this number can be marked. Those that live as long as the server are opened early.
@@ -32,6 +32,30 @@ pub fn disown(descriptor: impl AsFd) {
     let (cell, bit) = place_of(descriptor.as_fd().as_raw_fd());
     if let Some(cell) = OWN.0.get(cell) {
         cell.fetch_and(!bit, Ordering::SeqCst);
+    }
+}
+
+/// A descriptor that is marked as the server's for as long as it is open.
+#[derive(Debug)]
+pub struct Own(OwnedFd);
+
+impl Own {
+    /// Marks it.
+    pub fn new(descriptor: OwnedFd) -> Own {
+        own(&descriptor);
+        Own(descriptor)
+    }
+}
+
+impl AsFd for Own {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        disown(&self.0);
     }
 }
 

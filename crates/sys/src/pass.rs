@@ -13,7 +13,7 @@ use rustix::net::{
 pub const DESCRIPTORS_MAX: usize = 253;
 
 /// The longest message.
-const BYTES_MAX: usize = 64 << 10;
+pub const BYTES_MAX: usize = 64 << 10;
 
 /// Sends one message with descriptors, over a socket that keeps messages apart and may block.
 ///
@@ -21,6 +21,24 @@ const BYTES_MAX: usize = 64 << 10;
 ///
 /// The other side is gone, or these are too many.
 pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    send_with(socket, bytes, descriptors, SendFlags::NOSIGNAL)
+}
+
+/// As [`send`], without waiting.
+///
+/// # Errors
+///
+/// As there, and `WouldBlock` while the other side does not read.
+pub fn send_now(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    send_with(socket, bytes, descriptors, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
+}
+
+fn send_with(
+    socket: impl AsFd,
+    bytes: &[u8],
+    descriptors: &[BorrowedFd<'_>],
+    flags: SendFlags,
+) -> io::Result<()> {
     if bytes.len() > BYTES_MAX || descriptors.len() > DESCRIPTORS_MAX {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "too much for one message"));
     }
@@ -29,7 +47,7 @@ pub fn send(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> 
     if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::Error::other("there is no room for the descriptors"));
     }
-    rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)?;
+    rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut ancillary, flags)?;
     Ok(())
 }
 
@@ -62,6 +80,20 @@ pub fn receive(socket: impl AsFd) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>>
     Ok(Some((bytes, descriptors)))
 }
 
+/// Receives a short message without descriptors into `buffer`, without waiting: its length, 0 at the end, and `None` while there is
+/// none.
+///
+/// # Errors
+///
+/// As recv(2).
+pub fn receive_now(socket: impl AsFd, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    match rustix::net::recv(socket, buffer, RecvFlags::DONTWAIT) {
+        Ok((_, bytes)) => Ok(Some(bytes)),
+        Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Two connected sockets that keep messages apart and block.
 ///
 /// # Errors
@@ -72,10 +104,94 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
+/// As [`pair`], but neither side blocks: connections pass from process to process there, see [`try_pass`].
+///
+/// # Errors
+///
+/// As [`pair`].
+pub fn passage() -> io::Result<(OwnedFd, OwnedFd)> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType};
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
+}
+
+/// Sends one message, made of `parts`, with a descriptor, unless there is no room for it now. Says whether it was sent; the
+/// descriptor stays open here, too.
+///
+/// # Errors
+///
+/// The other side is gone, or the message is longer than the socket's buffer.
+pub fn try_pass(socket: impl AsFd, parts: &[IoSlice<'_>], descriptor: BorrowedFd<'_>) -> io::Result<bool> {
+    use rustix::io::Errno;
+    let descriptors = [descriptor];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        return Err(io::Error::other("there is no room for the descriptor"));
+    }
+    loop {
+        return match rustix::net::sendmsg(&socket, parts, &mut ancillary, SendFlags::NOSIGNAL) {
+            Ok(_) => Ok(true),
+            Err(Errno::INTR) => continue,
+            // The last one: too many descriptors of this user are on their way (unix(7)).
+            Err(Errno::AGAIN | Errno::NOBUFS | Errno::TOOMANYREFS) => Ok(false),
+            Err(error) => Err(error.into()),
+        };
+    }
+}
+
+/// What came of an attempt to take a message with a descriptor.
+pub enum Taken {
+    /// So many bytes are in the parts, and the descriptor, which does not go to children.
+    Message(usize, OwnedFd),
+    /// There is none now.
+    Nothing,
+    /// There will be no more: the other side is gone.
+    End,
+    /// A message without a descriptor, or with more bytes than there is room for. It is dropped.
+    Unfit,
+}
+
+/// Takes one message with a descriptor into `parts`, if there is one. Nothing is taken while the process has no descriptor
+/// left: the kernel would drop that of the message.
+///
+/// # Errors
+///
+/// No descriptor is left; or those of recvmsg(2).
+pub fn try_take(socket: impl AsFd, parts: &mut [IoSliceMut<'_>]) -> io::Result<Taken> {
+    use rustix::io::Errno;
+    use rustix::net::ReturnFlags;
+    drop(socket.as_fd().try_clone_to_owned()?);
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let received = loop {
+        match rustix::net::recvmsg(&socket, parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Ok(Taken::Nothing),
+            // The other side has closed with messages unread.
+            Err(Errno::CONNRESET) => return Ok(Taken::End),
+            other => break other?,
+        }
+    };
+    let mut descriptors = ancillary.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(rights) => Some(rights),
+        _ => None,
+    });
+    let descriptor = descriptors.next().and_then(|mut rights| rights.next());
+    let is_cut = received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC);
+    Ok(match descriptor {
+        Some(descriptor) if !is_cut => Taken::Message(received.bytes, descriptor),
+        None if received.bytes == 0 => Taken::End,
+        _ => Taken::Unfit,
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use std::io;
+    use std::io::{self, IoSlice, IoSliceMut};
     use std::os::fd::AsFd;
+
+    use super::Taken;
 
     /// What is sent arrives, descriptors and all, and the end is an end.
     #[test]
@@ -91,6 +207,44 @@ mod tests {
         assert_eq!(Some((b"first".to_vec(), 2)), received);
         assert!(super::receive(&other)?.is_some_and(|(bytes, none)| bytes == b"second" && none.is_empty()));
         assert!(super::receive(&other)?.is_none());
+        Ok(())
+    }
+
+    /// Messages wait in the passage until somebody takes them; one side's end is the other's.
+    #[test]
+    fn passed() -> io::Result<()> {
+        let (one, other) = super::passage()?;
+        let file = std::fs::File::open("/dev/null")?;
+        let parts = [IoSlice::new(b"head"), IoSlice::new(b"rest")];
+        let (mut head, mut rest) = ([0; 4], [0; 8]);
+        let mut take = || {
+            let taken =
+                super::try_take(&other, &mut [IoSliceMut::new(&mut head), IoSliceMut::new(&mut rest)]);
+            taken.map(|taken| match taken {
+                Taken::Message(bytes, _) => format!("{bytes}"),
+                Taken::Nothing => "nothing".to_owned(),
+                Taken::End => "end".to_owned(),
+                Taken::Unfit => "unfit".to_owned(),
+            })
+        };
+
+        assert_eq!("nothing", take()?);
+        let mut count = 0;
+        while super::try_pass(&one, &parts, file.as_fd())? {
+            count += 1;
+        }
+        assert!(count > 8, "{count}");
+        for _ in 0..count {
+            assert_eq!("8", take()?);
+        }
+        assert_eq!("nothing", take()?);
+        super::send(&one, b"without", &[])?;
+        assert_eq!("unfit", take()?);
+        super::send(&one, b"headrest\0\0\0\0!", &[file.as_fd()])?;
+        assert_eq!("unfit", take()?);
+        drop(one);
+        assert_eq!("end", take()?);
+        assert_eq!((*b"head", *b"rest\0\0\0\0"), (head, rest));
         Ok(())
     }
 }

@@ -37,7 +37,7 @@ const PASSING: [libc::c_int; 7] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2, libc::SIGTTIN, libc::SIGTTOU];
 
 /// A handler that is told which process has sent the signal (`SA_SIGINFO`).
-type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+pub(crate) type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// Lets every signal come to this process and to the programs that it starts, whatever mask it has inherited; what only its
 /// supervisor obeys passes it. Call it before other threads are started, which inherit the mask.
@@ -76,7 +76,7 @@ fn action_of(signal: libc::c_int) -> io::Result<libc::sigaction> {
 }
 
 /// Has a signal do something else; gives what it did before.
-fn handle(signal: libc::c_int, handler: Handler) -> io::Result<libc::sigaction> {
+pub(crate) fn handle(signal: libc::c_int, handler: Handler) -> io::Result<libc::sigaction> {
     // SAFETY: all-zero is a valid `sigaction`.
     let [mut action, mut former]: [libc::sigaction; 2] = unsafe { std::mem::zeroed() };
     action.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;

@@ -178,6 +178,15 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?)
 }
 
+/// The number that the kernel gives a socket for as long as the system runs, and no other one (`SO_COOKIE`, socket(7)).
+///
+/// # Errors
+///
+/// It is no socket.
+pub fn cookie(socket: impl AsFd) -> io::Result<u64> {
+    Ok(sockopt::socket_cookie(socket)?)
+}
+
 /// The user who has connected to a unix socket (`SO_PEERCRED`, unix(7)).
 ///
 /// # Errors

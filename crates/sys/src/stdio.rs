@@ -5,7 +5,7 @@
 //! it starts says on standard error. So the server keeps copies of its own above them ([`copy_of`]), and nothing that it
 //! opens for a request stays there ([`above`]).
 
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
 use rustix::fs::{Mode, OFlags};
@@ -28,6 +28,21 @@ impl Standard {
             Self::Output => rustix::stdio::stdout(),
             Self::Error => rustix::stdio::stderr(),
         }
+    }
+}
+
+/// Writes a text to standard output. A reader that has gone, as `| head`, has seen enough: that is no error.
+///
+/// # Errors
+///
+/// It cannot be written, as on a full disk.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(io::Error::new(error.kind(), format!("standard output cannot be written: {error}")))
+        }
+        _ => Ok(()),
     }
 }
 

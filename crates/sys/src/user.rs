@@ -40,6 +40,11 @@ impl Identity {
         Ok(Self { name, user: user_number, group })
     }
 
+    /// Its number.
+    pub fn user(&self) -> u32 {
+        self.user
+    }
+
     /// Its first group.
     pub fn group(&self) -> u32 {
         self.group
@@ -76,6 +81,20 @@ impl Identity {
             return Err(io::Error::other("this process could become root again"));
         }
         Ok(())
+    }
+
+    /// What becomes it between fork and exec, where nothing may be looked up: its groups are found now.
+    ///
+    /// # Errors
+    ///
+    /// Its groups cannot be looked up.
+    pub(crate) fn taker(&self) -> io::Result<Taker> {
+        let is_this_process = self.is_all_of_this_process()?;
+        let mut groups = self.groups()?;
+        if self.name.is_none() {
+            groups.clear();
+        }
+        Ok(Taker { user: self.user, group: self.group, groups, is_this_process })
     }
 
     fn take_over(&self) -> io::Result<()> {
@@ -117,6 +136,36 @@ impl Identity {
         let found = usize::try_from(found).map_err(|_| io::Error::other("the user has too many groups"))?;
         groups.truncate(found);
         Ok(groups)
+    }
+}
+
+/// Becomes a user for good, with system calls alone.
+pub(crate) struct Taker {
+    user: libc::uid_t,
+    group: libc::gid_t,
+    groups: Vec<libc::gid_t>,
+    is_this_process: bool,
+}
+
+impl Taker {
+    /// Becomes the user.
+    ///
+    /// # Errors
+    ///
+    /// The kernel refuses, or the way back is open.
+    pub(crate) fn take_over(&mut self) -> io::Result<()> {
+        if !self.is_this_process {
+            // SAFETY: a list of as many groups as it says, which lives during the call.
+            check(unsafe { libc::setgroups(self.groups.len(), self.groups.as_ptr()) })?;
+            // SAFETY: takes numbers only.
+            check(unsafe { libc::setresgid(self.group, self.group, self.group) })?;
+            // SAFETY: takes numbers only.
+            check(unsafe { libc::setresuid(self.user, self.user, self.user) })?;
+        }
+        if self.user != 0 && can_be_root() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
     }
 }
 

@@ -10,7 +10,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adyton._command import dumped, has_written, interrupt_when_ended, progress, seconds, status_of, writable
+from adyton._command import (
+    dumped,
+    has_shown,
+    has_written,
+    interrupt_when_ended,
+    progress,
+    seconds,
+    status_of,
+    writable,
+)
 from adyton.compare.kept import Kept
 from adyton.compare.machine import facts
 from adyton.compare.peers import PROGRAMS, Peer, PeerError, programs_of, read_peers, version_of
@@ -83,8 +92,8 @@ def run(words: Sequence[str]) -> int:
         return status
     versions = {row.peer.key: told_version(row.peer) for row in rows}
     page = Page.of(scenario, rows, pace, seats, versions, interrupted=bool(status))
-    sys.stdout.write(dumped(page.as_json()) if options.json else text(page))
-    lacks = any(line.problems for line in page.lines)
+    lacks = not has_shown(dumped(page.as_json()) if options.json else text(page), "adyton compare")
+    lacks |= any(line.problems for line in page.lines)
     for path in options.output:
         lacks |= not has_written(path, page.as_json(), markdown(page), "adyton compare")
     return status or (BAD if lacks else GOOD)
@@ -218,11 +227,12 @@ def choose(peers: list[Peer], names: str | None, *, older: bool, quick: bool) ->
 def list_peers(peers: list[Peer]) -> int:
     """Shows all peers."""
     keys, names = max(len(peer.key) for peer in peers), max(len(peer.name) for peer in peers)
+    lines = []
     for peer in peers:
         state = f"missing: {peer.missing}" if peer.missing else told_version(peer)
         mark = "*" if peer.quick else " "
-        sys.stdout.write(f"{peer.key:{keys}} {mark} {peer.name:{names}}  {' '.join(peer.serves):14}{state}\n")
-    return GOOD
+        lines.append(f"{peer.key:{keys}} {mark} {peer.name:{names}}  {' '.join(peer.serves):14}{state}\n")
+    return GOOD if has_shown("".join(lines), "adyton compare") else BAD
 
 
 def told_version(peer: Peer) -> str:

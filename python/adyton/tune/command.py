@@ -8,7 +8,7 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from adyton._command import dumped, has_written, interrupt_when_ended, progress, seconds, writable
+from adyton._command import dumped, has_shown, has_written, interrupt_when_ended, progress, seconds, writable
 from adyton._core import granted
 from adyton._runs import BenchError
 from adyton.tune import report
@@ -59,8 +59,8 @@ def main(words: Sequence[str]) -> int:
         return INTERRUPTED
     tell("")
     data = report.as_json(found)
-    sys.stdout.write(dumped(data) if options.json else report.table(found, columns()))
-    is_good = found.holds and found.fits
+    is_good = has_shown(dumped(data) if options.json else report.table(found, columns()), "adyton tune")
+    is_good &= found.holds and found.fits
     for path in options.output:
         is_good &= has_written(path, data, report.markdown(found), "adyton tune")
     return GOOD if is_good else BAD

@@ -1,8 +1,10 @@
-//! Who may use what is served: names and passwords.
+//! Who may use what is served: names and passwords, and addresses.
 
+use crate::around::network;
 use crate::row::{Kind, Row, Scope};
 use crate::rows::files::field_value;
 use crate::settings::Auth;
+use crate::units::Unit;
 
 const GROUP: Row = Row { group: "Access", scope: Scope::Route, ..Row::EMPTY };
 
@@ -10,7 +12,7 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         name: "auth",
         kind: Kind::Form {
-            shape: "SCHEME:FILE",
+            shape: "SCHEME:WHERE",
             set: |settings, text| auth(text).map(|auth| settings.auth = auth),
         },
         default: "off",
@@ -18,7 +20,9 @@ pub(super) const ROWS: &[Row] = &[
         help: "ask clients for a name and a password",
         detail: "`basic:FILE` with the passwords of a file that `htpasswd` has made (`htpasswd -B -c FILE NAME`: bcrypt; argon2, \
                  crypt with SHA-512 or SHA-256, APR1 and, though weak, SHA-1, are read, too). `digest:FILE` with those of \
-                 `htdigest` (MD5 or SHA-256, RFC 7616). `off` asks for none. A file that changes counts within a second. \
+                 `htdigest` (MD5 or SHA-256, RFC 7616). `basic-python:TARGET` asks `check_password(environ, user, password)` of a \
+                 module or a file of Python, `digest-python:TARGET` its `get_realm_hash(environ, user, realm)`, both as `mod_wsgi` \
+                 has them; `TARGET:NAME` is a function of another name. `off` asks for none. A file that changes counts within a second. \
                  Others are answered 401; after ten wrong passwords an address waits, longer each time (429). The application \
                  finds the name in `REMOTE_USER`, and does not see `Authorization`. Passwords travel readably with `basic`: \
                  something in front of the server has to encrypt the connection.",
@@ -55,7 +59,20 @@ pub(super) const ROWS: &[Row] = &[
         },
         example: "editors",
         help: "groups whose members are let in",
-        detail: "Names with commas between them, of groups in `auth-group-file`.",
+        detail: "Names with commas between them, of groups in `auth-group-file`, or of those that `auth-group-python` knows.",
+        ..GROUP
+    },
+    Row {
+        name: "auth-group-python",
+        kind: Kind::Form {
+            shape: "TARGET",
+            set: |settings, text| target(text).map(|target| settings.auth_group_python = Some(target)),
+        },
+        example: "site_auth.py",
+        help: "Python that says who is in which group",
+        detail: "A module or a file, of which `groups_for_user(environ, user)` is called; `TARGET:NAME` is a function of another \
+                 name. It returns the names of the groups of a user. Where `auth` names Python and there is no `auth-group-file`, \
+                 it is the same module unless it is given.",
         ..GROUP
     },
     Row {
@@ -66,6 +83,104 @@ pub(super) const ROWS: &[Row] = &[
         detail: "A line for each group, as Apache's `AuthGroupFile` has them: `editors: ann bob`.",
         ..GROUP
     },
+    Row {
+        name: "auth-remember",
+        kind: Kind::Number {
+            unit: Unit::Duration,
+            least: 0,
+            most: 60 * 60 * 1_000,
+            set: |settings, ms| settings.auth_remember_ms = ms,
+        },
+        default: "0",
+        example: "1m",
+        help: "how long Python is not asked again",
+        detail: "About a name and a password with which `basic-python` has let a client in; `groups_for_user` is not asked either. For so \
+                 long a user who is locked out may still come in, in each process by itself. A function that gives clients other \
+                 names is always asked, and so is `allow-python`. Passwords of files are remembered for an hour anyway, or until the file changes.",
+        ..GROUP
+    },
+    Row {
+        name: "auth-satisfy",
+        kind: Kind::Choice {
+            words: &["all", "any"],
+            set: |settings, index| settings.auth_satisfy_any = index == 1,
+        },
+        default: "all",
+        example: "any",
+        help: "whether clients of `allow` need a password",
+        detail: "With `all` they do, and others are not let in. With `any` they do not, and others are let in with one.",
+        ..GROUP
+    },
+    Row {
+        name: "allow",
+        kind: Kind::Form { shape: "NETWORK", set: |settings, text| network(&mut settings.allow, text) },
+        example: "10.0.0.0/8",
+        repeatable: true,
+        help: "addresses of clients that are let in",
+        detail: "Others are answered 403. Without it all are that `deny` does not name. `unix` are clients of unix sockets. In a \
+                 file, the list of a route counts in place of that of its site, and that one in place of the server's; `[]` lets \
+                 all in again.",
+        ..GROUP
+    },
+    Row {
+        name: "deny",
+        kind: Kind::Form { shape: "NETWORK", set: |settings, text| network(&mut settings.deny, text) },
+        example: "192.0.2.0/24",
+        repeatable: true,
+        help: "addresses of clients that are not",
+        detail: "They are answered 403, even if `allow` has them. In a file, the list of a route counts in place of that of its \
+                 site, as with `allow`.",
+        ..GROUP
+    },
+    Row {
+        name: "allow-python",
+        kind: Kind::Form {
+            shape: "TARGET",
+            set: |settings, text| {
+                if text == "off" {
+                    settings.allow_python = None;
+                    return Ok(());
+                }
+                target(text).map(|target| settings.allow_python = Some(target))
+            },
+        },
+        default: "off",
+        example: "site_auth.py",
+        help: "Python that says which requests are let in",
+        detail: "A module or a file, of which `allow_access(environ, host)` is called with the client's address, as `mod_wsgi` has \
+                 it; `TARGET:NAME` is a function of another name. With `False` the request is answered 403. `True` and `None` let \
+                 it go on to what else the route asks for: `allow` and `deny` count before it, `auth` behind it. It is asked of each request.",
+        ..GROUP
+    },
+    Row {
+        name: "rate-limit",
+        kind: Kind::Form {
+            shape: "N/TIME",
+            set: |settings, text| rate(text).map(|interval_us| settings.rate_limit = interval_us),
+        },
+        default: "off",
+        example: "10/s",
+        help: "requests that a client may send in a time",
+        detail: "`10/s`, `300/m` or `1000/h`, evenly; `rate-burst` of them may come at once. Others are answered 429, with \
+                 `Retry-After`. A client is an IPv4 address, or the first 64 bits of an IPv6 address; those of unix sockets are not \
+                 counted. Routes of a site with the same limit count together. Each worker counts for itself: with four \
+                 processes, a client that uses many connections may get up to four times as much.",
+        ..GROUP
+    },
+    Row {
+        name: "rate-burst",
+        kind: Kind::Number {
+            unit: Unit::Count,
+            least: 1,
+            most: 1_000_000,
+            set: |settings, number| settings.rate_burst = u32::try_from(number).unwrap_or(u32::MAX),
+        },
+        default: "20",
+        example: "50",
+        help: "how many of them may come at once",
+        detail: "After a pause. A browser asks for a page and all that is on it within a second.",
+        ..GROUP
+    },
 ];
 
 fn auth(text: &str) -> Result<Option<Auth>, String> {
@@ -73,9 +188,47 @@ fn auth(text: &str) -> Result<Option<Auth>, String> {
         None if text == "off" => Ok(None),
         Some(("basic", file)) if !file.is_empty() => Ok(Some(Auth::Basic(file.into()))),
         Some(("digest", file)) if !file.is_empty() => Ok(Some(Auth::Digest(file.into()))),
-        _ => Err("write off, basic:FILE or digest:FILE".to_owned()),
+        Some(("basic-python", text)) => target(text).map(|target| Some(Auth::BasicPython(target))),
+        Some(("digest-python", text)) => target(text).map(|target| Some(Auth::DigestPython(target))),
+        _ => {
+            Err("write off, basic:FILE, digest:FILE, basic-python:TARGET or digest-python:TARGET".to_owned())
+        }
     }
 }
+
+/// A module or a file of Python, perhaps with the name of a function.
+fn target(text: &str) -> Result<String, String> {
+    let (place, name) = text.split_once(':').unwrap_or((text, "NAME"));
+    if place.is_empty() || name.is_empty() {
+        Err("write MODULE, FILE.py, or either with :NAME behind it".to_owned())
+    } else {
+        Ok(text.to_owned())
+    }
+}
+
+/// The time between two requests, in µs; `None` for `off`.
+fn rate(text: &str) -> Result<Option<u64>, String> {
+    if text == "off" {
+        return Ok(None);
+    }
+    let us = |time: &str| match time {
+        "s" => Some(1_000_000),
+        "m" => Some(60 * 1_000_000),
+        "h" => Some(60 * 60 * 1_000_000),
+        _ => None,
+    };
+    let split =
+        text.split_once('/').and_then(|(number, time)| Some((number.parse::<u32>().ok()?, us(time)?)));
+    match split {
+        Some((number @ 1..=RATE_MAX, us)) => Ok(Some(us / u64::from(number))),
+        _ => Err(format!(
+            "write off, or a number from 1 to {RATE_MAX} with its time, as 10/s, 300/m or 1000/h"
+        )),
+    }
+}
+
+/// More than this are none.
+const RATE_MAX: u32 = 1_000_000;
 
 fn names(text: &str) -> Result<Vec<String>, String> {
     let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();

@@ -18,7 +18,8 @@ pub(super) const ROWS: &[Row] = &[
         example: "200",
         help: "most connections of one client; 0: no cap",
         detail: "One more is closed at once, without an answer. Off by default: behind a proxy or a large network \
-                 many people share one address.",
+                 many people share one address. Of IPv6 addresses the first 64 bits count: one customer has all of the others. \
+                 Each worker counts for itself.",
         ..GROUP
     },
     Row {

@@ -103,6 +103,32 @@ pub(super) const ROWS: &[Row] = &[
         ..GROUP
     },
     Row {
+        name: "may-set",
+        kind: Kind::Form { shape: "WORD", set: |settings, text| settings.may_set.add(text) },
+        example: "headers",
+        repeatable: true,
+        help: "what folders may say in an .adyton.toml",
+        detail: "For the folder that it stands in, and all beneath it. `allow` are `allow` and `deny`, `auth` all keys that begin so, \
+                 `headers` also `add-headers` and `remove-headers`, `cache-control` itself, `errors` is `error-pages`, `redirect` are \
+                 tables `[[redirects]]`. To be let in, a client has to be let in by the route and by each folder on the way. A \
+                 change counts within a second. What is wrong in such a file, or not among these words, is told in the log, and \
+                 all beneath it is answered 500. Paths are compared in their decoded form, also on the command line; symbolic links \
+                 are not followed. In a file, the list of a route counts in place of that of its site; `[]` lets folders say nothing.",
+        scope: Scope::Route,
+        ..GROUP
+    },
+    Row {
+        name: "htaccess",
+        kind: Kind::Form { shape: "WORD", set: |settings, text| settings.htaccess.add(text) },
+        example: "auth",
+        repeatable: true,
+        help: "what folders may say in an .htaccess",
+        detail: "As `may-set`, with the same words, for files as Apache reads them. What keeps somebody out and cannot be carried \
+                 over has all beneath the folder answered 500; what keeps nobody out is told in the log.",
+        scope: Scope::Route,
+        ..GROUP
+    },
+    Row {
         name: "static-cache-bytes-max",
         kind: bytes(1 << 40, |settings, number| settings.static_cache_bytes_max = number),
         default: "32m",

@@ -44,8 +44,8 @@ pub(super) const ROWS: &[Row] = &[
         example: r#"%h %t "%r" %>s %b %D"#,
         help: "common, combined, json, or atoms like %h",
         detail: "`combined` is what most programs that read logs expect; `json` is one object a line. The atoms are some of \
-                 Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` `%>s` `%b` `%B` `%D` `%T` `%P` `%L` \
-                 `%{Name}i` and `%%`; another one is refused.",
+                 Apache's `LogFormat`: `%h` `%a` `%l` `%u` `%t` `%r` `%m` `%U` `%q` `%H` `%s` `%>s` `%b` `%B` `%D` `%T` `%P` \
+                 `%{group}P` `%v` `%L` `%{Name}i` and `%%`; another one is refused.",
         scope: Scope::Site,
         ..GROUP
     },

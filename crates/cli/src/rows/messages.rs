@@ -104,8 +104,8 @@ pub(super) const ROWS: &[Row] = &[
         scope: Scope::Site,
         help: "page of your own for a status",
         detail: "For what the server itself answers: no route, no password, a limit, an application that has failed. What an \
-                 application answers stays as it is, and `static-404` is for files that do not exist. The media type follows from \
-                 the file's name. The file is read when the server starts, and at a reload; it has at most 1 MiB.",
+                 application answers stays as it is, unless `intercept-errors` is on, and `static-404` is for files that do not \
+                 exist. The media type follows from the file's name. The file is read when the server starts, and at a reload; it has at most 1 MiB.",
         ..GROUP
     },
     Row {

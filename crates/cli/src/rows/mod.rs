@@ -1,13 +1,17 @@
 //! The table of all settings, one file for each group.
 
 mod access;
+mod answers;
 mod application;
+mod caching;
+mod compression;
 mod connections;
 mod files;
 mod listening;
 mod logging;
 mod messages;
 mod processes;
+mod scripts;
 mod threads;
 mod timeouts;
 
@@ -29,7 +33,11 @@ const GROUPS: &[&[Row]] = &[
     threads::ROWS,
     processes::ROWS,
     files::ROWS,
+    compression::ROWS,
+    caching::ROWS,
+    scripts::ROWS,
     access::ROWS,
+    answers::ROWS,
     logging::ROWS,
     messages::ROWS,
     connections::ROWS,

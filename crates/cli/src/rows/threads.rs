@@ -110,7 +110,7 @@ pub(super) const ROWS: &[Row] = &[
                  nothing yet gets a 504, an answer that has begun is cut. The queue does not count, nor does the time in which the application waits \
                  for its client. Code that waits outside Python notices when it comes back; that it has not \
                  is logged a second later, and its client is answered.",
-        scope: Scope::Site,
+        scope: Scope::Route,
         ..GROUP
     },
     Row {
@@ -127,7 +127,7 @@ pub(super) const ROWS: &[Row] = &[
         detail: "Like `--request-timeout`, but it counts from when the request begins to run to its end, whatever the \
                  application gives meanwhile: event streams and long downloads end with it. Waiting for the client does \
                  not count.",
-        scope: Scope::Site,
+        scope: Scope::Route,
         ..GROUP
     },
     Row {

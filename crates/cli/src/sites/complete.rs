@@ -2,18 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use super::document::{Document, Given, RouteTable};
+use super::document::{Document, Given, GroupTable, RouteTable};
 use super::mistake::{Lines, Mistake, failure};
+use super::rows::{RouteDraft, SiteDraft};
 use crate::failure::Failure;
 use crate::rows::ROWS;
-use crate::settings::{AppTarget, Interface, Settings, Site, SiteAction, SiteRoute, Sites};
-use crate::target::{Target, barred, did_you_mean, is_absent, look_for_page};
+use crate::settings::{
+    AppTarget, Control, Group, Interface, Mount, Part, ScriptFolder, Settings, Site, SiteAction, SiteRoute,
+    Sites,
+};
+use crate::target::{Scripts, Target, barred, did_you_mean, is_absent, look_for_page};
 
 /// What `redirect-status` is unless it is given.
-const REDIRECT_STATUS: u16 = 307;
+pub(super) const REDIRECT_STATUS: u16 = 307;
 
 /// What `content-type` is unless it is given.
 const CONTENT_TYPE: &str = "text/plain; charset=utf-8";
+
+/// What `scripts-index` is unless it is given.
+const SCRIPTS_INDEX: &str = "index.py";
 
 impl Document {
     /// What it says that is served, beneath the settings of its server.
@@ -24,36 +31,87 @@ impl Document {
     pub(crate) fn complete(
         self,
         (file, place): (&Path, PathBuf),
-        text: String,
+        (text, part): (String, Part),
         settings: &Settings,
     ) -> Result<Sites, Failure> {
         let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
-        let mut made = Maker { base, apps: Vec::new(), mistakes: Vec::new() };
         let lines = Lines::new(&text);
+        let groups: Vec<Group> =
+            self.groups.iter().map(|group| self.group(group, settings, &lines)).collect();
+        let mut made = Maker { base, part, groups: &groups, apps: Vec::new(), mistakes: Vec::new() };
+        made.pythons(&self.groups);
+        let logs = if let Part::Group(number) = part { self.groups[number].logs() } else { Given::new() };
         let mut sites = Vec::new();
         for site in self.sites {
-            let of_site = with(settings, &site.given);
-            let root = site.draft.root.unwrap_or_default();
+            let of_site = with(&with(settings, &site.given), &logs);
+            let root = site.draft.root.clone().unwrap_or_default();
             let mut routes = Vec::new();
             for route in site.routes {
                 let of_route = with(&of_site, &route.given);
                 let line = lines.line(route.at);
-                routes.extend(made.route(route, &root, of_route, line));
+                routes.extend(made.routes(route, &root, &of_route, line));
             }
             let line = lines.line(site.at);
-            sites.push(Site { hosts: site.draft.hosts, routes, settings: of_site, line });
+            let SiteDraft { hosts, rewrites, .. } = site.draft;
+            sites.push(Site { hosts, rewrites, routes, settings: of_site, line });
         }
-        if made.mistakes.is_empty() {
-            Ok(Sites { file: file.to_owned(), sites, apps: made.apps, text, place })
+        let Maker { apps, mistakes, .. } = made;
+        if mistakes.is_empty() {
+            Ok(Sites { file: file.to_owned(), sites, apps, groups, part, text, place })
         } else {
-            Err(failure(file, &lines, made.mistakes))
+            Err(failure(file, &lines, mistakes))
+        }
+    }
+
+    /// The number of a group.
+    pub(crate) fn group_named(&self, name: &str) -> Option<usize> {
+        self.groups.iter().position(|group| group.name == name)
+    }
+
+    /// The settings of the processes of a group.
+    pub(crate) fn settings_of_group(&self, number: usize, settings: &Settings) -> Settings {
+        let own = with(settings, &self.groups[number].given);
+        Settings {
+            // Those are the server's.
+            bind: Vec::new(),
+            control: Control::Off,
+            admin: None,
+            touch_reload: None,
+            drain_delay_ms: 0,
+            ..own
+        }
+    }
+
+    fn group(&self, group: &GroupTable, settings: &Settings, lines: &Lines<'_>) -> Group {
+        let min = group.given.iter().find(|(row, _)| ROWS[*row].name == "min-processes");
+        let may_be_absent = min.is_some_and(|(_, values)| values.iter().any(|value| value == "0"));
+        let idle_timeout_ms = group.draft.idle_timeout_ms.unwrap_or(IDLE_TIMEOUT_MS);
+        Group {
+            name: group.name.clone(),
+            python: group.draft.python.clone(),
+            idle_timeout_ms: may_be_absent.then_some(idle_timeout_ms),
+            settings: with(settings, &group.given),
+            fingerprint: self.fingerprint(group),
+            line: lines.line(group.at),
         }
     }
 }
 
+impl GroupTable {
+    /// What it says of the logs of requests, which counts for all sites.
+    fn logs(&self) -> Given {
+        let is_log = |row: usize| ["access-log", "access-log-format"].contains(&ROWS[row].name);
+        self.given.iter().filter(|(row, _)| is_log(*row)).cloned().collect()
+    }
+}
+
+/// What `idle-timeout` is unless it is given.
+const IDLE_TIMEOUT_MS: u64 = 5 * 60 * 1_000;
+
 /// The settings with what a table says.
-fn with(settings: &Settings, given: &Given) -> Settings {
-    let mut settings = settings.clone();
+pub(super) fn with(around: &Settings, given: &Given) -> Settings {
+    let names: Vec<&str> = given.iter().map(|(index, _)| ROWS[*index].name).collect();
+    let mut settings = around.for_table(&names);
     for (index, values) in given {
         for value in values {
             // It was applied to other settings before, and does not depend on them.
@@ -61,59 +119,119 @@ fn with(settings: &Settings, given: &Given) -> Settings {
             debug_assert_eq!(Ok(()), applied);
         }
     }
+    settings.end_table(around, &names);
     settings
 }
 
 /// What gathers the applications of a file, and what is not there.
-struct Maker {
+struct Maker<'g> {
     base: PathBuf,
+    part: Part,
+    groups: &'g [Group],
     apps: Vec<AppTarget>,
     mistakes: Vec<Mistake>,
 }
 
-impl Maker {
-    fn route(
-        &mut self,
-        route: RouteTable,
-        root: &Path,
-        settings: Settings,
-        line: usize,
-    ) -> Option<SiteRoute> {
-        let RouteTable { draft, action_at, .. } = route;
-        let action = match (draft.app, draft.handler, draft.files, draft.redirect, draft.respond) {
-            (Some(app), ..) => self.app(action_at, app, settings.interface, settings.factory)?,
-            (_, Some(handler), ..) => self.app(action_at, handler, Interface::Handler, settings.factory)?,
-            (_, _, Some(files), ..) => self.files(action_at, &root.join(files), &settings)?,
-            (_, _, _, Some(location), _) => {
-                SiteAction::Redirect(draft.redirect_status.unwrap_or(REDIRECT_STATUS), location)
+impl Maker<'_> {
+    /// Whether what a group has, or what none has, is looked up on the disk: another process's user may see more there.
+    fn looks_at(&self, group: Option<usize>) -> bool {
+        match self.part {
+            Part::Whole => true,
+            Part::Door => group.is_none(),
+            Part::Group(own) => group == Some(own),
+        }
+    }
+
+    /// Looks for the Pythons of groups.
+    fn pythons(&mut self, tables: &[GroupTable]) {
+        for (group, table) in self.groups.iter().zip(tables).filter(|_| self.part == Part::Whole) {
+            let Some(python) = &group.python else { continue };
+            let place = self.base.join(python);
+            if !place.is_file() {
+                let shown = python.display();
+                let what = match barred(&place) {
+                    Some(why) => format!("python = {shown}: it cannot be looked at: {why}"),
+                    None => {
+                        format!("python = {shown}: there is no such file{}", did_you_mean(python, &self.base))
+                    }
+                };
+                self.mistakes.push(Mistake { at: table.at, what });
             }
-            (.., Some(status)) => match draft.body {
-                Some(body) => SiteAction::Text {
-                    status,
-                    content_type: draft.content_type.unwrap_or_else(|| CONTENT_TYPE.to_owned()),
-                    body,
-                },
-                None => SiteAction::Status(status),
-            },
-            // That was a mistake when the file was read.
-            _ => return None,
+        }
+    }
+
+    /// What a table makes: a route, or two where one is tried before the other.
+    fn routes(&mut self, table: RouteTable, root: &Path, settings: &Settings, line: usize) -> Vec<SiteRoute> {
+        let RouteTable { mut draft, places, .. } = table;
+        if draft.scripts.is_some() {
+            draft.mount = Mount::Folder;
+        }
+        let mut actions = Vec::new();
+        if let Some(files) = draft.files.take() {
+            actions.extend(self.files(places.files, &root.join(files), settings));
+        }
+        actions.extend(self.other(places.other, &mut draft, (root, settings)));
+        let route = |action: SiteAction| {
+            let is_tried = !draft.tried.is_empty() && matches!(action, SiteAction::Files(_));
+            let falls = settings.static_fall_through || is_tried;
+            SiteRoute {
+                paths: draft.paths.clone(),
+                when: draft.when.clone(),
+                is_internal: draft.is_internal,
+                mount: draft.mount.clone(),
+                action,
+                settings: Settings { static_fall_through: falls, ..settings.clone() },
+                line,
+            }
         };
-        Some(SiteRoute {
-            paths: draft.paths,
-            when: draft.when,
-            allow: draft.allow,
-            deny: draft.deny,
-            allow_replaces_password: draft.allow_replaces_password,
-            edits: draft.edits,
-            is_mounted: draft.is_mounted,
-            action,
-            settings,
-            line,
+        actions.into_iter().map(route).collect()
+    }
+
+    /// What answers beside a folder; nothing if there is nothing, or if it is wrong.
+    fn other(
+        &mut self,
+        at: usize,
+        draft: &mut RouteDraft,
+        (root, settings): (&Path, &Settings),
+    ) -> Option<SiteAction> {
+        let named = |group: &Group| Some(&group.name) == draft.group.as_ref();
+        let group = self.groups.iter().position(named);
+        if let Some(app) = draft.app.take() {
+            return self.app(at, app, (settings.interface, settings.factory, group));
+        }
+        if let Some(handler) = draft.handler.take() {
+            return self.app(at, handler, (Interface::Handler, settings.factory, group));
+        }
+        if let Some(folder) = draft.scripts.take() {
+            let index = draft.scripts_index.take().unwrap_or_else(|| SCRIPTS_INDEX.to_owned());
+            return self.scripts(at, (root.join(folder), index), (settings, group));
+        }
+        if draft.cgi.is_some() || !draft.interpreters.is_empty() {
+            return self.cgi(at, root, draft.cgi.take(), std::mem::take(&mut draft.interpreters));
+        }
+        if let Some(location) = draft.redirect.take() {
+            return Some(SiteAction::Redirect(draft.redirect_status.unwrap_or(REDIRECT_STATUS), location));
+        }
+        let status = draft.respond?;
+        Some(match draft.body.take() {
+            Some(body) => SiteAction::Text {
+                status,
+                content_type: draft.content_type.take().unwrap_or_else(|| CONTENT_TYPE.to_owned()),
+                body,
+            },
+            None => SiteAction::Status(status),
         })
     }
 
-    fn app(&mut self, at: usize, text: String, interface: Interface, factory: bool) -> Option<SiteAction> {
-        let target = match Target::find(&text, &self.base) {
+    fn app(
+        &mut self,
+        at: usize,
+        text: String,
+        (interface, factory, group): (Interface, bool, Option<usize>),
+    ) -> Option<SiteAction> {
+        let found =
+            if self.looks_at(group) { Target::find(&text, &self.base) } else { Ok(Target::unseen(&text)) };
+        let target = match found {
             Ok(Target::Folder(folder)) => {
                 let what = format!("{} is a folder; files = serves one", folder.display());
                 self.mistakes.push(Mistake { at, what });
@@ -125,25 +243,90 @@ impl Maker {
                 return None;
             }
         };
-        let app = AppTarget { text, target, interface, factory };
+        Some(self.named(AppTarget { text, target, interface, factory, group }))
+    }
+
+    /// An application, which may have been named before.
+    fn named(&mut self, app: AppTarget) -> SiteAction {
         let known = self.apps.iter().position(|other| *other == app);
-        Some(SiteAction::App(known.unwrap_or_else(|| {
+        SiteAction::App(known.unwrap_or_else(|| {
             self.apps.push(app);
             self.apps.len() - 1
-        })))
+        }))
+    }
+
+    /// A folder of scripts, which are one application as far as others are concerned.
+    fn scripts(
+        &mut self,
+        at: usize,
+        (folder, index): (PathBuf, String),
+        (settings, group): (&Settings, Option<usize>),
+    ) -> Option<SiteAction> {
+        if self.looks_at(group) {
+            self.folder(at, &folder)?;
+        }
+        let text = folder.display().to_string();
+        let target = Target::Scripts(Scripts { folder, index, follow_symlinks: settings.static_symlinks });
+        Some(self.named(AppTarget { text, target, interface: settings.interface, factory: false, group }))
+    }
+
+    /// Where a folder is that is one, or is not there yet.
+    fn folder(&mut self, at: usize, folder: &Path) -> Option<PathBuf> {
+        let place = self.base.join(folder);
+        if place.is_dir() || is_absent(&place) {
+            return Some(place);
+        }
+        let shown = folder.display();
+        let what = match barred(&place) {
+            Some(why) => format!("{shown} cannot be looked at: {why}"),
+            None => format!("{shown} is no folder{}", did_you_mean(folder, &self.base)),
+        };
+        self.mistakes.push(Mistake { at, what });
+        None
+    }
+
+    fn cgi(
+        &mut self,
+        at: usize,
+        root: &Path,
+        folder: Option<PathBuf>,
+        interpreters: Vec<(String, PathBuf)>,
+    ) -> Option<SiteAction> {
+        let has_root = root != Path::new("");
+        if folder.is_none() && !has_root {
+            let what =
+                "cgi: where the scripts are is not said; add folder = \"cgi-bin\", or give the site a root";
+            self.mistakes.push(Mistake { at, what: what.to_owned() });
+            return None;
+        }
+        let folder = folder.map_or_else(|| root.to_owned(), |folder| root.join(folder));
+        let is_ours = self.looks_at(None);
+        if is_ours {
+            self.folder(at, &folder)?;
+        }
+        for (end, program) in interpreters.iter().filter(|_| is_ours) {
+            if !program.is_file() {
+                let what = format!("cgi: {}, which is to run *{end}, is no program", program.display());
+                self.mistakes.push(Mistake { at, what });
+                return None;
+            }
+        }
+        let root = has_root.then(|| root.to_owned());
+        Some(SiteAction::Cgi(ScriptFolder { folder, interpreters, root }))
     }
 
     fn files(&mut self, at: usize, folder: &Path, settings: &Settings) -> Option<SiteAction> {
-        let place = self.base.join(folder);
-        let mut wrong = |what: String| self.mistakes.push(Mistake { at, what });
-        if !place.is_dir() && !is_absent(&place) {
-            let shown = folder.display();
-            wrong(match barred(&place) {
-                Some(why) => format!("{shown} cannot be looked at: {why}"),
-                None => format!("{shown} is no folder{}", did_you_mean(folder, &self.base)),
-            });
+        if !self.looks_at(None) {
+            return Some(SiteAction::Files(folder.to_owned()));
+        }
+        let place = self.folder(at, folder)?;
+        if settings.static_symlinks && settings.lets_folders_speak() {
+            let what = "files: static-symlinks is on, and a link would lead around what folders say; \
+                        may-set and htaccess go without it";
+            self.mistakes.push(Mistake { at, what: what.to_owned() });
             return None;
         }
+        let mut wrong = |what: String| self.mistakes.push(Mistake { at, what });
         for (name, page) in
             [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)]
         {

@@ -1,5 +1,6 @@
 //! Reads a file of sites: every key is looked up, every value is read, every mistake is noted.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
@@ -10,8 +11,12 @@ use toml::de::{DeTable, DeValue};
 
 use super::mistake::{Lines, Mistake, failure};
 use super::path;
-use super::rows::{ACTIONS, PARTS, ROUTE_ROWS, RouteDraft, SITE_ROWS, SiteDraft};
+use super::rows::{
+    ACTIONS, GROUP_ROWS, GroupDraft, PARTS, ROUTE_ROWS, RouteDraft, SITE_ROWS, SiteDraft, group_name,
+    is_of_group,
+};
 use crate::failure::Failure;
+use crate::may_set::MaySet;
 use crate::nearest::nearest;
 use crate::row::{Row, Scope};
 use crate::rows::ROWS;
@@ -22,11 +27,25 @@ use crate::settings::Settings;
 pub(crate) struct Document {
     /// The settings of `[server]`.
     pub(crate) server: Given,
+    pub(crate) groups: Vec<GroupTable>,
     pub(crate) sites: Vec<SiteTable>,
 }
 
+/// More would be more than a process can be handed passages to.
+const GROUPS_MAX: usize = 64;
+
 /// Settings that a table gives: the number of the row, and its values.
 pub(crate) type Given = Vec<(usize, Vec<String>)>;
+
+/// A table `[groups.NAME]`.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupTable {
+    /// Where its name stands, in bytes.
+    pub(crate) at: usize,
+    pub(crate) name: String,
+    pub(crate) draft: GroupDraft,
+    pub(crate) given: Given,
+}
 
 /// A table `[[sites]]`.
 #[derive(Clone, Debug)]
@@ -43,56 +62,116 @@ pub(crate) struct SiteTable {
 pub(crate) struct RouteTable {
     /// Where it begins, in bytes.
     pub(crate) at: usize,
-    /// Where what its action names stands.
-    pub(crate) action_at: usize,
+    /// Where what its actions name stands.
+    pub(crate) places: ActionPlaces,
+    /// Where its group is named, or where it begins.
+    pub(crate) group_at: usize,
     pub(crate) draft: RouteDraft,
     pub(crate) given: Given,
 }
 
+/// Where the values of the keys that answer stand, in bytes; where the route begins, if there is none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ActionPlaces {
+    pub(crate) files: usize,
+    /// Of the one that is not `files`.
+    pub(crate) other: usize,
+}
+
 impl Document {
+    /// All that the processes of a group depend on: the settings of the server and its own, which names sites have, and
+    /// the sites where it has a route. Places in the file are not among it.
+    pub(crate) fn fingerprint(&self, group: &GroupTable) -> String {
+        let sites = self.sites.iter().map(|site| {
+            let is_its = |route: &RouteTable| route.draft.group.as_ref() == Some(&group.name);
+            let routes = site.routes.iter().map(|route| (&route.draft, &route.given));
+            let whole = site
+                .routes
+                .iter()
+                .any(is_its)
+                .then(|| (&site.draft, &site.given, routes.collect::<Vec<_>>()));
+            (&site.draft.hosts, whole)
+        });
+        format!("{:?}", (&self.server, &group.name, &group.draft, &group.given, sites.collect::<Vec<_>>()))
+    }
+
     /// Reads a file.
     ///
     /// # Errors
     ///
     /// All mistakes in it, each on a line of its own with file, line and column.
     pub(crate) fn read(file: &Path, text: &str) -> Result<Document, Failure> {
-        let (table, errors) = DeTable::parse_recoverable(text);
-        let mut reader = Reader { lines: Lines::new(text), mistakes: Vec::new() };
-        if errors.is_empty() {
-            let document = reader.document(table.get_ref());
-            return if reader.mistakes.is_empty() {
-                Ok(document)
-            } else {
-                Err(failure(file, &reader.lines, reader.mistakes))
-            };
-        }
-        for error in errors {
-            // The parser's sentence may have lines of its own.
-            let what = error.message().split('\n').collect::<Vec<_>>().join("; ");
-            reader.note(error.span().unwrap_or_default(), what);
-        }
-        Err(failure(file, &reader.lines, reader.mistakes))
+        #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is one for each lifetime")]
+        read(file, text, |reader, table| reader.document(table))
     }
 }
 
+/// Reads a file's tables.
+///
+/// # Errors
+///
+/// All mistakes in it, as [`Document::read`] tells them.
+pub(super) fn read<T>(
+    file: &Path,
+    text: &str,
+    take: impl FnOnce(&mut Reader<'_>, &DeTable<'_>) -> T,
+) -> Result<T, Failure> {
+    let (table, errors) = DeTable::parse_recoverable(text);
+    let mut reader = Reader { lines: Lines::new(text), mistakes: Vec::new() };
+    if errors.is_empty() {
+        let made = take(&mut reader, table.get_ref());
+        return if reader.mistakes.is_empty() {
+            Ok(made)
+        } else {
+            Err(failure(file, &reader.lines, reader.mistakes))
+        };
+    }
+    for error in errors {
+        // The parser's sentence may have lines of its own.
+        let what = error.message().split('\n').collect::<Vec<_>>().join("; ");
+        reader.note(error.span().unwrap_or_default(), what);
+    }
+    Err(failure(file, &reader.lines, reader.mistakes))
+}
+
 /// What reads a file, and notes what is wrong in it.
-struct Reader<'t> {
-    lines: Lines<'t>,
-    mistakes: Vec<Mistake>,
+pub(super) struct Reader<'t> {
+    pub(super) lines: Lines<'t>,
+    pub(super) mistakes: Vec<Mistake>,
 }
 
 /// A table, and which of its keys were found.
-struct Keys<'k, 't> {
-    table: &'k DeTable<'t>,
+pub(super) struct Keys<'k, 't> {
+    pub(super) table: &'k DeTable<'t>,
     /// What the table is called in messages.
-    name: &'static str,
-    scope: Scope,
+    pub(super) name: &'static str,
+    pub(super) place: Place,
     /// Keys with tables of their own.
-    children: &'static [&'static str],
+    pub(super) children: &'static [&'static str],
+}
+
+/// Which table it is, as far as settings of the server go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Scope(Scope),
+    Group,
+    /// A file in a folder that may say this.
+    Folder(MaySet),
+}
+
+impl Place {
+    /// Whether a setting may stand there.
+    fn has(self, row: &Row) -> bool {
+        match self {
+            Place::Scope(scope) => is_of(row, scope),
+            Place::Group => is_of_group(row),
+            Place::Folder(may) => may.has(row.name),
+        }
+    }
 }
 
 impl Reader<'_> {
-    fn note(&mut self, span: Range<usize>, what: String) {
+    pub(super) fn note(&mut self, span: Range<usize>, what: String) {
         self.mistakes.push(Mistake { at: span.start, what });
     }
 
@@ -101,16 +180,22 @@ impl Reader<'_> {
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("server", DeValue::Table(server)) => document.server = self.server(server),
+                ("groups", DeValue::Table(groups)) => document.groups = self.groups(groups),
                 ("sites", DeValue::Array(_)) => document.sites = self.sites(value),
-                (name @ ("server" | "sites"), _) => {
-                    let form = if name == "server" { "[server]" } else { "[[sites]]" };
+                (name @ ("server" | "groups" | "sites"), _) => {
+                    let form = match name {
+                        "server" => "[server]",
+                        "groups" => "[groups.NAME]",
+                        _ => "[[sites]]",
+                    };
                     self.note(key.span(), format!("{name} is a table; write {form}"));
                 }
                 (name, _) => {
-                    let hint = match (Row::find(name), nearest(name, ["server", "sites"].into_iter())) {
+                    let tables = ["server", "groups", "sites"];
+                    let hint = match (Row::find(name), nearest(name, tables.into_iter())) {
                         (Some(_), _) => "; settings stand in [server]".to_owned(),
                         (None, Some(near)) => format!("; did you mean {near}?"),
-                        (None, None) => "; there are [server] and [[sites]]".to_owned(),
+                        (None, None) => "; there are [server], [groups.NAME] and [[sites]]".to_owned(),
                     };
                     self.note(key.span(), format!("{name} is no table of a file of sites{hint}"));
                 }
@@ -120,19 +205,66 @@ impl Reader<'_> {
             self.note(0..0, "there is no site: a file has [[sites]] with [[sites.routes]]".to_owned());
         }
         self.check_hosts(&document.sites);
+        self.check_groups(&document);
         document
     }
 
     fn server(&mut self, table: &DeTable<'_>) -> Given {
-        let keys = Keys { table, name: "[server]", scope: Scope::Server, children: &[] };
+        let keys = Keys { table, name: "[server]", place: Place::Scope(Scope::Server), children: &[] };
         self.keys::<()>(&keys, &[], &mut ())
+    }
+
+    fn groups(&mut self, table: &DeTable<'_>) -> Vec<GroupTable> {
+        let mut groups = Vec::new();
+        for (key, value) in table {
+            let name = key.get_ref().to_string();
+            if let Err(why) = group_name(&name) {
+                self.note(key.span(), format!("{name:?} is no name of a group: {why}"));
+                continue;
+            }
+            let DeValue::Table(inside) = value.get_ref() else {
+                self.note(key.span(), format!("a group is a table; write [groups.{name}]"));
+                continue;
+            };
+            let mut draft = GroupDraft::default();
+            let keys = Keys { table: inside, name: "a group", place: Place::Group, children: &[] };
+            let given = self.keys(&keys, GROUP_ROWS, &mut draft);
+            let find = |name: &str| inside.iter().find(|(key, _)| key.get_ref() == name);
+            let of = |name: &str| given.iter().find(|(row, _)| ROWS[*row].name == name);
+            let says_none =
+                |name: &str| of(name).is_some_and(|(_, values)| values.iter().any(|value| value == "0"));
+            if says_none("processes")
+                && let Some((key, _)) = find("processes")
+            {
+                let what =
+                    "processes = 0: a group has processes; min-processes = 0 lets them end when they idle";
+                self.note(key.span(), what.to_owned());
+            }
+            if !says_none("min-processes")
+                && let Some((key, _)) = find("idle-timeout")
+            {
+                let what = "idle-timeout goes with min-processes = 0: other groups always have processes";
+                self.note(key.span(), what.to_owned());
+            }
+            groups.push(GroupTable { at: key.span().start, name, draft, given });
+        }
+        if groups.len() > GROUPS_MAX
+            && let Some(group) = groups.get(GROUPS_MAX)
+        {
+            self.note(
+                group.at..group.at,
+                format!("there are more than {GROUPS_MAX} groups, which are the most"),
+            );
+        }
+        groups
     }
 
     fn sites(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<SiteTable> {
         let mut sites = Vec::new();
         for (at, table) in self.tables(value, "sites") {
             let mut draft = SiteDraft::default();
-            let keys = Keys { table, name: "a site", scope: Scope::Site, children: &["routes"] };
+            let keys =
+                Keys { table, name: "a site", place: Place::Scope(Scope::Site), children: &["routes"] };
             let given = self.keys(&keys, SITE_ROWS, &mut draft);
             let routes = if let Some((_, routes)) = table.iter().find(|(key, _)| key.get_ref() == "routes") {
                 self.routes(routes)
@@ -150,13 +282,16 @@ impl Reader<'_> {
         let mistakes_before = self.mistakes.len();
         for (at, table) in self.tables(value, "sites.routes") {
             let mut draft = RouteDraft::default();
-            let keys = Keys { table, name: "a route", scope: Scope::Route, children: &[] };
+            let keys = Keys { table, name: "a route", place: Place::Scope(Scope::Route), children: &[] };
             let given = self.keys(&keys, ROUTE_ROWS, &mut draft);
             if !table.iter().any(|(key, _)| key.get_ref() == "path") {
                 draft.paths = vec![PathPattern::Prefix(Box::default())];
             }
-            let action_at = self.check_action(at, table);
-            routes.push(RouteTable { at, action_at, draft, given });
+            let places = self.check_action(at, table, &draft.tried);
+            self.check_mount(table, &draft);
+            let group = table.iter().find(|(key, _)| key.get_ref() == "group");
+            let group_at = group.map_or(at, |(_, value)| value.span().start);
+            routes.push(RouteTable { at, places, group_at, draft, given });
         }
         // A key that is not understood may be what tells two routes apart.
         if self.mistakes.len() == mistakes_before {
@@ -166,7 +301,7 @@ impl Reader<'_> {
     }
 
     /// The tables of an array, each with where it begins.
-    fn tables<'v, 't>(
+    pub(super) fn tables<'v, 't>(
         &mut self,
         value: &'v Spanned<DeValue<'t>>,
         name: &str,
@@ -188,7 +323,7 @@ impl Reader<'_> {
     }
 
     /// Reads all keys of a table: rows into `draft`, settings of the server to be given later.
-    fn keys<S>(&mut self, keys: &Keys<'_, '_>, rows: &'static [Row<S>], draft: &mut S) -> Given {
+    pub(super) fn keys<S>(&mut self, keys: &Keys<'_, '_>, rows: &'static [Row<S>], draft: &mut S) -> Given {
         let mut given = Given::new();
         for (key, value) in keys.table {
             let name: &str = key.get_ref();
@@ -199,7 +334,7 @@ impl Reader<'_> {
                 self.values(row, value, draft);
                 continue;
             }
-            let setting = ROWS.iter().position(|row| row.name == name && is_of(row, keys.scope));
+            let setting = ROWS.iter().position(|row| row.name == name && keys.place.has(row));
             let Some(index) = setting else {
                 let what = unknown(name, keys, rows);
                 self.note(key.span(), what);
@@ -215,6 +350,10 @@ impl Reader<'_> {
     fn values<S>(&mut self, row: &Row<S>, value: &Spanned<DeValue<'_>>, draft: &mut S) -> Vec<String> {
         let name = row.name;
         let texts = match value.get_ref() {
+            DeValue::Array(array) if row.is_list() => {
+                let texts: Option<Vec<String>> = array.iter().map(|item| scalar(item.get_ref())).collect();
+                vec![(value.span(), texts.map(|texts| texts.join(",")))]
+            }
             DeValue::Array(_) | DeValue::Table(_) if !row.repeatable => {
                 self.note(value.span(), format!("{name} takes one value, as in {name} = {}", row.quoted()));
                 return Vec::new();
@@ -248,23 +387,32 @@ impl Reader<'_> {
         stored
     }
 
-    /// A route has one action; keys that are parts of one stand beside it. Where the action stands.
-    fn check_action(&mut self, at: usize, table: &DeTable<'_>) -> usize {
+    /// A route has one action, or those that it tries; keys that are parts of one stand beside it. Where the actions stand.
+    fn check_action(&mut self, at: usize, table: &DeTable<'_>, tried: &[&str]) -> ActionPlaces {
         let find = |name: &str| table.iter().find(|(key, _)| key.get_ref() == name);
         let actions: Vec<_> = ACTIONS.iter().filter_map(|name| find(name)).collect();
-        match actions.as_slice() {
-            [] => {
+        match (find("try"), actions.as_slice()) {
+            (_, []) => {
                 let all = ACTIONS.join(", ");
                 self.note(at..at, format!("this route does not say what answers; it is one of {all}"));
             }
-            [_] => {}
-            [(first, _), (second, _), ..] => {
+            (Some((_, value)), _) => self.check_tried(value.span(), &actions, tried),
+            (None, [_]) => {}
+            (None, [(first, _), (second, _), ..]) => {
+                let hint =
+                    if [first, second].iter().any(|key| key.get_ref() == "files") { ", or try" } else { "" };
                 let (first, second_name) = (first.get_ref(), second.get_ref());
                 self.note(
                     second.span(),
-                    format!("{first} and {second_name}: a route has one of them; write another route"),
+                    format!("{first} and {second_name}: a route has one of them; write another route{hint}"),
                 );
             }
+        }
+        if let Some((key, _)) = find("group")
+            && ["app", "handler", "scripts"].into_iter().all(|action| find(action).is_none())
+        {
+            let what = "group belongs to app, handler or scripts: only applications run in a group";
+            self.note(key.span(), what.to_owned());
         }
         for (part, action) in PARTS {
             if let Some((key, _)) = find(part)
@@ -273,7 +421,45 @@ impl Reader<'_> {
                 self.note(key.span(), format!("{part} belongs to {action}, which this route does not have"));
             }
         }
-        actions.first().map_or(at, |(_, value)| value.span().start)
+        let place = |found: Option<&(&Spanned<_>, &Spanned<DeValue<'_>>)>| {
+            found.map_or(at, |(_, value)| value.span().start)
+        };
+        let other = actions.iter().find(|(key, _)| key.get_ref() != "files");
+        ActionPlaces { files: place(find("files").as_ref()), other: place(other) }
+    }
+
+    /// What a route tries is there, and nothing else.
+    fn check_tried(
+        &mut self,
+        span: Range<usize>,
+        actions: &[(&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)],
+        tried: &[&str],
+    ) {
+        for name in tried {
+            if !actions.iter().any(|(key, _)| key.get_ref() == name) {
+                self.note(span.clone(), format!("try = {name}: this route has no {name}"));
+            }
+        }
+        // One that is not understood was told before.
+        let is_whole = !self.mistakes.iter().any(|mistake| span.contains(&mistake.at));
+        for (key, _) in actions {
+            if is_whole && !tried.contains(&key.get_ref().as_ref()) {
+                let name = key.get_ref();
+                self.note(key.span(), format!("{name} is not in try, so it never answers"));
+            }
+        }
+    }
+
+    /// An application stands at a path that its route has, or is beneath.
+    fn check_mount(&mut self, table: &DeTable<'_>, draft: &RouteDraft) {
+        let Some((_, value)) = table.iter().find(|(key, _)| key.get_ref() == "mount") else { return };
+        if let Some(path) = draft.paths.iter().find(|path| draft.mount.bytes(path).is_none()) {
+            let path = path::written(path);
+            self.note(
+                value.span(),
+                format!("mount: {path} is not beneath it; it is the route's path, or what that begins with"),
+            );
+        }
     }
 
     /// A route that has the same path as one before it, which takes every request, is never taken.
@@ -283,7 +469,7 @@ impl Reader<'_> {
                 let takes_all = |earlier: &&RouteTable| {
                     earlier.draft.paths.contains(path)
                         && earlier.draft.when == When::default()
-                        && earlier.draft.files.is_none()
+                        && (earlier.draft.files.is_none() || earlier.draft.tried.len() > 1)
                 };
                 if let Some(earlier) = routes[..number].iter().find(takes_all) {
                     let line = self.lines.line(earlier.at);
@@ -295,6 +481,26 @@ impl Reader<'_> {
                         ),
                     );
                 }
+            }
+        }
+    }
+
+    /// Groups that routes name are there, and each is named.
+    fn check_groups(&mut self, document: &Document) {
+        let routes = || document.sites.iter().flat_map(|site| &site.routes);
+        for route in routes() {
+            let Some(name) = &route.draft.group else { continue };
+            if document.groups.iter().all(|group| group.name != *name) {
+                let names = document.groups.iter().map(|group| group.name.as_str());
+                let hint =
+                    nearest(name, names).map_or(String::new(), |near| format!("; did you mean {near}?"));
+                let at = route.group_at;
+                self.note(at..at, format!("there is no table [groups.{name}]{hint}"));
+            }
+        }
+        for group in &document.groups {
+            if routes().all(|route| route.draft.group.as_ref() != Some(&group.name)) {
+                self.note(group.at..group.at, format!("no route says group = {:?}", group.name));
             }
         }
     }
@@ -343,8 +549,12 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
 /// What to say about a key that a table does not have.
 fn unknown<S>(name: &str, keys: &Keys<'_, '_>, rows: &'static [Row<S>]) -> String {
     let table = keys.name;
+    if let Place::Folder(_) = keys.place {
+        return unknown_in_folder(name, keys, rows);
+    }
     let elsewhere = |scope: Scope, place: &str| {
         let is_there = match scope {
+            // What a group may not say is the server's.
             Scope::Server => Row::find(name).is_some_and(|row| is_of(row, scope)),
             Scope::Site => SITE_ROWS.iter().any(|row| row.name == name),
             Scope::Route => ROUTE_ROWS.iter().any(|row| row.name == name),
@@ -361,8 +571,24 @@ fn unknown<S>(name: &str, keys: &Keys<'_, '_>, rows: &'static [Row<S>]) -> Strin
     if let Some(said) = places.into_iter().find_map(|(scope, place)| elsewhere(scope, place)) {
         return said;
     }
-    let settings = ROWS.iter().filter(|row| is_of(row, keys.scope)).map(|row| row.name);
+    let settings = ROWS.iter().filter(|row| keys.place.has(row)).map(|row| row.name);
     let names = rows.iter().map(|row| row.name).chain(keys.children.iter().copied()).chain(settings);
+    let hint = nearest(name, names).map_or(String::new(), |near| format!("; did you mean {near}?"));
+    format!("{name} is no key of {table}{hint}")
+}
+
+/// The same, in a file in a folder.
+fn unknown_in_folder<S>(name: &str, keys: &Keys<'_, '_>, rows: &'static [Row<S>]) -> String {
+    let table = keys.name;
+    if let Some(word) = MaySet::word_of(name)
+        && rows.is_empty()
+    {
+        return format!(
+            "{name} may not be said in a folder here; the site would have to allow it with {word:?}"
+        );
+    }
+    let Place::Folder(may) = keys.place else { return String::new() };
+    let names = rows.iter().map(|row| row.name).chain(may.keys());
     let hint = nearest(name, names).map_or(String::new(), |near| format!("; did you mean {near}?"));
     format!("{name} is no key of {table}{hint}")
 }

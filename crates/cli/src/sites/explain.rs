@@ -5,15 +5,22 @@ use std::net::IpAddr;
 
 use adyton_http::Request;
 use adyton_http1::{Head, Limits, Parsed};
-use adyton_route::{HostPattern, Hosts, Taken, spelled, without_port};
+use adyton_route::{Door, HostPattern, Hosts, Taken, spelled, without_port};
 
 use super::path::written;
 use super::table::conditions;
 use crate::failure::Failure;
 use crate::settings::{Site, SiteAction, SiteRoute, Sites};
+use crate::target::Target;
 
 /// The host of a path alone: no site has it as its name.
 const ANY_HOST: &str = "-";
+
+const FOLDERS_SPEAK: &str = "       as folders on the way say, which may keep clients out\n";
+
+/// Whoever lets folders speak may believe that they are heard everywhere.
+const FOLDERS_UNHEARD: &str = "       whatever folders on the way say, for that counts where files are served: \
+                               see files and try\n";
 
 /// A request that is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,31 +35,6 @@ pub struct Question {
     pub client: Option<IpAddr>,
 }
 
-/// What a route asks of a client.
-enum Asks {
-    Nothing,
-    Password,
-    /// To be another one.
-    Another,
-}
-
-impl SiteRoute {
-    /// As a route of the server does.
-    fn asks(&self, client: Option<IpAddr>) -> Asks {
-        let (is_allowed, is_guarded) = (self.allow.has(client), self.settings.auth.is_some());
-        if self.deny.has(client) {
-            return Asks::Another;
-        }
-        match (is_guarded, is_guarded && self.allow_replaces_password) {
-            (_, true) if is_allowed => Asks::Nothing,
-            (_, true) => Asks::Password,
-            _ if !is_allowed && !self.allow.is_empty() => Asks::Another,
-            (true, _) => Asks::Password,
-            (false, _) => Asks::Nothing,
-        }
-    }
-}
-
 impl Sites {
     /// What happens to a request, line by line.
     ///
@@ -60,11 +42,17 @@ impl Sites {
     ///
     /// It is no request that the server would take.
     pub fn explain(&self, question: &Question) -> Result<String, Failure> {
+        self.explain_at(question, None)
+    }
+
+    /// As for a request with another path, where a rule has changed it.
+    fn explain_at(&self, question: &Question, rewritten: Option<&str>) -> Result<String, Failure> {
         let Question { method, url, fields, client } = question;
         let (host, target) = match url.split_once("://") {
             Some((_, rest)) => rest.find(['/', '?']).map_or((rest, ""), |at| rest.split_at(at)),
             None => (ANY_HOST, url.as_str()),
         };
+        let target = rewritten.unwrap_or(target);
         let slash = if target.starts_with('/') || target == "*" { "" } else { "/" };
         let mut bytes = format!("{method} {slash}{target} HTTP/1.1\r\nHost: {host}\r\n");
         for field in fields {
@@ -102,6 +90,13 @@ impl Sites {
         if *path != *request.path() {
             let _ = writeln!(text, "path   {}", String::from_utf8_lossy(&path));
         }
+        if let (None, Some(target)) = (rewritten, site.rewrites.target(&path, request.query())) {
+            let target = String::from_utf8_lossy(&target);
+            let _ = writeln!(text, "path   {target}, by a rule of the site");
+            let rest = self.explain_at(question, Some(&target))?;
+            text.extend(rest.split_inclusive('\n').skip(1));
+            return Ok(text);
+        }
         self.explain_routes(site, (request, &path), *client, &mut text);
         Ok(text)
     }
@@ -114,7 +109,7 @@ impl Sites {
         client: Option<IpAddr>,
         text: &mut String,
     ) {
-        let mut is_refused = false;
+        let (mut is_refused, mut are_heard) = (false, false);
         for (_, path, route) in site.table().of(path) {
             let route = &site.routes[*route];
             let place = format!("{} (line {})", written(path), route.line);
@@ -125,18 +120,33 @@ impl Sites {
                 let _ = writeln!(text, "passed {place}: it is for {wants}");
                 continue;
             }
-            match route.asks(client) {
-                Asks::Nothing => {}
-                Asks::Password => {
+            if route.is_internal {
+                let _ = writeln!(text, "answer 404 {place}: only applications send requests there");
+                return;
+            }
+            match route.settings.admission().door(route.settings.auth.is_some(), client) {
+                Door::Open => {}
+                Door::Password => {
                     let _ = writeln!(text, "answer 401 {place}: without a name and a password; with them:");
                 }
-                Asks::Another => {
+                Door::Closed => {
                     let _ = writeln!(text, "answer 403 {place}: not for this client");
                     return;
                 }
             }
+            if let Some(target) = &route.settings.allow_python {
+                let _ = writeln!(text, "answer 403 {place}: unless {target} lets it in; then:");
+            }
             let falls = matches!(route.action, SiteAction::Files(_)) && route.settings.static_fall_through;
             let _ = writeln!(text, "answer {} {place}", self.action(&route.action));
+            match self.hears_folders(route) {
+                Some(true) => {
+                    text.push_str(FOLDERS_SPEAK);
+                    are_heard = true;
+                }
+                Some(false) if !are_heard => text.push_str(FOLDERS_UNHEARD),
+                _ => {}
+            }
             if !falls {
                 return;
             }
@@ -147,5 +157,18 @@ impl Sites {
         } else {
             "answer 404: no route is for this path\n"
         });
+    }
+
+    /// Whether what folders say counts for a route that has folders and lets them speak.
+    fn hears_folders(&self, route: &SiteRoute) -> Option<bool> {
+        if !route.settings.lets_folders_speak() {
+            return None;
+        }
+        match &route.action {
+            SiteAction::Files(_) => Some(true),
+            SiteAction::Cgi(_) => Some(false),
+            SiteAction::App(number) if matches!(self.apps[*number].target, Target::Scripts(_)) => Some(false),
+            _ => None,
+        }
     }
 }

@@ -7,6 +7,7 @@
 mod complete;
 mod document;
 mod explain;
+mod folder;
 mod mistake;
 mod path;
 mod rows;
@@ -21,7 +22,8 @@ use crate::settings::{Settings, SiteAction, Sites};
 
 pub(crate) use document::{Document, is_of};
 pub use explain::Question;
-pub(crate) use rows::{ROUTE_ROWS, SITE_ROWS};
+pub use folder::{FolderRedirect, FolderSettings, read_folder, read_htaccess};
+pub(crate) use rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of_group};
 pub(crate) use schema::schema;
 
 use rows::{RouteDraft, SiteDraft};

@@ -1,11 +1,13 @@
 //! The keys of sites and routes that are no settings of the server.
 
 use adyton_http::bytes::is_token;
-use adyton_route::{HeadEdits, HostPattern, Location, Networks, PathPattern, Wanted, When};
-use std::path::PathBuf;
+use adyton_route::{HostPattern, Location, PathPattern, Rewrites, Wanted, When};
+use std::path::{Path, PathBuf};
 
 use super::path;
-use crate::row::{Kind, Row};
+use crate::around::network;
+use crate::row::{Kind, Row, switch};
+use crate::settings::Mount;
 use crate::units::Unit;
 
 /// What a table `[[sites]]` says, as far as rows of this file go.
@@ -13,6 +15,7 @@ use crate::units::Unit;
 pub(crate) struct SiteDraft {
     pub(crate) hosts: Vec<HostPattern>,
     pub(crate) root: Option<PathBuf>,
+    pub(crate) rewrites: Rewrites,
 }
 
 /// What a table `[[sites.routes]]` says, as far as rows of this file go.
@@ -20,14 +23,18 @@ pub(crate) struct SiteDraft {
 pub(crate) struct RouteDraft {
     pub(crate) paths: Vec<PathPattern>,
     pub(crate) when: When,
-    pub(crate) allow: Networks,
-    pub(crate) deny: Networks,
-    pub(crate) allow_replaces_password: bool,
-    pub(crate) edits: HeadEdits,
     pub(crate) app: Option<String>,
-    pub(crate) is_mounted: bool,
+    pub(crate) group: Option<String>,
+    pub(crate) is_internal: bool,
+    pub(crate) mount: Mount,
     pub(crate) handler: Option<String>,
     pub(crate) files: Option<PathBuf>,
+    pub(crate) cgi: Option<PathBuf>,
+    pub(crate) scripts: Option<PathBuf>,
+    pub(crate) scripts_index: Option<String>,
+    pub(crate) interpreters: Vec<(String, PathBuf)>,
+    /// What answers in turn: `files`, then another one of [`ACTIONS`], if any.
+    pub(crate) tried: Vec<&'static str>,
     pub(crate) redirect: Option<Location>,
     pub(crate) redirect_status: Option<u16>,
     pub(crate) respond: Option<u16>,
@@ -35,12 +42,27 @@ pub(crate) struct RouteDraft {
     pub(crate) content_type: Option<String>,
 }
 
+/// What a table `[groups.NAME]` says, as far as rows of this file go.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GroupDraft {
+    pub(crate) python: Option<PathBuf>,
+    pub(crate) idle_timeout_ms: Option<u64>,
+}
+
+/// The longest name of a group.
+const GROUP_NAME_BYTES_MAX: usize = 32;
+
 /// Keys that say what answers; a route has one of them.
-pub(crate) const ACTIONS: [&str; 5] = ["app", "handler", "files", "redirect", "respond"];
+pub(crate) const ACTIONS: [&str; 7] = ["app", "handler", "files", "scripts", "cgi", "redirect", "respond"];
 
 /// Keys that belong to another one.
-pub(crate) const PARTS: [(&str, &str); 4] =
-    [("mount", "app"), ("redirect-status", "redirect"), ("body", "respond"), ("content-type", "respond")];
+pub(crate) const PARTS: [(&str, &str); 5] = [
+    ("mount", "app"),
+    ("scripts-index", "scripts"),
+    ("redirect-status", "redirect"),
+    ("body", "respond"),
+    ("content-type", "respond"),
+];
 
 const SITE: Row<SiteDraft> = Row { group: "Sites", ..Row::EMPTY };
 
@@ -72,11 +94,79 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         detail: "Itself relative to `chdir`, which is the folder of the file unless it is set.",
         ..SITE
     },
+    Row {
+        name: "rewrite",
+        kind: Kind::Form { shape: "FROM -> TO", set: |site, text| rewrite(&mut site.rewrites, text) },
+        example: "/old/ -> /new/",
+        repeatable: true,
+        help: "paths that are changed before routes are looked for",
+        detail: "The first rule that fits counts, once. `/old/ -> /new/` changes the beginning of all paths beneath `/old/`, \
+                 `/a -> /b` one path, `*.php -> /gone` all that end so. A rule that begins with `^` is a regular expression, in the \
+                 syntax of Rust's crate `regex`, without Unicode: `^/user/([0-9]+)$ -> /profile?id={1}`; `{1}` and `{name}` \
+                 are what its groups have found. It takes time in proportion to the path. Paths are compared decoded, with single \
+                 slashes, and what they become is written so. The query stays, behind the one of the rule. Routes, and what is \
+                 around them, see the new path alone, in its one spelling, and so does the application; the access log has \
+                 the old one.",
+        ..SITE
+    },
 ];
+
+const GROUP: Row<GroupDraft> = Row { group: "Groups", ..Row::EMPTY };
+
+/// The keys of `[groups.NAME]`.
+pub(crate) static GROUP_ROWS: &[Row<GroupDraft>] = &[
+    Row {
+        name: "python",
+        kind: Kind::Path { shape: "FILE", set: |group, path| group.python = Some(path) },
+        example: "/srv/shop/venv/bin/python",
+        help: "Python of the group, with its packages",
+        detail: "Any CPython that the server supports, mostly that of a virtual environment. The server brings its own package \
+                 along, and nothing else of its Python; if it was built for another version, the package must be installed \
+                 there, too. Relative to `chdir`.",
+        ..GROUP
+    },
+    Row {
+        name: "idle-timeout",
+        kind: Kind::Number {
+            unit: Unit::Duration,
+            least: 1_000,
+            most: 7 * 24 * 60 * 60 * 1_000,
+            set: |group, ms| group.idle_timeout_ms = Some(ms),
+        },
+        default: "5m",
+        example: "30m",
+        help: "for how long processes that may be absent stay without a request",
+        detail: "Only with `min-processes = 0`: then the group has no process until the first request comes, and none again \
+                 when it has answered none for so long.",
+        ..GROUP
+    },
+];
+
+/// Whether a setting may stand in `[groups.NAME]`: what a process is, and how it runs applications. What accepts connections
+/// is the server's, and what requests and answers may be is that of sites.
+pub(crate) fn is_of_group(row: &Row) -> bool {
+    const OF_SERVER: [&str; 11] = [
+        "admin",
+        "admin-hosts",
+        "admin-token",
+        "chdir",
+        "control",
+        "drain-delay",
+        "factory",
+        "interface",
+        "reload",
+        "reload-pace",
+        "touch-reload",
+    ];
+    const LOGS: [&str; 4] = ["access-log", "access-log-format", "error-log", "log-level"];
+    let is_of_processes = ["Application", "Processes", "Threads and overload"].contains(&row.group);
+    is_of_processes && !OF_SERVER.contains(&row.name)
+        || LOGS.contains(&row.name)
+        || row.name == "graceful-timeout"
+}
 
 const MATCHING: Row<RouteDraft> = Row { group: "Routes: which requests", ..Row::EMPTY };
 const ACTION: Row<RouteDraft> = Row { group: "Routes: what answers", ..Row::EMPTY };
-const AROUND: Row<RouteDraft> = Row { group: "Routes: around it", ..Row::EMPTY };
 
 /// The keys of `[[sites.routes]]`.
 pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
@@ -140,6 +230,15 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         ..MATCHING
     },
     Row {
+        name: "internal",
+        kind: Kind::Switch { set: |route, on| route.is_internal = on },
+        default: "off",
+        example: "on",
+        help: "whether only applications send requests there",
+        detail: "With `internal-redirects`. What clients ask for there themselves is answered 404.",
+        ..MATCHING
+    },
+    Row {
         name: "app",
         kind: Kind::Form {
             shape: "TARGET",
@@ -153,12 +252,28 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
     },
     Row {
         name: "mount",
-        kind: Kind::Switch { set: |route, on| route.is_mounted = on },
+        kind: Kind::Form {
+            shape: "on|off|PATH",
+            set: |route, text| mount(text).map(|mount| route.mount = mount),
+        },
         default: "off",
-        example: "on",
-        help: "whether the application stands beneath the path of the route",
-        detail: "Then that path is its `SCRIPT_NAME`, and what stands behind it its `PATH_INFO`, as with `WSGIScriptAlias` of \
-                 mod_wsgi; frameworks make their URLs so that they lead back to it. Off, `SCRIPT_NAME` is empty.",
+        example: "/shop",
+        help: "whether the application stands beneath a path",
+        detail: "With `true` that is the path of the route, which is its `SCRIPT_NAME` then; what stands behind it is its `PATH_INFO`, \
+                 as with `WSGIScriptAlias` of mod_wsgi. Frameworks make their URLs so that they lead back to it. A path is for a route \
+                 beneath it: one for `/shop/admin/` of an application that stands at `/shop`. Off, `SCRIPT_NAME` is empty.",
+        ..ACTION
+    },
+    Row {
+        name: "group",
+        kind: Kind::Form {
+            shape: "NAME",
+            set: |route, text| group_name(text).map(|name| route.group = Some(name)),
+        },
+        example: "shop",
+        help: "group whose workers run the application",
+        detail: "One of `[groups.NAME]`. Without it the application runs in the workers that accept connections, which costs \
+                 the least.",
         ..ACTION
     },
     Row {
@@ -179,6 +294,56 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         help: "folder of files that answers",
         detail: "Relative to the site's `root`. What stands behind the path of the route is looked for in it. The settings \
                  `static-…` say how, and may stand in the route.",
+        ..ACTION
+    },
+    Row {
+        name: "scripts",
+        kind: Kind::Path { shape: "DIR", set: |route, path| route.scripts = Some(path) },
+        example: "pages",
+        help: "folder of Python scripts that answer",
+        detail: "Relative to the site's `root`. The first file on the path behind that of the route whose name ends in `.py` or `.wsgi` \
+                 is loaded, once in each worker, and answers with its `application`, `app` or `handler`: WSGI or `handler(request)`, \
+                 as `interface` says. It is loaded again when it is another one; until that is done the old one answers, and \
+                 goes on if the new one fails. Nothing else in the folder is served. Links are followed if `static-symlinks` is \
+                 on, and never out of the folder.",
+        ..ACTION
+    },
+    Row {
+        name: "scripts-index",
+        kind: Kind::Form {
+            shape: "FILE",
+            set: |route, text| script_name(text).map(|name| route.scripts_index = Some(name)),
+        },
+        default: "index.py",
+        example: "main.wsgi",
+        help: "script that answers for a folder",
+        detail: "In each folder that has one: `/pages/` is answered by `/pages/index.py`.",
+        ..ACTION
+    },
+    Row {
+        name: "cgi",
+        kind: Kind::Form { shape: "DIR|*.END=PROGRAM", set: cgi },
+        example: "cgi-bin",
+        repeatable: true,
+        help: "folder of CGI scripts that answer",
+        detail: "Relative to the site's `root`. The first file on the path behind that of the route is run, if it is executable; what \
+                 stands behind it is its `PATH_INFO`. With programs for ends of names, as `{ \"*.pl\" = \"/usr/bin/perl\" }`, files that \
+                 end so are run by these, executable or not, and no others; `folder` beside them is the folder, which is `root` \
+                 unless it is given. The settings `cgi-…` say how, and may stand in the route.",
+        ..ACTION
+    },
+    Row {
+        name: "try",
+        kind: Kind::Form {
+            shape: "ACTION",
+            set: |route, text| tried(&route.tried, text).map(|action| route.tried.push(action)),
+        },
+        example: "files",
+        repeatable: true,
+        help: "what answers first, and what if there is no such file",
+        detail: "`try = [\"files\", \"app\"]`: the folder of `files` answers; if it has no such file, `app` of the same route does. \
+                 It may be any other key that answers. `try = \"files\"` alone leaves it to the next route that fits, as \
+                 `static-fall-through` does. One folder is looked in for a request: routes with another one are passed then.",
         ..ACTION
     },
     Row {
@@ -246,78 +411,31 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         detail: "As it stands in the field `Content-Type`.",
         ..ACTION
     },
-    Row {
-        name: "allow",
-        kind: Kind::Form { shape: "NETWORK", set: |route, text| network(&mut route.allow, text) },
-        example: "10.0.0.0/8",
-        repeatable: true,
-        help: "addresses of clients that may use the route",
-        detail: "Others are answered 403. Without it all may that `deny` does not name. `unix` are clients of unix sockets.",
-        ..AROUND
-    },
-    Row {
-        name: "deny",
-        kind: Kind::Form { shape: "NETWORK", set: |route, text| network(&mut route.deny, text) },
-        example: "192.0.2.0/24",
-        repeatable: true,
-        help: "addresses of clients that may not",
-        detail: "They are answered 403, even if `allow` has them.",
-        ..AROUND
-    },
-    Row {
-        name: "auth-satisfy",
-        kind: Kind::Choice {
-            words: &["all", "any"],
-            set: |route, index| route.allow_replaces_password = index == 1,
-        },
-        default: "all",
-        example: "any",
-        help: "whether clients of `allow` need a password",
-        detail: "With `all` they do, and others are not let in. With `any` they do not, and others are let in with one.",
-        ..AROUND
-    },
-    Row {
-        name: "headers",
-        kind: Kind::Form { shape: "NAME=VALUE", set: |route, text| field(&mut route.edits, text, true) },
-        example: "X-Frame-Options=DENY",
-        repeatable: true,
-        help: "fields of its answers, in place of others of that name",
-        detail: "Of all answers, whatever their status.",
-        ..AROUND
-    },
-    Row {
-        name: "add-headers",
-        kind: Kind::Form { shape: "NAME=VALUE", set: |route, text| field(&mut route.edits, text, false) },
-        example: "Link=</style.css>; rel=preload",
-        repeatable: true,
-        help: "fields of its answers, beside others of that name",
-        detail: "Of all answers, whatever their status.",
-        ..AROUND
-    },
-    Row {
-        name: "remove-headers",
-        kind: Kind::Form {
-            shape: "NAME",
-            set: |route, text| route.edits.remove(text).map_err(str::to_owned),
-        },
-        example: "X-Powered-By",
-        repeatable: true,
-        help: "fields that its answers do not have",
-        detail: "What the application or the server itself says there is left out. `Server` is a setting.",
-        ..AROUND
-    },
-    Row {
-        name: "cache-control",
-        kind: Kind::Form {
-            shape: "TEXT",
-            set: |route, text| field(&mut route.edits, &format!("Cache-Control={text}"), true),
-        },
-        example: "max-age=31536000, immutable",
-        help: "Cache-Control field of its answers",
-        detail: "In place of what the application says.",
-        ..AROUND
-    },
 ];
+
+/// Reads where an application stands.
+fn mount(text: &str) -> Result<Mount, String> {
+    if let Some(on) = switch(text) {
+        return Ok(if on { Mount::Route } else { Mount::Root });
+    }
+    match path::read(text) {
+        Ok(PathPattern::Exact(path) | PathPattern::Prefix(path)) if path.is_empty() => Ok(Mount::Root),
+        Ok(PathPattern::Exact(path) | PathPattern::Prefix(path)) => Ok(Mount::At(path)),
+        Ok(PathPattern::Suffix(_)) | Err(_) => {
+            Err("write true, false, or a path that begins with a slash".to_owned())
+        }
+    }
+}
+
+fn rewrite(rewrites: &mut Rewrites, text: &str) -> Result<(), String> {
+    let (from, to) = text.split_once(" -> ").ok_or("write FROM -> TO, as in /old/ -> /new/")?;
+    let (from, to) = (from.trim(), to.trim());
+    if from.starts_with('^') {
+        rewrites.add_expression(from, to)
+    } else {
+        rewrites.add_path(path::read(from)?, to)
+    }
+}
 
 fn method(route: &mut RouteDraft, text: &str) -> Result<(), String> {
     if !is_token(text.as_bytes()) {
@@ -332,6 +450,19 @@ fn method(route: &mut RouteDraft, text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// A name that can stand in messages, in names of files and of processes.
+pub(crate) fn group_name(text: &str) -> Result<String, String> {
+    let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if (1..=GROUP_NAME_BYTES_MAX).contains(&text.len())
+        && text.bytes().all(is_fine)
+        && !text.starts_with(['-', '.'])
+    {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("a name has 1 to {GROUP_NAME_BYTES_MAX} letters, digits and -_., as in shop"))
+    }
+}
+
 fn wanted(text: &str) -> Result<Wanted, String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok(Wanted {
@@ -342,8 +473,24 @@ fn wanted(text: &str) -> Result<Wanted, String> {
     }
 }
 
-fn network(networks: &mut Networks, text: &str) -> Result<(), String> {
-    networks.add(text).map_err(|error| error.to_string())
+/// The next one in a list of what answers in turn.
+fn tried(before: &[&str], text: &str) -> Result<&'static str, String> {
+    let Some(action) = ACTIONS.into_iter().find(|action| *action == text) else {
+        return Err(format!("write keys that answer: files, and then one of {}", others()));
+    };
+    match (before.len(), action) {
+        (0, "files") => Ok(action),
+        (0, _) => Err("files stands first, for it alone can leave a request to another one".to_owned()),
+        (1, "files") => Err("it is there already".to_owned()),
+        (1, _) => Ok(action),
+        _ => Err("what stands behind files answers always, so there is nothing after it".to_owned()),
+    }
+}
+
+/// What may stand behind `files` there.
+fn others() -> String {
+    let others: Vec<&str> = ACTIONS.into_iter().filter(|action| *action != "files").collect();
+    others.join(", ")
 }
 
 fn target(text: &str) -> Result<String, String> {
@@ -354,6 +501,41 @@ fn target(text: &str) -> Result<String, String> {
     }
 }
 
+/// The name of a script in its folder.
+fn script_name(text: &str) -> Result<String, String> {
+    let is_script = Path::new(text).extension().is_some_and(|end| end == "py" || end == "wsgi");
+    if is_script && !text.contains('/') && !text.starts_with(['.', '_']) {
+        Ok(text.to_owned())
+    } else {
+        Err("write the name of a script, as index.py or index.wsgi".to_owned())
+    }
+}
+
+/// A folder, or a program for files whose names end so.
+fn cgi(route: &mut RouteDraft, text: &str) -> Result<(), String> {
+    if let Some((end, program)) = text.strip_prefix('*').and_then(|rest| rest.split_once('=')) {
+        if end.len() < 2 || !end.starts_with('.') || end.contains('/') {
+            return Err("write the end of a name as *.pl".to_owned());
+        }
+        if !program.starts_with('/') {
+            return Err("write the path of a program from the top, as /usr/bin/perl".to_owned());
+        }
+        route.interpreters.push((end.to_owned(), program.into()));
+        return Ok(());
+    }
+    let folder = text.strip_prefix("folder=").unwrap_or(text);
+    if folder.is_empty() {
+        return Err("write a folder, as cgi-bin".to_owned());
+    }
+    if folder.contains('=') {
+        return Err("write folder for where the scripts are, and *.pl for ends of names".to_owned());
+    }
+    match route.cgi.replace(folder.into()) {
+        Some(_) => Err("a route has one folder of scripts; write another route".to_owned()),
+        None => Ok(()),
+    }
+}
+
 fn media_type(text: &str) -> Result<String, String> {
     let is_fine = text.contains('/') && text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
     if is_fine {
@@ -361,12 +543,4 @@ fn media_type(text: &str) -> Result<String, String> {
     } else {
         Err("write a media type, as text/html; charset=utf-8".to_owned())
     }
-}
-
-fn field(edits: &mut HeadEdits, text: &str, replaces: bool) -> Result<(), String> {
-    let Some((name, value)) = text.split_once('=') else {
-        return Err("write NAME=VALUE, or a table of them".to_owned());
-    };
-    edits.add(name, value).map_err(str::to_owned)?;
-    if replaces { edits.remove(name).map_err(str::to_owned) } else { Ok(()) }
 }

@@ -3,30 +3,40 @@
 use serde_json::{Map, Value, json};
 
 use super::document::is_of;
-use super::rows::{ROUTE_ROWS, SITE_ROWS};
+use super::rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of_group};
 use crate::row::{Kind, Row, Scope};
 use crate::rows::ROWS;
 
 /// The schema, of version 2020-12, with a line end.
 pub(crate) fn schema() -> String {
-    let route = table(ROUTE_ROWS, Scope::Route, []);
-    let site = table(SITE_ROWS, Scope::Site, [("routes", json!({"type": "array", "items": route}))]);
-    let server = table::<()>(&[], Scope::Server, []);
+    let route = table(ROUTE_ROWS, |row| is_of(row, Scope::Route), []);
+    let routes = ("routes", json!({"type": "array", "items": route}));
+    let site = table(SITE_ROWS, |row| is_of(row, Scope::Site), [routes]);
+    let server = table::<()>(&[], |row| is_of(row, Scope::Server), []);
+    let group = table(GROUP_ROWS, is_of_group, []);
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Adyton: a file of sites",
         "type": "object",
         "additionalProperties": false,
         "required": ["sites"],
-        "properties": {"server": server, "sites": {"type": "array", "minItems": 1, "items": site}},
+        "properties": {
+            "server": server,
+            "groups": {"type": "object", "additionalProperties": group},
+            "sites": {"type": "array", "minItems": 1, "items": site},
+        },
     });
     format!("{schema:#}\n")
 }
 
-/// A table with these rows, the settings of its scope, and tables inside.
-fn table<S>(rows: &[Row<S>], scope: Scope, inside: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+/// A table with these rows, the settings that may stand there, and tables inside.
+fn table<S>(
+    rows: &[Row<S>],
+    has: impl Fn(&Row) -> bool,
+    inside: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Value {
     let mut properties: Map<String, Value> = rows.iter().map(property).collect();
-    properties.extend(ROWS.iter().filter(|row| is_of(row, scope)).map(property));
+    properties.extend(ROWS.iter().filter(|row| has(row)).map(property));
     properties.extend(inside.into_iter().map(|(name, value)| (name.to_owned(), value)));
     json!({"type": "object", "additionalProperties": false, "properties": properties})
 }
@@ -37,6 +47,7 @@ fn property<S>(row: &Row<S>) -> (String, Value) {
         Kind::Choice { words, .. } => json!({"enum": choices(words)}),
         Kind::Number { .. } => json!({"type": ["integer", "string"]}),
         Kind::Path { .. } => json!({"type": "string"}),
+        Kind::Form { shape, .. } if shape.starts_with("on|off") => json!({"type": ["boolean", "string"]}),
         Kind::Form { .. } => json!({"type": ["string", "integer"]}),
     };
     let mut value = if row.repeatable {
@@ -47,6 +58,9 @@ fn property<S>(row: &Row<S>) -> (String, Value) {
             );
         }
         json!({"anyOf": forms})
+    } else if row.is_list() {
+        let texts = json!({"type": "array", "items": {"type": "string"}});
+        json!({"anyOf": [{"type": ["string", "boolean"]}, texts]})
     } else {
         one
     };

@@ -1,11 +1,13 @@
 //! What a file of sites was compiled to, for people: `adyton check site.toml`.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use adyton_route::{PathPattern, Routes, When};
 
 use super::path::written;
 use crate::settings::{Site, SiteAction, SiteRoute, Sites};
+use crate::target::Target;
 
 impl Sites {
     /// A paragraph for each site: its names, and its routes in the order in which they are tried.
@@ -44,7 +46,10 @@ impl Sites {
 
     fn row(&self, path: &PathPattern, route: &SiteRoute) -> [String; 4] {
         let mut when = conditions(&route.when);
-        if !route.allow.is_empty() || !route.deny.is_empty() {
+        if route.is_internal {
+            when.push("internal".to_owned());
+        }
+        if !route.settings.admission().is_open() || route.settings.allow_python.is_some() {
             when.push("some clients".to_owned());
         }
         if route.settings.auth.is_some() {
@@ -56,8 +61,22 @@ impl Sites {
     /// What answers, in a few words.
     pub(super) fn action(&self, action: &SiteAction) -> String {
         match action {
-            SiteAction::App(number) => format!("app {}", self.apps[*number].text),
+            SiteAction::App(number) => {
+                let app = &self.apps[*number];
+                let group =
+                    app.group.map_or(String::new(), |group| format!(" in {}", self.groups[group].name));
+                let kind = if matches!(app.target, Target::Scripts(_)) { "scripts" } else { "app" };
+                format!("{kind} {}{group}", app.text)
+            }
             SiteAction::Files(folder) => format!("files {}", folder.display()),
+            SiteAction::Cgi(scripts) if scripts.interpreters.is_empty() => {
+                format!("cgi {}", scripts.folder.display())
+            }
+            SiteAction::Cgi(scripts) => {
+                let each = |(end, program): &(String, PathBuf)| format!("*{end} by {}", program.display());
+                let all: Vec<String> = scripts.interpreters.iter().map(each).collect();
+                format!("cgi {} ({})", scripts.folder.display(), all.join(", "))
+            }
             SiteAction::Redirect(status, location) => format!("redirect {status} {location}"),
             SiteAction::Status(status) | SiteAction::Text { status, .. } => format!("respond {status}"),
         }

@@ -142,6 +142,7 @@ impl Client {
             asked,
             identity,
             fresh,
+            as_stored: false,
         };
         // Bytes of an earlier answer stand in front, as when requests are pipelined.
         let mut out = b"before".to_vec();

@@ -1,27 +1,33 @@
 //! Who may come: `Require`, and `Order`, `Allow`, `Deny` of releases before 2.4.
 
 use super::lex::Line;
+use super::network::network;
+use super::password::{Asking, Users};
 use crate::model::{Draft, Place, Route, shown};
 
-/// Who may come, as far as it can be said.
+/// Who may come, as far as it can be said: addresses, users, and whether one of both is enough.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Access {
-    /// Nothing: everybody.
-    pub(super) allow: Option<Vec<String>>,
-    pub(super) deny: Vec<String>,
+    /// Nothing: every address.
+    allow: Option<Vec<String>>,
+    deny: Vec<String>,
+    /// Nothing: no password is asked for.
+    users: Option<Users>,
+    /// An address of `allow` needs no password, and a user may be anywhere.
+    is_either: bool,
     /// What is asked beside it and cannot be: each is a restriction that is lost.
-    pub(super) lost: Vec<(Place, String, &'static str)>,
-    /// What would have let more come, as a password.
-    pub(super) stricter: Vec<(Place, String, &'static str)>,
+    lost: Vec<(Place, String, &'static str)>,
+    /// What would have let more come.
+    stricter: Vec<(Place, String, &'static str)>,
     place: Option<Place>,
 }
 
-const NO_PASSWORDS: &str = "passwords are not carried over yet; write auth = \"basic:FILE\" there";
-const NOT_SAID: &str = "this can be said of addresses alone";
+const NOT_SAID: &str = "this can be said of addresses and users alone";
+const NO_PROVIDER: &str = "users and groups come from files here, of htpasswd, htdigest and AuthGroupFile";
 
 impl Access {
-    /// Says it in a route.
-    pub(super) fn say(&self, route: &mut Route, draft: &mut Draft) {
+    /// Says it in a route; `asking` says how passwords are asked for.
+    pub(super) fn say(&self, asking: &Asking<'_>, route: &mut Route, draft: &mut Draft) {
         for (place, what, why) in &self.stricter {
             draft.lose(place, what, &format!("{why}; those whom it would let in are kept out"));
         }
@@ -30,106 +36,165 @@ impl Access {
             route.refused.push(format!("{place}: {}", shown(what)));
         }
         let Some(place) = &self.place else { return };
-        match &self.allow {
-            Some(allow) if allow.is_empty() => {
-                if self.lost.is_empty() {
-                    route.respond(403, place);
-                }
-                return;
+        if self.is_nobody() {
+            if self.lost.is_empty() {
+                route.respond(403, place);
             }
-            Some(allow) => allow.iter().for_each(|whom| route.keys.add("allow", whom, place)),
-            None => {}
+            return;
         }
+        let allow = self.allow.iter().flatten();
+        allow.for_each(|whom| route.keys.add("allow", whom, place));
         self.deny.iter().for_each(|whom| route.keys.add("deny", whom, place));
+        let Some(users) = &self.users else { return };
+        match asking.say(users, place, route) {
+            Ok(()) if self.is_either => route.keys.set("auth-satisfy", "any", place),
+            Ok(()) => {}
+            Err((place, what, why)) if self.is_either => {
+                draft.lose(&place, &what, &format!("{why}; those whom it would let in are kept out"));
+            }
+            Err((place, what, why)) => {
+                draft.open(&place, &what, &why);
+                route.refused.push(format!("{place}: {}", shown(&what)));
+            }
+        }
+    }
+
+    /// The same, with nobody in the place of users: for what has no route of its own to ask them.
+    pub(super) fn without_users(self) -> Access {
+        match (&self.users, self.is_either) {
+            (None, _) => self,
+            (Some(_), true) => Access { users: None, is_either: false, ..self },
+            (Some(_), false) => Access { users: None, allow: Some(Vec::new()), ..self },
+        }
     }
 
     /// Whether everybody may come.
     pub(super) fn is_open(&self) -> bool {
-        self.allow.is_none() && self.deny.is_empty() && self.lost.is_empty()
+        self.allow.is_none() && self.deny.is_empty() && self.users.is_none() && self.lost.is_empty()
+    }
+
+    /// Whether nobody may.
+    fn is_nobody(&self) -> bool {
+        !self.is_either && self.allow.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// Says both.
+    fn and(mut self, other: Access) -> Access {
+        let place = self.place.take().or(other.place);
+        self.place.clone_from(&place);
+        self.deny.extend(other.deny);
+        self.lost.extend(other.lost);
+        self.stricter.extend(other.stricter);
+        let mut lose = |why| {
+            let told = place.clone().map(|place| (place, "Require".to_owned(), why));
+            self.lost.extend(told);
+        };
+        let is_all = |allow: &Option<Vec<String>>, users: &Option<Users>| allow.is_none() && users.is_none();
+        if self.is_either || other.is_either {
+            let is_same =
+                (&self.allow, &self.users, self.is_either) == (&other.allow, &other.users, other.is_either);
+            if is_all(&self.allow, &self.users) {
+                (self.allow, self.users, self.is_either) = (other.allow, other.users, other.is_either);
+            } else if !is_same && !is_all(&other.allow, &other.users) {
+                lose("one rule that an address or a user keeps, beside another one");
+            }
+            return self;
+        }
+        match (&self.allow, other.allow) {
+            (_, None) => {}
+            (None, allow) => self.allow = allow,
+            (Some(known), Some(allow)) if *known == allow || known.is_empty() => {}
+            (Some(_), Some(allow)) if allow.is_empty() => self.allow = Some(allow),
+            _ => lose("two lists of addresses, both of which have to have a client"),
+        }
+        match (&self.users, other.users) {
+            (_, None) => {}
+            (None, users) => self.users = users,
+            (Some(known), Some(users)) if users.is_all() || *known == users => {}
+            (Some(known), Some(users)) if known.is_all() => self.users = Some(users),
+            _ => lose("two lists of users, both of which have to have one"),
+        }
+        self
+    }
+
+    /// Says that one of both is enough.
+    fn or(mut self, mut other: Access) -> Access {
+        if self.is_open() || other.is_nobody() {
+            return self;
+        }
+        if other.is_open() || self.is_nobody() {
+            return other;
+        }
+        // What cannot be said would let more come: without it fewer do.
+        if !other.lost.is_empty() {
+            let told = std::mem::take(&mut other.lost);
+            if self.lost.is_empty() {
+                self.stricter.extend(told);
+            } else {
+                self.lost.extend(told);
+            }
+            return self;
+        }
+        if !self.lost.is_empty() {
+            return other.or(self);
+        }
+        let is_sum = |one: &Access| {
+            one.deny.is_empty() && (one.is_either || one.allow.is_none() || one.users.is_none())
+        };
+        if !is_sum(&self) || !is_sum(&other) {
+            let place = other.place.or_else(|| self.place.clone());
+            self.stricter.extend(place.map(|place| (place, "Require".to_owned(), NOT_SAID)));
+            return self;
+        }
+        self.stricter.extend(other.stricter);
+        self.allow = match (self.allow, other.allow) {
+            (Some(mut all), Some(more)) => {
+                all.extend(more);
+                Some(all)
+            }
+            (all, more) => all.or(more),
+        };
+        self.users = match (self.users, other.users) {
+            (Some(all), Some(more)) => Some(all.or(more)),
+            (all, more) => all.or(more),
+        };
+        self.is_either = self.allow.is_some() && self.users.is_some();
+        self.place = self.place.or(other.place);
+        self
     }
 }
 
-/// What a section says of who may come; nothing if it says nothing of it.
-pub(super) fn of(section: &[Line]) -> Option<Access> {
+/// What a section says of who may come by `Require`; nothing if it says nothing of it.
+pub(super) fn required(section: &[Line]) -> Option<Access> {
     let requires: Vec<&Line> = section.iter().filter(|line| is_require(line)).collect();
-    let has_old = section.iter().any(|line| matches!(line.name.as_str(), "order" | "allow" | "deny"));
-    let old = has_old.then(|| old(section));
-    let new = (!requires.is_empty()).then(|| any(&requires));
-    let is_any = section.iter().any(|line| line.name == "satisfy" && line.says(0, "any"));
-    match (old, new) {
-        (Some(old), Some(new)) => Some(both(old, new, is_any)),
-        (old, new) => old.or(new),
-    }
+    (!requires.is_empty()).then(|| any(&requires))
 }
 
 fn is_require(line: &Line) -> bool {
     matches!(line.name.as_str(), "require" | "requireall" | "requireany" | "requirenone")
 }
 
-/// Old and new: both count, with `Satisfy any` one of them.
-fn both(old: Access, new: Access, is_any: bool) -> Access {
-    if is_any && !old.is_open() {
-        // The addresses alone are fewer than those with a password beside them.
-        return Access { stricter: [old.stricter, new.lost].concat(), ..old };
+/// What the last section that says something by `Order`, `Allow`, `Deny` or `Satisfy` says, and what the last one with `Require`
+/// does: each of both is inherited by itself.
+pub(super) fn together(old: Option<&Old>, required: Option<&Access>) -> Option<Access> {
+    match (old, required.cloned()) {
+        (None, required) => required,
+        (Some(old), None) => Some(old.access.clone()),
+        (Some(Old { access, is_any: false }), Some(required)) => Some(access.clone().and(required)),
+        (Some(Old { access, is_any: true }), Some(required)) => Some(access.clone().or(required)),
     }
-    if is_any {
-        return old;
-    }
-    let place = old.place.clone();
-    all(vec![old, new], place)
 }
 
 /// Each is enough.
 fn any(lines: &[&Line]) -> Access {
-    let mut each: Vec<Access> = lines.iter().map(|line| one(line)).collect();
-    if each.len() == 1 {
-        return each.remove(0);
-    }
-    let place = each.iter().find_map(|one| one.place.clone());
-    if let Some(open) = each.iter().find(|one| one.is_open()) {
-        return Access { place: open.place.clone(), ..Access::default() };
-    }
-    let (said, lost): (Vec<Access>, Vec<Access>) = each.into_iter().partition(|one| one.lost.is_empty());
-    let lost: Vec<_> = lost.into_iter().flat_map(|one| one.lost).collect();
-    let mut said = said.into_iter();
-    let Some(mut sum) = said.next() else { return Access { lost, place, ..Access::default() } };
-    for other in said {
-        match (&mut sum.allow, other.allow) {
-            (Some(all), Some(more)) if sum.deny.is_empty() && other.deny.is_empty() => all.extend(more),
-            _ => {
-                let place = other.place.or_else(|| place.clone());
-                sum.stricter.extend(place.map(|place| (place, "Require".to_owned(), NOT_SAID)));
-            }
-        }
-    }
-    sum.stricter.extend(lost);
-    sum.place = sum.place.or(place);
-    sum
+    let mut each = lines.iter().map(|line| one(line));
+    let Some(first) = each.next() else { return Access::default() };
+    each.fold(first, Access::or)
 }
 
 /// All are needed.
 fn all(each: Vec<Access>, place: Option<Place>) -> Access {
-    let mut sum =
-        Access { place: each.iter().find_map(|one| one.place.clone()).or(place), ..Access::default() };
-    for one in each {
-        sum.deny.extend(one.deny);
-        sum.lost.extend(one.lost);
-        sum.stricter.extend(one.stricter);
-        match (&sum.allow, one.allow) {
-            (_, None) => {}
-            (None, allow) => sum.allow = allow,
-            (Some(known), Some(allow)) if *known == allow || known.is_empty() => {}
-            (Some(_), Some(allow)) if allow.is_empty() => sum.allow = Some(allow),
-            _ => sum.lost.extend(sum.place.clone().map(|place| {
-                (
-                    place,
-                    "Require ip".to_owned(),
-                    "two lists of addresses, both of which have to have a client",
-                )
-            })),
-        }
-    }
-    sum
+    each.into_iter().fold(Access { place, ..Access::default() }, Access::and)
 }
 
 fn one(line: &Line) -> Access {
@@ -148,11 +213,18 @@ fn one(line: &Line) -> Access {
         let rest = Line { args: line.args[1..].to_vec(), ..line.clone() };
         return negated(one(&rest), line);
     }
+    provided(line, place)
+}
+
+/// `Require KIND WHOM...`.
+fn provided(line: &Line, place: Option<Place>) -> Access {
     let lost = |why| Access {
         lost: vec![(line.place.clone(), line.text.clone(), why)],
         place: place.clone(),
         ..Access::default()
     };
+    let names = || line.args.iter().skip(1).cloned().collect::<Vec<String>>();
+    let users = |users| Access { users: Some(users), place: place.clone(), ..Access::default() };
     let kind = line.arg(0).to_ascii_lowercase();
     match kind.as_str() {
         "all" if line.says(1, "granted") => Access { place, ..Access::default() },
@@ -165,8 +237,21 @@ fn one(line: &Line) -> Access {
             Some(allow) => Access { allow: Some(allow), place, ..Access::default() },
             None => lost(NOT_SAID),
         },
-        "valid-user" | "user" | "group" | "ldap-user" | "ldap-group" | "ldap-attribute" | "ldap-filter" => {
-            lost(NO_PASSWORDS)
+        "valid-user" => users(Users::default()),
+        "user" | "group" | "wsgi-group"
+            if line.args.len() < 2 || line.args.iter().any(|name| name.contains(',')) =>
+        {
+            lost("names stand behind it, without commas in them")
+        }
+        "user" => users(Users { names: names(), ..Users::default() }),
+        "group" => users(Users { groups: names(), ..Users::default() }),
+        "wsgi-group" => users(Users { script_groups: names(), ..Users::default() }),
+        "host" | "forward-dns" => lost("names of hosts are not looked up; say addresses"),
+        "env" | "expr" => lost("conditions on variables are not there"),
+        "method" => lost("methods are said of a route: methods = [\"GET\"]"),
+        "ssl" | "ssl-verify-client" => lost("TLS is the work of a proxy in front"),
+        kind if kind.contains("group") || kind.contains("user") || kind.starts_with("ldap") => {
+            lost(NO_PROVIDER)
         }
         _ => lost(NOT_SAID),
     }
@@ -175,7 +260,9 @@ fn one(line: &Line) -> Access {
 /// The others: of a list of addresses.
 fn negated(one: Access, line: &Line) -> Access {
     match one.allow {
-        Some(deny) if one.deny.is_empty() && one.lost.is_empty() => {
+        Some(deny)
+            if one.deny.is_empty() && one.lost.is_empty() && one.users.is_none() && !deny.is_empty() =>
+        {
             Access { deny, place: one.place, ..Access::default() }
         }
         _ => {
@@ -185,17 +272,34 @@ fn negated(one: Access, line: &Line) -> Access {
     }
 }
 
+/// What `Order`, `Allow`, `Deny` and `Satisfy` of one section say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Old {
+    access: Access,
+    /// `Satisfy any`: what `Require` says is enough, too.
+    is_any: bool,
+}
+
+impl Old {
+    /// The same, with nobody in the place of users.
+    pub(super) fn without_users(self) -> Old {
+        Old { access: self.access.without_users(), ..self }
+    }
+}
+
+/// Reads them; nothing if the section has none of them.
+pub(super) fn old(section: &[Line]) -> Option<Old> {
+    let is_one = |line: &&Line| matches!(line.name.as_str(), "order" | "allow" | "deny" | "satisfy");
+    let first = section.iter().find(is_one)?;
+    let is_any = section.iter().rfind(|line| line.name == "satisfy").is_some_and(|line| line.says(0, "any"));
+    Some(Old { access: listed(section, first.place.clone()), is_any })
+}
+
 /// `Order allow,deny` and its lists.
-fn old(section: &[Line]) -> Access {
+fn listed(section: &[Line], place: Place) -> Access {
     let order = section.iter().rfind(|line| line.name == "order");
     let denies_first = order.is_none_or(|line| line.args.concat().to_ascii_lowercase().starts_with("deny"));
-    let mut found = Access {
-        place: section
-            .iter()
-            .find(|line| matches!(line.name.as_str(), "order" | "allow" | "deny"))
-            .map(|line| line.place.clone()),
-        ..Access::default()
-    };
+    let mut found = Access { place: Some(place.clone()), ..Access::default() };
     let (mut allow, mut deny) = (Vec::new(), Vec::new());
     for line in section.iter().filter(|line| matches!(line.name.as_str(), "allow" | "deny")) {
         for whom in line.args.iter().skip(usize::from(line.says(0, "from"))) {
@@ -221,47 +325,16 @@ fn old(section: &[Line]) -> Access {
     let counts = if denies_first { !denies_all && !allows_all } else { !denies_all };
     if counts {
         if denies_first && !allow.is_empty() && !deny.is_empty() {
-            let place = found.place.clone();
-            found
-                .stricter
-                .extend(place.map(|place| (place, "Allow".to_owned(), "here deny counts before allow")));
+            found.stricter.push((place, "Allow".to_owned(), "here deny counts before allow"));
         }
         found.deny = deny;
     }
     found
 }
 
-/// An address or a range: also `10.1`, and `10.0.0.0/255.0.0.0`.
-fn network(text: &str) -> Option<String> {
-    let (address, length) =
-        text.split_once('/').map_or((text, None), |(address, length)| (address, Some(length)));
-    if address.contains(':') || address.split('.').count() == 4 {
-        let length = match length {
-            Some(mask) if mask.contains('.') => Some(mask_bits(mask)?.to_string()),
-            Some(length) => Some(length.to_owned()),
-            None => None,
-        };
-        let is_address = address.parse::<std::net::IpAddr>().is_ok();
-        return is_address
-            .then(|| length.map_or_else(|| address.to_owned(), |length| format!("{address}/{length}")));
-    }
-    // The first bytes of an address.
-    let bytes: Vec<&str> = address.trim_end_matches('.').split('.').collect();
-    let is_byte = |text: &&str| text.parse::<u8>().is_ok();
-    let missing = 4_usize.checked_sub(bytes.len())?;
-    let fits = length.is_none() && bytes.iter().all(is_byte);
-    fits.then(|| format!("{}{}/{}", bytes.join("."), ".0".repeat(missing), 8 * bytes.len()))
-}
-
-/// How many bits a mask such as `255.255.0.0` has.
-fn mask_bits(mask: &str) -> Option<u32> {
-    let bits = u32::from(mask.parse::<std::net::Ipv4Addr>().ok()?);
-    (bits.leading_ones() + bits.trailing_zeros() == 32 || bits == 0).then(|| bits.leading_ones())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Access, Line, network, of};
+    use super::{Access, Line, old, required, together};
     use crate::model::Place;
 
     fn lines(text: &str) -> Vec<Line> {
@@ -286,11 +359,21 @@ mod tests {
         text.split(';').map(|text| line(text.trim())).collect()
     }
 
+    fn of(text: &str) -> Option<Access> {
+        let lines = lines(text);
+        together(old(&lines).as_ref(), required(&lines).as_ref())
+    }
+
+    /// `allow|deny @users`, with `/` in the place of the space if one of both is enough; `!` for what is lost, `?` for what is stricter.
     fn shown(access: Option<Access>) -> String {
         let Some(access) = access else { return "nothing".to_owned() };
         let allow = access.allow.map_or("all".to_owned(), |allow| allow.join(" "));
         let marks = "!".repeat(access.lost.len()) + &"?".repeat(access.stricter.len());
-        format!("{allow}|{}{marks}", access.deny.join(" "))
+        let sign = if access.is_either { "/" } else { " " };
+        let users = access.users.map_or(String::new(), |users| {
+            format!("{sign}@{}", [users.names.join(","), users.groups.join(",")].join(":"))
+        });
+        format!("{allow}|{}{users}{marks}", access.deny.join(" "))
     }
 
     #[test]
@@ -301,14 +384,27 @@ mod tests {
             ("require all denied", "|"),
             ("require ip 10.1 192.0.2.1", "10.1.0.0/16 192.0.2.1|"),
             ("require ip 10.0.0.1; require ip 10.0.0.2", "10.0.0.1 10.0.0.2|"),
-            ("require valid-user", "all|!"),
-            ("require valid-user; require ip 10.0.0.1", "10.0.0.1|?"),
+            ("require valid-user", "all| @:"),
+            ("require user ann bob; require group staff", "all| @ann,bob:staff"),
+            ("require user ann; require valid-user", "all| @:"),
+            ("require user a,b", "all|!"),
+            ("require valid-user; require ip 10.0.0.1", "10.0.0.1|/@:"),
             ("require valid-user; require all granted", "all|"),
+            ("require valid-user; require all denied", "all| @:"),
             ("require host a.example", "all|!"),
+            ("require host a.example; require ip 10.0.0.1", "10.0.0.1|?"),
+            ("require ldap-group x; require dbm-group y", "all|!!"),
             ("requireall {require all granted+require not ip 10.0.0.1}", "all|10.0.0.1"),
-            ("requireall {require ip 10.0.0.1+require valid-user}", "10.0.0.1|!"),
-            ("requireany {require ip 10.0.0.1+require valid-user}", "10.0.0.1|?"),
+            ("requireall {require ip 10.0.0.1+require valid-user}", "10.0.0.1| @:"),
+            ("requireall {require valid-user+require group staff}", "all| @:staff"),
+            ("requireall {require user ann+require group staff}", "all| @ann:!"),
+            ("requireall {require ip 10.0.0.1+require ip 10.0.0.2}", "10.0.0.1|!"),
+            ("requireall {require valid-user+require not user ann}", "all| @:!"),
+            ("requireall {require all denied+require valid-user}", "| @:"),
+            ("requireany {require ip 10.0.0.1+require valid-user}", "10.0.0.1|/@:"),
+            ("requireany {require user ann+require user bob+require ip 10.0.0.1}", "10.0.0.1|/@ann,bob:"),
             ("requirenone {require ip 10.0.0.1}", "all|10.0.0.1"),
+            ("requirenone {require all denied}", "all|!"),
             ("order allow,deny; allow from all", "all|"),
             ("order allow,deny; allow from 10; deny from 10.1", "10.0.0.0/8|10.1.0.0/16"),
             ("order allow,deny", "|"),
@@ -320,28 +416,27 @@ mod tests {
             ("order allow,deny; allow from all; deny from all", "|"),
             (
                 "order deny,allow; deny from all; allow from 10; require valid-user; satisfy any",
-                "10.0.0.0/8|?",
+                "10.0.0.0/8|/@:",
             ),
-            ("order deny,allow; deny from all; allow from 10; require valid-user", "10.0.0.0/8|!"),
+            ("order deny,allow; deny from all; require valid-user; satisfy any", "all| @:"),
+            ("order deny,allow; deny from 10; require valid-user; satisfy any", "all|10.0.0.0/8?"),
+            ("require valid-user; satisfy any", "all|"),
+            ("order deny,allow; deny from all; allow from 10; require valid-user", "10.0.0.0/8| @:"),
         ];
         for (text, expected) in cases {
-            assert_eq!(expected, shown(of(&lines(text))), "{text}");
+            assert_eq!(expected, shown(of(text)), "{text}");
         }
     }
 
     #[test]
-    fn networks() {
+    fn nobody_in_the_place_of_users() {
         let cases = [
-            ("10", Some("10.0.0.0/8")),
-            ("10.1.", Some("10.1.0.0/16")),
-            ("10.0.0.0/255.255.0.0", Some("10.0.0.0/16")),
-            ("10.0.0.0/255.0.255.0", None),
-            ("::1", Some("::1")),
-            ("a.example", None),
-            ("all", None),
+            ("require valid-user", "|"),
+            ("require valid-user; require ip 10.0.0.1", "10.0.0.1|"),
+            ("require ip 10.0.0.1", "10.0.0.1|"),
         ];
         for (text, expected) in cases {
-            assert_eq!(expected.map(str::to_owned), network(text), "{text}");
+            assert_eq!(expected, shown(of(text).map(Access::without_users)), "{text}");
         }
     }
 }

@@ -1,16 +1,20 @@
 //! Directives that are not carried over: what each of them is to Adyton.
 
+use super::express;
 use super::lex::Line;
+use super::reasons::{ALWAYS_SO, FAMILIES, REASONS};
 use crate::model::Draft;
 
 /// What is said of a directive that nothing was made of.
 pub(super) fn tell(line: &Line, draft: &mut Draft) {
     let name = line.name.as_str();
-    if READ_ELSEWHERE.contains(&name) || ALWAYS_SO.contains(&name) {
+    if name == express::HANDLER || READ_ELSEWHERE.contains(&name) || ALWAYS_SO.contains(&name) {
         return;
     }
-    match REASONS.iter().find(|(prefix, _)| name.starts_with(prefix)) {
-        Some((_, why)) => draft.lose(&line.place, &line.text, why),
+    let named = REASONS.iter().find(|(names, _)| names.contains(&name)).map(|(_, why)| why);
+    let of_family = || FAMILIES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, why)| why);
+    match named.or_else(of_family) {
+        Some(why) => draft.lose(&line.place, &line.text, why),
         None => {
             draft.lose(&line.place, &line.text, "this is not known here; see whether it restricts anything");
         }
@@ -30,6 +34,17 @@ pub(super) fn restricts(line: &Line) -> Option<&'static str> {
             if line.says(0, "off") || line.says(0, "none") =>
         {
             return None;
+        }
+        // They say how, and not whether, somebody is kept out.
+        "authzsendforbiddenonfailure" | "authzprovideralias" => return None,
+        "accessfilename" => {
+            return (!line.args.iter().any(|name| name == ".htaccess"))
+                .then_some("files that folders have for themselves are read if they are called .htaccess");
+        }
+        name if name.starts_with("python") => {
+            return PYTHON
+                .contains(&name)
+                .then_some("mod_python is not there, and this handler may keep somebody out");
         }
         _ => {}
     }
@@ -62,41 +77,51 @@ fn is_of_host(line: &Line) -> bool {
     .contains(&subject.as_str())
 }
 
+/// Handlers of `mod_python` that are asked before something else answers.
+const PYTHON: [&str; 10] = [
+    "pythonaccesshandler",
+    "pythonauthenhandler",
+    "pythonauthzhandler",
+    "pythonfixuphandler",
+    "pythonhandlermodule",
+    "pythonheaderparserhandler",
+    "pythoninithandler",
+    "pythonpostreadrequesthandler",
+    "pythontranshandler",
+    "pythontypehandler",
+];
+
 /// By how a name begins: each is a loss that opens.
-const RESTRICTIONS: [(&str, &str); 11] = [
+const RESTRICTIONS: [(&str, &str); 7] = [
     ("authmerging", "the sections of a path take each other's place, as without this"),
-    ("authz", "this can be said of addresses alone"),
+    ("authz", "this can be said of addresses and users alone"),
     ("sslrequire", "TLS is the work of a proxy in front, which has to refuse plain HTTP"),
     ("sslverifyclient", "no certificates of clients are asked for; TLS is the work of a proxy in front"),
-    (
-        "remoteipheader",
-        "the address of a client is that of the proxy in front, so allow and deny would see that one",
-    ),
-    ("remoteipproxyprotocol", "the PROXY protocol is not understood: addresses would be those of the proxy"),
-    ("allowmethods", "methods are said of a route"),
+    ("allowmethods", "methods are said of a route: methods = [\"GET\"]"),
     ("sec", "requests are not searched for attacks"),
-    ("wsgiaccessscript", "who may come is said of addresses alone"),
-    ("wsgiauth", "passwords are not carried over yet; write auth = \"basic:FILE\" there"),
     ("session", "sessions are the application's"),
 ];
 
 /// These are read where they count.
-const READ_ELSEWHERE: [&str; 45] = [
+const READ_ELSEWHERE: [&str; 69] = [
+    "addhandler",
+    "addtype",
     "alias",
+    "aliasmatch",
     "allow",
     "allowoverride",
     "authbasicprovider",
+    "authbasicusedigestalgorithm",
     "authdigestprovider",
     "authgroupfile",
     "authname",
     "authtype",
     "authuserfile",
-    "addhandler",
-    "addtype",
     "customlog",
     "deny",
     "documentroot",
     "errorlog",
+    "gracefulshutdowntimeout",
     "group",
     "keepalive",
     "keepalivetimeout",
@@ -108,101 +133,44 @@ const READ_ELSEWHERE: [&str; 45] = [
     "listenbacklog",
     "logformat",
     "loglevel",
+    "maxclients",
     "maxkeepaliverequests",
     "maxrequestworkers",
     "order",
+    "proxypass",
+    "proxypassmatch",
     "redirect",
     "redirectmatch",
     "redirectpermanent",
     "redirecttemp",
+    "remoteipheader",
+    "remoteipinternalproxy",
+    "remoteipinternalproxylist",
+    "remoteipproxyprotocol",
+    "remoteiptrustedproxy",
+    "remoteiptrustedproxylist",
     "require",
+    "requireall",
+    "requireany",
+    "requirenone",
     "satisfy",
     "scriptalias",
+    "scriptaliasmatch",
     "serveralias",
     "servername",
     "sslengine",
     "timeout",
     "user",
+    "wsgiaccessscript",
+    "wsgiauthgroupscript",
+    "wsgiauthuserscript",
     "wsgicallableobject",
     "wsgidaemonprocess",
+    "wsgierroroverride",
     "wsgiprocessgroup",
+    "wsgipythonpath",
     "wsgiscriptalias",
-];
-
-/// It is so without being said, or it is about Apache's own insides.
-const ALWAYS_SO: [&str; 34] = [
-    "acceptpathinfo",
-    "accessfilename",
-    "addcharset",
-    "adddefaultcharset",
-    "addencoding",
-    "addlanguage",
-    "contentdigest",
-    "defaultruntimedir",
-    "defaulttype",
-    "directorycheckhandler",
-    "directoryslash",
-    "enablemmap",
-    "enablesendfile",
-    "expiresactive",
-    "fileetag",
-    "graceful",
-    "hostnamelookups",
-    "languagepriority",
-    "mimemagicfile",
-    "mutex",
-    "namevirtualhost",
-    "pidfile",
-    "require_module",
-    "rewriteengine",
-    "serveradmin",
-    "serversignature",
-    "servertokens",
-    "startservers",
-    "traceenable",
-    "typesconfig",
-    "usecanonicalname",
-    "wsgiapplicationgroup",
-    "wsgipassauthorization",
-    "wsgirestrictstdout",
-];
-
-/// By how a name begins.
-const REASONS: [(&str, &str); 27] = [
-    ("rewrite", "paths are not rewritten; Redirect and RedirectMatch of simple forms are carried over"),
-    ("errordocument", "pages for statuses are not there yet, but static-404 for missing files of a folder"),
-    ("expiresbytype", "cache-control of a route is the same for all its types"),
-    ("directoryindex", "index.html is what is looked for in a folder, and nothing else"),
-    ("index", "lists of folders have one form"),
-    ("addicon", "lists of folders have one form"),
-    ("defaulticon", "lists of folders have one form"),
-    (
-        "addoutputfilter",
-        "answers are not compressed on the way; put .br, .zst and .gz files beside those that are served",
-    ),
-    (
-        "setoutputfilter",
-        "answers are not compressed on the way; put .br, .zst and .gz files beside those that are served",
-    ),
-    (
-        "deflate",
-        "answers are not compressed on the way; put .br, .zst and .gz files beside those that are served",
-    ),
-    ("requestheader", "fields of requests reach the application as they are"),
-    ("setenv", "variables of requests are not there; env is for the application's process"),
-    ("passenv", "variables of requests are not there; env is for the application's process"),
-    ("browsermatch", "browsers are all treated alike"),
-    ("ssl", "TLS is the work of a proxy in front"),
-    ("protocols", "HTTP/2 is the work of a proxy in front"),
-    ("h2", "HTTP/2 is the work of a proxy in front"),
-    ("proxy", "gateways are not there yet"),
-    ("balancer", "gateways are not there yet"),
-    ("python", "mod_python is not there yet"),
-    ("forcetype", "types come from the names of files"),
-    ("include", "the condition around it is not known here"),
-    ("max", "processes and threads are said otherwise: processes, threads, connections-max"),
-    ("min", "processes and threads are said otherwise: processes, threads, connections-max"),
-    ("threads", "processes and threads are said otherwise: processes, threads, connections-max"),
-    ("wsgi", "this option of mod_wsgi has no counterpart"),
-    ("serverpath", "sites are told apart by their names"),
+    "wsgiscriptaliasmatch",
+    "wsgitrustedproxies",
+    "wsgitrustedproxyheaders",
 ];

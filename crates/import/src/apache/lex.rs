@@ -1,8 +1,11 @@
 //! The language of httpd.conf: lines, sections, included files, and what is decided before anything else is read.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::iter::Peekable;
+use std::str::Chars;
 use std::sync::Arc;
 
+use super::express;
 use crate::include::Includes;
 use crate::model::{Draft, Mistake, Place};
 
@@ -15,15 +18,29 @@ const DIRECTIVES_MAX: usize = 100_000;
 /// A value that variables have made; no line is longer.
 const LINE_BYTES_MAX: usize = 8192;
 
+/// Their first words are names of files.
+const RELATIVE: [&str; 8] = [
+    "authgroupfile",
+    "authuserfile",
+    "customlog",
+    "documentroot",
+    "errorlog",
+    "wsgiaccessscript",
+    "wsgiauthgroupscript",
+    "wsgiauthuserscript",
+];
+
 /// Modules that are taken to be there for `IfModule`, besides those that `LoadModule` names: what they say is understood, or
 /// told. Others are not, so that blocks for releases before 2.4 (`!mod_authz_core.c`) are passed.
-const MODULES: [&str; 22] = [
+const MODULES: [&str; 24] = [
+    "access_compat",
     "alias",
     "auth_basic",
     "auth_digest",
     "authn_core",
     "authn_file",
     "authz_core",
+    "authz_groupfile",
     "authz_host",
     "authz_user",
     "autoindex",
@@ -73,18 +90,87 @@ pub(super) fn read(
     includes: &mut Includes<'_>,
     draft: &mut Draft,
 ) -> Result<Vec<Line>, Mistake> {
-    let mut reader =
-        Reader { includes, draft, defined: HashMap::new(), modules: Vec::new(), root: None, count: 0 };
+    // What is built in for it is not known here; with Debian it is the folder of the file.
+    let folder = file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let root = folder.filter(|folder| folder.starts_with('/'));
+    let root = Root { folder: root, is_said: false };
+    let start = express_start(file, includes)?;
+    let knows_start = start.is_some();
+    let defined = match start {
+        Some(defined) => defined,
+        None => environment(file, includes)?,
+    };
+    let mut reader = Reader {
+        includes,
+        draft,
+        defined,
+        knows_start,
+        passed: HashSet::new(),
+        modules: Vec::new(),
+        root,
+        count: 0,
+    };
     reader.file(file, text)
+}
+
+/// What a server is started with whose files `mod_wsgi-express` has written: its program stands beside `httpd.conf`.
+fn express_start(
+    file: &Arc<str>,
+    includes: &mut Includes<'_>,
+) -> Result<Option<HashMap<String, String>>, Mistake> {
+    if file.rsplit('/').next() != Some("httpd.conf") {
+        return Ok(None);
+    }
+    // With a bracket it is a pattern: there need be none.
+    let found = includes.find("apachect[l]", &Place { file: Arc::clone(file), line: 1 })?;
+    for one in &found {
+        let file: Arc<str> = one.name.clone().into();
+        includes.begin(&file, &one.text)?;
+        includes.end();
+    }
+    Ok(found.iter().find_map(|one| express::started_with(&one.text)))
+}
+
+/// The variables that Debian's Apache is started with, which stand beside its file.
+fn environment(file: &Arc<str>, includes: &mut Includes<'_>) -> Result<HashMap<String, String>, Mistake> {
+    let mut all = HashMap::new();
+    if file.rsplit('/').next() != Some("apache2.conf") {
+        return Ok(all);
+    }
+    // With a bracket it is a pattern: there need be none.
+    for found in includes.find("envvar[s]", &Place { file: Arc::clone(file), line: 1 })? {
+        let file: Arc<str> = found.name.into();
+        includes.begin(&file, &found.text)?;
+        let lines = found.text.lines().filter_map(|line| line.trim().strip_prefix("export "));
+        for (name, value) in lines.filter_map(|line| line.split_once('=')) {
+            // Of one of several instances it is the name; the first has none.
+            let value = value.trim_matches(['"', '\'']).replace("$SUFFIX", "");
+            if !value.contains(['$', '`', ' ']) {
+                all.insert(name.to_owned(), value);
+            }
+        }
+        includes.end();
+    }
+    Ok(all)
+}
+
+/// What names of files are relative to.
+struct Root {
+    folder: Option<String>,
+    /// `ServerRoot` says it.
+    is_said: bool,
 }
 
 struct Reader<'i, 'f, 'd> {
     includes: &'i mut Includes<'f>,
     draft: &'d mut Draft,
     defined: HashMap<String, String>,
+    /// All that `IfDefine` may ask for is in `defined`, or not there.
+    knows_start: bool,
+    /// Names that are defined where a condition does not hold.
+    passed: HashSet<String>,
     modules: Vec<String>,
-    /// `ServerRoot`, which names of files are relative to.
-    root: Option<String>,
+    root: Root,
     count: usize,
 }
 
@@ -92,6 +178,8 @@ impl Reader<'_, '_, '_> {
     fn file(&mut self, file: &Arc<str>, text: &str) -> Result<Vec<Line>, Mistake> {
         // The innermost section that is open comes last; the file itself is the first.
         let mut open: Vec<Line> = vec![Line::top(file)];
+        // Of each section, whether its condition held where it began; nothing of one that has none.
+        let mut decided: Vec<Option<bool>> = Vec::new();
         for (number, text) in joined(text) {
             let place = Place { file: Arc::clone(file), line: number };
             let wrong = |what: String| Mistake { place: place.clone(), what };
@@ -105,7 +193,7 @@ impl Reader<'_, '_, '_> {
                 let Some(closed) = open.pop().filter(|line| line.name == name && !open.is_empty()) else {
                     return Err(wrong(format!("there is no <{name}> for this end")));
                 };
-                self.close(closed, &mut open);
+                self.close(closed, decided.pop().flatten(), &mut open);
                 continue;
             }
             let line = line(&text, place.clone()).map_err(|what| wrong(what.to_owned()))?;
@@ -113,9 +201,15 @@ impl Reader<'_, '_, '_> {
                 if open.len() > DEPTH_MAX {
                     return Err(wrong("sections are nested too deep".to_owned()));
                 }
+                decided.push(self.holds(&line));
                 open.push(line);
             } else {
-                let lines = self.directive(line, is_decided(&open))?;
+                // What is said where a condition does not hold is kept, to be told, and does nothing.
+                let is_off = decided.contains(&Some(false));
+                if is_off && line.name == "define" {
+                    self.passed.insert(line.arg(0).to_owned());
+                }
+                let lines = if is_off { vec![line] } else { self.directive(line)? };
                 if let Some(inner) = open.last_mut() {
                     inner.inside.extend(lines);
                 }
@@ -129,13 +223,16 @@ impl Reader<'_, '_, '_> {
     }
 
     /// A section whose condition is decided is what is in it, or nothing.
-    fn close(&mut self, mut closed: Line, open: &mut [Line]) {
+    fn close(&mut self, mut closed: Line, held: Option<bool>, open: &mut [Line]) {
         let Some(outer) = open.last_mut() else { return };
-        match self.holds(&closed) {
+        match held {
             None => outer.inside.push(closed),
             Some(true) => outer.inside.append(&mut closed.inside),
             // For releases and builds that lack what is known here.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with('!') => {}
+            // What runs processes and threads is one of them, and what is said of others says nothing.
+            Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with("mpm_") => {}
+            Some(false) if closed.name == "ifdefine" && self.is_undefined(closed.arg(0)) => {}
             Some(false) => {
                 let keeps_out = has_restriction(&closed);
                 let shown = closed.text.trim_matches(['<', '>']).to_owned();
@@ -147,6 +244,11 @@ impl Reader<'_, '_, '_> {
                 }
             }
         }
+    }
+
+    /// Whether it is certain, or told elsewhere, that a name of `IfDefine` is not there.
+    fn is_undefined(&self, name: &str) -> bool {
+        self.knows_start || self.passed.contains(name)
     }
 
     /// Whether the condition of a section holds; nothing if it has none that is decided now.
@@ -169,7 +271,7 @@ impl Reader<'_, '_, '_> {
     }
 
     /// What a directive becomes: itself, nothing, or the lines of other files.
-    fn directive(&mut self, line: Line, decided: bool) -> Result<Vec<Line>, Mistake> {
+    fn directive(&mut self, mut line: Line) -> Result<Vec<Line>, Mistake> {
         match line.name.as_str() {
             "loadmodule" => {
                 self.modules.push(line.arg(0).trim_end_matches("_module").to_owned());
@@ -180,17 +282,38 @@ impl Reader<'_, '_, '_> {
                 Ok(Vec::new())
             }
             "serverroot" => {
-                self.root = Some(line.arg(0).trim_end_matches('/').to_owned());
+                let folder = Some(line.arg(0).trim_end_matches('/').to_owned());
+                self.root = Root { folder, is_said: true };
                 Ok(Vec::new())
             }
-            "include" | "includeoptional" if decided => self.include(&line),
+            name if RELATIVE.contains(&name) => {
+                self.locate(&mut line);
+                Ok(vec![line])
+            }
+            "include" | "includeoptional" => self.include(&line),
             _ => Ok(vec![line]),
+        }
+    }
+
+    /// Says in full where a file is whose name is relative.
+    fn locate(&mut self, line: &mut Line) {
+        let Some(first) = line.args.first_mut() else { return };
+        if first.starts_with(['/', '|']) || first.starts_with("${") || first.starts_with("syslog") {
+            return;
+        }
+        if let Some(folder) = &self.root.folder {
+            *first = format!("{folder}/{first}");
+        } else {
+            let why = "there it is relative to ServerRoot, and here to the folder of the file of sites";
+            self.draft.lose(&line.place, &line.text, why);
         }
     }
 
     fn include(&mut self, line: &Line) -> Result<Vec<Line>, Mistake> {
         let pattern = match &self.root {
-            Some(root) if !line.arg(0).starts_with('/') => format!("{root}/{}", line.arg(0)),
+            Root { folder: Some(root), is_said: true } if !line.arg(0).starts_with('/') => {
+                format!("{root}/{}", line.arg(0))
+            }
             _ => line.arg(0).to_owned(),
         };
         if pattern.contains("${") {
@@ -245,11 +368,6 @@ impl Line {
     }
 }
 
-/// Whether nothing that is open has a condition that is decided at its end: what it includes may not be meant.
-fn is_decided(open: &[Line]) -> bool {
-    !open.iter().any(|line| matches!(line.name.as_str(), "ifdefine" | "iffile"))
-}
-
 /// Whether something in a section keeps somebody out.
 fn has_restriction(section: &Line) -> bool {
     section.inside.iter().any(|line| {
@@ -293,35 +411,44 @@ fn line(text: &str, place: Place) -> Result<Line, &'static str> {
     if name.is_empty() {
         return Err("a section has a name");
     }
-    let args = words(&body[end..])?;
+    let args = words(&body[end..], name.starts_with("wsgi"))?;
     Ok(Line { name, args, text: text.to_owned(), place, inside: Vec::new(), is_section: section.is_some() })
 }
 
-fn words(text: &str) -> Result<Vec<String>, &'static str> {
+/// The words of a line; those of `mod_wsgi` may be `name='value with blanks'`.
+fn words(text: &str, are_options: bool) -> Result<Vec<String>, &'static str> {
     let mut all = Vec::new();
     let mut signs = text.chars().peekable();
     loop {
         while signs.next_if(|sign| sign.is_whitespace()).is_some() {}
-        let Some(first) = signs.peek().copied() else { return Ok(all) };
+        if signs.peek().is_none() {
+            return Ok(all);
+        }
         let mut word = String::new();
-        if matches!(first, '"' | '\'') {
-            signs.next();
-            loop {
-                match signs.next().ok_or("a quote that ends this is missing")? {
-                    sign if sign == first => break,
-                    // Only a quote, or a backslash in front of one, needs a backslash.
-                    '\\' if signs.peek().is_some_and(|sign| *sign == first || *sign == '\\') => {
-                        word.extend(signs.next());
-                    }
-                    sign => word.push(sign),
-                }
-            }
-        } else {
+        if !quoted(&mut signs, &mut word)? {
             while let Some(sign) = signs.next_if(|sign| !sign.is_whitespace()) {
                 word.push(sign);
+                if sign == '=' && are_options && quoted(&mut signs, &mut word)? {
+                    break;
+                }
             }
         }
         all.push(word);
+    }
+}
+
+/// Takes what stands in quotes, if it begins with one.
+fn quoted(signs: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<bool, &'static str> {
+    let Some(first) = signs.next_if(|sign| matches!(sign, '"' | '\'')) else { return Ok(false) };
+    loop {
+        match signs.next().ok_or("a quote that ends this is missing")? {
+            sign if sign == first => return Ok(true),
+            // Only a quote, or a backslash in front of one, needs a backslash.
+            '\\' if signs.peek().is_some_and(|sign| *sign == first || *sign == '\\') => {
+                word.extend(signs.next());
+            }
+            sign => word.push(sign),
+        }
     }
 }
 
@@ -359,8 +486,16 @@ mod tests {
             ("<IfModule mod_alias.c>\nC\n</IfModule>\n<IfModule !mod_alias.c>\nD\n</IfModule>", "c()@2"),
             ("LoadModule odd_module x.so\n<IfModule odd_module>\nC\n</IfModule>", "c()@3"),
             ("<IfDefine X>\nC\n</IfDefine>\n<IfVersion >= 2.4>\nD\n</IfVersion>", "d()@5"),
+            ("<IfModule !odd.c>\nLoadModule odd_module x.so\nC\n</IfModule>", "c()@3"),
+            ("<IfDefine X>\nLoadModule odd_module x.so\n</IfDefine>\n<IfModule odd.c>\nC\n</IfModule>", ""),
+            (
+                "Define X\n<IfDefine X>\nInclude y\n</IfDefine>\n<IfDefine Y>\nInclude loop\n</IfDefine>",
+                "b(1)@1",
+            ),
             ("Define X /srv\nA ${X}/a ${Y}", "a(/srv/a|${Y})@2"),
             ("Include y", "b(1)@1"),
+            ("WSGIa b='c d' e", "wsgia(b=c d|e)@1"),
+            ("A b='c d'", "a(b='c|d')@1"),
         ];
         for (text, expected) in cases {
             assert_eq!(expected, flat(&parse(text).unwrap()), "{text}");

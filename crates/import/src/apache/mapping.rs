@@ -1,8 +1,9 @@
 //! Which path is answered by what: aliases, applications, redirects, the document root.
 
 use super::lex::Line;
+use super::matched::{self, Tail};
 use super::section::{is_beneath, trimmed};
-use crate::model::{Draft, Place, Value};
+use crate::model::{Draft, Place, Value, has_end};
 use crate::regex::{Captured, path_of};
 
 /// What answers beneath a path.
@@ -12,8 +13,14 @@ pub(super) enum Answer {
     Folder(String),
     /// A folder with one file of it, at this path alone.
     File(String),
-    /// A script of WSGI.
-    Script(String),
+    /// A script of WSGI, and the name of the application in it, if the alias says it.
+    Script(String, Option<String>),
+    /// A folder of CGI scripts.
+    Programs(String),
+    /// One CGI script, for all beneath a path.
+    Program(String),
+    /// A folder of scripts of WSGI.
+    Scripts(String),
     /// A target, and its status.
     Redirect(String, u64),
     Status(u64),
@@ -41,9 +48,11 @@ impl Mapping {
     pub(super) fn folder(&self, path: &str) -> Option<String> {
         let rest = path.strip_prefix(&self.path).unwrap_or_default();
         match &self.answer {
-            Answer::Folder(folder) => Some(format!("{folder}{rest}")),
+            Answer::Folder(folder) | Answer::Programs(folder) | Answer::Scripts(folder) => {
+                Some(format!("{folder}{rest}"))
+            }
             Answer::File(folder) => Some(folder.clone()),
-            Answer::Script(script) => {
+            Answer::Script(script, _) | Answer::Program(script) => {
                 Some(script.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned())
             }
             _ => None,
@@ -55,8 +64,15 @@ impl Mapping {
 pub(super) fn read(lines: &[Line], draft: &mut Draft) -> Vec<Mapping> {
     let mut kinds: [Vec<Mapping>; 5] = Default::default();
     for line in lines {
-        if let Some((kind, mapping)) = one(line, draft) {
-            kinds[kind].push(mapping);
+        match line.name.as_str() {
+            "aliasmatch" | "scriptaliasmatch" => kinds[2].extend(matching(line, draft)),
+            "wsgiscriptaliasmatch" => kinds[3].extend(matching(line, draft)),
+            "redirectmatch" => kinds[0].extend(redirect_match(line, draft)),
+            _ => {
+                if let Some((kind, mapping)) = one(line, draft) {
+                    kinds[kind].push(mapping);
+                }
+            }
         }
     }
     // Of document roots the last one counts: that of the site itself.
@@ -85,7 +101,7 @@ fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {
         "documentroot" | "alias"
             if !line.args.last().is_some_and(|folder| folder.starts_with('/')) && !line.text.is_empty() =>
         {
-            draft.lose(&line.place, &line.text, "it is relative to ServerRoot; here it is a 503");
+            draft.lose(&line.place, &line.text, "it is relative to what is not known here; here it is a 503");
             let path = if line.name == "documentroot" { "/" } else { first };
             (2, all(path, Answer::Status(503)))
         }
@@ -99,18 +115,87 @@ fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {
             (2, exact(first, Answer::File(folder.to_owned())))
         }
         "alias" => (2, all(first, Answer::Folder(trimmed(second).to_owned()))),
-        "scriptalias" => (2, all(first, Answer::Missing(line.text.clone()))),
-        "wsgiscriptalias" => (3, all(first, Answer::Script(second.to_owned()))),
+        "scriptalias" => (2, all(first, programs(line))),
+        "wsgiscriptalias" => (3, all(first, script(line, draft))),
         "proxypass" if second == "!" || first.contains("://") => return None,
         "proxypass" => (1, all(first, Answer::Missing(line.text.clone()))),
         "redirect" | "redirectpermanent" | "redirecttemp" => (0, redirect(line, draft)?),
-        "redirectmatch" => (0, redirect_match(line, draft)?),
-        "aliasmatch" | "scriptaliasmatch" | "wsgiscriptaliasmatch" | "proxypassmatch" => {
-            draft.lose(&line.place, &line.text, "patterns are not there but in simple redirects");
+        "proxypassmatch" => {
+            draft.lose(&line.place, &line.text, "gateways are not there yet");
             return None;
         }
         _ => return None,
     })
+}
+
+/// `AliasMatch ^/(css|js)/(.*)$ /srv/$1/$2`: an alias for each path that its pattern stands for.
+fn matching(line: &Line, draft: &mut Draft) -> Vec<Mapping> {
+    let (regex, target) = (line.arg(0), line.arg(1));
+    let all = matched::paths(regex, target).filter(|_| target.starts_with('/') && !target.contains("${"));
+    let each = all.unwrap_or_default().into_iter().map(|one| {
+        let answer = match (line.name.as_str(), one.tail) {
+            ("aliasmatch", Tail::Rest { .. }) => Answer::Folder(one.target),
+            ("aliasmatch", Tail::Exact) if is_file(&one.path, &one.target) => {
+                Answer::File(one.target.strip_suffix(&one.path)?.to_owned())
+            }
+            ("scriptaliasmatch", Tail::Rest { .. }) => program_or_folder(&one.path, one.target),
+            // The path up to the end of the match is its SCRIPT_NAME.
+            ("wsgiscriptaliasmatch", Tail::Exact | Tail::Open | Tail::Ahead) => {
+                Answer::Script(one.target, None)
+            }
+            _ => return None,
+        };
+        Some(Mapping { path: one.path, is_exact: one.tail == Tail::Exact, answer, place: line.place.clone() })
+    });
+    let found = each.collect::<Option<Vec<Mapping>>>().unwrap_or_default();
+    if found.is_empty() {
+        let why =
+            "a pattern stands for all beneath a path, as ^/old/(.*)$, or beneath several, as ^/(a|b)/(.*)$";
+        draft.lose(&line.place, &line.text, why);
+    }
+    found
+}
+
+/// A folder of programs, or one program, whose name has an end.
+fn program_or_folder(path: &str, target: String) -> Answer {
+    let name = target.rsplit('/').next().unwrap_or_default();
+    let is_one = name.contains('.') && !path.is_empty() && is_plain_name(name);
+    if is_one { Answer::Program(target) } else { Answer::Programs(trimmed(&target).to_owned()) }
+}
+
+/// Whether a name needs no escape, wherever it is written.
+fn is_plain_name(name: &str) -> bool {
+    !name.starts_with('.') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+/// `ScriptAlias /cgi-bin/ /usr/lib/cgi-bin/`, or one program, whose name has an end: `ScriptAlias /x /srv/x.cgi`.
+fn programs(line: &Line) -> Answer {
+    let (path, folder) = (line.arg(0), line.arg(1));
+    let has_end = folder.rsplit('/').next().is_some_and(|name| name.contains('.'));
+    let ends_alike = path.ends_with('/') == folder.ends_with('/') || trimmed(path).is_empty();
+    if !ends_alike || !folder.starts_with('/') || (has_end && trimmed(path).is_empty()) {
+        return Answer::Missing(line.text.clone());
+    }
+    match program_or_folder(trimmed(path), folder.to_owned()) {
+        Answer::Programs(_) if has_end => Answer::Missing(line.text.clone()),
+        answer => answer,
+    }
+}
+
+/// `WSGIScriptAlias / /srv/shop/wsgi.py process-group=shop callable-object=app`, or that of a folder, which ends in a slash as
+/// its path does.
+fn script(line: &Line, draft: &mut Draft) -> Answer {
+    let option = |arg: &String| arg.strip_prefix("callable-object=").map(str::to_owned);
+    let (path, script) = (line.arg(0), line.arg(1));
+    let name = line.args.iter().skip(2).find_map(option);
+    let is_file = has_end(trimmed(script), "py") || has_end(trimmed(script), "wsgi");
+    if is_file || !(path.ends_with('/') && script.ends_with('/')) {
+        return Answer::Script(script.to_owned(), name);
+    }
+    if name.is_some_and(|name| name != "application") {
+        draft.lose(&line.place, &line.text, "a script of a folder is its application, app or handler");
+    }
+    Answer::Scripts(trimmed(script).to_owned())
 }
 
 /// Whether an alias is of one file: it has the same name at both ends, with an extension.
@@ -166,26 +251,61 @@ fn redirect(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     Some(Mapping { path: trimmed(path).to_owned(), is_exact: false, answer, place: line.place.clone() })
 }
 
-/// `RedirectMatch 301 ^/old/(.*)$ /new/$1`.
-fn redirect_match(line: &Line, draft: &mut Draft) -> Option<Mapping> {
+/// `RedirectMatch 301 ^/old/(.*)$ /new/$1`, `RedirectMatch gone ^/(old|older)(/.*)?$`.
+fn redirect_match(line: &Line, draft: &mut Draft) -> Vec<Mapping> {
     let (status, rest) = parts(line);
-    let [regex, target] = rest else { return lost(line, draft) };
-    let Some((path, captured)) = path_of(regex).filter(|_| matches!(status, 301 | 302 | 303 | 307 | 308))
-    else {
-        return lost(line, draft);
+    let found = match rest {
+        [regex, target]
+            if matches!(status, 301 | 302 | 303 | 307 | 308) && !target.contains(['{', '}', '%']) =>
+        {
+            led(line, regex, target, status)
+        }
+        [regex] if status >= 400 => refused(line, regex, status),
+        _ => None,
     };
-    let place = match captured {
-        Some(Captured::Rest) => "{rest}",
-        Some(Captured::All) => "{path}",
-        None => "",
+    found.unwrap_or_else(|| lost(line, draft).into_iter().collect())
+}
+
+/// The redirects of a pattern.
+fn led(line: &Line, regex: &str, target: &str, status: u64) -> Option<Vec<Mapping>> {
+    let mapping = |path: &str, target: &str, is_exact| Mapping {
+        path: trimmed(path).to_owned(),
+        is_exact,
+        answer: Answer::Redirect(format!("{target}{{query}}"), status),
+        place: line.place.clone(),
     };
-    if target.contains(['{', '}', '%']) {
-        return lost(line, draft);
+    if let Some((path, captured)) = path_of(regex) {
+        let place = match captured {
+            Some(Captured::Rest) => "{rest}",
+            Some(Captured::All) => "{path}",
+            None => "",
+        };
+        let target =
+            target.replacen("$1", place, 1).replace("/{rest}", "{rest}").replace("/{path}", "{path}");
+        return Some(vec![mapping(&path, &target, captured.is_none() && path != "/")]);
     }
-    let target = target.replacen("$1", place, 1).replace("/{rest}", "{rest}").replace("/{path}", "{path}");
-    let is_exact = captured.is_none() && path != "/";
-    let answer = Answer::Redirect(format!("{target}{{query}}"), status);
-    Some(Mapping { path: trimmed(&path).to_owned(), is_exact, answer, place: line.place.clone() })
+    let all = matched::paths(regex, target)?;
+    let each = all.iter().map(|one| match one.tail {
+        Tail::Exact => Some(mapping(&one.path, &one.target, true)),
+        Tail::Rest { .. } => Some(mapping(&one.path, &format!("{}{{rest}}", one.target), false)),
+        Tail::Open | Tail::Ahead => None,
+    });
+    each.collect()
+}
+
+/// What a pattern refuses: no less than there.
+fn refused(line: &Line, regex: &str, status: u64) -> Option<Vec<Mapping>> {
+    // What begins with a whole path has all beneath it.
+    let whole = regex.strip_suffix('/').map(|front| format!("{front}(/.*)?$"));
+    let mapping = |(path, tail): (String, Tail)| {
+        (tail != Tail::Open).then(|| Mapping {
+            path,
+            is_exact: tail == Tail::Exact,
+            answer: Answer::Status(status),
+            place: line.place.clone(),
+        })
+    };
+    matched::whole(whole.as_deref().unwrap_or(regex))?.into_iter().map(mapping).collect()
 }
 
 /// A redirect that cannot be said; one that refuses is a restriction.
@@ -208,17 +328,17 @@ pub(super) fn say(
     place: &Place,
     draft: &mut Draft,
 ) {
+    let folder = || folder.filter(|folder| !folder.is_empty()).unwrap_or_else(|| "/".to_owned());
     match answer {
-        Answer::Folder(_) | Answer::File(_) => {
-            let folder = folder.filter(|folder| !folder.is_empty()).unwrap_or_else(|| "/".to_owned());
-            route.keys.set("files", folder, place);
-        }
+        Answer::Folder(_) | Answer::File(_) => route.keys.set("files", folder(), place),
+        Answer::Programs(_) | Answer::Program(_) => route.keys.set("cgi", folder(), place),
+        Answer::Scripts(_) => route.keys.set("scripts", folder(), place),
         Answer::Redirect(target, status) => {
             route.keys.set("redirect", target.as_str(), place);
             route.keys.set("redirect-status", Value::Number(*status), place);
         }
         Answer::Status(status) => route.respond(*status, place),
         Answer::Missing(what) => super::section::unanswered(route, place, what, draft),
-        Answer::Script(_) => {}
+        Answer::Script(..) => {}
     }
 }

@@ -4,9 +4,17 @@
 //! of the file; the last `Require` counts. They are worked out for each path that something is said of.
 
 mod access;
+mod daemon;
+mod express;
 mod known;
 mod lex;
 mod mapping;
+mod matched;
+mod network;
+mod pages;
+mod password;
+mod reasons;
+mod remote;
 mod section;
 mod settings;
 mod site;
@@ -57,6 +65,14 @@ pub(crate) fn read(
         lines.into_iter().partition(|line| line.name == "virtualhost");
     let mut keys = std::mem::take(&mut draft.server);
     settings::take(&main, false, &mut keys, draft);
+    settings::trust_nobody_more(&mut keys, draft);
+    let remote = match hosts.as_slice() {
+        [only] => {
+            let both: Vec<Line> = main.iter().chain(&only.inside).cloned().collect();
+            remote::read(&both, &mut keys)
+        }
+        _ => remote::read(&main, &mut keys),
+    };
     draft.server = keys;
     let listens = listens(&main, &place);
     let mut sites = Vec::new();
@@ -65,6 +81,11 @@ pub(crate) fn read(
     }
     for host in &hosts {
         sites.push(placed(&main, std::slice::from_ref(host), &host.place, &listens, includes, draft)?);
+    }
+    for (number, placed) in sites.iter_mut().enumerate() {
+        remote.guard(&mut placed.site, draft);
+        let own = hosts.get(number).filter(|_| hosts.len() > 1);
+        remote::of_one(own.map_or(&[], |host| &host.inside), &mut placed.site, draft);
     }
     let mut sites = reach::without_ways_to_tls(sites, draft);
     reach::bind(&mut sites, draft);
@@ -87,6 +108,13 @@ fn htaccess(lines: &[Line], place: &Place, draft: &mut Draft) {
     let mut site = Site { place: Some(place.clone()), ..Site::default() };
     draft.lose(place, ".htaccess", "its folder is taken to be that of the file of sites, at /");
     site::routes(&with_root, &sections, &mut site, draft);
+    for line in lines.iter().filter(|line| line.name == "errordocument") {
+        draft.lose(
+            &line.place,
+            &line.text,
+            "where its page is only the server knows; write error-pages in the file of sites",
+        );
+    }
     draft.sites.push(site);
 }
 
@@ -109,11 +137,13 @@ fn placed(
         settings::take(&with_formats, true, &mut keys, draft);
         site.keys = keys;
     }
-    let lines: Vec<Line> =
+    let mut lines: Vec<Line> =
         if host.is_empty() { main.to_vec() } else { main.iter().chain(own).cloned().collect() };
+    lines.extend(express::handlers(&lines, includes, draft)?);
     let mut sections = Sections::of(&lines);
     read_htaccess(&lines, &mut sections, includes, draft)?;
     site::routes(&lines, &sections, &mut site, draft);
+    pages::read(&lines, &sections, &mut site, draft);
     let tls = own.iter().any(|line| line.name == "sslengine" && line.says(0, "on"));
     let addresses = addresses(host.first(), listens, tls);
     let is_way_to_tls = !host.is_empty() && site::is_way_to_tls(&site, own);

@@ -1,8 +1,10 @@
 //! What sections say of a folder and of a path: `Directory` from the shortest on, then `Location` in the order of the file.
 
-use super::access::{self, Access};
+use super::access::{self, Access, Old};
+use super::express;
 use super::known;
 use super::lex::Line;
+use super::password::Asking;
 use crate::model::{Draft, Place, Route, Value, has_end, shown};
 
 /// The sections of a site.
@@ -54,10 +56,20 @@ impl Sections {
 
     /// All that counts for a path, and for the folder that answers it, if one does; what counts last comes last.
     pub(super) fn effective(&self, folder: Option<&str>, path: &str) -> Vec<&[Line]> {
+        self.of_file(folder, "", path)
+    }
+
+    /// The same of one file, for whose name something may be said, too.
+    pub(super) fn of_file(&self, folder: Option<&str>, file: &str, path: &str) -> Vec<&[Line]> {
         let mut all: Vec<&[Line]> = vec![&self.all];
-        let folders =
-            self.folders.iter().filter(|(outer, _)| folder.is_some_and(|folder| is_beneath(outer, folder)));
+        let has = |outer: &str| folder.is_some_and(|folder| is_beneath(outer, folder));
+        let folders = self.folders.iter().filter(|(outer, _)| has(outer));
         all.extend(folders.map(|(_, lines)| lines.as_slice()));
+        let name = file.rsplit('/').next().unwrap_or_default();
+        let is_named = |line: &Line| !name.is_empty() && line.name == "files" && line.arg(0) == name;
+        let files =
+            self.files.iter().filter(|(outer, line)| is_named(line) && outer.as_deref().is_none_or(has));
+        all.extend(files.map(|(_, line)| line.inside.as_slice()));
         all.extend(
             self.paths.iter().filter(|(outer, _)| is_beneath(outer, path)).map(|(_, lines)| lines.as_slice()),
         );
@@ -78,9 +90,12 @@ pub(super) fn is_beneath(outer: &str, path: &str) -> bool {
 /// What sections say of a route.
 #[derive(Debug, Default)]
 pub(super) struct Around<'l> {
-    access: Option<Access>,
-    /// `LimitExcept`: the methods, and who may use others.
-    limit: Option<(&'l Line, Option<Access>)>,
+    /// Who may come by `Order` and its kin, and by `Require`: each is inherited by itself.
+    old: Option<Old>,
+    required: Option<Access>,
+    asking: Asking<'l>,
+    /// `LimitExcept`: the methods, and what is said of others.
+    limit: Option<(&'l Line, Box<Around<'l>>)>,
     lines: Vec<&'l Line>,
     pub(super) handler: Option<&'l Line>,
     /// Redirects in a section, which are not read.
@@ -90,24 +105,58 @@ pub(super) struct Around<'l> {
 impl<'l> Around<'l> {
     pub(super) fn of(sections: &[&'l [Line]]) -> Around<'l> {
         let mut around = Around::default();
+        let handlers: Vec<&Line> = express::known(sections).collect();
         for (number, section) in sections.iter().enumerate() {
-            if let Some(access) = access::of(section) {
-                around.access = Some(access);
-            }
+            around.say(access::old(section), access::required(section));
             for line in *section {
+                around.asking.take(line);
                 match line.name.as_str() {
-                    "limitexcept" => around.limit = Some((line, access::of(&line.inside))),
+                    "limitexcept" => {
+                        let inside: [&[Line]; 1] = [&line.inside];
+                        around.limit = Some((line, Box::new(Around::of(&inside))));
+                    }
                     "sethandler" => around.handler = (!line.says(0, "none")).then_some(line),
                     // In a section it stands without a path.
                     "proxypass" if line.arg(0).contains("://") => around.handler = Some(line),
                     name if number > 0 && (name.starts_with("redirect") || name.starts_with("alias")) => {
                         around.misplaced.push(line);
                     }
+                    // Those of the whole site are read with it.
+                    "errordocument" if number == 0 => {}
+                    _ if express::is_of_rule(line, &handlers) => {}
                     _ => around.lines.push(line),
                 }
             }
         }
         around
+    }
+
+    /// Takes what a section says of who may come; of other methods than its own an outer `LimitExcept` says it no longer.
+    fn say(&mut self, old: Option<Old>, required: Option<Access>) {
+        if let Some((_, inside)) = &mut self.limit {
+            inside.old.take_if(|_| old.is_some());
+            inside.required.take_if(|_| required.is_some());
+        }
+        self.old = old.or(self.old.take());
+        self.required = required.or(self.required.take());
+    }
+
+    /// The same, with nobody in the place of users: for what has no route of its own to ask them.
+    pub(super) fn without_users(mut self) -> Around<'l> {
+        self.old = self.old.map(Old::without_users);
+        self.required = self.required.map(Access::without_users);
+        self
+    }
+
+    /// Whether everybody may come, and nothing is lost that says otherwise.
+    pub(super) fn is_open(&self) -> bool {
+        let restricts = self.lines.iter().any(|line| known::restricts(line).is_some());
+        !restricts && self.limit.is_none() && self.access().is_none_or(|access| access.is_open())
+    }
+
+    /// Who may come.
+    fn access(&self) -> Option<Access> {
+        access::together(self.old.as_ref(), self.required.as_ref())
     }
 
     /// Puts it around a route; what it becomes.
@@ -125,20 +174,24 @@ impl<'l> Around<'l> {
             }
         }
         let mut others = None;
-        if let Some((line, access)) = &self.limit {
+        if let Some((line, inside)) = &self.limit {
             let mut other = route.clone();
-            if let Some(access) = access {
-                access.say(&mut other, draft);
-            }
             other.place = Some(line.place.clone());
+            let old = inside.old.as_ref().or(self.old.as_ref());
+            let required = inside.required.as_ref().or(self.required.as_ref());
+            if let Some(access) = access::together(old, required) {
+                access.say(&self.asking, &mut other, draft);
+            }
+            self.asking.say_script(&mut other, draft);
             for method in &line.args {
                 route.keys.add("methods", &method.to_ascii_uppercase(), &line.place);
             }
             others = Some(other);
         }
-        if let Some(access) = &self.access {
-            access.say(&mut route, draft);
+        if let Some(access) = self.access() {
+            access.say(&self.asking, &mut route, draft);
         }
+        self.asking.say_script(&mut route, draft);
         std::iter::once(route).chain(others).collect()
     }
 }
@@ -168,6 +221,9 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
             } else if !line.says(0, "disabled") {
                 draft.lose(place, &line.text, "static-fallback is a page of the same folder, as index.html");
             }
+        }
+        "wsgierroroverride" if route.keys.has("app") || route.keys.has("scripts") => {
+            route.keys.set("intercept-errors", Value::Switch(line.says(0, "on")), place);
         }
         "directoryindex" if line.args.iter().any(|name| name == "index.html") => {}
         _ => {

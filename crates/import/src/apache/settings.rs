@@ -1,5 +1,6 @@
 //! Settings of httpd.conf that are settings here: of the server, or of a site.
 
+use super::daemon::{self, time};
 use super::lex::Line;
 use crate::model::{Draft, Keys, Value};
 use crate::quantity::is_log_format;
@@ -55,18 +56,37 @@ fn one(line: &Line, is_site: bool, lines: &[Line], keys: &mut Keys, draft: &mut 
         ("limitrequestfields", false) => keys.set("header-fields-max", first, place),
         ("limitrequestfieldsize", false) => keys.set("header-field-bytes-max", first, place),
         ("listenbacklog", false) => keys.set("backlog", first, place),
-        ("maxrequestworkers", false) => keys.set("connections-max", first, place),
+        ("maxrequestworkers" | "maxclients", false) => keys.set("connections-max", first, place),
         ("user", false) => keys.set("user", first.trim_start_matches('#'), place),
         ("group", false) => keys.set("group", first.trim_start_matches('#'), place),
-        ("wsgidaemonprocess", _) => daemon(line, draft, keys, is_site),
+        ("gracefulshutdowntimeout", false) if first != "0" => {
+            keys.set("graceful-timeout", time(first), place);
+        }
+        ("wsgipythonpath", false) => first.split(':').for_each(|path| keys.add("python-path", path, place)),
+        ("wsgitrustedproxies", false) => trust("trusted-proxies", line, keys),
+        ("wsgitrustedproxyheaders", false) => trust("trusted-fields", line, keys),
+        ("wsgitrustedproxies" | "wsgitrustedproxyheaders", true) => {
+            draft.lose(place, &line.text, "whose word counts is said once, by trusted-proxies in [server]");
+        }
+        ("wsgidaemonprocess", _) => daemon::read(line, draft, keys, is_site),
         _ => {}
     }
 }
 
-/// `5` seconds, `500ms`.
-fn time(text: &str) -> String {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number { format!("{text}s") } else { text.to_owned() }
+/// Addresses of proxies, or what is believed of them.
+fn trust(name: &'static str, line: &Line, keys: &mut Keys) {
+    line.args.iter().for_each(|one| keys.add(name, one, &line.place));
+}
+
+/// Without a list of fields nothing is believed of proxies there, and two fields are here.
+pub(super) fn trust_nobody_more(keys: &mut Keys, draft: &mut Draft) {
+    if keys.has("trusted-fields") {
+        return;
+    }
+    for key in keys.0.extract_if(.., |key| key.name == "trusted-proxies") {
+        let why = "without WSGITrustedProxyHeaders nothing that they say is believed, and so it is here";
+        draft.lose(&key.place, "WSGITrustedProxies", why);
+    }
 }
 
 fn log_level(line: &Line, keys: &mut Keys, draft: &mut Draft) {
@@ -103,75 +123,3 @@ fn custom_log(line: &Line, lines: &[Line], keys: &mut Keys, draft: &mut Draft) {
         _ => draft.lose(place, &line.text, "the format has an atom that is not there; it is combined"),
     }
 }
-
-/// `WSGIDaemonProcess name processes=2 threads=15`: the first one says it for all.
-fn daemon(line: &Line, draft: &mut Draft, keys: &mut Keys, is_site: bool) {
-    let mut server = if is_site { std::mem::take(&mut draft.server) } else { std::mem::take(keys) };
-    let place = &line.place;
-    // Only daemons say how many processes there are.
-    let is_first = !server.has("processes");
-    if is_first && line.args.iter().any(|arg| arg.starts_with("user=")) {
-        // The group is that user's then.
-        server.0.retain(|key| key.name != "group");
-    }
-    let pairs = line.args.iter().skip(1).filter_map(|arg| arg.split_once('='));
-    let defaults = [("processes", "1"), ("threads", "15")];
-    let mut said: Vec<&str> = Vec::new();
-    for (name, value) in pairs.chain(defaults) {
-        if said.contains(&name) {
-            continue;
-        }
-        said.push(name);
-        let shown = format!("WSGIDaemonProcess {name}={value}");
-        if name == "python-path" {
-            value.split(':').for_each(|path| server.add("python-path", path, place));
-            continue;
-        }
-        let found = DAEMON.iter().find(|(theirs, ..)| *theirs == name);
-        let Some((_, ours, is_time)) = found else {
-            let why = match name {
-                "python-home" => "start the adyton that is installed in the virtual environment",
-                _ => "this option of mod_wsgi has no counterpart",
-            };
-            if name != "display-name" && name != "supplementary-groups" {
-                draft.lose(place, &shown, why);
-            }
-            continue;
-        };
-        let value = if *is_time { time(value) } else { value.trim_start_matches('#').to_owned() };
-        let is_same = server.get(ours).is_none_or(|key| key.value == Value::Text(value.clone()));
-        if is_first || is_same {
-            server.set(ours, value, place);
-        } else if matches!(*ours, "user" | "group") {
-            draft.open(place, &shown, "all applications run as the same user here");
-        } else {
-            draft.lose(place, &shown, "all applications run in the same processes here");
-        }
-    }
-    // A daemon has the file of its site; the server's own user stays where it was.
-    if is_site {
-        draft.server = server;
-    } else {
-        *keys = server;
-    }
-}
-
-/// `mod_wsgi`'s option, our setting, whether it is a time.
-const DAEMON: [(&str, &str, bool); 16] = [
-    ("user", "user", false),
-    ("group", "group", false),
-    ("processes", "processes", false),
-    ("threads", "threads", false),
-    ("umask", "umask", false),
-    ("home", "chdir", false),
-    ("request-timeout", "request-timeout", true),
-    ("graceful-timeout", "graceful-timeout", true),
-    ("startup-timeout", "startup-timeout", true),
-    ("queue-timeout", "queue-timeout", true),
-    ("restart-interval", "max-lifetime", true),
-    ("maximum-requests", "max-requests", false),
-    ("cpu-priority", "nice", false),
-    ("cpu-time-limit", "cpu-limit", true),
-    ("memory-limit", "memory-limit", false),
-    ("listen-backlog", "backlog", false),
-];

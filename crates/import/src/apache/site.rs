@@ -1,10 +1,11 @@
 //! A virtual host of httpd.conf, or the main server, as a site: each path that something is said of is a route.
 
+use super::express;
 use super::known;
 use super::lex::Line;
 use super::mapping::{self, Answer, Mapping};
-use super::section::{Around, Sections, is_beneath, trimmed, unanswered};
-use crate::model::{Draft, Place, Route, Site, Value, has_end, shown};
+use super::section::{Around, Sections, trimmed, unanswered};
+use crate::model::{Draft, Key, Place, Route, Site, Value, has_end, shown};
 use crate::python;
 use crate::regex::{ends, literal};
 
@@ -41,12 +42,37 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
         if matches!(mapping.answer, Answer::Redirect(..)) && mapping.path != *path {
             continue;
         }
-        route(path, mapping, lines, sections, site, draft);
+        if let Answer::Program(file) = &mapping.answer
+            && !one_program(file, mapping, &paths, site)
+        {
+            let what = format!("{file}, beneath whose path {} more is said", mapping.path);
+            let other = Mapping { answer: Answer::Missing(what), ..mapping.clone() };
+            route(path, &other, sections, site, draft);
+            continue;
+        }
+        route(path, mapping, sections, site, draft);
     }
-    by_name(sections, site, draft);
+    by_name(&mappings, sections, site, draft);
     for line in &sections.others {
         other(line, site, draft);
     }
+}
+
+/// One program for all beneath a path: its folder has that path, and every request is for the program. Whether it can be said:
+/// if something is said of a path beneath it, that would no longer count.
+fn one_program(file: &str, mapping: &Mapping, paths: &[String], site: &mut Site) -> bool {
+    let path = mapping.path.as_str();
+    let is_beneath = |other: &String| other.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+    let name = file.rsplit('/').next().unwrap_or_default();
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-".contains(&byte);
+    if paths.iter().any(is_beneath) || !path.bytes().all(is_plain) {
+        return false;
+    }
+    let escaped = name.replace('.', "\\.");
+    // A link that it makes of its own name leads to it, too. No path beneath may be left to the folder, whatever is in it.
+    let rule = format!("^{path}(?:/{escaped})?(/(?s:.*))?$ -> {path}/{name}{{1}}");
+    site.keys.add("rewrite", &rule, &mapping.place);
+    true
 }
 
 /// All paths that something is said of, each without a slash at its end.
@@ -55,7 +81,10 @@ fn paths(mappings: &[Mapping], sections: &Sections) -> Vec<String> {
     all.extend(mappings.iter().map(|mapping| mapping.path.clone()));
     all.extend(sections.paths.iter().map(|(path, _)| path.clone()));
     for mapping in mappings {
-        let Answer::Folder(folder) = &mapping.answer else { continue };
+        let (Answer::Folder(folder) | Answer::Programs(folder) | Answer::Scripts(folder)) = &mapping.answer
+        else {
+            continue;
+        };
         let beneath = sections.folders.iter().filter_map(|(inner, _)| inner.strip_prefix(folder.as_str()));
         all.extend(
             beneath.filter(|rest| rest.starts_with('/')).map(|rest| format!("{}{rest}", mapping.path)),
@@ -82,61 +111,150 @@ fn missing(path: &str, sections: &Sections, place: &Place, site: &mut Site, draf
     site.routes.extend(around.put(route, draft));
 }
 
-fn route(
-    path: &str,
-    mapping: &Mapping,
-    lines: &[Line],
-    sections: &Sections,
-    site: &mut Site,
-    draft: &mut Draft,
-) {
+fn route(path: &str, mapping: &Mapping, sections: &Sections, site: &mut Site, draft: &mut Draft) {
+    if let Some(root) = file_of(path, mapping) {
+        one_file(path, root, mapping, sections, site, draft);
+        return;
+    }
     let folder = mapping.folder(path);
     let shown_path = if mapping.is_exact { path.to_owned() } else { format!("{path}/") };
     let mut route = Route::new(&shown_path, &mapping.place);
     let is_first = matches!(mapping.answer, Answer::Redirect(..) | Answer::Status(_));
     mapping::say(&mapping.answer, folder.clone(), &mut route, &mapping.place, draft);
     let mut effective = sections.effective(folder.as_deref(), path);
-    if let Answer::Script(script) = &mapping.answer {
-        application(script, mapping, lines, &mut route, draft);
-        let name = script.rsplit('/').next().unwrap_or_default();
-        let of_file = sections.files.iter().filter(|(outer, line)| {
-            let is_there = outer
-                .as_ref()
-                .is_none_or(|outer| folder.as_ref().is_some_and(|folder| is_beneath(outer, folder)));
-            is_there && line.name == "files" && line.arg(0) == name
-        });
-        effective.extend(of_file.map(|(_, line)| line.inside.as_slice()));
+    match &mapping.answer {
+        Answer::Script(file, _) | Answer::Program(file) => {
+            effective = sections.of_file(folder.as_deref(), file, path);
+        }
+        Answer::File(root) => {
+            let file = format!("{root}{path}");
+            effective = sections.of_file(file.rsplit_once('/').map(|(folder, _)| folder), &file, path);
+        }
+        _ => {}
+    }
+    if let Answer::Script(script, name) = &mapping.answer {
+        let says = |line: &&Line| line.name == "wsgicallableobject";
+        let said = effective.iter().flat_map(|section| section.iter()).rfind(says).map(|line| line.arg(0));
+        let name = name.as_deref().or(said).unwrap_or("application");
+        application((script, name), mapping, &mut route, draft);
     }
     if is_first {
         site.routes.push(route);
         return;
     }
+    if let (Answer::Folder(_), Some((rule, has_files))) = (&mapping.answer, express::rule(&effective)) {
+        run_by_rule(rule, has_files, &effective, &mut route, draft);
+    }
     let around = Around::of(&effective);
     if let (Some(line), true) = (around.handler, route.keys.has("files")) {
-        unanswered(&mut route, &line.place, &line.text, draft);
+        handled(&mut route, line, &effective, draft);
     }
     site.routes.extend(around.put(route, draft));
 }
 
-fn application(script: &str, mapping: &Mapping, lines: &[Line], route: &mut Route, draft: &mut Draft) {
-    let name = lines
-        .iter()
-        .rfind(|line| line.name == "wsgicallableobject")
-        .map_or("application", |line| line.arg(0));
-    if !mapping.path.is_empty() {
-        let why = "the application sees the whole path; SCRIPT_NAME is empty";
-        draft.lose(&mapping.place, &format!("WSGIScriptAlias {}", mapping.path), why);
+/// `RewriteRule .* - [H=wsgi-handler]`: what the handler runs answers, or does if there is no such file.
+fn run_by_rule(rule: &Line, has_files: bool, sections: &[&[Line]], route: &mut Route, draft: &mut Draft) {
+    let named = express::handler_of(rule).unwrap_or_default();
+    let Some(handler) = express::known(sections).find(|handler| handler.arg(0) == named) else { return };
+    let (target, name, path) = (handler.arg(2), handler.arg(3), trimmed(handler.arg(4)));
+    let place = &handler.place;
+    if target.contains('/') && !is_script(target) {
+        return unanswered(route, place, &format!("{target}, which does not end in .py or .wsgi"), draft);
     }
-    if has_end(script, "py") || has_end(script, "wsgi") {
+    if !has_files {
+        route.keys.0.retain(|key| !Route::is_action(key.name));
+    }
+    python::app(&format!("{target}:{name}"), route, place, draft);
+    python::mount(path, route, place);
+    if has_files {
+        let is_of_folders = |line: &Line| line.name == "rewritecond" && line.says(1, "!-d");
+        let script = handler.arg(1).rsplit_once('/').map_or("", |(folder, _)| folder);
+        let is_own = matches!(route.keys.get("files"), Some(Key { value: Value::Text(folder), .. })
+            if folder.strip_prefix(script) == Some("/htdocs"));
+        if !is_own && !sections.iter().flat_map(|section| section.iter()).any(is_of_folders) {
+            let why = "here a folder that has an index.html answers with it, before the application is asked";
+            draft.lose(&rule.place, &rule.text, why);
+        }
+        route.keys.set("try", Value::List(vec!["files".to_owned(), "app".to_owned()]), &rule.place);
+    }
+}
+
+/// What a handler makes of a folder that would be served: what it runs, if programs may be run there.
+fn handled(route: &mut Route, line: &Line, sections: &[&[Line]], draft: &mut Draft) {
+    let key = match line.arg(0).to_ascii_lowercase().as_str() {
+        "cgi-script" => "cgi",
+        "wsgi-script" => "scripts",
+        _ => return unanswered(route, &line.place, &line.text, draft),
+    };
+    if !runs_programs(sections) {
+        return route.respond(403, &line.place);
+    }
+    for folder in route.keys.0.iter_mut().filter(|folder| folder.name == "files") {
+        folder.name = key;
+    }
+}
+
+/// Whether a file is a script of Python by its name.
+fn is_script(file: &str) -> bool {
+    has_end(file, "py") || has_end(file, "wsgi")
+}
+
+/// Whether `Options` of these sections let programs be run.
+fn runs_programs(sections: &[&[Line]]) -> bool {
+    let lines = sections.iter().flat_map(|section| section.iter()).filter(|line| line.name == "options");
+    lines.fold(false, |before, line| {
+        let says = |word: &str| line.args.iter().any(|arg| arg.eq_ignore_ascii_case(word));
+        let is_relative = line.args.iter().all(|arg| arg.starts_with(['+', '-']));
+        if says("execcgi") || says("+execcgi") || says("all") {
+            true
+        } else {
+            before && is_relative && !says("-execcgi")
+        }
+    })
+}
+
+/// The folder beneath which a path is that of a file, by its name, if it seems to be one.
+fn file_of(path: &str, mapping: &Mapping) -> Option<String> {
+    let (_, end) = path.rsplit('/').next()?.rsplit_once('.').filter(|(name, _)| !name.is_empty())?;
+    let is_file = (1..=5).contains(&end.len()) && end.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let Answer::Folder(_) = &mapping.answer else { return None };
+    let file = mapping.folder(path).filter(|_| is_file && path != mapping.path)?;
+    file.strip_suffix(path).map(|root| if root.is_empty() { "/".to_owned() } else { root.to_owned() })
+}
+
+/// What is said of one file: of that path alone. What would be beneath it, if it is a folder, is not found.
+fn one_file(
+    path: &str,
+    root: String,
+    mapping: &Mapping,
+    sections: &Sections,
+    site: &mut Site,
+    draft: &mut Draft,
+) {
+    let mut route = Route::new(path, &mapping.place);
+    route.keys.set("files", root, &mapping.place);
+    let effective = sections.effective(mapping.folder(path).as_deref(), path);
+    site.routes.extend(Around::of(&effective).put(route, draft));
+    let mut beneath = Route::new(&format!("{path}/"), &mapping.place);
+    beneath.respond(404, &mapping.place);
+    site.routes.push(beneath);
+}
+
+/// The application of a script, by its name.
+fn application((script, name): (&str, &str), mapping: &Mapping, route: &mut Route, draft: &mut Draft) {
+    let script = trimmed(script);
+    if is_script(script) {
         python::app(&format!("{script}:{name}"), route, &mapping.place, draft);
+        python::mount(&mapping.path, route, &mapping.place);
     } else {
         unanswered(route, &mapping.place, &format!("{script}, which does not end in .py or .wsgi"), draft);
     }
 }
 
 /// `Files`, `FilesMatch`, `AddHandler` and `AddType`: what is said of names is a route for their ends.
-fn by_name(sections: &Sections, site: &mut Site, draft: &mut Draft) {
+fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &mut Draft) {
     let mut guards: Vec<Route> = Vec::new();
+    let mut runners: Vec<Route> = Vec::new();
     for (_, line) in &sections.files {
         files(line, site, &mut guards, draft);
     }
@@ -149,25 +267,63 @@ fn by_name(sections: &Sections, site: &mut Site, draft: &mut Draft) {
         if !runs || ends.is_empty() || matches!(line.arg(0), "type-map" | "default-handler") {
             continue;
         }
+        if let Some(made) = run_by_name(line, &ends, (mappings, sections), draft) {
+            runners.extend(made);
+            continue;
+        }
         let mut route = Route { paths: ends, place: Some(line.place.clone()), ..Route::default() };
         unanswered(&mut route, &line.place, &line.text, draft);
         guards.push(route);
     }
     for guard in guards {
-        protect(&guard, site, draft);
+        // Folders of scripts run what is in them, whatever its name is; who is kept out is so from them, too.
+        let is_shown = if guard.keeps_out() { Route::has_folder } else { Route::has_files };
+        protect(&guard, is_shown, site, draft);
         site.routes.push(guard);
+    }
+    for runner in runners {
+        // Folders never show sources of Python.
+        if !runner.paths.iter().all(|end| is_script(end)) {
+            protect(&runner, Route::has_files, site, draft);
+        }
+        site.routes.push(runner);
     }
 }
 
+/// `AddHandler cgi-script .cgi`, `AddHandler wsgi-script .wsgi`: names that end so are run in the document root, if programs may
+/// be run there. `None`: another handler, or another place.
+fn run_by_name(
+    line: &Line,
+    ends: &[String],
+    (mappings, sections): (&[Mapping], &Sections),
+    draft: &mut Draft,
+) -> Option<Vec<Route>> {
+    match line.arg(0).to_ascii_lowercase().as_str() {
+        "cgi-script" => {}
+        "wsgi-script" if ends.iter().all(|end| is_script(end)) => {}
+        _ => return None,
+    }
+    let root = mappings.iter().find(|mapping| mapping.path.is_empty() && !mapping.is_exact)?;
+    let Answer::Folder(folder) = &root.answer else { return None };
+    let effective = sections.effective(Some(folder), "");
+    if !effective.iter().any(|section| section.contains(line)) {
+        return None;
+    }
+    let mut route = Route { paths: ends.to_vec(), place: Some(line.place.clone()), ..Route::default() };
+    mapping::say(&root.answer, Some(folder.clone()), &mut route, &line.place, draft);
+    handled(&mut route, line, &effective, draft);
+    Some(Around::of(&effective).put(route, draft))
+}
+
 /// A folder would be served before an end counts: it refuses.
-fn protect(guard: &Route, site: &mut Site, draft: &mut Draft) {
+fn protect(guard: &Route, is_shown: fn(&Route) -> bool, site: &mut Site, draft: &mut Draft) {
     let ends = guard.paths.join(", ");
     let place = guard.place.as_ref().map(ToString::to_string).unwrap_or_default();
     for route in &mut site.routes {
         let path =
             route.paths.first().filter(|path| path.len() > 1 && path.starts_with('/') && path.ends_with('/'));
         let (Some(path), Some(at)) = (path, route.place.clone()) else { continue };
-        if route.keys.has("files") {
+        if is_shown(route) {
             let why = format!("here it counts before {ends}, and would serve such files beneath it");
             draft.open(&at, &format!("path {path}"), &why);
             route.refused.push(format!("{place}: {ends}"));
@@ -179,7 +335,7 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
     let pattern = line.args.last().map_or("", String::as_str);
     let is_regex = line.name == "filesmatch" || line.says(0, "~");
     let sections: [&[Line]; 1] = [&line.inside];
-    let around = Around::of(&sections);
+    let around = Around::of(&sections).without_users();
     let place = &line.place;
     let mut route = Route { place: Some(place.clone()), ..Route::default() };
     if let Some(handler) = around.handler {
@@ -241,7 +397,7 @@ fn glob(pattern: &str) -> Option<Vec<String>> {
 /// A section that is about folders, paths or requests that cannot be said.
 fn other(line: &Line, site: &mut Site, draft: &mut Draft) {
     let sections: [&[Line]; 1] = [&line.inside];
-    let around = Around::of(&sections);
+    let around = Around::of(&sections).without_users();
     let made = around.put(Route { place: Some(line.place.clone()), ..Route::default() }, draft);
     let restricts =
         made.iter().any(Route::is_restricted) || known::restricts(line).is_some() || around.handler.is_some();

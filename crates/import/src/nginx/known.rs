@@ -1,6 +1,7 @@
 //! Directives that are not carried over: what each of them is to Adyton.
 
 use super::lex::Directive;
+use super::password;
 use crate::model::Draft;
 
 /// What is said of a directive that nothing was made of.
@@ -19,7 +20,7 @@ pub(super) fn tell(directive: &Directive, draft: &mut Draft) {
 /// Whether a directive keeps somebody out in a way that has no counterpart; what to say.
 pub(super) fn restricts(directive: &Directive) -> Option<&'static str> {
     let name = directive.name.as_str();
-    if PARTS.contains(&name) {
+    if PARTS.contains(&name) || password::NAMES.contains(&name) {
         return None;
     }
     RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, why)| *why)
@@ -74,27 +75,25 @@ const ALWAYS_SO: [&str; 41] = [
 const OF_GATEWAYS: [&str; 7] = ["proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "upstream", "memcached_"];
 
 /// By how a name begins.
-const REASONS: [(&str, &str); 24] = [
-    (
-        "gzip",
-        "answers are not compressed on the way; put .br, .zst and .gz files beside those that are served",
-    ),
-    (
-        "brotli",
-        "answers are not compressed on the way; put .br, .zst and .gz files beside those that are served",
-    ),
+const REASONS: [(&str, &str); 25] = [
+    ("gzip", "compress says what is compressed, and how: write compress = true where that is wanted"),
+    ("brotli", "compress says what is compressed, and how: write compress = true where that is wanted"),
     ("ssl_", "TLS is the work of a proxy in front"),
     ("http2", "HTTP/2 is the work of a proxy in front"),
     ("http3", "HTTP/3 is the work of a proxy in front"),
     ("quic", "HTTP/3 is the work of a proxy in front"),
-    ("error_page", "pages for statuses are not there yet, but static-404 for missing files of a folder"),
-    ("recursive_error_pages", "pages for statuses are not there yet"),
+    ("error_page", "pages are said of a site: error-pages = { STATUS = \"FILE\" }"),
+    ("recursive_error_pages", "pages are files, and none leads to another"),
+    ("real_ip_", "whose word counts is said once, by trusted-proxies and trusted-fields in [server]"),
     ("limit_req", "rates are not limited yet; connections-per-address-max limits connections"),
     ("limit_conn", "connections-per-address-max limits connections"),
     ("limit_rate", "rates are not limited"),
     ("log_format", "formats are written in Apache's atoms here: access-log-format"),
     ("sub_filter", "bodies are not changed on the way"),
-    ("auth_", "passwords are not carried over yet; write auth = \"basic:FILE\" there"),
+    (
+        "auth_",
+        "users come from files of htpasswd here, and nobody else is asked; write auth = \"basic:FILE\" there",
+    ),
     ("map", "there are no variables"),
     ("geo", "there are no variables"),
     ("split_clients", "there are no variables"),
@@ -108,8 +107,7 @@ const REASONS: [(&str, &str); 24] = [
 ];
 
 /// They say how, and not whether, somebody is asked.
-const PARTS: [&str; 7] = [
-    "auth_basic_user_file",
+const PARTS: [&str; 6] = [
     "auth_delay",
     "auth_jwt_key_file",
     "auth_jwt_key_request",
@@ -120,7 +118,10 @@ const PARTS: [&str; 7] = [
 
 /// By how a name begins: each is a loss that opens.
 const RESTRICTIONS: [(&str, &str); 9] = [
-    ("auth_", "passwords are not carried over yet; write auth = \"basic:FILE\" there"),
+    (
+        "auth_",
+        "users come from files of htpasswd here, and nobody else is asked; write auth = \"basic:FILE\" there",
+    ),
     ("secure_link", "links are not signed here"),
     ("valid_referers", "where a link stands is not looked at"),
     ("ssl_verify_client", "no certificates of clients are asked for; TLS is the work of a proxy in front"),

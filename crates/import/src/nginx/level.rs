@@ -2,7 +2,8 @@
 
 use super::known;
 use super::lex::Directive;
-use crate::access::{Rule, lists};
+use super::password::Asking;
+use crate::access::{Rule, either, lists};
 use crate::model::{Draft, Place, Route};
 use crate::quantity;
 
@@ -14,6 +15,7 @@ pub(super) struct Level {
     rules: Vec<Rule<Place>>,
     /// `satisfy any`: an address that is allowed needs no password.
     any: bool,
+    asking: Asking,
     /// Restrictions that are lost: directive, as written, why.
     lost: Vec<(Directive, &'static str)>,
     headers: Vec<(String, String, Place)>,
@@ -54,6 +56,7 @@ impl Level {
             "autoindex" => self.listing = (first == "on").then(|| place.clone()),
             "add_header" => self.add_header(directive, draft),
             "expires" => self.expires(directive, draft),
+            _ if self.asking.take(directive) => {}
             _ => {
                 if let Some(why) = known::restricts(directive) {
                     self.lose_restriction(directive, why, draft);
@@ -135,7 +138,7 @@ impl Level {
             }
             return;
         }
-        self.admit(route, draft);
+        self.guard(route, draft);
     }
 
     fn refuse(&self, directive: &Directive, why: &str, route: &mut Route, draft: &mut Draft) {
@@ -143,8 +146,7 @@ impl Level {
         let found = lists(&self.rules);
         let is_either = self.any && directive.name.starts_with("auth_");
         if is_either && (!found.allow.is_empty() || found.nobody.is_some()) {
-            let why =
-                "satisfy any: those with a password are kept out, too, as nobody is asked for one here yet";
+            let why = "satisfy any: those whom it would let in are kept out";
             draft.lose(&directive.place, &shown, why);
             return;
         }
@@ -152,8 +154,43 @@ impl Level {
         route.refused.push(format!("{}: {}", directive.place, crate::model::shown(&shown)));
     }
 
-    /// Says who may come.
-    pub(super) fn admit(&self, route: &mut Route, draft: &mut Draft) {
+    /// Says who may come, and with which password.
+    pub(super) fn guard(&self, route: &mut Route, draft: &mut Draft) {
+        if !self.asking.is_on() {
+            self.admit(route, draft);
+        } else if self.any {
+            self.admit_or_ask(route, draft);
+        } else {
+            self.admit(route, draft);
+            if !route.is_closed() {
+                self.asking.say(route, draft);
+            }
+        }
+    }
+
+    /// `satisfy any`: whom a rule allows needs no password, and all others do.
+    fn admit_or_ask(&self, route: &mut Route, draft: &mut Draft) {
+        let found = either(&self.rules);
+        if let Some((_, place)) = found.deny.first() {
+            let why = "satisfy any: here deny counts for those with a password, too";
+            draft.lose(place, "deny", why);
+        }
+        for (name, list) in [("allow", &found.allow), ("deny", &found.deny)] {
+            for (whom, place) in list {
+                route.keys.add(name, whom, place);
+            }
+        }
+        if found.everyone {
+            return;
+        }
+        self.asking.say(route, draft);
+        if let (Some((_, place)), true) = (found.allow.first(), route.keys.has("auth")) {
+            route.keys.set("auth-satisfy", "any", place);
+        }
+    }
+
+    /// Says which addresses may come.
+    fn admit(&self, route: &mut Route, draft: &mut Draft) {
         let found = lists(&self.rules);
         if let Some(place) = &found.stricter {
             let why = "here deny counts before allow, whatever their order; if they overlap, more are kept out than before";

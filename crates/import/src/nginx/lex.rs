@@ -56,7 +56,23 @@ pub(crate) fn read(
 ) -> Result<Vec<Directive>, Mistake> {
     let mut count = 0;
     let mut parser = Parser { words: Words::new(file, text), includes, count: &mut count };
-    parser.block(0)
+    let mut all = parser.block(0)?;
+    if let Some(folder) = file.strip_suffix("/nginx.conf").filter(|folder| folder.starts_with('/')) {
+        locate(&mut all, folder);
+    }
+    Ok(all)
+}
+
+/// Says in full where files of passwords are, which are relative to the folder of nginx.conf.
+fn locate(all: &mut [Directive], folder: &str) {
+    for one in all {
+        if let ("auth_basic_user_file", Some(file)) = (one.name.as_str(), one.args.first_mut())
+            && !file.starts_with(['/', '$'])
+        {
+            *file = format!("{folder}/{file}");
+        }
+        locate(one.block.as_deref_mut().unwrap_or_default(), folder);
+    }
 }
 
 struct Parser<'t, 'i, 'f> {

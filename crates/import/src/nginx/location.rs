@@ -3,6 +3,7 @@
 use super::known;
 use super::level::Level;
 use super::lex::Directive;
+use super::password;
 use super::redirect::{self, Names};
 use crate::model::{Draft, Place, Route, Value, has_end};
 
@@ -88,8 +89,11 @@ fn act(
 ) {
     let find = |name: &str| location.directives.iter().find(|one| one.name == name);
     if let Some(one) = location.directives.iter().find(|one| is_gateway(&one.name)) {
-        let why = "gateways are not there yet; of an application in Python write app = \"module:name\" in the place of respond";
-        draft.lose(&one.place, &one.shown(), why);
+        let mount = mounted(location).map(|path| format!(" and mount = \"{path}\"")).unwrap_or_default();
+        let why = format!(
+            "gateways are not there yet; of an application in Python write app = \"module:name\"{mount} in the place of respond"
+        );
+        draft.lose(&one.place, &one.shown(), &why);
         route.respond(503, &one.place);
         return;
     }
@@ -101,6 +105,26 @@ fn act(
     files(location, route, draft);
     if let Some(one) = find("try_files") {
         tries(one, location, around, route, all, draft);
+    }
+}
+
+/// Where the application behind a gateway is told that it stands: by `SCRIPT_NAME`, or as its path is left out.
+fn mounted<'l>(location: &'l Location<'_>) -> Option<&'l str> {
+    let path = location.path.strip_suffix('/').filter(|path| !path.is_empty())?;
+    let tells = |one: &Directive| match one.name.as_str() {
+        "uwsgi_param" | "fastcgi_param" | "scgi_param" => one.arg(0) == "SCRIPT_NAME",
+        "proxy_set_header" => ["SCRIPT_NAME", "X-Script-Name", "X-Forwarded-Prefix"].contains(&one.arg(0)),
+        _ => false,
+    };
+    // A path behind the address takes the place of the location's.
+    let leaves_out = |one: &Directive| {
+        let rest = one.arg(0).split_once("://").map_or("", |(_, rest)| rest);
+        one.name == "proxy_pass" && !rest.contains('$') && rest.trim_start_matches("unix:/").ends_with('/')
+    };
+    let told = location.directives.iter().find(|one| tells(one)).map(|one| one.arg(1).trim_end_matches('/'));
+    match told {
+        Some(told) => Some(told).filter(|told| told.starts_with('/') && !told.contains('$')),
+        None => location.directives.iter().any(leaves_out).then_some(path),
     }
 }
 
@@ -198,6 +222,10 @@ fn tries(
             return;
         };
         route.keys.set("static-fall-through", Value::Switch(true), place);
+        if tried.iter().all(|one| one == "$uri") {
+            let why = "a folder that has an index.html is answered with that here, and there by the location";
+            draft.lose(place, &one.shown(), why);
+        }
         let path = location.path.clone();
         let next = Location { path, prefix: location.prefix.clone(), level: next.level.clone(), ..*next };
         all.extend(routes(&next, around, draft));
@@ -226,14 +254,11 @@ fn limited(one: &Directive, mut route: Route, level: &Level, draft: &mut Draft) 
         route.keys.add("methods", &method.to_ascii_uppercase(), &one.place);
     }
     others.place = Some(one.place.clone());
-    others.keys.0.retain(|key| !matches!(key.name, "allow" | "deny"));
-    level.inner(one.inside(), draft).admit(&mut others, draft);
-    for inside in one.inside().iter().filter(|inside| known::restricts(inside).is_some()) {
-        draft.open(
-            &inside.place,
-            &inside.shown(),
-            "passwords are not carried over yet; write auth = \"basic:FILE\" there",
-        );
+    others.keys.0.retain(|key| !matches!(key.name, "allow" | "deny") && !key.name.starts_with("auth"));
+    level.inner(one.inside(), draft).guard(&mut others, draft);
+    for inside in one.inside() {
+        let Some(why) = known::restricts(inside) else { continue };
+        draft.open(&inside.place, &inside.shown(), why);
         others.refused.push(format!("{}: {}", inside.place, inside.shown()));
     }
     vec![route, others]
@@ -263,7 +288,8 @@ fn note(directive: &Directive, draft: &mut Draft) {
     ];
     let name = directive.name.as_str();
     let is_usual_index = name == "index" && directive.args.iter().any(|arg| arg == "index.html");
-    if (READ.contains(&name) && (name != "index" || is_usual_index)) || known::restricts(directive).is_some()
+    if ((READ.contains(&name) || password::NAMES.contains(&name)) && (name != "index" || is_usual_index))
+        || known::restricts(directive).is_some()
     {
         return;
     }

@@ -8,7 +8,9 @@ mod level;
 mod lex;
 mod listen;
 mod location;
+mod password;
 mod pattern;
+mod real;
 mod redirect;
 mod server;
 mod settings;
@@ -32,7 +34,8 @@ pub(crate) fn read(
     includes: &mut Includes<'_>,
     draft: &mut Draft,
 ) -> Result<(), Mistake> {
-    let all = lex::read(file, text, includes)?;
+    let mut all = lex::read(file, text, includes)?;
+    let believed = real::take(&mut all, &mut draft.server);
     let mut servers = Vec::new();
     main(&all, &mut servers, draft);
     if servers.is_empty() {
@@ -42,6 +45,9 @@ pub(crate) fn read(
     if !draft.server.has("body-bytes-max") {
         let place = Place::unsaid("nginx");
         draft.server.set("body-bytes-max", BODY_BYTES_MAX, &place);
+    }
+    for server in &mut servers {
+        believed.guard(&mut server.site, draft);
     }
     let sites = in_order(servers).into_iter().map(|server| placed(server, draft)).collect();
     let mut sites = reach::without_ways_to_tls(sites, draft);
@@ -60,14 +66,19 @@ fn main(all: &[Directive], servers: &mut Vec<Server>, draft: &mut Draft) {
     let mut keys = std::mem::take(&mut draft.server);
     for one in &http {
         match one.name.as_str() {
-            "server" => servers.push(server::read(one, &level, draft)),
+            "server" => {
+                let mut server = server::read(one, &level, draft);
+                real::error_pages(&http, one.inside(), &mut server.site, draft);
+                servers.push(server);
+            }
             "events" => {
                 for inside in one.inside() {
                     let _ = settings::take(inside, settings::Table::Server, &mut keys, draft);
                 }
             }
             "root" | "allow" | "deny" | "satisfy" | "autoindex" | "add_header" | "expires"
-            | "default_type" => {}
+            | "default_type" | "error_page" => {}
+            name if password::NAMES.contains(&name) => {}
             "index" if one.args.iter().any(|arg| arg == "index.html") => {}
             _ if known::restricts(one).is_some() => {}
             _ => {

@@ -5,6 +5,7 @@ use super::level::Level;
 use super::lex::Directive;
 use super::listen::{self, Listen};
 use super::location::{self, Around, Location};
+use super::password;
 use super::pattern::{self, Paths};
 use super::redirect::{self, Names};
 use super::settings;
@@ -270,7 +271,7 @@ fn order(site: &mut Site, kept: &[String], draft: &mut Draft) {
 
 /// Takes what is the site's own, and tells of what nothing is made of.
 fn note(one: &Directive, site: &mut Site, draft: &mut Draft) {
-    const READ: [&str; 15] = [
+    const READ: [&str; 16] = [
         "listen",
         "server_name",
         "root",
@@ -286,10 +287,14 @@ fn note(one: &Directive, site: &mut Site, draft: &mut Draft) {
         "default_type",
         "try_files",
         "limit_except",
+        "error_page",
     ];
     let name = one.name.as_str();
     let is_usual_index = name == "index" && one.args.iter().any(|arg| arg == "index.html");
-    let is_read = READ.contains(&name) || is_usual_index || known::restricts(one).is_some();
+    let is_read = READ.contains(&name)
+        || password::NAMES.contains(&name)
+        || is_usual_index
+        || known::restricts(one).is_some();
     if !is_read && !settings::take(one, settings::Table::Site, &mut site.keys, draft) {
         known::tell(one, draft);
     }

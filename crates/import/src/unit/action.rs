@@ -176,8 +176,10 @@ impl<'c> Steps<'c> {
         if matches!(said.find("factory").map(|node| &node.item), Some(Item::Switch(true))) {
             route.keys.set("factory", Value::Switch(true), &place);
         }
-        if let Some(prefix) = said.find("prefix") {
-            draft.lose(&self.unit.place(prefix), "prefix", "the application is at /, whatever its path");
+        let prefix = said.find("prefix").or_else(|| node.find("prefix"));
+        if let Some((node, text)) = prefix.and_then(|node| Some((node, node.text()?))) {
+            // Where the path of a route is beneath it is seen when the paths are known.
+            route.keys.set("mount", text.trim_end_matches('/'), &self.unit.place(node));
         }
         super::settings::application(self.unit, name, node, said, draft);
     }

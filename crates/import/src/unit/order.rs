@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::matching::{Condition, covers};
-use crate::model::{Draft, Place, Route};
+use crate::model::{Draft, Key, Place, Route, Value};
+use crate::python;
 
 /// A step that answers: which requests, and what.
 #[derive(Clone, Debug)]
@@ -94,6 +95,15 @@ fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
                 let step = guarded(&step, &other.path, &guards, draft);
                 singles.push(Single { path: other.path.clone(), number, step });
             }
+            // An application that has a prefix sees what is beneath it otherwise than the rest.
+            let inner = mount(&step.route).map(|(mount, _)| format!("{mount}/"));
+            if let (true, Some((_, place))) = (path.starts_with('*'), mount(&step.route)) {
+                draft.lose(&place, "prefix", &format!("for {path} the whole path is the application's"));
+            }
+            if let Some(inner) = inner.filter(|inner| *inner != path && covers(&path, inner)) {
+                let step = guarded(&step, &inner, &guards, draft);
+                singles.push(Single { path: inner, number, step });
+            }
             let step = guarded(&step, &path, &guards, draft);
             singles.push(Single { path, number, step });
         }
@@ -163,8 +173,19 @@ fn push(routes: &mut Vec<Route>, path: &str, step: &Step) {
         }
         step.condition.narrow(&mut route, &place);
     }
+    if let Some((path, place)) = mount(&step.route) {
+        python::mount(&path, &mut route, &place);
+    }
     if !routes.contains(&route) {
         routes.push(route);
+    }
+}
+
+/// Where the application of a route stands, if that is not the root.
+fn mount(route: &Route) -> Option<(String, Place)> {
+    match route.keys.get("mount") {
+        Some(Key { value: Value::Text(path), place, .. }) => Some((path.clone(), place.clone())),
+        _ => None,
     }
 }
 

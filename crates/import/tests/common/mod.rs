@@ -33,10 +33,22 @@ pub(crate) fn with_files(
     import(kind, name, text, &mut include).map_err(|mistake| mistake.to_string())
 }
 
+/// Pages for errors that are there.
+pub(crate) const PAGES: [(&str, &str); 8] = [
+    ("/srv/404.html", ""),
+    ("/srv/500.html", ""),
+    ("/srv/a/404.html", ""),
+    ("/srv/a/errors/404.html", ""),
+    ("/srv/e/500.html", ""),
+    ("/srv/errors/404.html", ""),
+    ("/srv/www/50x.html", ""),
+    ("/usr/share/50x.html", ""),
+];
+
 /// Panics unless the text is right as a file of sites, but for applications and folders that are not here.
 pub(crate) fn check(text: &str) {
     let words = ["check", "site.toml"].map(str::to_owned);
-    let Err(failure) = adyton_cli::parse(&words, &[], false, Some(text)) else { return };
+    let Err(failure) = adyton_cli::parse(&words, &[], false, Some(text.into())) else { return };
     for sentence in failure.sentences() {
         let is_absent = ["there is no ", "is no folder", "is a folder", "is not a file of Python"];
         assert!(is_absent.iter().any(|words| sentence.contains(words)), "{sentence}\n{text}");
@@ -56,7 +68,7 @@ pub(crate) fn cases(kind: Kind, folder: &str) {
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap();
         let text = fs::read_to_string(&file).unwrap();
-        let made = with_files(kind, name, &text, &[]).unwrap();
+        let made = with_files(kind, name, &text, &PAGES).unwrap();
         check(&made.text);
         let golden = folder.join(format!("{}.toml", name.trim_start_matches('.').split('.').next().unwrap()));
         if std::env::var_os("ADYTON_WRITE_CASES").is_some() {

@@ -2,13 +2,13 @@
 
 use std::sync::mpsc::Sender;
 
-use adyton_log::{self as log, Level};
 use serde_json::{Value, json};
 
 use super::Supervisor;
 use crate::fleet::WORKERS_MAX;
 use crate::message::ToWorker;
 use crate::question::{AdminAnswer, Ask};
+use crate::rounds::{Asked, Asker};
 
 impl Supervisor {
     pub(super) fn answer(&mut self, ask: Ask, reply: Sender<AdminAnswer>, now_ms: u64) {
@@ -43,37 +43,34 @@ impl Supervisor {
             }
             Ask::Dump => {
                 let number = self.rounds.number();
-                return self.ask_workers(number, &ToWorker::Dump(number), reply, now_ms);
+                return self.ask_workers(number, &ToWorker::Dump(number), Asker::Client(reply), now_ms);
             }
             Ask::Running => {
                 let number = self.rounds.number();
-                return self.ask_workers(number, &ToWorker::Running(number), reply, now_ms);
+                return self.ask_workers(number, &ToWorker::Running(number), Asker::Client(reply), now_ms);
             }
             Ask::Reopened => {
                 self.links.send_to_all(&ToWorker::Reopen);
+                self.tell_branches(&ToWorker::Reopen);
                 self.reopen_in_prototypes();
                 (200, json!("reopened"))
             }
-            Ask::LogLevel(level) => match Level::named(&level) {
-                Some(known) => {
-                    log::set_level(known);
-                    self.log_level = Some(known);
-                    self.links.send_to_all(&ToWorker::LogLevel(level.clone()));
-                    (200, json!({"log_level": level}))
-                }
-                None => (400, json!("a level is debug, info, warning or error")),
-            },
+            Ask::LogLevel(level) if self.set_log_level(&level) => (200, json!({"log_level": level})),
+            Ask::LogLevel(_) => (400, json!("a level is debug, info, warning or error")),
         };
         // The client may have gone.
         let _ = reply.send(answer);
     }
 
-    fn ask_workers(&mut self, number: u64, message: &ToWorker, reply: Sender<AdminAnswer>, now_ms: u64) {
-        let asked = self
+    /// Asks all workers, and those of groups by their supervisors.
+    pub(super) fn ask_workers(&mut self, number: u64, message: &ToWorker, asker: Asker, now_ms: u64) {
+        let hear = self
             .fleet
             .workers()
             .filter(|worker| worker.has_served() && self.links.send(worker.id(), message).is_ok());
-        let waiting = asked.map(|worker| (worker.number(), worker.pid())).collect();
-        self.rounds.begin(number, waiting, reply, now_ms);
+        let mut waiting: Vec<Asked> =
+            hear.map(|worker| Asked::Worker(worker.number(), worker.pid())).collect();
+        waiting.extend(self.ask_branches(message));
+        self.rounds.begin(number, waiting, asker, now_ms);
     }
 }

@@ -24,6 +24,9 @@ impl Supervisor {
         if self.succession.trial() == Some(pid) {
             return self.note_trial(exit);
         }
+        if self.branches.of_process(pid).is_some() && self.note_branch_end(pid, exit, now_ms) {
+            return;
+        }
         let found = self.fleet.workers().find(|worker| worker.pid() == pid).map(Staff::id);
         match found {
             Some(id) => self.note_worker_end(id, Some(exit), now_ms),
@@ -136,6 +139,7 @@ impl Supervisor {
             }
             Verdict::Fail(status) => self.stopping.fail(status, now_ms),
             Verdict::GiveUp => {
+                self.branches.give_up(self.reloads.generation());
                 self.manager.ready("the last reload has failed; the old version serves on");
                 let how = "the new version does not start; the old one serves on";
                 log::write(&messages::VERSION_NOT_STARTED, format_args!("{how}"));
@@ -159,7 +163,7 @@ impl Supervisor {
         self.refuse_reloads(&how);
     }
 
-    fn refuse_reloads(&mut self, why: &str) {
+    pub(super) fn refuse_reloads(&mut self, why: &str) {
         for (reply, _) in self.awaiting_reload.drain(..) {
             // The client may have gone.
             let _ = reply.send((500, json!(why)));

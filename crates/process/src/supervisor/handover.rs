@@ -9,12 +9,15 @@ use adyton_sys::child::{self, Exit, Kick};
 use adyton_sys::clock;
 
 use super::Supervisor;
+use super::branches::LEAVE_MS;
 use crate::action::Id;
+use crate::branches::{Branch, Standing};
 use crate::cause::Cause;
-use crate::note::{Note, NotedSlot, NotedWorker, TRIAL};
+use crate::note::{Note, NotedBranch, NotedBranches, NotedSlot, NotedWorker, TRIAL};
 use crate::reloads::Reloads;
 use crate::staff::{Record, Staff};
 use crate::succession::{Condition, Step};
+use crate::ways::GroupPlan;
 
 impl Supervisor {
     /// Puts its program, as it is on the disk now, into its own place. Comes back only if that fails.
@@ -28,6 +31,11 @@ impl Supervisor {
         kept.extend(self.ports.descriptors());
         kept.extend(self.links.descriptors());
         kept.push(self.shares.as_fd());
+        for (_, way) in self.ways.iter() {
+            kept.extend([way.door.as_fd(), way.branch.as_fd(), way.edition.as_fd()]);
+            kept.extend(way.line.as_ref().map(AsFd::as_fd));
+        }
+        kept.extend([self.ways.board(), self.ways.secret()]);
         kept.extend(self.admin_servers.sockets().into_iter().flatten());
         self.past.settle();
         log::settle();
@@ -69,8 +77,38 @@ impl Supervisor {
             spare,
             control,
             admin,
+            branches: Some(self.noted_branches()),
         };
         child::note(&serde_json::to_vec(&note)?)
+    }
+
+    fn noted_branches(&self) -> NotedBranches {
+        let noted = |branch: &Branch| {
+            let way = self.ways.get(branch.id)?;
+            let (pid, since_ms) = match branch.standing {
+                Standing::Serving { pid, since_ms, .. } => (pid, since_ms),
+                _ => (0, 0),
+            };
+            Some(NotedBranch {
+                id: branch.id,
+                name: branch.key.name.clone(),
+                fingerprint: branch.key.fingerprint.clone(),
+                pid,
+                since_ms,
+                starts: branch.starts,
+                cell: way.cell,
+                door: way.door.as_raw_fd(),
+                branch: way.branch.as_raw_fd(),
+                line: way.line.as_ref().map(|line| line.as_fd().as_raw_fd()),
+                edition: way.edition.as_raw_fd(),
+            })
+        };
+        NotedBranches {
+            all: self.branches.iter().filter_map(noted).collect(),
+            versions: self.branches.versions().clone(),
+            open: self.ways.board().as_raw_fd(),
+            secret: self.ways.secret().as_raw_fd(),
+        }
     }
 
     fn noted(&self, id: Id, record: Record) -> Option<NotedWorker> {
@@ -78,7 +116,11 @@ impl Supervisor {
     }
 
     /// Goes on where another program has left off.
-    pub(super) fn go_on(&mut self, note: &Note) -> io::Result<()> {
+    pub(super) fn go_on(&mut self, note: &Note, groups: &[GroupPlan]) -> io::Result<()> {
+        let leave_ms = self.plan.limits.graceful_timeout_ms.saturating_add(LEAVE_MS);
+        if let Some((branches, ways)) = note.take_branches(groups, leave_ms)? {
+            (self.branches, self.ways) = (branches, ways);
+        }
         let (slots, boards) = note.take_workers()?;
         let ids = self.fleet.take(note.starts, slots);
         for (id, link) in ids.into_iter().zip(boards) {
@@ -140,6 +182,7 @@ impl Supervisor {
         let is_settled = self.reloads.has_served()
             && self.reloads.is_settled()
             && self.nursery.are_ready()
+            && self.branches.is_settled()
             && self.fleet.workers().all(Staff::has_served)
             && !self.fleet.wants_worker(self.reloads.generation(), now_ms);
         match is_settled {

@@ -25,7 +25,7 @@ impl Supervisor {
 
     fn note_answer(&mut self, id: Id, number: u64, value: &Value) {
         if let Some(worker) = self.fleet.worker(id) {
-            self.rounds.note(number, (worker.number(), worker.pid()), value);
+            self.rounds.note(number, worker.pid(), value);
         }
     }
 
@@ -66,8 +66,10 @@ impl Supervisor {
         if self.reloads.note_served(generation) {
             (self.plan.on_ready)(&serves);
             self.manager.ready(&format!("serves {serves}"));
+            self.tell_parent(&FromWorker::Ready { serves: serves.clone() });
         }
         self.serves = serves;
+        self.report(now_ms);
         debug_assert!(self.stopping.failed().is_none(), "a worker has served");
     }
 }

@@ -6,6 +6,7 @@
 //! are parts of it.
 
 mod answering;
+mod branches;
 mod ended;
 mod handover;
 mod hearing;
@@ -16,7 +17,7 @@ mod status;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -27,15 +28,18 @@ use adyton_sys::board::Board;
 use adyton_sys::child::{self, Kick};
 use adyton_sys::signal_queue::{Signal, Signals};
 use adyton_sys::{clock, socket};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::action::{Action, Recipient};
 use crate::admin::AdminServers;
+use crate::branch::BranchPlan;
+use crate::branches::{BranchId, Branches, Coming};
 use crate::demand::Demand;
 use crate::editions::Editions;
 use crate::fleet::Fleet;
 use crate::links::{Link, Links};
-use crate::message::ToWorker;
+use crate::message::{Channel, FromWorker, ToWorker};
+use crate::note::Note;
 use crate::notify::Manager;
 use crate::nursery::Nursery;
 use crate::past::Past;
@@ -52,6 +56,7 @@ use crate::strangers::Strangers;
 use crate::succession::Succession;
 use crate::usage::{self, OomKills};
 use crate::watched_files::WatchedFiles;
+use crate::ways::{GroupPlan, Ways};
 
 /// How often it looks at its workers while nothing happens.
 const TICK_MS: u64 = 1_000;
@@ -118,6 +123,17 @@ struct Supervisor {
     awaiting_reload: Vec<(Sender<AdminAnswer>, u64)>,
     rounds: Rounds,
     watched: WatchedFiles,
+    branches: Branches,
+    ways: Ways,
+    /// A version that was read, whose groups start before the door serves it.
+    read: Option<OwnedFd>,
+    /// How branches stand, as they have said.
+    standings: BTreeMap<BranchId, Value>,
+    are_branches_stopped: bool,
+    /// Of a branch: what ties it to the door.
+    parent: Option<(BranchPlan, Channel)>,
+    /// Of a branch: what all had been answered when something was last, and when that was.
+    idle: (u64, u64),
     demand: Demand,
     oom_kills: OomKills,
     looked_ms: u64,
@@ -136,6 +152,9 @@ impl Supervisor {
         let admin_servers = AdminServers::open(&questions, control, admin, std::mem::take(&mut plan.access))?;
         let (note, sockets) = (plan.note.take(), std::mem::take(&mut plan.sockets));
         let open = std::mem::replace(&mut plan.open, Box::new(|| Ok(Vec::new())));
+        let groups = plan.edition.as_ref().map(|edition| edition.first.groups.clone()).unwrap_or_default();
+        let leave_ms = plan.limits.graceful_timeout_ms.saturating_add(branches::LEAVE_MS);
+        let parent = plan.branch.take().map(parent_of).transpose()?;
         let mut supervisor = Self {
             fleet: Fleet::new(plan.limits.clone(), plan.pace, plan.processes, clock::monotonic_us()),
             nursery: Nursery::new(plan.preload, plan.limits.clone()),
@@ -151,7 +170,8 @@ impl Supervisor {
             since_ms: clock::monotonic_ms(),
             serves: String::new(),
             signals,
-            manager: Manager::find(),
+            // It is told of the whole server alone.
+            manager: if parent.is_none() { Manager::find() } else { Manager::none() },
             log_level: None,
             questions,
             admin_servers,
@@ -159,21 +179,37 @@ impl Supervisor {
             awaiting_reload: Vec::new(),
             rounds: Rounds::default(),
             watched: WatchedFiles::default(),
+            branches: Branches::new(groups.iter().map(GroupPlan::key).collect(), leave_ms),
+            ways: Ways::new()?,
+            read: None,
+            standings: BTreeMap::new(),
+            are_branches_stopped: false,
+            parent,
+            idle: (0, clock::monotonic_ms()),
             demand: Demand::default(),
             oom_kills: OomKills::new(),
             looked_ms: 0,
             plan,
         };
-        for _ in 0..supervisor.plan.processes {
-            supervisor.add_slot()?;
+        supervisor.begin(note, &groups)?;
+        Ok(supervisor)
+    }
+
+    /// Makes what a supervisor has from its beginning on, or takes it over.
+    fn begin(&mut self, note: Option<Note>, groups: &[GroupPlan]) -> io::Result<()> {
+        for _ in 0..self.plan.processes {
+            self.add_slot()?;
         }
-        for file in &supervisor.plan.touch {
-            supervisor.watched.add(file);
+        for file in &self.plan.touch {
+            self.watched.add(file);
         }
         if let Some(note) = note {
-            supervisor.go_on(&note)?;
+            return self.go_on(&note, groups);
         }
-        Ok(supervisor)
+        match self.editions.of(1).map(|edition| edition.try_clone_to_owned()) {
+            Some(edition) => self.add_ways(groups, edition?.as_fd()),
+            None => Ok(()),
+        }
     }
 
     fn run(&mut self) -> io::Result<()> {
@@ -199,6 +235,7 @@ impl Supervisor {
     /// Whether it is known what this process is: a worker, a prototype, or another program that is to take over.
     fn knows(&self, pid: u32) -> bool {
         self.succession.trial() == Some(pid)
+            || self.branches.of_process(pid).is_some()
             || self.fleet.workers().any(|worker| worker.pid() == pid)
             || self.nursery.knows(pid)
     }
@@ -207,6 +244,7 @@ impl Supervisor {
         self.stopping.has_begun()
             && self.fleet.workers().next().is_none()
             && self.nursery.is_empty()
+            && self.branches.iter().next().is_none()
             && self.succession.trial().is_none()
     }
 
@@ -224,6 +262,7 @@ impl Supervisor {
             || self.fleet.is_between();
         let mut all: Vec<BorrowedFd<'_>> = vec![self.signals.as_fd(), self.questions.as_fd()];
         all.extend(self.links.open());
+        all.extend(self.watched_ways());
         let importing = self.nursery.pids(false).filter_map(|pid| self.prototype_lines.get(&pid));
         all.extend(importing.map(AsFd::as_fd));
         let tick_ms = match between {
@@ -231,7 +270,9 @@ impl Supervisor {
             true => QUICK_TICK_MS,
             false => self.tick_ms(),
         };
-        socket::wait_readable(&all, tick_ms.min(self.manager.patience_ms())).map(|_| ())
+        let now_ms = clock::monotonic_ms();
+        let due_ms = self.branches.due_ms().map_or(u64::MAX, |due_ms| due_ms.saturating_sub(now_ms));
+        socket::wait_readable(&all, tick_ms.min(due_ms).min(self.manager.patience_ms())).map(|_| ())
     }
 
     /// Takes note of what has happened.
@@ -246,6 +287,7 @@ impl Supervisor {
             }
         }
         self.listen_to_prototypes();
+        self.hear_branches(now_ms);
         while let Some((pid, exit)) = child::reap() {
             self.note_end(pid, exit, now_ms);
         }
@@ -257,6 +299,9 @@ impl Supervisor {
 
     fn obey(&mut self, signal: Signal, now_ms: u64) {
         match signal {
+            // A terminal sends them to all processes: the door's supervisor says when a branch is to end. The next reload of the
+            // door starts another program, if there is one.
+            Signal::Interrupt | Signal::Quit | Signal::User2 if self.parent.is_some() => {}
             Signal::Terminate | Signal::Interrupt => {
                 let said = self.stopping.interrupt(now_ms);
                 self.say_stopping(said);
@@ -264,16 +309,30 @@ impl Supervisor {
             Signal::Quit => self.leave(true, now_ms),
             // What is wrong stands in the log.
             Signal::HangUp => drop(self.reload(now_ms)),
-            Signal::User1 => {
-                // Files in a folder that workers may not write are made for them before they hear of it.
-                let questions = Arc::clone(&self.questions);
-                log::reopen_then(Box::new(move || questions.tell(Ask::Reopened)));
-            }
+            Signal::User1 => self.reopen_logs(),
             Signal::More => self.scale(1, now_ms),
             Signal::Fewer => self.scale(-1, now_ms),
             Signal::User2 => self.succession.ask(),
             Signal::Child | Signal::Other => {}
         }
+    }
+
+    /// Opens the logs again, and has workers and branches do so.
+    fn reopen_logs(&self) {
+        // Files in a folder that workers may not write are made for them before they hear of it.
+        let questions = Arc::clone(&self.questions);
+        log::reopen_then(Box::new(move || questions.tell(Ask::Reopened)));
+    }
+
+    /// Logs from this level on, in all processes; `false` if there is no such level.
+    fn set_log_level(&mut self, level: &str) -> bool {
+        let Some(known) = Level::named(level) else { return false };
+        log::set_level(known);
+        self.log_level = Some(known);
+        let order = ToWorker::LogLevel(level.to_owned());
+        self.links.send_to_all(&order);
+        self.tell_branches(&order);
+        true
     }
 
     /// Begins to stop, or stops faster.
@@ -294,20 +353,35 @@ impl Supervisor {
         if self.stopping.has_begun() {
             return Ok(());
         }
-        let edition = self.editions.read().inspect_err(|why| {
+        let read = self.editions.read().and_then(|read| self.begin_version(read));
+        read.inspect_err(|why| {
             log::write(
                 &messages::VERSION_WRONG,
                 format_args!("not reloaded, the old version serves on:\n{why}"),
             );
         })?;
+        self.manager.reloading();
+        if self.branches.coming() == Coming::Waits {
+            log::write(
+                &messages::RELOADING,
+                format_args!("reloading: groups that have changed are started first"),
+            );
+            return Ok(());
+        }
+        let edition = self.read.take();
+        self.begin_generation(edition, now_ms);
+        Ok(())
+    }
+
+    /// Begins another generation, whose groups serve.
+    fn begin_generation(&mut self, edition: Option<OwnedFd>, now_ms: u64) {
         let proven = self.reloads.proven();
         let generation = self.reloads.begin();
         self.editions.begin(generation, proven, edition);
-        self.manager.reloading();
+        self.branches.commit(generation);
         log::write(&messages::RELOADING, format_args!("reloading: generation {generation}"));
         self.nursery.reload(now_ms);
         self.decide(now_ms, |fleet, out| fleet.reload(now_ms, out));
-        Ok(())
     }
 
     /// Looks at what is due.
@@ -320,13 +394,16 @@ impl Supervisor {
             self.look_at_pulses(elapsed_ms, now_ms);
             self.fleet.recall(self.ports.recall());
             self.oom_kills.forget(now_ms);
+            self.report(now_ms);
         }
         self.decide(now_ms, |fleet, out| fleet.look(now_ms, out));
         self.end_lost_workers();
         if is_fresh {
             self.look_at_limits(now_ms);
         }
-        self.rounds.end(now_ms);
+        for (number, answers) in self.rounds.end(now_ms) {
+            self.tell_parent(&FromWorker::Answer(number, answers));
+        }
     }
 
     /// How often it looks while nothing happens.
@@ -354,8 +431,11 @@ impl Supervisor {
     fn act(&mut self, now_ms: u64) {
         if let Some(is_fast) = self.stopping.due(now_ms) {
             self.stop_workers(is_fast, now_ms);
+            self.stop_branches(is_fast, now_ms);
+            self.look_after_branches(now_ms);
             return;
         }
+        self.look_after_branches(now_ms);
         self.retire(now_ms);
         self.make_way(now_ms);
         self.keep_prototypes(now_ms);
@@ -438,6 +518,12 @@ impl Supervisor {
             }
         }
     }
+}
+
+/// What ties a branch to the door.
+fn parent_of(branch: BranchPlan) -> io::Result<(BranchPlan, Channel)> {
+    let line = branch.line.try_clone()?;
+    Ok((branch, Channel::new(line)))
 }
 
 fn signal(recipient: Recipient, kick: Kick) {

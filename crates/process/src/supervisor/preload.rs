@@ -69,6 +69,9 @@ impl Supervisor {
         let mut kept = vec![theirs.as_fd()];
         if let Some(edition) = self.editions.of(self.reloads.generation()) {
             told = format!("{told},{}", edition.as_raw_fd());
+            if let Some((branch, _)) = &self.parent {
+                told = format!("{told},{}", branch.group);
+            }
             kept.push(edition);
         }
         let pid = self.plan.program.spawn(&self.plan.arguments_of("prototype", told), &kept)?;

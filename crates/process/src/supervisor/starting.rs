@@ -46,10 +46,12 @@ impl Supervisor {
         let prototype = self.prototype_line();
         // A prototype has it already.
         let edition = if prototype.is_none() { self.editions.of(birth.generation) } else { None };
-        let place = Place::new(position, own, sockets, &others, (edition, self.log_level));
+        let passages = self.passages(birth.generation);
+        let place = Place::new(position, own, sockets, &others, &passages, (edition, self.log_level));
         let mut kept = own.to_vec();
         kept.extend(sockets.iter().flatten().map(OwnedFd::as_fd));
         kept.extend(&others);
+        kept.extend(passages.descriptors());
         kept.extend(edition);
         if let Some(prototype) = prototype {
             // The worker says itself which process it is.

@@ -5,9 +5,10 @@ use adyton_sys::process;
 use serde_json::Value;
 
 use super::Supervisor;
+use crate::branches::{Branch, Standing};
 use crate::metrics;
 use crate::staff::{Staff, State};
-use crate::status::{Counts, Memory, Status, WorkerStatus, prefixes, seconds};
+use crate::status::{Counts, GroupStatus, Memory, Status, WorkerStatus, prefixes, seconds};
 use crate::usage;
 
 impl Supervisor {
@@ -43,6 +44,26 @@ impl Supervisor {
             total: Counts::of(total),
             prefixes: prefixes(total),
             workers: workers.collect(),
+            groups: self.branches.iter().map(|branch| self.of_group(branch)).collect(),
+        }
+    }
+
+    fn of_group(&self, branch: &Branch) -> GroupStatus {
+        let said = self.standing_of(branch.id).and_then(|said| serde_json::from_value(said.clone()).ok());
+        let state = match branch.standing {
+            Standing::Asleep => "asleep",
+            Standing::Due { .. } if branch.is_open() => "starting",
+            Standing::Due { .. } => "does not start",
+            Standing::Starting { .. } => "starting",
+            Standing::Serving { .. } => "serving",
+            Standing::Leaving { .. } => "draining",
+        };
+        GroupStatus {
+            group: branch.key.name.clone(),
+            state: state.to_owned(),
+            pid: branch.pid().unwrap_or(0),
+            starts: branch.starts,
+            status: said.map(Box::new),
         }
     }
 
@@ -69,6 +90,7 @@ impl Supervisor {
 fn of_worker(worker: &Staff, sample: &Sample, whole: bool, now_ms: u64) -> WorkerStatus {
     let (pid, pulse) = (worker.pid(), worker.pulse());
     WorkerStatus {
+        group: String::new(),
         worker: worker.number(),
         pid,
         generation: worker.generation(),

@@ -9,7 +9,9 @@ use pyo3::prelude::*;
 
 pub(crate) use self::request::Request;
 
-use self::response::{Answered, Door, Responses};
+pub(crate) use self::response::Responses;
+
+use self::response::{Answered, Door};
 use crate::forked;
 use crate::hosted::Callable;
 use crate::streamed::{self, Streamed};
@@ -30,27 +32,39 @@ impl Handler {
 }
 
 impl Callable for Handler {
+    #[inline]
     fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome> {
-        // SAFETY: below, the request either is gone or has its own copies before this returns.
-        let request = Py::new(py, unsafe { Request::lend(py, call)? })?;
-        let returned = forked::stay(py, call_one(py, &self.function, &request));
-        let answered = match returned {
-            Ok(value) => self.responses.answer(py, value, call),
-            Err(error) => self.responses.abort(py, error, &mut call.reply).map(|()| Answered::Whole),
-        };
-        let over = !matches!(answered, Ok(Answered::Partly(..)));
-        if over {
-            request.get().end(py);
-        }
-        if request.get_refcnt(py) > 1 {
-            request.get().keep();
-        }
-        match answered? {
-            Answered::Whole => Ok(Outcome::Done),
-            Answered::Partly(items, door) => {
-                let streamed = Streamed::new(py, items, Kept { door, request })?;
-                Ok(Outcome::Stream(Box::new(streamed)))
-            }
+        ask(py, &self.function, &self.responses, call)
+    }
+}
+
+/// Has a handler answer a request.
+#[inline]
+pub(crate) fn ask(
+    py: Python<'_>,
+    function: &Py<PyAny>,
+    responses: &Responses,
+    call: &mut Call<'_>,
+) -> PyResult<Outcome> {
+    // SAFETY: below, the request either is gone or has its own copies before this returns.
+    let request = Py::new(py, unsafe { Request::lend(py, call)? })?;
+    let returned = forked::stay(py, call_one(py, function, &request));
+    let answered = match returned {
+        Ok(value) => responses.answer(py, value, call),
+        Err(error) => responses.abort(py, error, &mut call.reply).map(|()| Answered::Whole),
+    };
+    let over = !matches!(answered, Ok(Answered::Partly(..)));
+    if over {
+        request.get().end(py);
+    }
+    if request.get_refcnt(py) > 1 {
+        request.get().keep();
+    }
+    match answered? {
+        Answered::Whole => Ok(Outcome::Done),
+        Answered::Partly(items, door) => {
+            let streamed = Streamed::new(py, items, Kept { door, request })?;
+            Ok(Outcome::Stream(Box::new(streamed)))
         }
     }
 }

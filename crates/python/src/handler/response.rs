@@ -47,6 +47,11 @@ impl items::Door for Door {
         write_head(reply, self.status, &self.fields, size)
     }
 
+    fn is_coded(&self, _reply: &Reply<'_>) -> bool {
+        // Its items are never files that the kernel could send.
+        false
+    }
+
     fn content_length(&self) -> Option<u64> {
         None
     }
@@ -217,7 +222,7 @@ fn answer_path(
     let request = call.request;
     let made = call.reply.render(|out, asked, identity| {
         let mark = out.len();
-        let ask = Ask { request, prefix: b"", asked, identity, fresh: 0 };
+        let ask = Ask { request, prefix: b"", asked, identity, fresh: 0, as_stored: false };
         answer_file(&ask, &file, &meta, &content_type, &extra, out).inspect_err(|_| out.truncate(mark))
     });
     let answer = made.map_err(|error| PyValueError::new_err(error.to_string()))?;

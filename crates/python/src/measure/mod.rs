@@ -7,12 +7,13 @@ mod outcome;
 mod plan;
 
 use std::fmt::Write as _;
-use std::io::{IsTerminal, Write as _};
+use std::io::IsTerminal;
 use std::sync::Arc;
 
 use adyton_bench::{Condition, Failure, Ink, Judged, Plan, Report, SEARCH_HEADING};
 use adyton_cli::bench::Bench;
 use adyton_sys::signal_handlers::Handlers;
+use adyton_sys::stdio;
 use adyton_sys::terminal::Size;
 use adyton_sys::wake::Wake;
 
@@ -63,18 +64,24 @@ fn try_bench(bench: &Bench) -> Result<u8, Wrong> {
     let passed: Vec<String> = fail_if.iter().filter(is_passed).map(ToString::to_string).collect();
     let judged = Judged { comparison: comparison.as_ref(), failures: &failures, passed: &passed };
     let columns = columns();
-    let text = if bench.json { json(report.to_json()) } else { adyton_bench::table(&report, ink(), columns) };
-    print(&text);
+    let compared = comparison.as_ref().map_or_else(String::new, |it| adyton_bench::compared(it, columns));
+    let text = if bench.json {
+        json(report.to_json())
+    } else {
+        adyton_bench::table(&report, ink(), columns) + &compared
+    };
+    let printed = print(&text);
+    if bench.json {
+        // There is room for people beside it only.
+        eprint!("{compared}");
+    }
     for (path, form) in forms {
         files::write(path, &form.render(&report, judged))?;
     }
     files::summarize(&report, judged)?;
-    if let Some(comparison) = &comparison {
-        let text = adyton_bench::compared(comparison, columns);
-        // With JSON there is room for people beside it only.
-        if bench.json { eprint!("{text}") } else { print(&text) }
-    }
     let status = conclude(bench, &failures, &report)?;
+    // What is kept in files is not lost because this could not be printed.
+    printed?;
     Ok(interruption(&signals).filter(|_| report.interrupted).unwrap_or(status))
 }
 
@@ -97,7 +104,7 @@ fn conclude(bench: &Bench, failures: &[String], report: &Report) -> Result<u8, W
 /// Shows each request and its answer, up to the first without a whole answer: what has come of that, and why it is none.
 fn debug(plan: &Plan) -> Result<u8, Wrong> {
     for exchange in adyton_bench::exchanges(plan).map_err(failed)? {
-        print(&[shown("> ", &exchange.request), shown("< ", &exchange.answer)].concat());
+        print(&[shown("> ", &exchange.request), shown("< ", &exchange.answer)].concat())?;
         if let Some(fault) = exchange.fault {
             return Err((fault, BAD));
         }
@@ -130,8 +137,9 @@ fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -
     let found = adyton_bench::find_rate(plan, condition, &stop, &mut |step| {
         if !is_json {
             // There is no table before there is a line for it.
-            print(std::mem::take(&mut head));
-            print(&adyton_bench::tried(step, columns()));
+            let line = std::mem::take(&mut head).to_owned() + &adyton_bench::tried(step, columns());
+            // What cannot be printed shows at the end, when the search has found something.
+            let _ = print(&line);
         }
     });
     let found = found.map_err(failed)?;
@@ -149,14 +157,14 @@ fn find(plan: &Plan, condition: &Condition, signals: &Handlers, is_json: bool) -
         ),
         Some(rate) => format!("\n{condition} holds up to {rate:.0} requests/s\n"),
     };
-    print(&text);
+    print(&text)?;
     let status = if found.rate.is_some() && found.invalid.is_empty() { GOOD } else { BAD };
     Ok(interruption(signals).filter(|_| found.interrupted).unwrap_or(status))
 }
 
-/// Prints to standard output. A reader that has gone away, as `| head`, has seen enough.
-fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
+/// Prints what a measurement has found.
+fn print(text: &str) -> Result<(), Wrong> {
+    stdio::print(text).map_err(|error| (error.to_string(), BAD))
 }
 
 /// Bold and red on a terminal, unless the user wants no colours (no-color.org).

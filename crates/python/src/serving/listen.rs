@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use adyton_cli::{Bind, Settings};
+use adyton_process::Entrance;
 use adyton_sys::socket::{self, Access};
 
 use super::failure::Failure;
@@ -51,6 +52,12 @@ impl Listening {
     pub(crate) fn again(&self) -> Result<Self, Failure> {
         let socket = self.socket.try_clone().map_err(Failure::system)?;
         Ok(Self { socket, shown: self.shown.clone(), ..*self })
+    }
+
+    /// The same, for groups.
+    pub(crate) fn entrance(&self) -> Entrance {
+        let Listener { name, port } = self.listener();
+        Entrance { name, port }
     }
 
     /// What applications learn of it.

@@ -1,34 +1,44 @@
 //! The application: found by the Python half of the package, which knows imports best.
 
-use adyton_cli::{Interface, Settings, Target};
+use std::path::Path;
+
+use adyton_cli::{AppTarget, Interface, Part, Scripts, Settings, Sites, Target};
+use adyton_files::scripts::Scripts as Files;
 use adyton_log::{self as log, messages};
 use adyton_sys::temp;
 use pyo3::intern;
 use pyo3::prelude::*;
 
+use super::authorities::Wanted;
 use super::failure::Failure;
 use crate::forked;
 
-/// How an application is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+/// What is called.
+pub(crate) enum Callee {
     /// `application(environ, start_response)`.
-    Wsgi,
+    Wsgi(Py<PyAny>),
     /// `handler(request)`.
-    Handler,
+    Handler(Py<PyAny>),
+    /// Scripts in a folder, each of them one or the other, and how they are called.
+    Scripts(Scripts, Interface),
+    /// A function that knows clients.
+    Function(Py<PyAny>, Wanted),
 }
 
 /// A loaded application.
 pub(crate) struct Application {
-    pub(crate) object: Py<PyAny>,
-    pub(crate) kind: Kind,
+    pub(crate) callee: Callee,
     /// Such as `mysite.wsgi:application (WSGI)`.
     pub(crate) description: String,
 }
 
 /// Goes where the settings say, and loads what they name: nothing when only folders are served, and for a file of sites each
-/// application of its list.
-pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Vec<Application>, Failure> {
+/// application of its list that this process runs; and behind them these functions.
+pub(crate) fn prepare(
+    py: Python<'_>,
+    settings: &Settings,
+    functions: Vec<Wanted>,
+) -> Result<Vec<Application>, Failure> {
     let module = py.import("adyton._load")?;
     let chdir = settings.chdir.as_deref();
     module
@@ -38,27 +48,71 @@ pub(crate) fn prepare(py: Python<'_>, settings: &Settings) -> Result<Vec<Applica
         Some(target @ (Target::Module { .. } | Target::File { .. })) => {
             vec![(target, settings.interface, settings.factory)]
         }
-        None | Some(Target::Folder(_)) => Vec::new(),
+        None | Some(Target::Folder(_) | Target::Scripts(_)) => Vec::new(),
     };
-    let of_sites = settings.sites.iter().flat_map(|sites| &sites.apps);
+    let of_sites = settings.sites.iter().flat_map(|sites| sites.apps.iter().filter(|app| is_own(sites, app)));
     let of_sites = of_sites.map(|app| (&app.target, app.interface, app.factory));
     let wanted: Vec<_> = own.into_iter().chain(of_sites).collect();
     if !wanted.is_empty() {
         check_temp_dir(settings)?;
     }
-    wanted
+    let applications = wanted
         .into_iter()
-        .map(|(target, interface, factory)| load(py, &module, target, (interface, factory)))
-        .collect()
+        .map(|(target, interface, factory)| load((py, settings), &module, target, (interface, factory)));
+    applications.chain(functions.into_iter().map(|wanted| function(&module, wanted))).collect()
+}
+
+/// Loads a function that knows clients.
+fn function(module: &Bound<'_, PyModule>, wanted: Wanted) -> Result<Application, Failure> {
+    // The process is in its folder by now.
+    let (place, attribute, is_file) = match wanted.find(Path::new("."))? {
+        Target::File { path, attribute } => (path.to_string_lossy().into_owned(), attribute, true),
+        Target::Module { module, attribute } => (module, attribute, false),
+        Target::Folder(_) | Target::Scripts(_) => unreachable!("it is looked at where it is found"),
+    };
+    let attribute = attribute.unwrap_or_else(|| wanted.usual.to_owned());
+    let py = module.py();
+    let loaded = forked::stay(py, module.call_method1("load_function", (place, attribute, is_file)));
+    let (callable, description) = loaded
+        .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
+        .map_err(|error| report(py, module, &error))?;
+    Ok(Application { callee: Callee::Function(callable, wanted), description })
+}
+
+/// Whether this process runs an application of a file of sites.
+pub(super) fn is_own(sites: &Sites, app: &AppTarget) -> bool {
+    match sites.part {
+        Part::Whole | Part::Door => app.group.is_none(),
+        Part::Group(own) => app.group == Some(own),
+    }
+}
+
+/// Whether this process is one of a group, which another process has made its user's.
+pub(super) fn is_of_group(settings: &Settings) -> bool {
+    settings.sites.as_ref().is_some_and(|sites| matches!(sites.part, Part::Group(_)))
+}
+
+/// Opens a folder of scripts.
+pub(super) fn scripts_of(settings: &Settings, scripts: &Scripts) -> std::io::Result<Files> {
+    Files::open(&settings.place(&scripts.folder), scripts.follow_symlinks, &scripts.index)
 }
 
 fn load(
-    py: Python<'_>,
+    (py, settings): (Python<'_>, &Settings),
     module: &Bound<'_, PyModule>,
     target: &Target,
     (interface, factory): (Interface, bool),
 ) -> Result<Application, Failure> {
     let (place, attribute, is_file) = match target {
+        Target::Scripts(scripts) => {
+            let shown = scripts.folder.display();
+            // Before anything serves, and as the user that will read them.
+            scripts_of(settings, scripts).map_err(|error| {
+                Failure::Said(format!("the scripts in {shown} cannot be served: {error}"), 2)
+            })?;
+            let description = format!("{shown} (scripts)");
+            return Ok(Application { callee: Callee::Scripts(scripts.clone(), interface), description });
+        }
         Target::Module { module, attribute } => (module.clone(), attribute, false),
         Target::File { path, attribute } => (path.to_string_lossy().into_owned(), attribute, true),
         Target::Folder(folder) => {
@@ -86,27 +140,48 @@ pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
 
 /// The application with what development adds to it.
 pub(crate) fn developed(py: Python<'_>, found: Application, generation: u32) -> PyResult<Application> {
-    let kind = match found.kind {
-        Kind::Wsgi => "wsgi",
-        Kind::Handler => "handler",
-    };
     let module = py.import("adyton._develop")?;
-    let object = module.call_method1("wrap", (&found.object, kind, generation))?.unbind();
-    Ok(Application { object, ..found })
+    let wrap = |object: Py<PyAny>, kind: &str| -> PyResult<Py<PyAny>> {
+        Ok(module.call_method1("wrap", (object, kind, generation))?.unbind())
+    };
+    let callee = match found.callee {
+        Callee::Wsgi(object) => Callee::Wsgi(wrap(object, "wsgi")?),
+        Callee::Handler(object) => Callee::Handler(wrap(object, "handler")?),
+        other @ (Callee::Scripts(..) | Callee::Function(..)) => other,
+    };
+    Ok(Application { callee, ..found })
 }
 
 /// Warns of an application that keeps in the memory of one process what several workers would have to know.
 pub(crate) fn warn_of_memory(py: Python<'_>, application: &Application, processes: usize) -> PyResult<()> {
+    let (Callee::Wsgi(object) | Callee::Handler(object)) = &application.callee else { return Ok(()) };
     if processes < 2 {
         return Ok(());
     }
     let single = py.import("adyton._single")?;
-    let reasons: Vec<String> = single.call_method1("reasons", (&application.object,))?.extract()?;
+    let reasons: Vec<String> = single.call_method1("reasons", (object,))?.extract()?;
     for reason in reasons {
         let remedy = format!("with {processes} workers the others do not find it: --processes 1 has one");
         log::write(&messages::STATE_OF_ONE, format_args!("memory of one process: {reason}; {remedy}"));
     }
     Ok(())
+}
+
+/// What is wrong with scripts of folders, as far as their text alone tells.
+pub(crate) fn script_faults(
+    py: Python<'_>,
+    settings: &Settings,
+    applications: &[Application],
+) -> PyResult<Vec<String>> {
+    let mut faults = Vec::new();
+    for application in applications {
+        if let Callee::Scripts(scripts, _) = &application.callee {
+            let module = py.import("adyton._scripts")?;
+            let found = module.call_method1("faults", (settings.place(&scripts.folder),))?;
+            faults.extend(found.extract::<Vec<String>>()?);
+        }
+    }
+    Ok(faults)
 }
 
 /// Says what kind of application an object is.
@@ -116,17 +191,22 @@ pub(crate) fn examine(
     name: &str,
     interface: Interface,
 ) -> PyResult<Application> {
-    let asked = match interface {
+    let kind: String = py
+        .import("adyton._kinds")?
+        .call_method1(intern!(py, "kind_of"), (&object, name, word(interface)))?
+        .extract()?;
+    let (callee, shown) =
+        if kind == "handler" { (Callee::Handler(object), "handler") } else { (Callee::Wsgi(object), "WSGI") };
+    Ok(Application { callee, description: format!("{name} ({shown})") })
+}
+
+/// What the package's Python half calls an interface.
+pub(crate) fn word(interface: Interface) -> &'static str {
+    match interface {
         Interface::Auto => "auto",
         Interface::Wsgi => "wsgi",
         Interface::Handler => "handler",
-    };
-    let kind: String = py
-        .import("adyton._kinds")?
-        .call_method1(intern!(py, "kind_of"), (&object, name, asked))?
-        .extract()?;
-    let (kind, shown) = if kind == "handler" { (Kind::Handler, "handler") } else { (Kind::Wsgi, "WSGI") };
-    Ok(Application { object, kind, description: format!("{name} ({shown})") })
+    }
 }
 
 /// Prints the application's own traceback.

@@ -1,10 +1,13 @@
 //! `adyton serve` and `adyton check`: from settings to a running loop.
 
+mod authorities;
 mod banner;
 mod failure;
+mod folders;
 mod listen;
 mod load;
 mod reopen;
+mod scripts;
 mod settings;
 mod supervise;
 mod work;
@@ -18,32 +21,40 @@ use adyton_cli::{CaptureOutput, Processes, Settings};
 use adyton_files::CacheRoom;
 use adyton_log as log;
 use adyton_log::messages;
-use adyton_process::{Line, Orders as _, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker};
+use adyton_process::{
+    Entrance, Line, Orders as _, Parts as WorkerParts, Place, PrototypeOrders, Source, Worker,
+};
 use adyton_server::share::Share;
 use adyton_server::tally::Tally;
-use adyton_server::{App, Ending, Parts, Server};
+use adyton_server::{App, Authority, Config, Ending, Parts, Passage, SealKey, Server};
 use adyton_sys::signal_handlers::{self, Handlers};
 use adyton_sys::wake::Wake;
 use adyton_sys::{child, forks, process, stdio, user};
 use pyo3::prelude::*;
 
+use self::authorities::Wanted;
 use self::banner::Crowd;
 pub(crate) use self::failure::Failure;
 use self::listen::{Listening, OwnFiles};
-pub(crate) use self::load::{Application, Kind, examine};
+pub(crate) use self::load::{Application, examine};
+use self::load::{Callee, is_of_group, scripts_of, word};
 use self::reopen::Reopener;
 use self::settings::{
     check_log, check_settings, config, folders, identity, log_queue_bytes_max, loops, open_folders, open_log,
-    plan,
+    plan, programs,
 };
-pub(crate) use self::supervise::supervise;
+pub(crate) use self::supervise::{Life, supervise};
 use self::work::{Ordered, Reach};
+use crate::authority::Function;
 use crate::forked;
 use crate::handler::Handler;
 use crate::held_stacks;
 use crate::hosted::{self, interpreter};
+use crate::own_stack;
+use crate::programs;
+use crate::scripts::Scripts;
 use crate::threads;
-use crate::wsgi::{Listener, Wsgi};
+use crate::wsgi::{Caller, Listener, Wsgi};
 
 /// Looks at the settings as [`serve`] and [`supervise()`] do, but for what the system refuses only then, loads the target
 /// and says what it is.
@@ -54,9 +65,13 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
         Processes::None => check_alone(settings).map(|()| 1)?,
         _ => supervise::check_bounds(py, settings)?,
     };
-    let applications = load::prepare(py, settings)?;
+    let applications = load::prepare(py, settings, programs(settings))?;
     for application in &applications {
         load::warn_of_memory(py, application, processes)?;
+    }
+    let faults = load::script_faults(py, settings, &applications)?;
+    if !faults.is_empty() {
+        return Err(Failure::Mistakes(faults, 3));
     }
     let found = match (&settings.sites, applications.is_empty()) {
         (Some(sites), _) => return Ok(format!("{}\nadyton: {}: fine", sites.table(), sites.file.display())),
@@ -80,7 +95,7 @@ pub(crate) fn serve(py: Python<'_>, settings: &Settings) -> Result<bool, Failure
     check_alone(settings)?;
     capture_output(py, settings, false)?;
     forks::watch().for_good();
-    let applications = load::prepare(py, settings)?;
+    let applications = load::prepare(py, settings, programs(settings))?;
     serve_opened(py, settings, applications)
 }
 
@@ -95,7 +110,7 @@ pub(crate) fn work(py: Python<'_>, settings: &Settings, place: &str) -> Result<b
     take_place(&parts.place);
     forks::watch().for_good();
     let blame = |_: &Failure| blame(py, settings, |files| parts.line.blame(files));
-    let applications = load::prepare(py, settings).inspect_err(blame)?;
+    let applications = load::prepare(py, settings, programs(settings)).inspect_err(blame)?;
     serve_as(py, settings, applications, parts, false)
 }
 
@@ -109,7 +124,7 @@ pub(crate) fn be_prototype(py: Python<'_>, settings: &Settings, line: &str) -> R
     module.call_method0("before_preload")?;
     let watch = forks::watch();
     let blame = |_: &Failure| blame(py, settings, |files| orders.blame(files));
-    let applications = load::prepare(py, settings).inspect_err(blame)?;
+    let applications = load::prepare(py, settings, programs(settings)).inspect_err(blame)?;
     module.call_method0("after_preload")?;
     // What the import has closed is not to be the number of a listener, which comes over the line.
     stdio::occupy().map_err(Failure::system)?;
@@ -166,7 +181,7 @@ fn settle(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
 
 fn take_place(place: &Place) {
     process::set_name(&format!("adyton-{}", place.number));
-    threads::take_place(place.number, place.of, place.generation);
+    threads::take_place((place.number, place.of, place.generation, place.group.clone()));
     if let Some(level) = place.log_level() {
         log::set_level(level);
     }
@@ -180,7 +195,8 @@ fn serve_as(
     parts: WorkerParts,
     forked: bool,
 ) -> Result<bool, Failure> {
-    let WorkerParts { place, sockets, others, tally, share, line } = parts;
+    let WorkerParts { place, sockets, others, passages, seal_key, tally, share, line } = parts;
+    let entrances = place.entrances.clone();
     let listening = sockets.into_iter().map(|all| all.into_iter().map(Listening::new).collect());
     let listening = listening.collect::<std::io::Result<Vec<Vec<Listening>>>>().map_err(Failure::system)?;
     let place = (place.number, place.of, place.generation);
@@ -199,7 +215,9 @@ fn serve_as(
         applications
     };
     let beside = Some((others, share));
-    serve_at(py, settings, applications, Position { listening, beside, tally, line: Some(line), place })
+    let (tally, line) = (tally, Some(line));
+    let position = Position { listening, entrances, passages, seal_key, beside, tally, line, place };
+    serve_at(py, settings, applications, position)
 }
 
 /// Runs the application's hooks of one kind.
@@ -222,7 +240,7 @@ fn become_user(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
         Failure::system(format!("a worker cannot become {user}: {error} ({hint}setting --user)"))
     };
     identity(settings)?.map_or(Ok(()), |identity| identity.become_for_good()).map_err(refused)?;
-    if process::user() != before {
+    if process::user() != before || is_of_group(settings) {
         py.import("adyton._load")?.call_method0("move_in")?;
     }
     if !settings.new_privileges {
@@ -281,7 +299,16 @@ fn serve_opened(
     let mut files = OwnFiles::default();
     let listening = listen::open(settings, loops, false, None, &mut files)?;
     let tally = Tally::new().map_err(Failure::system)?;
-    let position = Position { listening, beside: None, tally, line: None, place: (1, 1, 1) };
+    let position = Position {
+        listening,
+        entrances: Vec::new(),
+        beside: None,
+        passages: Vec::new(),
+        seal_key: None,
+        tally,
+        line: None,
+        place: (1, 1, 1),
+    };
     serve_at(py, settings, applications, position)
 }
 
@@ -289,6 +316,11 @@ fn serve_opened(
 struct Position {
     /// For each loop the sockets of every address.
     listening: Vec<Vec<Listening>>,
+    /// The door's listeners, for a worker of a group.
+    entrances: Vec<Entrance>,
+    /// Its ends of passages to other processes, and what it seals with.
+    passages: Vec<Passage>,
+    seal_key: Option<SealKey>,
     /// The sockets of other workers, and this one's share of the connections.
     beside: Option<(Vec<OwnedFd>, Share)>,
     tally: Tally,
@@ -304,19 +336,22 @@ fn serve_at(
     applications: Vec<Application>,
     position: Position,
 ) -> Result<bool, Failure> {
-    let Position { listening, beside, tally, line, place } = position;
+    let Position { listening, entrances, beside, passages, seal_key, tally, line, place } = position;
     hook(py, "on_worker_start", place).inspect_err(|_| {
         if let Some(line) = &line {
             blame(py, settings, |files| line.blame(files));
         }
     })?;
-    let config = config(settings, process::raise_descriptors_max());
+    let config =
+        Config { seal_key, ..config(settings, process::raise_descriptors_max(), programs::command(py)?) };
     begin_logs(settings, line.is_some().then_some(&tally))?;
     let loops = listening.len();
-    let names: Vec<Listener> = listening[0].iter().map(Listening::listener).collect();
+    let entered = |entrance: Entrance| Listener { name: entrance.name, port: entrance.port };
+    let own = listening[0].iter().map(Listening::listener);
+    let names: Vec<Listener> = own.chain(entrances.into_iter().map(entered)).collect();
     let shown: Vec<String> = listening[0].iter().map(|listening| listening.shown.clone()).collect();
     let wake = Arc::new(Wake::new().map_err(Failure::system)?);
-    let parts = parts(settings, listening, beside, &wake)?;
+    let parts = parts(settings, (listening, names.len()), (beside, passages), &wake)?;
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
@@ -330,8 +365,14 @@ fn serve_at(
     let banner = banner.transpose()?;
     let many = (settings.threads > 1, line.is_some());
     let threads = if applications.is_empty() { 1 } else { config.threads };
-    let apps = applications.into_iter().map(|found| app(py, found, &names, settings, many));
-    let plan = plan(settings, apps.collect::<PyResult<_>>()?)?;
+    let (mut apps, mut functions) = (Vec::new(), Vec::new());
+    for found in applications {
+        match made(py, found, &names, settings, many)? {
+            Made::App(app) => apps.push(app),
+            Made::Function(wanted, function) => functions.push((wanted, function)),
+        }
+    }
+    let plan = plan(settings, apps, functions)?;
     let ordered = Arc::new(Ordered::default());
     let leaver = line.as_ref().map(Line::leaver).transpose().map_err(Failure::system)?;
     let asked = ordered.asked(handlers, leaver);
@@ -339,6 +380,7 @@ fn serve_at(
         Server::new(config, plan, parts, asked, Some(interpreter()), tally).map_err(Failure::system)?;
     let server = Arc::new(server);
     held_stacks::prepare(py)?;
+    own_stack::prepare(py)?;
     let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
     let beat_ms = supervise::limits(settings).beat_ms();
     let reopener = renamed.map(|wake| Reopener::start(wake, &server)).transpose().map_err(Failure::system)?;
@@ -361,8 +403,8 @@ fn serve_at(
 /// What each loop is made of; the first one is woken by signals, through `wake`.
 fn parts(
     settings: &Settings,
-    listening: Vec<Vec<Listening>>,
-    beside: Option<(Vec<OwnedFd>, Share)>,
+    (listening, addresses): (Vec<Vec<Listening>>, usize),
+    (beside, passages): (Option<(Vec<OwnedFd>, Share)>, Vec<Passage>),
     wake: &Arc<Wake>,
 ) -> Result<Vec<Parts>, Failure> {
     let (mut others, share) = beside.unzip();
@@ -371,12 +413,13 @@ fn parts(
     let mut parts = Vec::new();
     for (home, listening) in listening.into_iter().enumerate() {
         let mut listeners: Vec<OwnedFd> = listening.into_iter().map(|listening| listening.socket).collect();
-        let addresses = listeners.len();
         listeners.extend(others.take().into_iter().flatten());
         let own = Arc::new(Wake::new().map_err(Failure::system)?);
         let wake = if home == 0 { Arc::clone(wake) } else { own };
         let folders = open_folders(settings, &cache_room)?;
-        parts.push(Parts { listeners, addresses, share: share.clone(), folders, wake });
+        let again = |one: &Passage| one.end.try_clone().map(|end| Passage { end, open: one.open.clone() });
+        let passages = passages.iter().map(again).collect::<std::io::Result<_>>().map_err(Failure::system)?;
+        parts.push(Parts { listeners, addresses, passages, share: share.clone(), folders, wake });
     }
     Ok(parts)
 }
@@ -388,18 +431,33 @@ fn obey(line: Line, description: &str, beat_ms: Option<u64>, reach: &Arc<Reach>)
     begun.inspect_err(|_| reach.drain(Ending::PROMPT))
 }
 
+/// What was made of something that was loaded.
+enum Made {
+    App(Arc<dyn App>),
+    Function(Wanted, Arc<dyn Authority>),
+}
+
 /// What the plan calls; `many` says whether there are other threads, and other processes.
-fn app(
+fn made(
     py: Python<'_>,
     found: Application,
     names: &[Listener],
     settings: &Settings,
     many: (bool, bool),
-) -> PyResult<Arc<dyn App>> {
-    Ok(match found.kind {
-        Kind::Handler => hosted::app(Handler::new(py, found.object)?),
-        Kind::Wsgi => hosted::app(Wsgi::new(py, found.object, names, settings, many)?),
-    })
+) -> PyResult<Made> {
+    let caller = || Caller::new(py, names, settings, many);
+    Ok(Made::App(match found.callee {
+        Callee::Handler(function) => hosted::app(Handler::new(py, function)?),
+        Callee::Wsgi(application) => hosted::app(Wsgi::new(application, caller()?)),
+        Callee::Scripts(scripts, interface) => {
+            let files = scripts_of(settings, &scripts)?;
+            hosted::app(Scripts::new(py, files, word(interface), caller()?)?)
+        }
+        Callee::Function(callable, wanted) => {
+            let function = Function::new(callable, found.description, caller()?);
+            return Ok(Made::Function(wanted, Arc::new(function)));
+        }
+    }))
 }
 
 /// Takes over the signals of a process that hears itself when its logs are renamed, or else of a worker.
@@ -435,6 +493,11 @@ fn begin_logs(settings: &Settings, tally: Option<&Tally>) -> Result<(), Failure>
 
 /// The same for a process that serves without a supervisor.
 fn check_alone(settings: &Settings) -> Result<(), Failure> {
+    if settings.sites.as_ref().is_some_and(|sites| !sites.groups.is_empty()) {
+        let why =
+            "the file has groups, whose workers need a supervisor, and with --processes 0 there is none";
+        return Err(Failure::Said(why.to_owned(), 2));
+    }
     if settings.user.is_none() {
         return Ok(());
     }

@@ -1,26 +1,34 @@
 //! What the settings become: the loops' configuration, folders, logs, the user; and what is wrong with them.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use adyton_cli::{
-    AccessLogFormat, Auth, HandOver as HandsOver, LogFormat, Settings, SiteAction, SiteRoute, Target,
-    UnderscoreHeaders,
+    AccessLogFormat, Auth, Compress, HandOver as HandsOver, LogFormat, Part, Settings, Site as CliSite,
+    SiteAction, SiteRoute, Sites, Target, UnderscoreHeaders,
 };
-use adyton_files::{CacheRoom, ErrorPage, Folder, Options, mime_type};
+use adyton_compress::{CODINGS, Coding};
+use adyton_files::{CacheRoom, Compressing, ErrorPage, Folder, Options, mime_type};
 use adyton_http1::Limits;
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
-use adyton_route::{PathPattern, Routes, When};
+use adyton_route::{Admission, HeadEdits, PathPattern, Routes, When};
 use adyton_server::{
-    AccessLog, Action, Admission, App, CallLimits, Config, Fixed, Guard, GuardRules, HandOver, Plan, Quota,
-    Route, Scheme, SharedLog, Site, SiteLimits, StatusPage, Trust,
+    AccessLog, Action, App, Authority, CacheRules, CallLimits, Changes, CompressRules, Config, Fixed, Guard,
+    GuardRules, HandOver, Limiter, Plan, Quota, RateLimit, Route, Scheme, SendsOn, SentFolder, SharedLog,
+    Site, SiteLimits, StatusPage, Trust,
 };
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
 
+use super::authorities::{Named, Wanted, authorities};
 use super::failure::Failure;
+use super::folders::{check_links, folders as own_folders};
+use super::load::{is_of_group, is_own};
+use super::scripts::scripts;
+use crate::interpreter::has_lock;
 
 /// Descriptors that are not connections: listeners, logs, the application's own, and static files kept open
 /// (`adyton_files::OPEN_FILES_MAX`). Where few are allowed, half of them.
@@ -38,12 +46,21 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
             check_destination("access", &log_destination(settings, destination))?;
         }
     }
-    let routes = settings.sites.iter().flat_map(|sites| &sites.sites).flat_map(|site| &site.routes);
-    let mut guards = Guards { base: settings.chdir.clone(), opened: Vec::new() };
+    let routes = routes_of(settings);
+    let mut guards = Guards::asking(Vec::new());
+    let base = settings.chdir.as_deref().unwrap_or(Path::new("."));
+    for function in programs(settings) {
+        function.find(base)?;
+    }
     for of_route in std::iter::once(settings).chain(routes.map(|route| &route.settings)) {
         guards.of(of_route)?;
     }
     guards.tell_weak();
+    for route in routes_of(settings) {
+        if let SiteAction::Cgi(folder) = &route.action {
+            scripts(folder, &route.settings)?;
+        }
+    }
     for of_site in std::iter::once(settings).chain(of_sites(settings)) {
         pages(of_site)?;
     }
@@ -60,16 +77,46 @@ pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
         }
     }
     identity(settings)?;
+    if settings.sites.is_none() {
+        check_links(settings)?;
+    }
     open_folders(settings, &CacheRoom::new(0))?;
-    for sentence in adyton_cli::absent_folders(settings) {
-        log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
+    if !is_of_group(settings) {
+        for sentence in adyton_cli::absent_folders(settings) {
+            log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
+        }
     }
     Ok(())
 }
 
-/// The settings of each site of a file.
+/// The settings of each site of a file of which this process answers something.
 fn of_sites(settings: &Settings) -> impl Iterator<Item = &Settings> {
-    settings.sites.iter().flat_map(|sites| &sites.sites).map(|site| &site.settings)
+    let sites =
+        settings.sites.iter().flat_map(|sites| sites.sites.iter().filter(|site| is_entered(sites, site)));
+    sites.map(|site| &site.settings)
+}
+
+/// Whether this process answers for a site: one of a group does where it has a route.
+fn is_entered(sites: &Sites, site: &CliSite) -> bool {
+    let is_app = |route: &SiteRoute| matches!(route.action, SiteAction::App(_));
+    let is_own = |route: &SiteRoute| is_app(route) && is_answered(sites, route);
+    !matches!(sites.part, Part::Group(_)) || site.routes.iter().any(is_own)
+}
+
+/// Whether this process answers what takes a route, and judges who may use it. One of a group answers what it can without the
+/// files of others.
+fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
+    let of_group = matches!(sites.part, Part::Group(_));
+    match &route.action {
+        // That which no process here has is looked at by those that have it.
+        SiteAction::App(number) => is_own(sites, &sites.apps[*number]),
+        // An application has files of such a route sent by itself.
+        SiteAction::Files(_) => !of_group || route.is_internal,
+        SiteAction::Cgi(_) => !of_group,
+        SiteAction::Redirect(..) | SiteAction::Status(_) | SiteAction::Text { .. } => {
+            !of_group || (route.settings.auth.is_none() && route.settings.allow_python.is_none())
+        }
+    }
 }
 
 /// The user that workers run as.
@@ -85,17 +132,13 @@ pub(super) fn identity(settings: &Settings) -> Result<Option<Identity>, Failure>
 
 /// A loop for each CPU where the interpreter runs threads at the same time; else one.
 pub(super) fn loops(py: Python<'_>) -> PyResult<usize> {
-    let locked = match py.import("sys")?.getattr_opt("_is_gil_enabled")? {
-        Some(asks) => asks.call0()?.extract()?,
-        None => true,
-    };
-    Ok(if locked { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) })
+    Ok(if has_lock(py)? { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) })
 }
 
 /// Where a log is: relative paths are relative to `--chdir`, wherever this process is already.
 pub(super) fn log_destination(settings: &Settings, destination: &Destination) -> Destination {
-    match (destination, &settings.chdir) {
-        (Destination::File(path), Some(folder)) => Destination::File(folder.join(path)),
+    match destination {
+        Destination::File(path) => Destination::File(settings.place(path)),
         _ => destination.clone(),
     }
 }
@@ -138,22 +181,83 @@ pub(super) fn folders(settings: &Settings) -> Vec<(String, PathBuf)> {
 /// Opens the folders for one loop; all loops share the room for their contents.
 pub(super) fn open_folders(settings: &Settings, cache_room: &Arc<CacheRoom>) -> Result<Vec<Folder>, Failure> {
     let own = folders(settings).into_iter().map(|(_, folder)| (folder, settings));
-    let routes = settings.sites.iter().flat_map(|sites| &sites.sites).flat_map(|site| &site.routes);
-    let of_sites = routes.filter_map(|route| match &route.action {
+    let of_sites = routes_of(settings).filter_map(|route| match &route.action {
         SiteAction::Files(folder) => Some((folder.clone(), &route.settings)),
         _ => None,
     });
-    own.chain(of_sites).map(|(folder, how)| open_folder(settings, &folder, how, cache_room)).collect()
+    let open = |folder: &Path, how: &Settings| {
+        open_folder(folder, (how, compressing(how, &how.head_edits())), cache_room)
+    };
+    let served = own.chain(of_sites).map(|(folder, how)| open(&folder, how));
+    let sent = sent_folders(settings).into_iter().map(|(folder, how)| open(folder, &without_pages(how)));
+    served.chain(sent).collect()
+}
+
+/// The routes of a file that this process answers.
+fn routes_of(settings: &Settings) -> impl Iterator<Item = &SiteRoute> {
+    settings.sites.iter().flat_map(|sites| {
+        let entered = sites.sites.iter().filter(|site| is_entered(sites, site));
+        entered.flat_map(|site| &site.routes).filter(|route| is_answered(sites, route))
+    })
+}
+
+/// The functions that guards of this process ask, each once.
+pub(super) fn programs(settings: &Settings) -> Vec<Wanted> {
+    let own = std::iter::once(settings).filter(|settings| settings.sites.is_none());
+    let mut all: Vec<Wanted> = Vec::new();
+    for settings in own.chain(routes_of(settings).map(|route| &route.settings)) {
+        for wanted in Named::of(settings).all() {
+            if !all.contains(&wanted) {
+                all.push(wanted);
+            }
+        }
+    }
+    all
+}
+
+/// The folders beneath which applications may have files sent, each once, with the settings that say so. They are opened
+/// behind those that are served.
+fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
+    let of_routes = routes_of(settings).map(|route| &route.settings);
+    let all = std::iter::once(settings).filter(|settings| settings.sites.is_none()).chain(of_routes);
+    let mut found: Vec<(&Path, &Settings)> = Vec::new();
+    for how in all {
+        if let Some(folder) = how.x_sendfile.as_deref()
+            && !found.iter().any(|(_, other)| sends_alike(other, how))
+        {
+            found.push((folder, how));
+        }
+    }
+    found
+}
+
+/// Whether two have files of the same folder sent in the same way.
+fn sends_alike(one: &Settings, other: &Settings) -> bool {
+    let way = |settings: &Settings| {
+        (settings.static_symlinks, settings.static_precompressed, settings.static_cache_file_bytes_max)
+    };
+    one.x_sendfile == other.x_sendfile
+        && one.static_cache_control == other.static_cache_control
+        && way(one) == way(other)
+}
+
+/// The settings of a folder that is asked by applications alone: of pages for people they know nothing.
+fn without_pages(settings: &Settings) -> Settings {
+    Settings {
+        static_listing: false,
+        static_404: None,
+        static_fallback: None,
+        static_fall_through: false,
+        ..settings.clone()
+    }
 }
 
 fn open_folder(
-    settings: &Settings,
     folder: &Path,
-    how: &Settings,
+    (how, compressing): (&Settings, Compressing),
     cache_room: &Arc<CacheRoom>,
 ) -> Result<Folder, Failure> {
-    // Wherever this process is already.
-    let folder = settings.chdir.as_ref().map_or(folder.to_owned(), |base| base.join(folder));
+    let folder = how.place(folder);
     let options = Options {
         listing: how.static_listing,
         cache_control: how.static_cache_control.clone(),
@@ -161,6 +265,7 @@ fn open_folder(
         spa_fallback: how.static_fallback.clone(),
         fall_through: how.static_fall_through,
         precompressed: how.static_precompressed,
+        compressing,
         follow_symlinks: how.static_symlinks,
         cache_room: Arc::clone(cache_room),
         cache_file_bytes_max: how.static_cache_file_bytes_max,
@@ -172,11 +277,15 @@ fn open_folder(
 }
 
 /// What is served: the sites of a file, or those of a command line.
-pub(super) fn plan(settings: &Settings, apps: Vec<Arc<dyn App>>) -> Result<Plan, Failure> {
+pub(super) fn plan(
+    settings: &Settings,
+    apps: Vec<Arc<dyn App>>,
+    functions: Vec<(Wanted, Arc<dyn Authority>)>,
+) -> Result<Plan, Failure> {
     let logs = SharedLogs { of_server: settings.access_log.clone(), opened: Vec::new() };
-    let guards = Guards { base: settings.chdir.clone(), opened: Vec::new() };
+    let guards = Guards::asking(functions);
     let sites = match &settings.sites {
-        Some(sites) => sites_of_file(sites, &apps, (logs, guards))?,
+        Some(sites) => sites_of_file((settings, sites), apps, (logs, guards))?,
         None => vec![site_of_command_line(settings, apps, (logs, guards))?],
     };
     Plan::new(sites).map_err(|error| Failure::Said(error.to_string(), 2))
@@ -188,24 +297,28 @@ fn site_of_command_line(
     apps: Vec<Arc<dyn App>>,
     (mut logs, mut guards): (SharedLogs, Guards),
 ) -> Result<Site, Failure> {
-    let guard = guards.of(settings)?;
+    let around = Around::of(settings, settings, &mut guards)?;
+    let rules = compress_rules(settings);
     let route = |path: String, action: Action| {
         let path = PathPattern::Prefix(path.into_bytes().into());
-        (path, Route { guard: guard.clone(), ..action.into() })
+        (path, cached(compressed(around.route(None, action), rules.as_ref()), settings))
     };
-    let folders = folders(settings).into_iter().enumerate();
-    let mut routes: Vec<(PathPattern, Route)> =
-        folders.map(|(folder, (path, _))| route(path, Action::Files(folder))).collect();
+    let mut routes: Vec<(PathPattern, Route)> = Vec::new();
+    for (number, (path, place)) in folders(settings).into_iter().enumerate() {
+        let (path, made) = route(path, Action::Files(number));
+        let made = speaking((number, &place), &path, (made, settings))?;
+        routes.push((path, made));
+    }
     routes.extend(apps.into_iter().map(|app| route(String::new(), Action::App(app))));
     let site = Site::new(Vec::new(), Routes::new(routes), limits(settings), logs.of(settings)?);
-    Ok(site.with_pages(pages(settings)?))
+    let site = site.with_pages(pages(settings)?);
+    Ok(if settings.lets_folders_speak() { site.with_one_spelling() } else { site })
 }
 
 /// Reads a site's pages for errors.
 fn pages(settings: &Settings) -> Result<Vec<StatusPage>, Failure> {
     let read = |(status, file): &(u16, PathBuf)| {
-        // Wherever this process is already.
-        let place = settings.chdir.as_ref().map_or(file.clone(), |base| base.join(file));
+        let place = settings.place(file);
         let wrong =
             |why: String| Failure::Said(format!("error-pages: {status}={}: {why}", file.display()), 2);
         let body = fs::read(&place).map_err(|error| wrong(error.to_string()))?;
@@ -222,94 +335,305 @@ fn pages(settings: &Settings) -> Result<Vec<StatusPage>, Failure> {
 }
 
 fn sites_of_file(
-    file: &adyton_cli::Sites,
-    apps: &[Arc<dyn App>],
+    (settings, file): (&Settings, &Sites),
+    loaded: Vec<Arc<dyn App>>,
     (mut logs, mut guards): (SharedLogs, Guards),
 ) -> Result<Vec<Site>, Failure> {
-    // As `open_folders` numbers them.
-    let mut folders = 0..;
+    // As `open_folders` numbers them, and `load::prepare`.
+    let (mut folders, mut loaded) = (0.., loaded.into_iter());
+    let apps =
+        file.apps.iter().map(|app| if is_own(file, app) { loaded.next() } else { None }).collect::<Vec<_>>();
     let mut sites = Vec::new();
     for site in &file.sites {
+        if !is_entered(file, site) {
+            let everything = (PathPattern::Prefix(Box::default()), home(false).into());
+            let routes = Routes::new(vec![everything]);
+            sites.push(
+                Site::new(site.hosts.clone(), routes, limits(&site.settings), None).with_one_spelling(),
+            );
+            continue;
+        }
+        let (log, pages) = (logs.of(&site.settings)?, pages(&site.settings)?);
+        // Routes of a site with the same limit count together.
+        guards.limiters.clear();
         let mut routes = Vec::new();
         for route in &site.routes {
+            if !is_answered(file, route) {
+                for path in &route.paths {
+                    routes.push((path.clone(), elsewhere(file, route)));
+                }
+                continue;
+            }
             let folder = if matches!(route.action, SiteAction::Files(_)) { folders.next() } else { None };
-            let guard = guards.of(&route.settings)?;
+            let around = Around::of(settings, &route.settings, &mut guards)?;
             for path in &route.paths {
-                routes.push((path.clone(), compiled(route, folder, apps, guard.clone())));
+                let action = action(route, folder, &apps)?;
+                let made = compiled((path, route), action, &around);
+                let made = timed(made, site, &route.settings, (&log, &pages));
+                let made = match (&route.action, folder) {
+                    (SiteAction::Files(place), Some(number)) => {
+                        speaking((number, place), path, (made, &route.settings))?
+                    }
+                    _ => made,
+                };
+                routes.push((path.clone(), made));
             }
         }
-        let log = logs.of(&site.settings)?;
         let made = Site::new(site.hosts.clone(), Routes::new(routes), limits(&site.settings), log);
-        sites.push(made.with_one_spelling().with_pages(pages(&site.settings)?));
+        sites.push(made.with_one_spelling().with_rewrites(site.rewrites.clone()).with_pages(pages));
     }
     Ok(sites)
 }
 
-/// A route of a file as the loops have it.
-fn compiled(
-    route: &SiteRoute,
-    folder: Option<usize>,
-    apps: &[Arc<dyn App>],
+/// A route of files, with what its folders say themselves if they may.
+fn speaking(
+    (number, place): (usize, &Path),
+    path: &PathPattern,
+    (route, settings): (Route, &Settings),
+) -> Result<Route, Failure> {
+    Ok(match own_folders((number, &settings.place(place)), path, settings)? {
+        Some(folders) => route.with_folders(folders),
+        None => route,
+    })
+}
+
+/// From a group to the door, which answers or knows who does.
+fn home(is_folder: bool) -> Action {
+    Action::Elsewhere { passage: 0, is_folder }
+}
+
+/// A route that another process answers, and judges.
+fn elsewhere(file: &Sites, route: &SiteRoute) -> Route {
+    let action = match (&route.action, file.part) {
+        (SiteAction::Files(_), _) => home(true),
+        (SiteAction::App(number), Part::Whole | Part::Door) => {
+            Action::Elsewhere { passage: file.apps[*number].group.unwrap_or_default(), is_folder: false }
+        }
+        _ => home(false),
+    };
+    let when = (route.when != When::default()).then(|| Box::new(route.when.clone()));
+    let made = Route { when, ..action.into() };
+    if route.is_internal { made.internal() } else { made }
+}
+
+/// What settings say that stands around an action.
+struct Around {
+    limiter: Option<Arc<Limiter>>,
+    admission: Admission,
     guard: Option<Arc<Guard>>,
-) -> Route {
-    let (allow, deny) = (route.allow.clone(), route.deny.clone());
-    let is_open = allow.is_empty() && deny.is_empty();
-    let admission = Admission { allow, deny, replaces_password: route.allow_replaces_password };
-    Route {
-        when: if route.when == When::default() { None } else { Some(Box::new(route.when.clone())) },
-        admission: if is_open { None } else { Some(Box::new(admission)) },
-        guard,
-        edits: if route.edits.is_empty() { None } else { Some(Arc::new(route.edits.clone())) },
-        is_mounted: route.is_mounted,
-        action: match &route.action {
-            SiteAction::App(number) => Action::App(Arc::clone(&apps[*number])),
-            SiteAction::Files(_) => Action::Files(folder.unwrap_or_default()),
-            SiteAction::Redirect(status, location) => Action::Redirect(*status, location.clone()),
-            SiteAction::Status(status) => Action::Page(ErrorPage::new(*status, "")),
-            SiteAction::Text { status, content_type, body } => Action::Fixed(Fixed {
-                status: *status,
-                content_type: content_type.as_str().into(),
-                body: body.as_bytes().into(),
-            }),
-        },
+    changes: Option<Arc<Changes>>,
+}
+
+impl Around {
+    /// What these settings say; `all` are those of the server.
+    fn of(all: &Settings, settings: &Settings, guards: &mut Guards) -> Result<Around, Failure> {
+        let changes = Changes {
+            edits: settings.head_edits(),
+            replaces_errors: settings.intercept_errors,
+            sends_on: sends_on(all, settings),
+            ..Changes::default()
+        };
+        Ok(Around {
+            limiter: guards.limiter(settings),
+            admission: settings.admission(),
+            guard: guards.of(settings)?,
+            changes: if changes.is_empty() { None } else { Some(Arc::new(changes)) },
+        })
+    }
+
+    fn route(&self, when: Option<Box<When>>, action: Action) -> Route {
+        let is_open = self.admission.is_open();
+        Route {
+            when,
+            limiter: self.limiter.clone(),
+            admission: if is_open { None } else { Some(Box::new(self.admission.clone())) },
+            guard: self.guard.clone(),
+            changes: self.changes.clone(),
+            ..action.into()
+        }
     }
 }
 
-/// What clients are asked for, each once for all routes that ask for the same.
+/// Where applications may send requests on; `all` are the settings of the server.
+fn sends_on(all: &Settings, settings: &Settings) -> Option<SendsOn> {
+    let sent = settings.x_sendfile.as_deref().and_then(|folder| {
+        let number = sent_folders(all).iter().position(|(_, other)| sends_alike(other, settings))?;
+        let is_served = |route: &&SiteRoute| matches!(route.action, SiteAction::Files(_));
+        let served = folders(all).len() + routes_of(all).filter(is_served).count();
+        let place = settings.place(folder);
+        let absolute = std::path::absolute(&place).unwrap_or(place);
+        let mut places = vec![absolute.clone()];
+        places.extend(absolute.canonicalize().ok().filter(|place| *place != absolute));
+        let places = places.into_iter().map(|place| {
+            place
+                .as_os_str()
+                .as_encoded_bytes()
+                .trim_ascii_end()
+                .strip_suffix(b"/")
+                .unwrap_or(place.as_os_str().as_encoded_bytes())
+                .into()
+        });
+        Some(SentFolder { number: served + number, places: places.collect() })
+    });
+    let routes = settings.internal_redirects;
+    (routes || sent.is_some()).then_some(SendsOn { files: sent, routes })
+}
+
+/// What answers the requests of a route of a file.
+fn action(
+    route: &SiteRoute,
+    folder: Option<usize>,
+    apps: &[Option<Arc<dyn App>>],
+) -> Result<Action, Failure> {
+    Ok(match &route.action {
+        SiteAction::App(number) => match &apps[*number] {
+            Some(app) => Action::App(Arc::clone(app)),
+            None => Action::Page(ErrorPage::new(500, "The application of this route was not loaded.")),
+        },
+        SiteAction::Files(_) => Action::Files(folder.unwrap_or_default()),
+        SiteAction::Cgi(folder) => Action::Cgi(scripts(folder, &route.settings)?),
+        SiteAction::Redirect(status, location) => Action::Redirect(*status, location.clone()),
+        SiteAction::Status(status) => Action::Page(ErrorPage::new(*status, "")),
+        SiteAction::Text { status, content_type, body } => Action::Fixed(Fixed {
+            status: *status,
+            content_type: content_type.as_str().into(),
+            body: body.as_bytes().into(),
+        }),
+    })
+}
+
+/// A route of a file as the loops have it.
+fn compiled((path, route): (&PathPattern, &SiteRoute), action: Action, around: &Around) -> Route {
+    let when = if route.when == When::default() { None } else { Some(Box::new(route.when.clone())) };
+    let made = around.route(when, action);
+    let made = Route { mount_bytes: route.mount.bytes(path).unwrap_or_default(), ..made };
+    let made = if route.is_internal { made.internal() } else { made };
+    cached(compressed(made, compress_rules(&route.settings).as_ref()), &route.settings)
+}
+
+/// A route whose calls may take as long as its own settings say, where those of its site say something else.
+fn timed(
+    route: Route,
+    site: &CliSite,
+    of_route: &Settings,
+    (log, pages): (&Option<SharedLog>, &[StatusPage]),
+) -> Route {
+    let of_site = limits(&site.settings);
+    let limits = SiteLimits { call: limits(of_route).call, ..of_site };
+    if limits == of_site {
+        return route;
+    }
+    route.timed(&site.hosts, limits, log.clone(), pages.to_vec())
+}
+
+/// How files are compressed that are sent with such edits.
+fn compressing(settings: &Settings, edits: &HeadEdits) -> Compressing {
+    let codings = match &settings.compress {
+        _ if edits.adds("Cache-Control", "no-transform") => Vec::new(),
+        Compress::Off => Vec::new(),
+        Compress::On => CODINGS.to_vec(),
+        Compress::Only(codings) => codings.clone(),
+    };
+    let (bytes_min, bytes_max) = (settings.compress_bytes_min, settings.compress_file_bytes_max);
+    Compressing { codings, bytes_min, bytes_max }
+}
+
+/// How answers of applications are compressed, if they are.
+fn compress_rules(settings: &Settings) -> Option<Arc<CompressRules>> {
+    let codings = match &settings.compress {
+        Compress::Off => return None,
+        Compress::On => vec![Coding::Zstd, Coding::Br, Coding::Gzip],
+        Compress::Only(codings) => codings.clone(),
+    };
+    let (bytes_min, with_cookies) = (settings.compress_bytes_min, settings.compress_cookies);
+    Some(Arc::new(CompressRules { codings, bytes_min, with_cookies }))
+}
+
+/// A route whose answers are compressed by these rules, if it is an application's, or one of scripts.
+fn compressed(route: Route, rules: Option<&Arc<CompressRules>>) -> Route {
+    match (rules, &route.action) {
+        (Some(rules), Action::App(_) | Action::Cgi(_)) => route.compressing(Arc::clone(rules)),
+        _ => route,
+    }
+}
+
+/// A route whose answers are kept as these settings say, if it is an application's or has scripts. Answers to those who have
+/// proved who they are are for nobody else.
+fn cached(route: Route, settings: &Settings) -> Route {
+    let is_kept = matches!(route.action, Action::App(_) | Action::Cgi(_)) && route.guard.is_none();
+    match settings.cache_ms.filter(|_| is_kept) {
+        Some(fresh_ms) => route.caching(CacheRules { fresh_ms, with_cookies: settings.cache_cookies }),
+        None => route,
+    }
+}
+
+/// What clients are asked for, and what counts their requests, each once for all routes that ask for the same.
 struct Guards {
-    /// What paths of files are relative to.
-    base: Option<PathBuf>,
+    /// What they may ask; none where nobody asks them.
+    functions: Vec<(Wanted, Arc<dyn Authority>)>,
     opened: Vec<(GuardRules, Arc<Guard>)>,
+    /// Those of a site that count requests.
+    limiters: Vec<Arc<Limiter>>,
 }
 
 impl Guards {
+    /// None yet; they ask these functions.
+    fn asking(functions: Vec<(Wanted, Arc<dyn Authority>)>) -> Guards {
+        Guards { functions, opened: Vec::new(), limiters: Vec::new() }
+    }
+
     /// What these settings ask clients for.
     fn of(&mut self, settings: &Settings) -> Result<Option<Arc<Guard>>, Failure> {
-        let Some(auth) = &settings.auth else { return Ok(None) };
-        let place = |path: &PathBuf| self.base.as_ref().map_or(path.clone(), |base| base.join(path));
+        if settings.auth.is_none() && settings.allow_python.is_none() {
+            return Ok(None);
+        }
+        if settings.allow_python.is_some() && settings.auth_satisfy_any {
+            let why = "allow-python: with auth-satisfy = any an address would do, and it would not be asked";
+            return Err(Failure::Said(why.to_owned(), 2));
+        }
+        let place = |path: &PathBuf| settings.place(path);
+        let Named { groups: group_program, access, .. } = Named::of(settings);
         let rules = GuardRules {
-            scheme: match auth {
-                Auth::Basic(file) => Scheme::Basic(place(file)),
-                Auth::Digest(file) => Scheme::Digest(place(file)),
+            scheme: match &settings.auth {
+                Some(Auth::Basic(file)) => Scheme::Basic(place(file)),
+                Some(Auth::Digest(file)) => Scheme::Digest(place(file)),
+                Some(Auth::BasicPython(text)) => Scheme::BasicProgram(text.clone()),
+                Some(Auth::DigestPython(text)) => Scheme::DigestProgram(text.clone()),
+                None => Scheme::Anyone,
             },
             realm: settings.auth_realm.clone(),
             users: settings.auth_users.clone(),
             groups: settings.auth_groups.clone(),
             group_file: settings.auth_group_file.as_ref().map(place),
+            group_program: group_program.map(|wanted| wanted.text),
+            access_program: access.map(|wanted| wanted.text),
+            remember_ms: settings.auth_remember_ms,
         };
         if let Some((_, guard)) = self.opened.iter().find(|(other, _)| *other == rules) {
             return Ok(Some(Arc::clone(guard)));
         }
-        let guard = Guard::open(rules.clone()).map_err(|error| Failure::Said(format!("auth: {error}"), 2))?;
+        let guard = Guard::open(rules.clone(), authorities(settings, &self.functions))
+            .map_err(|error| Failure::Said(format!("auth: {error}"), 2))?;
         let guard = Arc::new(guard);
         self.opened.push((rules, Arc::clone(&guard)));
         Ok(Some(guard))
     }
 
+    /// What counts the requests of clients, if anything does.
+    fn limiter(&mut self, settings: &Settings) -> Option<Arc<Limiter>> {
+        let limit = RateLimit { interval_us: settings.rate_limit?, burst: settings.rate_burst };
+        if let Some(limiter) = self.limiters.iter().find(|other| other.limit() == limit) {
+            return Some(Arc::clone(limiter));
+        }
+        let limiter = Arc::new(Limiter::new(limit));
+        self.limiters.push(Arc::clone(&limiter));
+        Some(limiter)
+    }
+
     /// Tells which passwords are guessed quickly.
     fn tell_weak(&self) {
         for (rules, guard) in &self.opened {
-            let (Scheme::Basic(file) | Scheme::Digest(file)) = &rules.scheme;
+            let Some(file) = rules.scheme.file() else { continue };
             for (line, user) in guard.weak() {
                 let place = file.display();
                 log::write(
@@ -392,7 +716,7 @@ fn trust(settings: &Settings) -> Option<Trust> {
     Some(trust)
 }
 
-pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
+pub(super) fn config(settings: &Settings, descriptors_max: u64, spawn_command: Vec<OsString>) -> Config {
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let connections_max = match settings.connections_max {
         0 => (descriptors_max - DESCRIPTORS_KEPT.min(descriptors_max / 2)).max(1),
@@ -429,9 +753,15 @@ pub(super) fn config(settings: &Settings, descriptors_max: u64) -> Config {
         queue_timeout_ms: settings.queue_timeout_ms,
         crowded_timeout_ms: settings.crowded_timeout_ms,
         stream_body_threads_max: usize::try_from(settings.stream_body_threads_max).unwrap_or(usize::MAX),
+        scripts_max: count(settings.cgi_processes),
+        spawn_command,
         output_bytes_max: settings.output_bytes_max,
+        compress_memory_max: settings.compress_memory_max,
+        cache_memory_max: settings.cache_memory_max,
         trust: trust(settings),
         proxy_headers: settings.proxy_protocol,
+        // What a worker is given with its place.
+        seal_key: None,
         server: server_line(settings.server_header.as_deref().unwrap_or_default()),
     }
 }

@@ -6,11 +6,14 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use adyton_cli::{Bind, Command, Control, Pace, Processes, Settings, Sites};
+use adyton_cli::{Bind, Command, Control, Group, Pace, Part, Processes, Settings, Sites};
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
-use adyton_process::{Bounds, Edition, End, Limits, Note, Plan, Sockets, TRIAL, Taken, control_folder};
+use adyton_process::{
+    Bounds, BranchPlan, BranchTold, Edition, End, GroupPlan, Limits, Note, Plan, Sockets, TRIAL, Taken,
+    Version, control_folder,
+};
 use adyton_sys::child::Program;
 use adyton_sys::socket::{self, Access};
 use adyton_sys::user::Identity;
@@ -36,10 +39,12 @@ pub(crate) fn supervise(
     py: Python<'_>,
     settings: &Settings,
     arguments: &[String],
-    note: Option<&str>,
+    life: Life<'_>,
 ) -> Result<u8, Failure> {
     let folder = current_folder().map_err(Failure::system)?;
-    let program = program(py, arguments.len() + if note.is_some() { 2 } else { 0 })?;
+    let program = program(py, arguments.len() + if life == Life::First { 0 } else { 2 })?;
+    let note = if let Life::Next(note) = life { Some(note) } else { None };
+    let branch = if let Life::Group(told) = life { Some(branch(settings, told)?) } else { None };
     let is_trial = note == Some(TRIAL);
     let group = settle(settings, is_trial || note.is_none())?;
     let loops = loops_of_each(py, settings)?;
@@ -52,17 +57,20 @@ pub(crate) fn supervise(
         Some(note) => Open::taken(note, &mut files)?,
         None => Open::fresh(settings, group, loops, &mut files)?,
     };
+    let edition = edition_of((settings, branch.is_some()), &program, arguments, &folder)?;
     let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
     let bounds = note.as_ref().and_then(Note::bounds).map_or_else(|| bounds(settings, slots.len()), Ok)?;
-    let on_ready =
-        announce(python, settings, &slots, (&first, control.as_ref(), admin.as_ref()), (bounds, why));
-    let (backlog, shares) = (settings.backlog, first.iter().all(|one| one.is_shared));
-    let open = move || -> io::Result<Sockets> {
-        let again = || first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect();
-        (0..loops).map(|_| again()).collect()
-    };
+    let on_ready = announce(
+        (python, branch.is_some()),
+        settings,
+        &slots,
+        (&first, control.as_ref(), admin.as_ref()),
+        (bounds, why),
+    );
+    let entrances = first.iter().map(Listening::entrance).collect();
+    let shares = first.iter().all(|one| one.is_shared);
     let plan = Plan {
-        program,
+        program: program.program,
         arguments: arguments.iter().map(OsString::from).collect(),
         preload: settings.preload,
         processes: slots.len(),
@@ -70,13 +78,15 @@ pub(crate) fn supervise(
         pace: pace(settings),
         limits: limits(settings),
         shares,
-        open: Box::new(open),
+        open: Box::new(further(first, settings.backlog, loops)),
         sockets: slots,
         control,
         admin,
         access: access(settings),
         on_ready,
-        edition: settings.sites.as_ref().map(|sites| edition(settings, sites, arguments, &folder)),
+        edition,
+        entrances,
+        branch,
         touch: watched(settings),
         develops: settings.reload,
         note,
@@ -89,10 +99,106 @@ pub(crate) fn supervise(
     Ok(match ended.map_err(Failure::system)? {
         End::Stopped => 0,
         End::NotStarted(status) => {
-            say_not_started(settings);
+            say_not_started(settings, life);
             status
         }
     })
+}
+
+/// What opens another set of sockets beside these, for so many loops.
+fn further(first: Vec<Listening>, backlog: u32, loops: usize) -> impl Fn() -> io::Result<Sockets> {
+    move || {
+        let again = || first.iter().map(|one| one.share(backlog).map(|one| one.socket)).collect();
+        (0..loops).map(|_| again()).collect()
+    }
+}
+
+/// What workers are handed of a file of sites, if there is one.
+fn edition_of(
+    (settings, is_branch): (&Settings, bool),
+    programs: &Programs,
+    arguments: &[String],
+    folder: &Path,
+) -> Result<Option<Edition>, Failure> {
+    let Some(sites) = &settings.sites else { return Ok(None) };
+    if is_branch {
+        return Ok(Some(edition_of_group(sites)));
+    }
+    let groups = group_plans(settings, programs)?;
+    Ok(Some(edition(settings, (sites, (groups, programs.clone())), arguments, folder)))
+}
+
+/// What a supervisor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life<'l> {
+    /// That of a server.
+    First,
+    /// The same, in the place of an earlier program: what that has left.
+    Next(&'l str),
+    /// That of a group: what it is told.
+    Group(&'l str),
+}
+
+/// How a supervisor was started, and how groups are that have a Python of their own.
+#[derive(Clone)]
+struct Programs {
+    program: Program,
+    /// The script that brings the server's package along.
+    bring: PathBuf,
+}
+
+/// What the supervisor of a group is told.
+fn branch(settings: &Settings, told: &str) -> Result<BranchPlan, Failure> {
+    let told = BranchTold::read(told).map_err(|error| Failure::Said(error, 2))?;
+    log::set_group(&told.group);
+    if let Some(level) = told.log_level() {
+        log::set_level(level);
+    }
+    let idle_timeout_ms = settings.sites.as_ref().and_then(|sites| match sites.part {
+        Part::Group(own) => sites.groups[own].idle_timeout_ms,
+        _ => None,
+    });
+    told.take(idle_timeout_ms).map_err(Failure::system)
+}
+
+/// The groups of a file of sites, as they are started.
+fn group_plans(settings: &Settings, programs: &Programs) -> Result<Vec<GroupPlan>, Failure> {
+    let Some(sites) = settings.sites.as_ref().filter(|sites| !matches!(sites.part, Part::Group(_))) else {
+        return Ok(Vec::new());
+    };
+    let base = settings.chdir.clone().unwrap_or_default();
+    let plan = |group: &Group| {
+        let wrong = |why: String| Failure::Said(format!("groups.{}: {why}", group.name), 2);
+        let identity = identity(&group.settings).map_err(|failure| wrong(failure.into_sentence()))?;
+        let is_other = identity.as_ref().is_some_and(|identity| identity.user() != process::user());
+        if is_other && process::user() != 0 {
+            let user = group.settings.user.as_deref().unwrap_or_default();
+            return Err(wrong(format!("only root can start processes of the user {user}")));
+        }
+        let program = match &group.python {
+            None => programs.program.clone(),
+            Some(python) => Program {
+                path: base.join(python),
+                arguments: vec![programs.bring.clone().into()],
+                ..programs.program.clone()
+            },
+        };
+        Ok(GroupPlan {
+            name: group.name.clone(),
+            program,
+            fingerprint: format!("{} {identity:?} {}", env!("CARGO_PKG_VERSION"), group.fingerprint),
+            identity,
+            is_lazy: group.idle_timeout_ms.is_some(),
+        })
+    };
+    sites.groups.iter().map(plan).collect()
+}
+
+/// What the workers of a group are handed: what it has been handed itself.
+fn edition_of_group(sites: &Sites) -> Edition {
+    let version = Version { text: sites.text.clone(), groups: Vec::new() };
+    let again = version.clone();
+    Edition { first: version, read: Box::new(move || Ok(again.clone())) }
 }
 
 /// Files whose change is a reload; in development, the one that says what is served is among them.
@@ -102,7 +208,12 @@ fn watched(settings: &Settings) -> Vec<PathBuf> {
 }
 
 /// What workers are handed of a file of sites: its text, and how that is read anew and checked at a reload.
-fn edition(settings: &Settings, sites: &Sites, arguments: &[String], folder: &Path) -> Edition {
+fn edition(
+    settings: &Settings,
+    (sites, (groups, programs)): (&Sites, (Vec<GroupPlan>, Programs)),
+    arguments: &[String],
+    folder: &Path,
+) -> Edition {
     let (held, arguments, folder) = (settings.clone(), arguments.to_vec(), folder.to_owned());
     let read = move || {
         // The arguments are to be read where they were typed.
@@ -121,9 +232,10 @@ fn edition(settings: &Settings, sites: &Sites, arguments: &[String], folder: &Pa
             log::write(&messages::SETTING_WAITS, format_args!("{names}: reload does not change this"));
         }
         let text = now.sites.as_ref().map(|sites| sites.text.clone());
-        text.ok_or_else(|| "no file of sites is served any more".to_owned())
+        let text = text.ok_or_else(|| "no file of sites is served any more".to_owned())?;
+        Ok(Version { text, groups: group_plans(&now, &programs).map_err(Failure::into_sentence)? })
     };
-    Edition { text: sites.text.clone(), read: Box::new(read) }
+    Edition { first: Version { text: sites.text.clone(), groups }, read: Box::new(read) }
 }
 
 /// What a supervisor becomes before it opens anything; one that is the first looks at its settings. The group of its workers,
@@ -147,7 +259,11 @@ fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
 }
 
 /// Tells the user who started this that nothing is served, and where the reason stands.
-fn say_not_started(settings: &Settings) {
+fn say_not_started(settings: &Settings, life: Life<'_>) {
+    // Of a group, the server's own log says it, and the server serves.
+    if matches!(life, Life::Group(_)) {
+        return;
+    }
     if matches!(settings.error_log, Destination::File(_)) {
         // What the worker has said may have been lost, which this process only knows when it says something.
         log::write(&messages::CANNOT_START, format_args!("the first worker has not started"));
@@ -231,7 +347,7 @@ impl Open {
 
 /// What prints the banner when the first worker says what it serves.
 fn announce(
-    python: String,
+    (python, is_silent): (String, bool),
     settings: &Settings,
     slots: &[Sockets],
     (first, control, admin): (&[Listening], Option<&OwnedFd>, Option<&OwnedFd>),
@@ -247,10 +363,13 @@ fn announce(
             .and_then(|socket| socket.try_clone().and_then(Listening::new).ok())
             .map(|listening| listening.shown),
     };
-    let config = config(settings, process::raise_descriptors_max());
+    let config = config(settings, process::raise_descriptors_max(), Vec::new());
     let shown: Vec<String> = first.iter().map(|one| one.shown.clone()).collect();
     let settings = settings.clone();
     Box::new(move |serves| {
+        if is_silent {
+            return;
+        }
         banner::print(&banner::text(&python, &settings, serves, &config, &shown, &crowd));
     })
 }
@@ -335,13 +454,15 @@ pub(crate) fn check_bounds(py: Python<'_>, settings: &Settings) -> Result<usize,
 }
 
 /// How this program was started, without the `count` arguments that the user typed.
-fn program(py: Python<'_>, count: usize) -> PyResult<Program> {
+fn program(py: Python<'_>, count: usize) -> PyResult<Programs> {
     let sys = py.import("sys")?;
     let words: Vec<OsString> = sys.getattr("orig_argv")?.extract()?;
     let kept = words.len().saturating_sub(count).max(1);
     let arguments = words[1..kept].to_vec();
     let path: PathBuf = sys.getattr("executable")?.extract()?;
-    Ok(Program { path, arguments, folder: current_folder()? })
+    let package: PathBuf = py.import("adyton")?.getattr("__file__")?.extract()?;
+    let bring = package.with_file_name("_bring.py");
+    Ok(Programs { program: Program { path, arguments, folder: current_folder()? }, bring })
 }
 
 /// The current folder as the user has named it: of a link that leads elsewhere tomorrow, reload is to follow it there.

@@ -174,7 +174,14 @@ impl Environs {
     }
 
     /// The environ of one request; `input` is set when there is a body.
-    pub(crate) fn make<'py>(&self, py: Python<'py>, call: &Call<'_>) -> PyResult<Bound<'py, PyDict>> {
+    ///
+    /// `mount` is where its application stands, as [`Call::mount`] has it.
+    pub(crate) fn make<'py>(
+        &self,
+        py: Python<'py>,
+        call: &Call<'_>,
+        (mount, mount_bytes): (&[u8], usize),
+    ) -> PyResult<Bound<'py, PyDict>> {
         let request = call.request;
         let keys = &self.keys;
         let template = self.templates[call.listener].bind(py);
@@ -184,7 +191,6 @@ impl Environs {
         };
         self.set_method(&environ, request)?;
         let target = request.target();
-        let (mount, mount_bytes) = call.mount;
         let path = match &request.path()[mount_bytes..] {
             [] if mount_bytes > 0 => Cow::Borrowed(&b""[..]),
             path => decoded_path(path, self.merge_slashes),

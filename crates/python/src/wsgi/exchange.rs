@@ -214,6 +214,10 @@ impl Door for Exchange {
         Ok(())
     }
 
+    fn is_coded(&self, reply: &Reply<'_>) -> bool {
+        reply.would_code(&self.lock().head)
+    }
+
     fn content_length(&self) -> Option<u64> {
         self.lock().facts.and_then(|facts| facts.content_length())
     }

@@ -28,9 +28,14 @@ use crate::items::{Door, Items, write_list};
 use crate::streamed::{Request, Streamed};
 use crate::text::exact_bytes;
 
-/// A WSGI application and what its requests share.
+/// A WSGI application.
 pub(crate) struct Wsgi {
     application: Py<PyAny>,
+    caller: Caller,
+}
+
+/// What calls WSGI applications: what their requests share.
+pub(crate) struct Caller {
     environs: Environs,
     input_key: Py<PyAny>,
     /// The last request's, for the next one.
@@ -38,12 +43,18 @@ pub(crate) struct Wsgi {
 }
 
 impl Wsgi {
+    /// An application, and what calls it.
+    pub(crate) fn new(application: Py<PyAny>, caller: Caller) -> Self {
+        Self { application, caller }
+    }
+}
+
+impl Caller {
     /// # Errors
     ///
     /// The interpreter is out of memory.
     pub(crate) fn new(
         py: Python<'_>,
-        application: Py<PyAny>,
         listeners: &[Listener],
         settings: &Settings,
         (multithread, multiprocess): (bool, bool),
@@ -63,7 +74,6 @@ impl Wsgi {
         shared.set_item("GATEWAY_INTERFACE", "CGI/1.1")?;
         shared.set_item("adyton.version", env!("CARGO_PKG_VERSION"))?;
         Ok(Self {
-            application,
             environs: Environs::new(py, &shared, listeners, settings)?,
             input_key: intern!(py, "wsgi.input").clone().into_any().unbind(),
             spare: AtomicCell::new(None),
@@ -87,17 +97,33 @@ impl Wsgi {
             lent.end();
         }
     }
-}
 
-impl Callable for Wsgi {
-    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome> {
-        let environ = self.environs.make(py, call)?;
+    /// The environ of a request; `mount` is where the application stands, as [`Call::mount`] has it.
+    #[inline]
+    pub(crate) fn environ<'py>(
+        &self,
+        py: Python<'py>,
+        call: &Call<'_>,
+        mount: (&[u8], usize),
+    ) -> PyResult<Bound<'py, PyDict>> {
+        self.environs.make(py, call, mount)
+    }
+
+    /// Has an application answer a request.
+    #[inline]
+    pub(crate) fn ask(
+        &self,
+        py: Python<'_>,
+        application: &Py<PyAny>,
+        environ: Bound<'_, PyDict>,
+        call: &mut Call<'_>,
+    ) -> PyResult<Outcome> {
         let lent = self.lend(py)?;
         let body = std::mem::replace(&mut call.body, Body::Empty);
         let has_body = !matches!(body, Body::Empty);
         lent.input.get().begin(body);
         environ.set_item(&self.input_key, &lent.input)?;
-        let answered = ask(py, &self.application, environ.as_any(), &lent, &mut call.reply);
+        let answered = ask(py, application, environ.as_any(), &lent, &mut call.reply);
         // The environ holds the input: without it, it shows whether the application has kept that.
         drop(environ);
         if has_body && !matches!(answered, Ok(Some(_))) {
@@ -120,6 +146,14 @@ impl Callable for Wsgi {
                 Ok(Outcome::Done)
             }
         }
+    }
+}
+
+impl Callable for Wsgi {
+    #[inline]
+    fn run(&self, py: Python<'_>, call: &mut Call<'_>) -> PyResult<Outcome> {
+        let environ = self.caller.environ(py, call, call.mount)?;
+        self.caller.ask(py, &self.application, environ, call)
     }
 }
 

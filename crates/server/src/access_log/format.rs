@@ -87,6 +87,9 @@ fn read_atom(behind: &str) -> Result<(Step, usize), String> {
         };
         return match kind.chars().next() {
             Some('i') => Ok((field(name)?, "{}i".len() + name.len())),
+            Some('P') if name == "group" => {
+                Ok((Step::Text(adyton_log::group().unwrap_or("-").into()), "{group}P".len()))
+            }
             kind => Err(unknown(&format!("{{{name}}}{}", kind.map(String::from).unwrap_or_default()))),
         };
     }
@@ -114,6 +117,7 @@ fn read_atom(behind: &str) -> Result<(Step, usize), String> {
         'D' => Step::Microseconds,
         'T' => Step::Seconds,
         'L' => Step::Id,
+        'v' => Step::Site,
         _ => return Err(unknown(&atom.to_string())),
     };
     Ok((step, atom.len_utf8()))
@@ -157,7 +161,7 @@ fn read_escape(behind: &str) -> Result<(Step, usize), String> {
 }
 
 /// What [`read_atom`] knows, for the message about another.
-const ATOMS: &str = "%h %a %l %u %t %r %m %U %q %H %s %>s %b %B %D %T %P %L %{Name}i %%";
+const ATOMS: &str = "%h %a %l %u %t %r %m %U %q %H %s %>s %b %B %D %T %P %{group}P %v %L %{Name}i %%";
 
 /// The common log format of NCSA httpd and everything since.
 const COMMON: &str = r#"%h %l %u %t "%r" %>s %b"#;
@@ -209,6 +213,7 @@ mod tests {
             ("%>b", "%> is not known"),
             ("%400i", "%4 is not known"),
             ("%{Host}o", "%{Host}o is not known"),
+            ("%{pid}P", "%{pid}P is not known"),
             ("%{Host}", "%{Host} is not known"),
             ("%{Host", "%{ has no closing brace"),
             ("%{}i", "%{}i does not name a field"),

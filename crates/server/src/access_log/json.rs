@@ -41,6 +41,8 @@ pub(super) fn write(out: &mut Vec<u8>, record: &Record<'_>, stamp: &Stamp) {
     write_id(out, record.id);
     out.push(b'"');
     write_string(out, br#","trace_id":"#, record.id.trace().map(str::as_bytes));
+    write_string(out, br#","site":"#, record.site.map(str::as_bytes));
+    write_string(out, br#","group":"#, adyton_log::group().map(str::as_bytes));
     out.extend_from_slice(b"}\n");
 }
 

@@ -21,6 +21,7 @@ pub(super) fn write(out: &mut Vec<u8>, steps: &[Step], record: &Record<'_>, stam
                 None => out.push(b'-'),
             },
             Step::User => write_or_dash(out, record.user.map(str::as_bytes)),
+            Step::Site => write_or_dash(out, record.site.map(str::as_bytes)),
             Step::Time => out.extend_from_slice(stamp.apache()),
             Step::RequestLine => write_or_dash(out, request_line(record)),
             Step::Method => write_or_dash(out, record.method()),

@@ -13,6 +13,8 @@ pub struct Record<'r> {
     pub request: Option<Request<'r>>,
     /// What came in place of a request, perhaps nothing.
     pub refused: &'r [u8],
+    /// The site that has answered, by its first name; `None` if it has none.
+    pub site: Option<&'r str>,
     /// Who has asked, if the server knows.
     pub user: Option<&'r str>,
     /// The status sent.

@@ -15,6 +15,8 @@ pub(super) enum Step {
     Time,
     /// `%r`
     RequestLine,
+    /// `%v`
+    Site,
     /// `%m`
     Method,
     /// `%U`

@@ -59,6 +59,7 @@ fn record<'r>(head: Option<&'r Head>, bytes: &'r [u8]) -> Record<'r> {
         request,
         refused: bytes,
         user: None,
+        site: None,
         status: 200,
         body_bytes: 12,
         duration_us: 2_345_678,
@@ -137,16 +138,18 @@ fn targets_of_all_forms_are_told_apart() {
 #[test]
 fn the_named_formats_are_the_usual_ones() {
     let head = parsed(GET);
-    let get = Record { user: Some("ann"), ..record(Some(&head), GET) };
+    let get = Record { user: Some("ann"), site: Some("shop.example"), ..record(Some(&head), GET) };
     let common = r#"192.0.2.7 - ann [20/Nov/2026:10:55:52 +0000] "GET /a%20b?c=d&e=\"f\\ HTTP/1.1" 200 12"#;
 
     assert_eq!(common, line("common", &get));
+    assert_eq!("shop.example -", line("%v %{group}P", &get));
+    assert_eq!("- -", line("%v %{group}P", &record(Some(&head), GET)));
     assert_eq!(format!(r#"{common} "-" "curl/8.0 (\"x\")""#), line("combined", &get));
     assert_eq!(
         concat!(
             r#"{"time":"2026-11-20T10:55:52Z","client":"192.0.2.7","user":"ann","host":"example.org","method":"GET","#,
             r#""path":"/a%20b","query":"c=d&e=\"f\\","protocol":"HTTP/1.1","status":200,"bytes":12,"#,
-            r#""duration_us":2345678,"referer":null,"user_agent":"curl/8.0 (\"x\")","request_id":"id-1","trace_id":"0af7651916cd43dd8448eb211c80319c"}"#
+            r#""duration_us":2345678,"referer":null,"user_agent":"curl/8.0 (\"x\")","request_id":"id-1","trace_id":"0af7651916cd43dd8448eb211c80319c","site":"shop.example","group":null}"#
         ),
         line("json", &get)
     );
@@ -172,7 +175,7 @@ fn a_refused_request_leaves_a_trace() {
         concat!(
             r#"{"time":"2026-11-20T10:55:52Z","client":null,"user":null,"host":null,"method":null,"path":null,"#,
             r#""query":null,"protocol":null,"status":200,"bytes":12,"duration_us":2345678,"#,
-            r#""referer":null,"user_agent":null,"request_id":"id-1","trace_id":"0af7651916cd43dd8448eb211c80319c"}"#
+            r#""referer":null,"user_agent":null,"request_id":"id-1","trace_id":"0af7651916cd43dd8448eb211c80319c","site":null,"group":null}"#
         ),
         line("json", &Record { peer: None, ..record(None, b"\x16") })
     );

@@ -12,6 +12,7 @@ use adyton_sys::socket;
 
 use super::poll::LISTENERS;
 use crate::addresses::Addresses;
+use crate::passage::{self, Came, Passenger, Seal, SealKey};
 use crate::share::{Share, Surplus};
 
 /// Connections taken from one listener before the others get their turn.
@@ -31,6 +32,8 @@ const SHARE_PAUSE_MS: u64 = 1;
 pub(crate) enum Accepted {
     /// A client, with its address; `None` on unix sockets.
     Client(OwnedFd, Option<SocketAddr>),
+    /// A client that another process has passed on, with so many received bytes in the buffer.
+    Passed(OwnedFd, Passenger, Seal, usize),
     /// No client waits.
     Nothing,
     /// A client waits, and there is no place for it, or no descriptor (the kernel's error).
@@ -41,6 +44,10 @@ pub(crate) enum Accepted {
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own, and they come in any mixture")]
 pub(crate) struct Acceptor {
     listeners: Vec<OwnedFd>,
+    /// Where other processes pass connections on. Their numbers follow those of the listeners.
+    passages: Vec<OwnedFd>,
+    /// What the door seals with.
+    seal_key: Option<SealKey>,
     /// How many addresses these are, over and over.
     addresses: usize,
     clients: Addresses,
@@ -65,12 +72,15 @@ impl Acceptor {
     /// Listens at sockets of so many addresses, over and over.
     pub(crate) fn new(
         listeners: Vec<OwnedFd>,
+        (passages, seal_key): (Vec<OwnedFd>, Option<SealKey>),
         addresses: usize,
         clients: Addresses,
         share: Option<Arc<Share>>,
     ) -> Self {
         Self {
             listeners,
+            passages,
+            seal_key,
             addresses: addresses.max(1),
             clients,
             share,
@@ -133,9 +143,11 @@ impl Acceptor {
         leaves
     }
 
-    /// Takes a connection from a listener, unless the loop is full.
-    pub(crate) fn take(&self, listener: usize, is_full: bool) -> Accepted {
-        let Some(socket) = self.listeners.get(listener) else { return Accepted::Nothing };
+    /// Takes a connection from a listener, or from a passage, unless the loop is full.
+    pub(crate) fn take(&self, listener: usize, is_full: bool, buffer: &mut [u8]) -> Accepted {
+        let passage = || self.passages.get(listener - self.listeners.len());
+        let socket = self.listeners.get(listener);
+        let Some(socket) = socket.or_else(passage) else { return Accepted::Nothing };
         // No connection is closed to make room for one that has gone: the last one that waited may be in already.
         let room_for = |error| match socket::wait(socket, socket::Until::Readable, 0) {
             Ok(false) => Accepted::Nothing,
@@ -143,6 +155,9 @@ impl Acceptor {
         };
         if is_full {
             return room_for(None);
+        }
+        if listener >= self.listeners.len() {
+            return self.take_passed(socket, buffer).unwrap_or_else(|error| room_for(Some(error)));
         }
         loop {
             match socket::accept(socket) {
@@ -152,6 +167,25 @@ impl Acceptor {
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 // With no descriptor left, accept(2) does not look whether a client waits.
                 Err(error) => return room_for(Some(error)),
+            }
+        }
+    }
+
+    /// Takes a connection from a passage.
+    fn take_passed(&self, passage: &OwnedFd, buffer: &mut [u8]) -> io::Result<Accepted> {
+        loop {
+            match passage::take(passage, self.seal_key.as_ref(), buffer)? {
+                Came::Nothing => return Ok(Accepted::Nothing),
+                Came::Connection(client, passenger, seal, bytes) => {
+                    // Who says where it came in may have other listeners.
+                    let listener = passenger.listener % u16::try_from(self.addresses).unwrap_or(u16::MAX);
+                    let passenger = Passenger { listener, ..passenger };
+                    return Ok(Accepted::Passed(client, passenger, seal, bytes));
+                }
+                Came::Strange(what) => log::write(
+                    &messages::STRANGE_PASSENGER,
+                    format_args!("a process of another group has passed on {what}; it was dropped"),
+                ),
             }
         }
     }
@@ -208,7 +242,7 @@ impl Acceptor {
 
     /// Has the kernel tell of connections that wait, or no longer.
     fn watch(&mut self, epoll: &Epoll, wanted: bool) {
-        for (listener, socket) in self.listeners.iter().enumerate() {
+        for (listener, socket) in self.listeners.iter().chain(&self.passages).enumerate() {
             let result = if wanted {
                 epoll.add(socket, LISTENERS + listener as u64, Interest::Exclusive)
             } else {
@@ -235,18 +269,23 @@ impl Acceptor {
         if let Some(share) = self.share.take() {
             share.leave(connections);
         }
-        let queues = if takes_queue { self.listeners.len() } else { 0 };
+        let queues = if takes_queue { self.listeners.len() + self.passages.len() } else { 0 };
         self.ready = (0..queues).map(|listener| (listener, u32::MAX)).collect();
         self.closing = true;
     }
 
     /// Closes the listeners if that is due. Whether it was.
+    #[inline]
     pub(crate) fn close(&mut self) -> bool {
-        let closes = std::mem::take(&mut self.closing);
-        if closes {
-            self.listeners.clear();
-        }
-        closes
+        self.closing && self.close_now()
+    }
+
+    #[cold]
+    fn close_now(&mut self) -> bool {
+        self.closing = false;
+        self.listeners.clear();
+        self.passages.clear();
+        true
     }
 
     /// Looks at how many connections this worker, with so many loops, has too many.

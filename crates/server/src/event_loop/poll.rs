@@ -5,8 +5,16 @@ use std::os::fd::AsFd;
 
 use adyton_sys::epoll::{Epoll, Events, Interest};
 
-/// Tokens from here on are listeners; those below are connections.
+use crate::cgi::Part;
+
+/// Tokens from here on are parts of scripts; those below are connections.
+const SCRIPTS: u64 = 1 << 61;
+
+/// Tokens from here on are listeners.
 pub(crate) const LISTENERS: u64 = 1 << 62;
+
+/// Tokens from here on are passages in which there may be room again.
+pub(crate) const ROOMS: u64 = LISTENERS + (1 << 32);
 
 /// The token of the wake-up: by a signal, or by a thread that has something for the loop.
 const WAKE: u64 = u64::MAX;
@@ -17,12 +25,16 @@ pub(crate) enum Told {
     Wake,
     /// A connection waits at the listener of this number.
     Listener(usize),
+    /// There may be room in the passage of this number.
+    Room(usize),
     /// Something has come for the connection with this key.
     Connection {
         key: usize,
         /// Its peer has ended its side.
         ending: bool,
     },
+    /// The script with this number has something to say.
+    Script { number: usize, part: Part },
 }
 
 /// An epoll instance with the events of its last wait.
@@ -42,6 +54,17 @@ impl Poll {
         let epoll = Epoll::new()?;
         epoll.add(wake, WAKE, Interest::Level)?;
         Ok(Self { epoll, events: Events::new(), next: 0 })
+    }
+
+    /// Watches a part of a script. Its output makes an event once, for it is read only as its client takes it.
+    ///
+    /// # Errors
+    ///
+    /// Those of `epoll_ctl(2)`.
+    pub(crate) fn watch_script(&self, fd: impl AsFd, number: usize, part: Part) -> io::Result<()> {
+        let token = SCRIPTS + (number * Part::ALL.len() + part as usize) as u64;
+        let interest = if part == Part::Output { Interest::Edge } else { Interest::Level };
+        self.epoll.add(fd, token, interest)
     }
 
     /// Waits for the kernel, for ever if `timeout_ms` is `None`. Returns whether it has told anything.
@@ -66,9 +89,15 @@ impl Poll {
         let ready = self.events.at(self.next)?;
         self.next += 1;
         Some(match ready.token {
+            token if token < SCRIPTS => Told::Connection { key: number(token), ending: ready.ending },
             WAKE => Told::Wake,
+            token if token >= ROOMS => Told::Room(number(token - ROOMS)),
             token if token >= LISTENERS => Told::Listener(number(token - LISTENERS)),
-            token => Told::Connection { key: number(token), ending: ready.ending },
+            token => {
+                let parts = Part::ALL.len();
+                let token = number(token - SCRIPTS);
+                Told::Script { number: token / parts, part: Part::ALL[token % parts] }
+            }
         })
     }
 }

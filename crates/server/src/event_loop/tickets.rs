@@ -3,9 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use adyton_http1::Refusal;
+
+use crate::cgi::{Seat, WantedScript};
 use crate::checker::Check;
 use crate::exchange::Exchange;
 use crate::later::Claim;
+use crate::refusals::{SCRIPTS_FULL, TIMED_OUT};
+use crate::wanting::Wanting;
 
 /// An exchange that waits.
 pub(crate) struct Waiting {
@@ -23,6 +28,12 @@ pub(crate) enum Awaited {
     Ticket(Claim),
     /// What comes of its credentials.
     Check(Arc<Check>),
+    /// A place for its script.
+    Place(Arc<Seat>, Box<WantedScript>),
+    /// The head of its script's answer.
+    Script,
+    /// The answer to another request.
+    Kept(Box<Wanting>),
 }
 
 impl Awaited {
@@ -31,6 +42,16 @@ impl Awaited {
         match self {
             Awaited::Ticket(claim) => claim.is_redeemed(),
             Awaited::Check(check) => check.verdict().is_some(),
+            Awaited::Place(seat, _) => seat.has_place(),
+            Awaited::Script | Awaited::Kept(_) => false,
+        }
+    }
+
+    /// What its client hears when that does not come in time.
+    pub(crate) fn refusal(&self) -> Refusal {
+        match self {
+            Awaited::Place(..) => SCRIPTS_FULL,
+            Awaited::Ticket(_) | Awaited::Check(_) | Awaited::Script | Awaited::Kept(_) => TIMED_OUT,
         }
     }
 }

@@ -55,6 +55,12 @@ impl std::error::Error for GuardError {}
 pub(super) enum Secrets {
     Basic(Arc<Passwords>),
     Digest(Arc<DigestPasswords>),
+    /// Nothing that is here: a program says whether they are right.
+    BasicProgram,
+    /// The same, but it knows digests of them.
+    DigestProgram,
+    /// Nothing: none are asked for.
+    Nothing,
 }
 
 /// What says whether a file is still the same: device, inode, size, and change of its inode in ns.
@@ -111,21 +117,26 @@ impl Books {
 }
 
 fn stamps(scheme: &Scheme, group_file: Option<&Path>) -> Vec<Option<Stamp>> {
-    let (Scheme::Basic(file) | Scheme::Digest(file)) = scheme;
     let stamp = |file: &Path| {
         let found = fs::metadata(file).ok()?;
         Some((found.dev(), found.ino(), found.size(), found.ctime(), found.ctime_nsec()))
     };
-    [Some(file.as_path()), group_file].into_iter().flatten().map(stamp).collect()
+    [scheme.file(), group_file].into_iter().flatten().map(stamp).collect()
 }
 
 fn read_secrets(scheme: &Scheme) -> Result<Secrets, GuardError> {
-    let (Scheme::Basic(file) | Scheme::Digest(file)) = scheme;
-    let text = read(file)?;
-    let wrong = |mistakes| GuardError::Wrong(file.clone(), mistakes);
+    let wrong = |file: &Path| {
+        let file = file.to_owned();
+        move |mistakes| GuardError::Wrong(file, mistakes)
+    };
     Ok(match scheme {
-        Scheme::Basic(_) => Secrets::Basic(Arc::new(Passwords::read(&text).map_err(wrong)?)),
-        Scheme::Digest(_) => Secrets::Digest(Arc::new(DigestPasswords::read(&text).map_err(wrong)?)),
+        Scheme::Basic(file) => Secrets::Basic(Arc::new(Passwords::read(&read(file)?).map_err(wrong(file))?)),
+        Scheme::Digest(file) => {
+            Secrets::Digest(Arc::new(DigestPasswords::read(&read(file)?).map_err(wrong(file))?))
+        }
+        Scheme::BasicProgram(_) => Secrets::BasicProgram,
+        Scheme::DigestProgram(_) => Secrets::DigestProgram,
+        Scheme::Anyone => Secrets::Nothing,
     })
 }
 
@@ -138,7 +149,12 @@ fn read_groups(file: Option<&Path>) -> Result<Arc<Groups>, GuardError> {
 
 fn read(file: &Path) -> Result<String, GuardError> {
     let refused = |error| GuardError::Read(file.to_owned(), error);
-    let size = fs::metadata(file).map_err(refused)?.len();
+    let meta = fs::metadata(file).map_err(refused)?;
+    if !meta.is_file() {
+        // To read a FIFO would be to wait for somebody who writes.
+        return Err(refused(io::Error::other("it is no regular file")));
+    }
+    let size = meta.len();
     if size > FILE_BYTES_MAX {
         return Err(refused(io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes"))));
     }

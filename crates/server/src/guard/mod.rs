@@ -1,24 +1,31 @@
 //! Who may use a route: what a request says of its client is compared with a file of passwords.
 //!
 //! What a loop can tell at once it tells ([`Guard::judge`]): no credentials, a digest, a password that was verified before. A
-//! password that is seen for the first time is verified on a thread of its own (`checker.rs`).
+//! password that is seen for the first time is verified on a thread of its own (`checker.rs`). What a program knows it is
+//! asked like an application (`asking.rs`).
 
 mod books;
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use adyton_auth::{
-    Asked, BAD_MS, Checked, Digest, DigestLimits, DigestPasswords, DigestRequest, Groups, Realm, Rule,
-    Throttle, ThrottleLimits, VERDICTS_MAX, VerdictKey, VerdictLimits, Verdicts, basic_challenge, read_basic,
+    Algorithm, Asked, BAD_MS, Checked, Digest, DigestLimits, DigestPasswords, DigestRequest, Groups,
+    Passwords, Realm, Rule, Throttle, ThrottleLimits, VERDICTS_MAX, VerdictKey, VerdictLimits, Verdicts,
+    basic_challenge, digest_user, read_basic,
 };
 use adyton_http::{Known, Request};
+use adyton_http1::Head;
 use adyton_log::{self as log, messages};
 use adyton_sys::{clock, process};
 
+use crate::app::Call;
 use crate::lock::lock;
+use crate::outcome::Outcome;
 use crate::user::User;
+use crate::verdict::{Refused, Verdict};
 
 pub use self::books::GuardError;
 use self::books::{Books, Secrets};
@@ -34,6 +41,22 @@ pub enum Scheme {
     Basic(PathBuf),
     /// With a digest of it (RFC 7616); a file that `htdigest` has made.
     Digest(PathBuf),
+    /// With their password, which this program knows.
+    BasicProgram(String),
+    /// With a digest of it, which this program knows.
+    DigestProgram(String),
+    /// They need not.
+    Anyone,
+}
+
+impl Scheme {
+    /// The file of passwords, if there is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Scheme::Basic(file) | Scheme::Digest(file) => Some(file),
+            Scheme::BasicProgram(_) | Scheme::DigestProgram(_) | Scheme::Anyone => None,
+        }
+    }
 }
 
 /// What a guard asks for.
@@ -49,15 +72,39 @@ pub struct GuardRules {
     pub groups: Vec<String>,
     /// Who is in which group, as Apache's `AuthGroupFile` says it.
     pub group_file: Option<PathBuf>,
+    /// The program that says it instead.
+    pub group_program: Option<String>,
+    /// The program that says which requests are let in at all.
+    pub access_program: Option<String>,
+    /// How long who has been let in by a program's word on a password is, without its being asked again.
+    pub remember_ms: u64,
 }
 
 /// What lets in those who prove who they are.
+#[expect(clippy::struct_excessive_bools, reason = "each says something else of what is asked")]
 pub struct Guard {
+    /// Its number among all that there ever were.
+    pub(crate) number: u64,
     realm: Realm,
     rule: Rule,
     books: Mutex<Books>,
     memory: Mutex<Memory>,
+    programs: Authorities,
+    /// Whether programs have to be asked.
+    asks: bool,
+    /// Whether groups are, too.
+    asks_groups: bool,
+    /// Whether they are asked of every request, whoever sends it.
+    asks_of_all: bool,
+    /// Whether it is remembered whom a program has known.
+    remembers: bool,
 }
+
+/// How many guards there ever were in this process.
+static GUARDS: AtomicU64 = AtomicU64::new(0);
+
+/// The number of none.
+const NO_GUARD: u64 = u64::MAX;
 
 /// What a guard has seen.
 struct Memory {
@@ -66,70 +113,127 @@ struct Memory {
     throttle: Throttle,
 }
 
-/// What has come of the credentials of a request.
-#[derive(Clone)]
-pub(crate) struct Verdict {
-    /// The guard that they were for.
-    pub(crate) guard: Arc<Guard>,
-    /// Who it is, or why it is not let in.
-    pub(crate) outcome: Result<Arc<User>, Refused>,
-    /// When the request came that waited for it, in us of the monotonic clock.
-    pub(crate) started_us: Option<u64>,
-}
-
 /// What a loop knows of the credentials of a request.
 pub(crate) enum Judgement {
     /// They are right.
-    Pass(Arc<User>),
+    Pass(Option<Arc<User>>),
     /// They are not, or there are none.
     Refuse(Refused),
-    /// They have to be verified, which takes too long for a loop.
+    /// They have to be verified, which takes too long for a loop, or is for a program to say.
     Check(Box<Credentials>),
 }
 
-impl From<Result<Arc<User>, Refused>> for Judgement {
-    fn from(outcome: Result<Arc<User>, Refused>) -> Judgement {
+impl From<Result<Option<Arc<User>>, Refused>> for Judgement {
+    fn from(outcome: Result<Option<Arc<User>>, Refused>) -> Judgement {
         outcome.map_or_else(Judgement::Refuse, Judgement::Pass)
     }
 }
 
-/// Why a client is not let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
-    /// It has not proved who it is, or is somebody else.
-    Unknown,
-    /// Its proof is too old, and would be right else.
-    Stale,
-    /// It has been wrong too often, and is to wait for so many ms.
-    Throttled(u64),
-}
-
-/// A name and a password that are not known to be right or wrong.
+/// What a client says who it is, which is not known to be right or wrong.
 pub(crate) struct Credentials {
     guard: Arc<Guard>,
-    said: adyton_auth::Credentials,
-    key: VerdictKey,
+    claim: Claim,
     client: Option<IpAddr>,
+    /// Whether a program is to be asked now.
+    is_asked: bool,
+    /// What other guards on the way have said.
+    pub(crate) before: Option<Box<Verdict>>,
+}
+
+/// How a client says it.
+enum Claim {
+    /// With a name and a password.
+    Password(adyton_auth::Credentials, VerdictKey),
+    /// With a digest, which is in the request.
+    Digest,
+    /// Not at all.
+    Nothing,
+}
+
+/// A program that knows clients. It is asked like an application, on a thread that may enter one.
+///
+/// What it cannot tell it has told the log, and it comes to the outcome that it returns instead.
+pub trait Authority: Send + Sync + 'static {
+    /// What a user is called from here on whose password this is; nothing, if it is not.
+    ///
+    /// # Errors
+    ///
+    /// It failed, or was interrupted.
+    fn check_password(
+        &self,
+        call: &mut Call<'_>,
+        user: &str,
+        password: &str,
+    ) -> Result<Option<String>, Outcome>;
+
+    /// What Digest wants to know of a user's password in a realm: its MD5 as RFC 7616 has it, in hexadecimal.
+    ///
+    /// # Errors
+    ///
+    /// It failed, or was interrupted.
+    fn realm_hash(&self, call: &mut Call<'_>, user: &str, realm: &str) -> Result<Option<String>, Outcome>;
+
+    /// The groups that a user is in.
+    ///
+    /// # Errors
+    ///
+    /// It failed, or was interrupted.
+    fn groups(&self, call: &mut Call<'_>, user: &str) -> Result<Vec<String>, Outcome>;
+
+    /// Whether a request is let in, from this address; empty if it has none.
+    ///
+    /// # Errors
+    ///
+    /// It failed, or was interrupted.
+    fn allows(&self, call: &mut Call<'_>, client: &str) -> Result<bool, Outcome>;
+}
+
+/// The programs of a guard whose rules name some.
+#[derive(Clone, Default)]
+pub struct Authorities {
+    /// What knows passwords.
+    pub users: Option<Arc<dyn Authority>>,
+    /// What knows groups.
+    pub groups: Option<Arc<dyn Authority>>,
+    /// What knows which requests are let in.
+    pub access: Option<Arc<dyn Authority>>,
 }
 
 impl Guard {
-    /// A guard with what its files say now.
+    /// A guard with what its files say now, and the programs that its rules name.
     ///
     /// # Errors
     ///
     /// A file cannot be read, or has mistakes.
-    pub fn open(rules: GuardRules) -> Result<Guard, GuardError> {
-        let GuardRules { scheme, realm, users, groups, group_file } = rules;
+    pub fn open(rules: GuardRules, programs: Authorities) -> Result<Guard, GuardError> {
+        let GuardRules {
+            scheme,
+            realm,
+            users,
+            groups,
+            group_file,
+            group_program,
+            access_program,
+            remember_ms,
+        } = rules;
+        let asks_groups = group_program.is_some() && !groups.is_empty();
+        let asks_of_all = access_program.is_some();
+        let is_of_file = scheme.file().is_some();
+        let asks = asks_groups || asks_of_all || !is_of_file;
         let realm = Realm::new(&realm).map_err(GuardError::Realm)?;
         let books = Books::open(scheme, group_file, clock::monotonic_ms())?;
         let secret = || process::secret().map_err(GuardError::Secret);
+        let verdicts = if is_of_file { VERDICTS } else { VerdictLimits::lasting(remember_ms) };
         let memory = Memory {
-            verdicts: Verdicts::new(secret()?, VERDICTS),
+            verdicts: Verdicts::new(secret()?, verdicts),
             digest: Digest::new(realm.clone(), secret()?, DigestLimits::default()),
             throttle: Throttle::new(ThrottleLimits::default()),
         };
         let rule = rule(users, groups);
-        Ok(Guard { realm, rule, books: Mutex::new(books), memory: Mutex::new(memory) })
+        let remembers = !is_of_file && remember_ms > 0;
+        let number = GUARDS.fetch_add(1, Ordering::Relaxed);
+        let (books, memory) = (Mutex::new(books), Mutex::new(memory));
+        Ok(Guard { number, realm, rule, books, memory, programs, asks, asks_groups, asks_of_all, remembers })
     }
 
     /// Passwords that are guessed quickly if the file is stolen, each as the line that it stands in and its user.
@@ -146,22 +250,84 @@ impl Guard {
         client: Option<IpAddr>,
         verdict: Option<&Verdict>,
     ) -> Judgement {
-        if let Some(verdict) = verdict.filter(|verdict| Arc::ptr_eq(&verdict.guard, self)) {
+        if let Some(verdict) = verdict.and_then(|verdict| verdict.of_guard(self.number)) {
             return verdict.outcome.clone().into();
         }
         let mut fields = request.all(Known::Authorization);
         // Of two, another server may take the other one.
-        let (Some(field), None) = (fields.next(), fields.next()) else {
-            return Judgement::Refuse(Refused::Unknown);
+        let field = match (fields.next(), fields.next()) {
+            (Some(field), None) => field,
+            _ if self.asks_of_all => {
+                return Judgement::Check(Box::new(self.credentials(Claim::Nothing, client)));
+            }
+            _ => return Judgement::Refuse(Refused::Unknown),
         };
         let now_ms = clock::monotonic_ms();
         let (secrets, groups) = self.books(now_ms);
         match &secrets {
+            _ if self.asks => self.judge_by_asking(field, &secrets, (client, now_ms)),
             Secrets::Basic(_) => self.judge_basic(field, &groups, (client, now_ms)),
             Secrets::Digest(digests) => {
-                self.judge_digest((field, request), (digests, &groups), (client, now_ms)).into()
+                let name = self.name_by_digest((field, request), digests, (client, now_ms));
+                name.and_then(|name| self.admit(&name, "Digest", &groups)).map(Some).into()
+            }
+            Secrets::BasicProgram | Secrets::DigestProgram | Secrets::Nothing => {
+                unreachable!("a program is asked")
             }
         }
+    }
+
+    /// Whether programs have to be asked who clients are.
+    pub(crate) fn asks(&self) -> bool {
+        self.asks
+    }
+
+    /// Whether they are asked of every request, even of one that does not say who sends it.
+    pub(crate) fn asks_of_all(&self) -> bool {
+        self.asks_of_all
+    }
+
+    fn credentials(self: &Arc<Self>, claim: Claim, client: Option<IpAddr>) -> Credentials {
+        let is_asked = self.asks;
+        Credentials { guard: Arc::clone(self), claim, client, is_asked, before: None }
+    }
+
+    /// What is known before a program is asked.
+    fn judge_by_asking(
+        self: &Arc<Self>,
+        field: &[u8],
+        secrets: &Secrets,
+        (client, now_ms): (Option<IpAddr>, u64),
+    ) -> Judgement {
+        let memory = lock(&self.memory);
+        if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
+            return Judgement::Refuse(Refused::Throttled(wait_ms));
+        }
+        let claim = match secrets {
+            Secrets::Basic(_) | Secrets::BasicProgram => read_basic(field).ok().map(|said| {
+                let key = memory.verdicts.key(&said.user, &said.password);
+                Claim::Password(said, key)
+            }),
+            Secrets::Digest(_) | Secrets::DigestProgram => digest_user(field).map(|_| Claim::Digest),
+            Secrets::Nothing => Some(Claim::Nothing),
+        };
+        let claim = claim.or(self.asks_of_all.then_some(Claim::Nothing));
+        let Some(claim) = claim else { return Judgement::Refuse(Refused::Unknown) };
+        if let (Claim::Password(said, key), Secrets::BasicProgram) = (&claim, secrets)
+            && !self.asks_of_all
+            && self.remembers
+            && memory.verdicts.look(key, now_ms) == Some(true)
+            && let Ok(name) = str::from_utf8(&said.user)
+        {
+            // It was let in by this very rule.
+            return Judgement::Pass(Some(Arc::new(User { name: name.into(), scheme: "Basic" })));
+        }
+        let mut credentials = self.credentials(claim, client);
+        if let (Claim::Password(_, key), Secrets::Basic(_)) = (&credentials.claim, secrets) {
+            // Its hash is computed first, where that holds up no program.
+            credentials.is_asked = memory.verdicts.look(key, now_ms).is_some();
+        }
+        Judgement::Check(Box::new(credentials))
     }
 
     /// What the files say.
@@ -187,22 +353,22 @@ impl Guard {
         }
         let key = memory.verdicts.key(&said.user, &said.password);
         match memory.verdicts.look(&key, now_ms) {
-            Some(true) => self.admit(&said.user, "Basic", groups).into(),
+            Some(true) => self.admit(&said.user, "Basic", groups).map(Some).into(),
             Some(false) => Judgement::Refuse(Refused::Unknown),
             None => {
-                let guard = Arc::clone(self);
-                Judgement::Check(Box::new(Credentials { guard, said, key, client }))
+                let claim = Claim::Password(said, key);
+                Judgement::Check(Box::new(self.credentials(claim, client)))
             }
         }
     }
 
-    /// A digest costs so little that the loop compares it.
-    fn judge_digest(
+    /// Whose digest it is. It costs so little that the loop compares it.
+    fn name_by_digest(
         &self,
         (authorization, request): (&[u8], Request<'_>),
-        (digests, groups): (&DigestPasswords, &Groups),
+        digests: &DigestPasswords,
         (client, now_ms): (Option<IpAddr>, u64),
-    ) -> Result<Arc<User>, Refused> {
+    ) -> Result<Vec<u8>, Refused> {
         let mut memory = lock(&self.memory);
         if let Some(wait_ms) = memory.throttle.wait_ms(client, now_ms) {
             return Err(Refused::Throttled(wait_ms));
@@ -211,7 +377,7 @@ impl Guard {
         let checked = memory.digest.check(digests, asked, now_ms);
         drop(memory);
         match checked {
-            Checked::Good { user, .. } => self.admit(&user, "Digest", groups),
+            Checked::Good { user, .. } => Ok(user),
             Checked::Stale => Err(Refused::Stale),
             Checked::Bad(error) => {
                 if error.is_guess() {
@@ -250,16 +416,23 @@ impl Guard {
             let seconds = wait_ms.div_ceil(1000).to_string().into_bytes();
             return Denial { status: 429, detail: WAIT, fields: vec![(b"Retry-After", seconds)] };
         }
+        if refused == Refused::Forbidden {
+            return Denial { status: 403, detail: NOT_ALLOWED, fields: Vec::new() };
+        }
         let challenges = match &lock(&self.books).secrets {
-            Secrets::Basic(_) => vec![basic_challenge(&self.realm)],
-            Secrets::Digest(digests) => {
-                let asked = if refused == Refused::Stale { Asked::Stale } else { Asked::First };
-                let algorithms = digests.algorithms(&self.realm);
-                lock(&self.memory).digest.challenges(&algorithms, asked, clock::monotonic_ms())
-            }
+            Secrets::Basic(_) | Secrets::BasicProgram => vec![basic_challenge(&self.realm)],
+            Secrets::Digest(digests) => self.digest_challenges(&digests.algorithms(&self.realm), refused),
+            Secrets::DigestProgram => self.digest_challenges(&[Algorithm::Md5], refused),
+            // Who need not say it is not asked to.
+            Secrets::Nothing => return Denial { status: 403, detail: NOT_ALLOWED, fields: Vec::new() },
         };
         let fields = challenges.into_iter().map(|value| (&b"WWW-Authenticate"[..], value)).collect();
         Denial { status: 401, detail: WHO, fields }
+    }
+
+    fn digest_challenges(&self, algorithms: &[Algorithm], refused: Refused) -> Vec<Vec<u8>> {
+        let asked = if refused == Refused::Stale { Asked::Stale } else { Asked::First };
+        lock(&self.memory).digest.challenges(algorithms, asked, clock::monotonic_ms())
     }
 }
 
@@ -271,9 +444,40 @@ pub(crate) struct Denial {
 }
 
 impl Credentials {
+    /// Whether programs have to be asked, which [`Credentials::ask`] does; else [`Credentials::verify`] has a say.
+    pub(crate) fn are_asked(&self) -> bool {
+        self.is_asked
+    }
+
     /// Compares the password with the file; this takes as long as its hash wants.
     pub(crate) fn verify(&self) -> Verdict {
-        self.verdict(self.compare())
+        let compared = self.compare();
+        if self.guard.asks && compared.is_ok() {
+            // That is not all: it is known now, and what is asked next is seen when the request is looked at again.
+            return Verdict { guard: NO_GUARD, ..self.verdict(Err(Refused::Unknown)) };
+        }
+        self.verdict(compared)
+    }
+
+    /// Asks the programs of the guard.
+    ///
+    /// # Errors
+    ///
+    /// What a program comes to that cannot say it.
+    pub(crate) fn ask(&self, call: &mut Call<'_>) -> Result<Verdict, Outcome> {
+        if self.guard.asks_of_all && !self.is_allowed(call)? {
+            return Ok(self.verdict(Err(Refused::Forbidden)));
+        }
+        if matches!(lock(&self.guard.books).secrets, Secrets::Nothing) {
+            return Ok(self.verdict(Ok(None)));
+        }
+        let found = self.name(call)?;
+        let admitted = match found {
+            Ok((name, scheme)) => self.admit(call, &name, scheme)?.map(Some),
+            Err(refused) => Err(refused),
+        };
+        self.remember(admitted.as_ref().ok());
+        Ok(self.verdict(admitted))
     }
 
     /// What has come of it, if that cannot be said.
@@ -281,15 +485,45 @@ impl Credentials {
         self.verdict(Err(Refused::Unknown))
     }
 
-    fn verdict(&self, outcome: Result<Arc<User>, Refused>) -> Verdict {
-        Verdict { guard: Arc::clone(&self.guard), outcome, started_us: None }
+    /// Remembers that a program has let in who this is, if it is to be.
+    fn remember(&self, admitted: Option<&Option<Arc<User>>>) {
+        let Credentials { guard, claim: Claim::Password(said, key), .. } = self else { return };
+        let Some(Some(user)) = admitted else { return };
+        // Another name than the client's own is not what is remembered.
+        if guard.remembers && user.name.as_bytes() == said.user {
+            lock(&guard.memory).verdicts.note(key, true, clock::monotonic_ms());
+        }
     }
 
-    fn compare(&self) -> Result<Arc<User>, Refused> {
-        let Credentials { guard, said, key, client } = self;
-        let now_ms = clock::monotonic_ms();
-        let (secrets, groups) = guard.books(now_ms);
+    /// Asks whether the request is let in at all.
+    fn is_allowed(&self, call: &mut Call<'_>) -> Result<bool, Outcome> {
+        let Some(program) = &self.guard.programs.access else { return Err(Outcome::Failed) };
+        let client = self.client.map_or_else(String::new, |client| client.to_canonical().to_string());
+        program.allows(call, &client)
+    }
+
+    fn verdict(&self, outcome: Result<Option<Arc<User>>, Refused>) -> Verdict {
+        Verdict { guard: self.guard.number, outcome, of: None, before: self.before.clone() }
+    }
+
+    fn compare(&self) -> Result<Option<Arc<User>>, Refused> {
+        let Credentials { guard, claim: Claim::Password(said, key), .. } = self else {
+            return Err(Refused::Unknown);
+        };
+        let (secrets, groups) = guard.books(clock::monotonic_ms());
         let Secrets::Basic(passwords) = &secrets else { return Err(Refused::Unknown) };
+        self.compare_with(passwords, (said, key))?;
+        if guard.asks { Ok(None) } else { guard.admit(&said.user, "Basic", &groups).map(Some) }
+    }
+
+    /// Whether it is the password of the file, as far as this client may still know.
+    fn compare_with(
+        &self,
+        passwords: &Passwords,
+        (said, key): (&adyton_auth::Credentials, &VerdictKey),
+    ) -> Result<(), Refused> {
+        let Credentials { guard, client, .. } = self;
+        let now_ms = clock::monotonic_ms();
         // Others that came before may have brought the same, or been wrong too often.
         let known = {
             let memory = lock(&guard.memory);
@@ -307,7 +541,97 @@ impl Credentials {
             }
             is_right
         });
-        if is_right { guard.admit(&said.user, "Basic", &groups) } else { Err(Refused::Unknown) }
+        if is_right { Ok(()) } else { Err(Refused::Unknown) }
+    }
+
+    /// The name of the client, and the scheme by which it is proved.
+    fn name(&self, call: &mut Call<'_>) -> Result<Result<(String, &'static str), Refused>, Outcome> {
+        let guard = &self.guard;
+        let now_ms = clock::monotonic_ms();
+        // Others that came before may have been wrong too often.
+        if let Some(wait_ms) = lock(&guard.memory).throttle.wait_ms(self.client, now_ms) {
+            return Ok(Err(Refused::Throttled(wait_ms)));
+        }
+        let (secrets, _) = guard.books(now_ms);
+        let (name, scheme) = match (&self.claim, &secrets) {
+            (Claim::Password(said, key), Secrets::Basic(passwords)) => {
+                (self.compare_with(passwords, (said, key)).map(|()| said.user.clone()), "Basic")
+            }
+            (Claim::Password(said, _), Secrets::BasicProgram) => {
+                (self.ask_password(call, said)?.map(String::into_bytes), "Basic")
+            }
+            (Claim::Digest, Secrets::Digest(digests)) => (self.by_digest(call, digests), "Digest"),
+            (Claim::Digest, Secrets::DigestProgram) => {
+                let known = self.ask_digest(call)?;
+                (self.by_digest(call, &known), "Digest")
+            }
+            // Nothing is said; the guard's scheme is what it was when the claim was read.
+            _ => (Err(Refused::Unknown), "Basic"),
+        };
+        let name = name.and_then(|name| String::from_utf8(name).map_err(|_| Refused::Unknown));
+        Ok(name.map(|name| (name, scheme)))
+    }
+
+    /// Asks the program whether it knows the password.
+    fn ask_password(
+        &self,
+        call: &mut Call<'_>,
+        said: &adyton_auth::Credentials,
+    ) -> Result<Result<String, Refused>, Outcome> {
+        let Some(program) = &self.guard.programs.users else { return Err(Outcome::Failed) };
+        // What is not UTF-8, as it was asked for, is no text for a program.
+        let texts = (str::from_utf8(&said.user), str::from_utf8(&said.password));
+        let known = match texts {
+            (Ok(user), Ok(password)) => program.check_password(call, user, password)?,
+            _ => None,
+        };
+        Ok(known.ok_or_else(|| {
+            self.guard.note_failure(self.client, clock::monotonic_ms());
+            Refused::Unknown
+        }))
+    }
+
+    /// Asks the program what it knows of the user of a digest; nothing, if it knows no such user.
+    fn ask_digest(&self, call: &mut Call<'_>) -> Result<DigestPasswords, Outcome> {
+        let Some(program) = &self.guard.programs.users else { return Err(Outcome::Failed) };
+        let user = call.request.all(Known::Authorization).next().and_then(digest_user);
+        let Some(user) = user.and_then(|user| String::from_utf8(user).ok()) else {
+            return Ok(DigestPasswords::default());
+        };
+        let realm = self.guard.realm.as_str();
+        let hash = program.realm_hash(call, &user, realm)?;
+        // Names that no file could have are nobody's.
+        let one = hash.and_then(|hash| DigestPasswords::of_one(&user, realm, &hash).ok());
+        Ok(one.unwrap_or_default())
+    }
+
+    /// Whose digest it is.
+    fn by_digest(&self, call: &Call<'_>, digests: &DigestPasswords) -> Result<Vec<u8>, Refused> {
+        let mut first = Head::new();
+        let proved = call.reply.request_as_sent(&mut first).unwrap_or(call.request);
+        let Some(field) = proved.all(Known::Authorization).next() else { return Err(Refused::Unknown) };
+        self.guard.name_by_digest((field, proved), digests, (self.client, clock::monotonic_ms()))
+    }
+
+    /// Lets in who is meant, by groups that a program knows if one does.
+    fn admit(
+        &self,
+        call: &mut Call<'_>,
+        name: &str,
+        scheme: &'static str,
+    ) -> Result<Result<Arc<User>, Refused>, Outcome> {
+        let guard = &self.guard;
+        let groups = if guard.asks_groups {
+            let Some(program) = &guard.programs.groups else { return Err(Outcome::Failed) };
+            let mut groups = Groups::default();
+            for group in program.groups(call, name)? {
+                groups.add_member(&group, name.as_bytes());
+            }
+            Arc::new(groups)
+        } else {
+            guard.books(clock::monotonic_ms()).1
+        };
+        Ok(guard.admit(name.as_bytes(), scheme, &groups))
     }
 }
 
@@ -322,5 +646,7 @@ fn rule(users: Vec<String>, groups: Vec<String>) -> Rule {
 }
 
 const WHO: &str = "This is for those who say who they are.";
+
+const NOT_ALLOWED: &str = "This request is not let in.";
 
 const WAIT: &str = "There were too many wrong passwords from this address.";

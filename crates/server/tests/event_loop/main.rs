@@ -13,6 +13,7 @@
 mod calls;
 mod hand_over;
 mod limits;
+mod passages;
 mod several_loops;
 mod sites;
 mod stop;

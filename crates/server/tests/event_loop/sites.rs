@@ -9,9 +9,11 @@ use std::time::Instant;
 
 use adyton_files::{ErrorPage, Folder, Options};
 use adyton_log::sink::Destination;
-use adyton_route::{HeadEdits, HostPattern, Location, Networks, PathPattern, Routes, Wanted, When};
+use adyton_route::{
+    Admission, HeadEdits, HostPattern, Location, Networks, PathPattern, Routes, Wanted, When,
+};
 use adyton_server::{
-    AccessLog, Action, Admission, App, Call, Fixed, Outcome, Plan, Route, Site, SiteLimits, Ticket,
+    AccessLog, Action, App, Call, Changes, Fixed, Outcome, Plan, Route, Site, SiteLimits, Ticket,
 };
 
 use crate::support::{Client, Closure, Gate, PATIENCE, SHORT_MS, Server, config, limits, text};
@@ -123,6 +125,7 @@ fn routes_with_something_around() -> Vec<(PathPattern, Route)> {
     let mut edits = HeadEdits::default();
     edits.remove("Content-Type").unwrap();
     edits.add("X-Frame-Options", "DENY").unwrap();
+    let changes = Some(Arc::new(Changes { edits, ..Changes::default() }));
     let mut deny = Networks::default();
     deny.add("127.0.0.0/8").unwrap();
     let denied = Admission { allow: Networks::default(), deny, ..Admission::default() };
@@ -137,8 +140,8 @@ fn routes_with_something_around() -> Vec<(PathPattern, Route)> {
         ),
         (prefix("/post"), Route { when: only(b"POST"), ..app("posted") }),
         (prefix("/admin"), Route { admission: Some(Box::new(denied)), ..app("admin") }),
-        (prefix("/edited"), Route { edits: Some(Arc::new(edits.clone())), ..app("edited") }),
-        (prefix("/edited/files"), Route { edits: Some(Arc::new(edits)), ..Action::Files(0).into() }),
+        (prefix("/edited"), Route { changes: changes.clone(), ..app("edited") }),
+        (prefix("/edited/files"), Route { changes, ..Action::Files(0).into() }),
         (prefix("/old"), Action::Redirect(308, Location::read("/new{rest}{query}").unwrap()).into()),
         (prefix("/fixed"), Action::Fixed(fixed).into()),
     ];

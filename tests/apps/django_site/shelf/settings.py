@@ -7,7 +7,7 @@ DATA = Path(os.environ["SITE_DATA"])
 
 SECRET_KEY = "not a secret: this site runs in tests only, on loopback"  # noqa: S105 - see the value
 DEBUG = False
-ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
+ALLOWED_HOSTS = ["127.0.0.1", ".localhost"]
 ROOT_URLCONF = "shelf.urls"
 WSGI_APPLICATION = "shelf.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

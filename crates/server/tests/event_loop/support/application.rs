@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Mutex, PoisonError};
 
 use adyton_http::{BadResponse, BodySize};
-use adyton_server::{App, Call, Host, IfStill, Outcome, Pull, Reply, Stream};
+use adyton_server::{App, Call, Host, LateCall, Outcome, Pull, Reply, Stream};
 
 thread_local! {
     /// Starts another thread of this thread's server; none when there can be no other.
@@ -53,9 +53,9 @@ impl Host for Witness {
     }
 
     /// There is no way into a closure.
-    fn interrupt(&self, _thread: u64, if_still: IfStill<'_>) -> Option<String> {
+    fn interrupt(&self, _thread: u64, call: &mut dyn LateCall) -> Option<String> {
         let mut is_in = false;
-        if_still(&mut || is_in = true);
+        call.end(&mut || is_in = true);
         is_in.then(|| "in a closure".to_owned())
     }
 

@@ -1,6 +1,7 @@
 //! A server and its threads.
 
 use std::net::SocketAddr;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,7 @@ use adyton_files::Folder;
 use adyton_log::Level;
 use adyton_server::tally::Tally;
 use adyton_server::{
-    Call, CallLimits, Config, Counters, Ending, Outcome, Parts, Plan, Quota, Site, SiteLimits,
+    Call, CallLimits, Config, Counters, Ending, Outcome, Parts, Passage, Plan, Quota, Site, SiteLimits,
 };
 use adyton_sys::socket;
 use adyton_sys::wake::Wake;
@@ -42,6 +43,8 @@ pub(crate) struct Server {
     pub(crate) path: PathBuf,
     wake: Arc<Wake>,
     stop: Arc<AtomicBool>,
+    /// What it counts.
+    pub(crate) tally: Tally,
     inner: Arc<adyton_server::Server>,
     threads: Threads,
 }
@@ -77,6 +80,16 @@ impl Server {
 
     /// Serves a plan, with the folders of each loop.
     pub(crate) fn serving(config: Config, plan: Plan, folders: Vec<Vec<Folder>>) -> Self {
+        Self::joined(config, plan, folders, &[])
+    }
+
+    /// The same with passages to other servers.
+    pub(crate) fn joined(
+        config: Config,
+        plan: Plan,
+        folders: Vec<Vec<Folder>>,
+        passages: &[OwnedFd],
+    ) -> Self {
         static SERVERS: AtomicU32 = AtomicU32::new(0);
 
         adyton_log::set_level(Level::Error);
@@ -96,12 +109,15 @@ impl Server {
                 Arc::new(Wake::new().unwrap())
             };
             let addresses = listeners.len();
-            parts.push(Parts { listeners, addresses, share: None, folders, wake: own });
+            let passage = |end: &OwnedFd| Passage { end: end.try_clone().unwrap(), open: None };
+            let passages = passages.iter().map(passage).collect();
+            parts.push(Parts { listeners, addresses, passages, share: None, folders, wake: own });
         }
         let asked = Arc::clone(&stop);
         let (one, asked) =
             (config.threads == 1, Box::new(move || asked.load(Ordering::SeqCst).then_some(Ending::PROMPT)));
         let tally = Tally::new().unwrap();
+        let seen = Tally::open(tally.board().as_fd().try_clone_to_owned().unwrap()).unwrap();
         let server =
             adyton_server::Server::new(config, plan, parts, asked, Some(Arc::new(Witness)), tally).unwrap();
         let server = Arc::new(server);
@@ -109,7 +125,7 @@ impl Server {
         for number in 0..server.threads() {
             start(&server, &threads, !one || number == 0);
         }
-        Self { address: addresses[0], addresses, path, wake, stop, inner: server, threads }
+        Self { address: addresses[0], addresses, path, wake, stop, tally: seen, inner: server, threads }
     }
 
     /// What is tested.

@@ -1,0 +1,25 @@
+//! Whose an address is, as far as that can be told: what is counted by client is counted by this.
+
+use std::net::IpAddr;
+
+/// An IPv4 address, or the first half of an IPv6 address: one customer has all of the other half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// Its 32 bits.
+    V4(u32),
+    /// Its first 64 bits.
+    V6(u64),
+}
+
+impl Place {
+    /// The place of an address. An IPv4 address in IPv6 clothes (RFC 4291 section 2.5.5.2) is an IPv4 address.
+    pub fn of(address: IpAddr) -> Place {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Place::V4(address.to_bits()),
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments().map(u64::from);
+                Place::V6(a << 48 | b << 32 | c << 16 | d)
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The field `Cache-Status` (RFC 9211): what a cache has done with a request.
+
+/// What this cache calls itself.
+const NAME: &[u8] = b"Cache-Status: adyton; ";
+
+/// Why a request went on to the application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forward {
+    /// The cache has nothing to do with such requests.
+    Bypass,
+    /// Nothing is kept for its address.
+    Miss,
+    /// What is kept is too old.
+    Stale,
+}
+
+/// Writes the line for a request that went on; whether its answer `is_stored`, and whether it has waited for another's
+/// (`is_collapsed`).
+pub fn forwarded(out: &mut Vec<u8>, forward: Forward, is_stored: bool, is_collapsed: bool) {
+    out.extend_from_slice(NAME);
+    out.extend_from_slice(match forward {
+        Forward::Bypass => b"fwd=bypass",
+        Forward::Miss => b"fwd=miss",
+        Forward::Stale => b"fwd=stale",
+    });
+    if is_stored {
+        out.extend_from_slice(b"; stored");
+    }
+    if is_collapsed {
+        out.extend_from_slice(b"; collapsed");
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// Writes the lines of `Age` and `Cache-Status` for an answer from the cache, which is so old, and fresh until it is `fresh_ms` old.
+/// One that has waited for another's request says `collapsed`. Written from the end to the start, to be appended at once.
+pub fn hit(out: &mut Vec<u8>, (age_ms, fresh_ms): (u64, u64), is_collapsed: bool) {
+    let mut lines = Backwards { bytes: [0; 112], start: 112 };
+    lines.put(if is_collapsed { b"; collapsed\r\n" } else { b"\r\n" });
+    if fresh_ms < age_ms {
+        // RFC 9211 section 2.3: negative where it is stale.
+        lines.put_number((age_ms - fresh_ms).div_ceil(1000));
+        lines.put(b"-");
+    } else {
+        lines.put_number((fresh_ms / 1000).saturating_sub(age_ms / 1000));
+    }
+    lines.put(b"\r\nCache-Status: adyton; hit; ttl=");
+    lines.put_number(age_ms / 1000);
+    lines.put(b"Age: ");
+    out.extend_from_slice(&lines.bytes[lines.start..]);
+}
+
+/// Text that grows at its start. There is room for two numbers of the largest and the words of [`hit`].
+struct Backwards {
+    bytes: [u8; 112],
+    start: usize,
+}
+
+impl Backwards {
+    #[inline]
+    fn put(&mut self, text: &[u8]) {
+        self.start -= text.len();
+        self.bytes[self.start..][..text.len()].copy_from_slice(text);
+    }
+
+    #[inline]
+    fn put_number(&mut self, number: u64) {
+        let mut left = number;
+        loop {
+            self.start -= 1;
+            self.bytes[self.start] = b'0' + (left % 10) as u8;
+            left /= 10;
+            if left == 0 {
+                break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hit;
+
+    #[test]
+    fn hits() {
+        for (times, is_collapsed, expected) in [
+            ((0, 1000), false, "Age: 0\r\nCache-Status: adyton; hit; ttl=1\r\n"),
+            ((1999, 60_000), true, "Age: 1\r\nCache-Status: adyton; hit; ttl=59; collapsed\r\n"),
+            ((61_500, 60_000), false, "Age: 61\r\nCache-Status: adyton; hit; ttl=-2\r\n"),
+            (
+                (u64::MAX, 0),
+                true,
+                "Age: 18446744073709551\r\nCache-Status: adyton; hit; ttl=-18446744073709552; collapsed\r\n",
+            ),
+        ] {
+            let mut out = Vec::new();
+            hit(&mut out, times, is_collapsed);
+
+            assert_eq!(expected, String::from_utf8_lossy(&out));
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a folder may say of how it is served, in words that each stand for some keys.
+
+/// What folders may say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MaySet(u16);
+
+/// The words, and the keys that each stands for.
+const WORDS: [(&str, &[&str]); 6] = [
+    ("allow", &["allow", "deny"]),
+    ("auth", &["auth", "auth-realm", "auth-users", "auth-groups", "auth-group-file", "auth-satisfy"]),
+    ("headers", &["headers", "add-headers", "remove-headers"]),
+    ("cache-control", &["cache-control"]),
+    ("errors", &["error-pages"]),
+    ("redirect", &["redirects"]),
+];
+
+impl MaySet {
+    /// All words.
+    pub const ALL: MaySet = MaySet((1 << WORDS.len()) - 1);
+
+    /// Adds what a word stands for.
+    ///
+    /// # Errors
+    ///
+    /// Half a sentence with the words that there are.
+    pub(crate) fn add(&mut self, word: &str) -> Result<(), String> {
+        let Some(number) = WORDS.iter().position(|(other, _)| *other == word) else {
+            let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+            return Err(format!("the words are {}", words.join(", ")));
+        };
+        self.0 |= 1 << number;
+        Ok(())
+    }
+
+    /// Whether there is nothing that folders may say.
+    pub fn is_empty(self) -> bool {
+        self == MaySet::default()
+    }
+
+    /// Whether folders may say this key.
+    pub(crate) fn has(self, key: &str) -> bool {
+        let mut words = WORDS.iter().enumerate();
+        words.any(|(number, (_, keys))| self.0 & (1 << number) != 0 && keys.contains(&key))
+    }
+
+    /// The word that stands for a key, if folders may ever say it.
+    pub(crate) fn word_of(key: &str) -> Option<&'static str> {
+        WORDS.iter().find(|(_, keys)| keys.contains(&key)).map(|(word, _)| *word)
+    }
+
+    /// The keys that folders may say.
+    pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
+        WORDS.iter().flat_map(|(_, keys)| keys.iter().copied()).filter(move |key| self.has(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MaySet, WORDS};
+
+    #[test]
+    fn words_and_keys() {
+        let mut some = MaySet::default();
+        assert!(some.is_empty() && some.keys().next().is_none());
+        assert_eq!(Ok(()), some.add("allow"));
+
+        assert_eq!(vec!["allow", "deny"], some.keys().collect::<Vec<_>>());
+        assert_eq!(
+            Err("the words are allow, auth, headers, cache-control, errors, redirect".to_owned()),
+            some.add("files")
+        );
+        for (word, keys) in WORDS {
+            assert_eq!(Ok(()), some.add(word));
+            assert!(keys.iter().all(|key| some.has(key) && MaySet::word_of(key) == Some(word)));
+        }
+        assert_eq!(MaySet::ALL, some);
+        assert!(!some.has("files") && MaySet::word_of("app").is_none());
+    }
+}

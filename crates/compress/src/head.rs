@@ -1,0 +1,190 @@
+//! The head of an answer: whether its content is coded, and what the head says then.
+
+use adyton_http::bytes::{number, trim};
+
+use crate::types::gains;
+use crate::{Coding, choose_coding};
+
+/// Which answers are coded, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Codings that may be used; of several that a client likes equally, the first.
+    pub codings: Vec<Coding>,
+    /// Content of fewer bytes is left as it is, if its length is known.
+    pub bytes_min: u64,
+    /// Whether answers that set a cookie are coded, too. Such an answer is of one user. Where a page holds a secret and
+    /// echoes what a stranger can have a browser send, its compressed length tells the secret, letter by letter (BREACH).
+    pub with_cookies: bool,
+}
+
+/// What the head of an answer does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// What the client takes ([`Rules::accepted`]).
+    pub accepted: Coding,
+    /// Whether it is an answer to HEAD.
+    pub to_head: bool,
+    /// The line that says how content of unknown length ends, in place of Content-Length.
+    pub framing: &'a [u8],
+}
+
+/// Fields that say something of the very bytes that follow.
+const DIGESTS: [&[u8]; 4] = [b"content-md5", b"content-digest", b"digest", b"repr-digest"];
+
+const VARY: &[u8] = b"Vary: Accept-Encoding\r\n";
+
+impl Rules {
+    /// The coding for a client that says this in its `Accept-Encoding` fields.
+    pub fn accepted(&self, lines: &[&[u8]]) -> Coding {
+        if lines.is_empty() {
+            return Coding::Identity;
+        }
+        // What refuses every form is answered nonetheless, as RFC 9110 section 12.5.3 allows.
+        choose_coding(lines, self.codings.iter().copied()).unwrap_or(Coding::Identity)
+    }
+}
+
+/// Decides how the content of an answer is coded, and changes its head to say so: the head begins at `start` of `out`, and
+/// ends with its empty line and `out`.
+///
+/// An answer is left alone that is no whole one (206), has no content (204, 205), is coded already, is of a type that gains
+/// nothing, is too short, must not be changed (`no-transform`), or has a digest of its bytes. Where others would have been
+/// coded for another client, `Vary` says so to caches. An entity tag of coded content is weak (RFC 9110 section 8.8.1).
+///
+/// `begin` is told the coding before anything is changed, and may refuse it: then the answer is sent as it is.
+pub fn recode(
+    out: &mut Vec<u8>,
+    start: usize,
+    rules: &Rules,
+    answer: &Answer<'_>,
+    begin: impl FnOnce(Coding) -> bool,
+) -> Coding {
+    let Some(end) = memchr::memmem::find(&out[start..], b"\r\n\r\n").map(|at| start + at + 2) else {
+        debug_assert!(false, "a head has an end");
+        return Coding::Identity;
+    };
+    let seen = Seen::of(&out[start..end]);
+    let Some(mut change) = seen.change(rules, answer) else { return Coding::Identity };
+    if change.coding != Coding::Identity && !begin(change.coding) {
+        change = Change { coding: Coding::Identity, weakens: false };
+    }
+    let mut head = Vec::with_capacity(end - start + 96);
+    for line in out[start..end].split_inclusive(|&byte| byte == b'\n') {
+        change.write(&mut head, line);
+    }
+    if change.coding != Coding::Identity {
+        head.extend_from_slice(b"Content-Encoding: ");
+        head.extend_from_slice(change.coding.token().as_bytes());
+        head.extend_from_slice(b"\r\n");
+        if !answer.to_head && seen.length.is_some() {
+            head.extend_from_slice(answer.framing);
+        }
+    }
+    if !seen.varies {
+        head.extend_from_slice(VARY);
+    }
+    out.splice(start..end, head);
+    change.coding
+}
+
+/// What a head says that matters here.
+#[derive(Default)]
+struct Seen {
+    status: u16,
+    /// Whether the type of its content gains; `None` without a type.
+    gains: Option<bool>,
+    length: Option<u64>,
+    /// Whether its content is not to be touched.
+    is_fixed: bool,
+    has_cookie: bool,
+    /// Whether `Vary` has what would be added.
+    varies: bool,
+}
+
+/// What becomes of an answer.
+#[derive(Clone, Copy)]
+struct Change {
+    coding: Coding,
+    /// Whether its entity tag is made weak.
+    weakens: bool,
+}
+
+impl Seen {
+    fn of(head: &[u8]) -> Seen {
+        let mut seen = Seen::default();
+        let mut lines = head.split(|&byte| byte == b'\n');
+        let status = lines.next().and_then(|line| line.split(|&byte| byte == b' ').nth(1));
+        seen.status = status.and_then(number).and_then(|status| u16::try_from(status).ok()).unwrap_or(0);
+        for line in lines {
+            let Some(colon) = memchr::memchr(b':', line) else { continue };
+            let (name, value) = (&line[..colon], trim(line[colon + 1..].trim_ascii_end()));
+            seen.field(name, value);
+        }
+        seen
+    }
+
+    fn field(&mut self, name: &[u8], value: &[u8]) {
+        let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
+        let has = |element: &[u8]| {
+            value.split(|&byte| byte == b',').any(|one| one.trim_ascii().eq_ignore_ascii_case(element))
+        };
+        // By length first: most fields are none of these.
+        match name.len() {
+            4 if is(b"vary") => self.varies |= has(b"*") || has(b"accept-encoding"),
+            10 if is(b"set-cookie") => self.has_cookie = true,
+            12 if is(b"content-type") => self.gains = Some(gains(value)),
+            13 if is(b"cache-control") => self.is_fixed |= has(b"no-transform"),
+            13 if is(b"content-range") => self.is_fixed = true,
+            14 if is(b"content-length") => self.length = number(value),
+            16 if is(b"content-encoding") => self.is_fixed |= !value.eq_ignore_ascii_case(b"identity"),
+            _ if DIGESTS.iter().any(|digest| is(digest)) => self.is_fixed = true,
+            _ => {}
+        }
+    }
+
+    /// What is to be changed; `None` if the answer is the same for clients that take codings and others.
+    fn change(&self, rules: &Rules, answer: &Answer<'_>) -> Option<Change> {
+        if self.is_fixed || self.has_cookie && !rules.with_cookies {
+            return None;
+        }
+        let takes = answer.accepted != Coding::Identity;
+        // What the other answer had of these, which this one confirms. That it had a type that gains is not known, and a
+        // weak tag confirms a strong one as well.
+        if self.status == 304 {
+            let is_other = self.gains == Some(false);
+            return (!is_other).then_some(Change { coding: Coding::Identity, weakens: takes });
+        }
+        let is_short = self.length.is_some_and(|bytes| bytes < rules.bytes_min);
+        if matches!(self.status, 0..200 | 204..=206) || self.gains != Some(true) || is_short {
+            return None;
+        }
+        // Whether a GET would get an answer long enough is not known, and need not be said (RFC 9110 section 9.3.2).
+        let is_vague = answer.to_head && self.length.is_none();
+        let coding = if is_vague { Coding::Identity } else { answer.accepted };
+        Some(Change { coding, weakens: takes })
+    }
+}
+
+impl Change {
+    /// Appends a line of the head as it is after the change, or nothing.
+    fn write(self, head: &mut Vec<u8>, line: &[u8]) {
+        let name = line.split(|&byte| byte == b':').next().unwrap_or_default();
+        let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
+        if self.coding != Coding::Identity
+            && (is(b"content-length") || is(b"content-encoding") || is(b"accept-ranges"))
+        {
+            return;
+        }
+        if self.weakens && is(b"etag") {
+            // Without the line's end: that of an empty value is no blank of it.
+            let value = line[name.len() + 1..].trim_ascii();
+            if !value.is_empty() && !value.starts_with(b"W/") {
+                head.extend_from_slice(b"ETag: W/");
+                head.extend_from_slice(value);
+                head.extend_from_slice(b"\r\n");
+                return;
+            }
+        }
+        head.extend_from_slice(line);
+    }
+}

@@ -1,0 +1,140 @@
+//! The slow twin of the response head: what an application says in one list, what must be sent in one string.
+
+use adyton_http::{BodySize, Identity, ResponseHead, Version};
+use adyton_http1::{Asked, BodyFraming, Framed, begin, finish};
+
+use crate::text::{is_text, is_token, number, trim};
+
+/// What an application and its server want to say.
+#[derive(Debug)]
+pub(crate) struct Wish<'w> {
+    asked: Asked,
+    status: u16,
+    reason: &'w [u8],
+    fields: Vec<(&'w [u8], &'w [u8])>,
+    body: BodySize,
+}
+
+const IDENTITY: Identity<'_> = Identity {
+    date: b"Sun, 06 Nov 1994 08:49:37 GMT",
+    server: b"Server: adyton\r\n",
+    lines: b"X-Request-ID: 1\r\n",
+};
+
+/// Panics unless the head that `data` stands for is written as the twin writes it, or refused as by the twin.
+pub(crate) fn check(data: &[u8]) {
+    let Some(wish) = Wish::read(data) else { return };
+    let mut out = b"before".to_vec();
+    let ours = write(&wish, &mut out);
+    let Some((expected, framed)) = naive(&wish) else {
+        let error = ours.expect_err("the twin refuses it");
+        assert!(!error.chars().any(char::is_control) && !error.is_empty(), "for a log: {error:?}");
+        return;
+    };
+    assert_eq!(Ok(framed), ours, "{wish:?}");
+    assert_eq!(crate::show(&expected), crate::show(&out[b"before".len()..]), "{wish:?}");
+    assert!(expected.ends_with(b"\r\n\r\n"));
+    let lines = crate::text::lines(&expected[..expected.len() - 4]).expect("nothing that ends a line");
+    assert!(!lines.contains(&&b""[..]), "an empty line would end the head");
+}
+
+impl<'w> Wish<'w> {
+    /// Status, flags, then the reason and the fields with 0xff between them.
+    fn read(data: &'w [u8]) -> Option<Wish<'w>> {
+        let ([status, flags], rest) = data.split_first_chunk::<2>()?;
+        let mut words = rest.split(|&byte| byte == 0xff);
+        let reason = words.next()?;
+        let words: Vec<_> = words.collect();
+        let body = if flags & 8 == 0 { BodySize::Unknown } else { BodySize::Known((flags >> 4).into()) };
+        Some(Wish {
+            asked: Asked {
+                version: if flags & 1 == 0 { Version::Http11 } else { Version::Http10 },
+                is_head: flags & 2 != 0,
+                keep_alive: flags & 4 == 0,
+            },
+            status: u16::from(*status) * 4,
+            reason,
+            fields: words.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect(),
+            body,
+        })
+    }
+}
+
+/// Writes half of the fields, pauses, and goes on.
+fn write(wish: &Wish<'_>, out: &mut Vec<u8>) -> Result<Framed, String> {
+    let (before, behind) = wish.fields.split_at(wish.fields.len() / 2);
+    let mut head = begin(out, wish.status, wish.reason).map_err(|e| e.to_string())?;
+    for (name, value) in before {
+        head.field(name, value).map_err(|error| error.to_string())?;
+    }
+    let facts = head.pause();
+    let mut head = ResponseHead::resume(out, facts);
+    for (name, value) in behind {
+        head.field(name, value).map_err(|error| error.to_string())?;
+    }
+    Ok(finish(head, wish.asked, &IDENTITY, wish.body))
+}
+
+/// The whole head, if nothing in the wish is forbidden.
+fn naive(wish: &Wish<'_>) -> Option<(Vec<u8>, Framed)> {
+    if !(200..=999).contains(&wish.status) || !wish.reason.iter().all(|&byte| is_text(byte)) {
+        return None;
+    }
+    let mut out = [format!("HTTP/1.1 {} ", wish.status).as_bytes(), wish.reason, b"\r\n"].concat();
+    let (mut length, mut close, mut seen) = (None, false, Vec::new());
+    for (name, value) in &wish.fields {
+        let value = trim(value);
+        if !is_token(name) || !value.iter().all(|&byte| is_text(byte)) {
+            return None;
+        }
+        let name_lower = name.to_ascii_lowercase();
+        match name_lower.as_slice() {
+            b"content-length" => {
+                let number = number(value)?;
+                if length.replace(number).is_some_and(|first| first != number) {
+                    return None;
+                }
+            }
+            b"connection" => {
+                let mut options = value.split(|&byte| byte == b',');
+                close |= options.any(|option| trim(option).eq_ignore_ascii_case(b"close"));
+            }
+            b"keep-alive" | b"proxy-connection" | b"te" | b"trailer" | b"transfer-encoding" | b"upgrade" => {}
+            _ => out.extend_from_slice(&[name, &b": "[..], value, b"\r\n"].concat()),
+        }
+        seen.push(name_lower);
+    }
+    if !seen.contains(&b"date".to_vec()) {
+        out.extend_from_slice(b"Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
+    }
+    if !seen.contains(&b"server".to_vec()) {
+        out.extend_from_slice(b"Server: adyton\r\n");
+    }
+    out.extend_from_slice(IDENTITY.lines);
+    let (framing, line) = naive_framing(wish, length);
+    let keep_alive = wish.asked.keep_alive && !close && framing != BodyFraming::UntilClose;
+    out.extend_from_slice(line.as_bytes());
+    out.extend_from_slice(match (keep_alive, wish.asked.version) {
+        (false, _) => b"Connection: close\r\n\r\n",
+        (true, Version::Http10) => b"Connection: keep-alive\r\n\r\n",
+        (true, Version::Http11) => b"\r\n",
+    });
+    Some((out, Framed { framing, keep_alive }))
+}
+
+/// How the body is sent, and the line that says so.
+fn naive_framing(wish: &Wish<'_>, stated: Option<u64>) -> (BodyFraming, String) {
+    let own = if let BodySize::Known(bytes) = wish.body { Some(bytes) } else { None };
+    let line = |length: Option<u64>| length.map(|n| format!("Content-Length: {n}\r\n")).unwrap_or_default();
+    match (wish.status, stated.or(own)) {
+        (204, _) => (BodyFraming::None, String::new()),
+        (205, _) => (BodyFraming::None, line(Some(0))),
+        (304, _) => (BodyFraming::None, line(stated)),
+        (_, _) if wish.asked.is_head => (BodyFraming::None, line(stated.or(own.filter(|&bytes| bytes > 0)))),
+        (_, Some(length)) => (BodyFraming::Length(length), line(Some(length))),
+        (_, None) if wish.asked.version == Version::Http11 => {
+            (BodyFraming::Chunked, "Transfer-Encoding: chunked\r\n".to_owned())
+        }
+        (_, None) => (BodyFraming::UntilClose, String::new()),
+    }
+}

@@ -1,0 +1,32 @@
+//! What the fuzz targets compare with: slow twins that follow the rules line by line, and checks of what was written.
+//!
+//! Each of `targets` hands any bytes to the server's code and to one of these, and panics when they differ. `fuzz/`
+//! searches for such bytes with libFuzzer, as long as one likes; the test here takes changed ones of its corpus, the
+//! same each time.
+
+#![forbid(unsafe_code)]
+
+mod access_lines;
+mod answers;
+mod authorizations;
+mod caching;
+mod chunks;
+mod codings;
+mod feed;
+mod file_names;
+mod folders;
+mod heads;
+mod imports;
+mod proxied;
+mod range_lists;
+mod received;
+mod rewrites;
+mod script_heads;
+mod sites_files;
+pub mod targets;
+mod text;
+
+/// Shows bytes in the message of a panic.
+fn show(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string()
+}

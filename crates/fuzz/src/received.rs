@@ -1,0 +1,20 @@
+//! Heads of answers as a client reads them: a head that comes in pieces is the head that comes at once.
+
+use adyton_http1::{BodyFraming, Received};
+
+/// Panics unless every beginning of `input` comes to what the whole comes to, or asks for more.
+pub(crate) fn check(input: &[u8], to_head: bool) {
+    let whole = Received::parse(input, to_head);
+    if let Ok(Some(head)) = whole {
+        assert!(input[..head.bytes].ends_with(b"\r\n\r\n"), "{}", crate::show(input));
+        assert!((100..1000).contains(&head.status), "{}", crate::show(input));
+        assert!(!(head.keep_alive && head.framing == BodyFraming::UntilClose), "{}", crate::show(input));
+        assert!(!to_head || head.framing == BodyFraming::None, "{}", crate::show(input));
+    }
+    for end in 0..input.len() {
+        match Received::parse(&input[..end], to_head) {
+            Ok(None) => {}
+            other => assert_eq!(whole, other, "{}: {}", end, crate::show(input)),
+        }
+    }
+}

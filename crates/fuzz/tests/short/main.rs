@@ -1,0 +1,128 @@
+//! Each target takes all inputs of its corpus, and some thousands that are made of them: the same ones in each run.
+
+mod changes;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use adyton_fuzz::targets::{ALL, Target};
+
+use changes::Changes;
+
+/// How many inputs are made for each target.
+const INPUTS: usize = 10_000;
+/// So many of them are made one from another, before the next is made of one of the corpus again.
+const GENERATION: usize = 8;
+/// Reached only by what hangs.
+const HANGING_AFTER: Duration = Duration::from_secs(120);
+/// Reached only by what allocates as much as its input says.
+const BYTES_MAX: u64 = 2 << 30;
+
+/// A test for each target.
+macro_rules! each {
+    ($($name:ident)*) => {
+        $(#[test] fn $name() { run(stringify!($name)); })*
+
+        #[test]
+        fn all_targets_are_here() {
+            let names: Vec<_> = ALL.iter().map(|(name, _)| *name).collect();
+
+            assert_eq!(names, [$(stringify!($name)),*]);
+        }
+    };
+}
+
+each! {
+    access_log authorization cache_control chunked coded_head head import_apache import_gunicorn import_nginx
+    import_unit import_uwsgi proxied range received response rewrite script_head site sites_file split url_path
+}
+
+/// Gives a target all of its inputs.
+fn run(name: &str) {
+    adyton_sys::process::limit_data(BYTES_MAX);
+    let (_, target) = ALL.iter().find(|(other, _)| *other == name).expect("one of the targets");
+    let corpus = read(&fuzz().join("corpus").join(name));
+    let input = Mutex::new((Instant::now(), Vec::new()));
+    let (ended, end) = channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            take_all(*target, name, &corpus, &input);
+            drop(ended);
+        });
+        while end.recv_timeout(HANGING_AFTER / 4) == Err(RecvTimeoutError::Timeout) {
+            let (began, input) = &*input.lock().unwrap_or_else(PoisonError::into_inner);
+            if began.elapsed() > HANGING_AFTER {
+                // Not by a macro, whose words the harness would keep until the test ends.
+                let _ =
+                    writeln!(io::stderr(), "{name} takes more than {HANGING_AFTER:?} for {}", shown(input));
+                process::exit(1);
+            }
+        }
+    });
+}
+
+fn take_all(target: Target, name: &str, corpus: &[Vec<u8>], current: &Mutex<(Instant, Vec<u8>)>) {
+    let take = |input: &[u8]| {
+        *current.lock().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), input.to_vec());
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| target(input))) {
+            eprintln!("{name} fails for {}", shown(input));
+            resume_unwind(panic);
+        }
+    };
+    take(b"");
+    for input in corpus {
+        take(input);
+    }
+    let words = words(&fuzz().join("words.dict"));
+    let mut changes = Changes::new(name, corpus, &words);
+    for number in 0..INPUTS {
+        take(if number % GENERATION == 0 { changes.begin() } else { changes.go_on() });
+    }
+}
+
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+/// An input as a literal of Rust.
+fn shown(input: &[u8]) -> String {
+    format!("b\"{}\"", input.escape_ascii())
+}
+
+/// The files of a folder, in the order of their names.
+fn read(folder: &Path) -> Vec<Vec<u8>> {
+    let mut paths: Vec<_> = fs::read_dir(folder)
+        .expect("a folder of inputs")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    paths.sort();
+    paths.iter().map(|path| fs::read(path).expect("a file")).collect()
+}
+
+/// The words of a dictionary as libFuzzer reads it: each in quotes, with bytes as `\x0d`.
+fn words(file: &Path) -> Vec<Vec<u8>> {
+    let text = fs::read_to_string(file).expect("a dictionary");
+    let quoted = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
+        let (_, behind) = line.split_once('"')?;
+        behind.rsplit_once('"').map(|(word, _)| unescaped(word))
+    });
+    quoted.collect()
+}
+
+fn unescaped(word: &str) -> Vec<u8> {
+    let mut parts = word.split(r"\x");
+    let mut bytes = parts.next().unwrap_or_default().replace('\\', "").into_bytes();
+    for part in parts {
+        let (digits, behind) = part.split_at(2);
+        bytes.push(u8::from_str_radix(digits, 16).expect("hexadecimal digits"));
+        bytes.extend(behind.replace('\\', "").bytes());
+    }
+    bytes
+}

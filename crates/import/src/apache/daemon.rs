@@ -1,0 +1,139 @@
+//! `WSGIDaemonProcess`: what its options are here.
+
+use super::lex::Line;
+use crate::model::{Draft, Keys, Place, Value};
+
+/// `WSGIDaemonProcess name processes=2 threads=15`: the first one says it for all.
+pub(super) fn read(line: &Line, draft: &mut Draft, keys: &mut Keys, is_site: bool) {
+    let mut server = if is_site { std::mem::take(&mut draft.server) } else { std::mem::take(keys) };
+    let place = &line.place;
+    // Only daemons say how many processes there are.
+    let is_first = !server.has("processes");
+    if is_first && line.args.iter().any(|arg| arg.starts_with("user=")) {
+        // The group is that user's then.
+        server.0.retain(|key| key.name != "group");
+    }
+    let pairs = line.args.iter().skip(1).filter_map(|arg| arg.split_once('='));
+    let defaults = [("processes", "1"), ("threads", "15")];
+    let mut said: Vec<&str> = Vec::new();
+    for (name, value) in pairs.chain(defaults) {
+        if said.contains(&name) {
+            continue;
+        }
+        said.push(name);
+        let shown = format!("WSGIDaemonProcess {name}={value}");
+        if name == "python-path" {
+            let paths = value.split(':').filter(|path| !path.is_empty());
+            paths.for_each(|path| server.add("python-path", path, place));
+            continue;
+        }
+        // How many connections wait for the server is said by ListenBacklog.
+        if name == "listen-backlog" && server.has("backlog") {
+            continue;
+        }
+        let found = DAEMON.iter().find(|(theirs, ..)| *theirs == name);
+        let Some((_, ours, is_time)) = found else {
+            // So it is without being said.
+            if !(value == "0" || value.eq_ignore_ascii_case("off")) {
+                lose(name, &shown, place, draft);
+            }
+            continue;
+        };
+        let value = if *is_time { time(value) } else { value.trim_start_matches('#').to_owned() };
+        let is_same = server.get(ours).is_none_or(|key| key.value == Value::Text(value.clone()));
+        if is_first || is_same {
+            server.set(ours, value, place);
+        } else if matches!(*ours, "user" | "group") {
+            draft.open(place, &shown, "all applications run as the same user here");
+        } else {
+            draft.lose(place, &shown, "all applications run in the same processes here");
+        }
+    }
+    // A daemon has the file of its site; the server's own user stays where it was.
+    if is_site {
+        draft.server = server;
+    } else {
+        *keys = server;
+    }
+}
+
+/// `5` seconds, `500ms`.
+pub(super) fn time(text: &str) -> String {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { format!("{text}s") } else { text.to_owned() }
+}
+
+/// Tells of an option that nothing is made of.
+fn lose(name: &str, shown: &str, place: &Place, draft: &mut Draft) {
+    if ALWAYS_SO.contains(&name) {
+        return;
+    }
+    let found = REASONS.iter().find(|(names, _)| names.contains(&name));
+    draft.lose(place, shown, found.map_or("this option of mod_wsgi is not known here", |(_, why)| why));
+}
+
+/// `mod_wsgi`'s option, our setting, whether it is a time.
+const DAEMON: [(&str, &str, bool); 16] = [
+    ("user", "user", false),
+    ("group", "group", false),
+    ("processes", "processes", false),
+    ("threads", "threads", false),
+    ("umask", "umask", false),
+    ("home", "chdir", false),
+    ("request-timeout", "request-timeout", true),
+    ("graceful-timeout", "graceful-timeout", true),
+    ("startup-timeout", "startup-timeout", true),
+    ("queue-timeout", "queue-timeout", true),
+    ("restart-interval", "max-lifetime", true),
+    ("maximum-requests", "max-requests", false),
+    ("cpu-priority", "nice", false),
+    ("cpu-time-limit", "cpu-limit", true),
+    ("memory-limit", "memory-limit", false),
+    ("listen-backlog", "backlog", false),
+];
+
+/// Workers are called adyton-1 and so on, and have all groups of their user.
+const ALWAYS_SO: [&str; 2] = ["display-name", "supplementary-groups"];
+
+/// Options that have no counterpart, and what to do instead.
+const REASONS: [(&[&str], &str); 16] = [
+    (&["chroot"], "systemd's RootDirectory or a container keeps a server to a folder"),
+    (
+        &[
+            "connect-timeout",
+            "header-buffer-size",
+            "proxy-buffer-size",
+            "receive-buffer-size",
+            "response-buffer-size",
+            "response-flush-delay",
+            "send-buffer-size",
+            "socket-timeout",
+            "socket-user",
+            "socket-rotation",
+        ],
+        "requests reach the application without a socket between it and the server",
+    ),
+    (&["response-socket-timeout"], "write-idle-timeout says how slow a client may be"),
+    (
+        &["deadlock-timeout"],
+        "a worker that no longer answers is replaced, and request-timeout ends what takes too long",
+    ),
+    (&["interrupt-timeout"], "request-timeout ends what takes too long"),
+    (&["inactivity-timeout"], "an idle worker stays; min-processes lets some of them go"),
+    (
+        &["eviction-timeout", "shutdown-timeout"],
+        "graceful-timeout says how long requests have that are running",
+    ),
+    (&["lang", "locale"], "start the server with LANG or LC_ALL set"),
+    (&["python-eggs"], "write env = \"PYTHON_EGG_CACHE=DIR\" in [server]"),
+    (&["python-home"], "start the adyton that is installed in the virtual environment"),
+    (&["script-group", "script-user"], "who owns a file of an application is not looked at"),
+    (&["server-metrics"], "the setting admin has metrics, at an address of its own"),
+    (&["stack-size"], "threads have the stack that the system gives"),
+    (&["switch-interval"], "call sys.setswitchinterval in the application"),
+    (&["virtual-memory-limit"], "memory-limit limits what a worker may allocate"),
+    (
+        &["newrelic-config-file", "newrelic-environment"],
+        "start the agent in the application, as its own documentation says",
+    ),
+];

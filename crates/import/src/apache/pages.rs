@@ -1,0 +1,66 @@
+//! `ErrorDocument`: pages for what the server itself answers.
+
+use super::lex::Line;
+use super::mapping::{self, Answer};
+use super::section::{Around, Sections};
+use crate::model::{Draft, Site, has_end};
+use crate::pages;
+
+/// Takes what a site says of its statuses; the last line of each counts.
+pub(super) fn read(lines: &[Line], sections: &Sections, site: &mut Site, draft: &mut Draft) {
+    let all: Vec<&Line> = sections.all.iter().filter(|line| line.name == "errordocument").collect();
+    for (at, line) in all.iter().enumerate() {
+        let is_last = !all[at + 1..].iter().any(|later| later.arg(0) == line.arg(0));
+        if !is_last || line.says(1, "default") {
+            continue;
+        }
+        match file(line, lines, sections) {
+            Ok(file) => {
+                site.keys.pair("error-pages", (line.arg(0), &file), &line.place);
+                if line.arg(0) == "404" {
+                    site.routes.iter_mut().for_each(|route| pages::missing(route, &file, &line.place));
+                }
+            }
+            Err(why) => draft.lose(&line.place, &line.text, why),
+        }
+    }
+}
+
+/// The file of a page, if everybody may have it as it is.
+fn file(line: &Line, lines: &[Line], sections: &Sections) -> Result<String, &'static str> {
+    let is_error = line.arg(0).parse::<u16>().is_ok_and(|status| (400..600).contains(&status));
+    let path = line.arg(1);
+    if !is_error {
+        return Err("pages are for statuses from 400 on");
+    }
+    if path.contains("://") {
+        return Err("an error is not a redirect; write error-pages = { STATUS = \"FILE\" }");
+    }
+    if !path.starts_with('/') || line.args.len() != 2 {
+        return Err("a text of your own is in a file: error-pages = { STATUS = \"FILE\" }");
+    }
+    let mappings = mapping::read(lines, &mut Draft::default());
+    let found = mappings.iter().find(|mapping| mapping.has(path)).ok_or("nothing answers that path")?;
+    let (Answer::Folder(_), Some(file)) = (&found.answer, found.folder(path)) else {
+        return Err("a page is a file; write error-pages = { STATUS = \"FILE\" }");
+    };
+    let end = pages::ENDS.into_iter().find(|end| has_end(path, end));
+    let Some(end) = end.filter(|_| !file.contains(['?', '%']) && file.starts_with('/')) else {
+        return Err("a page is a file that is sent as it is, as one that ends in .html");
+    };
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let effective = sections.of_file(Some(folder), &file, path);
+    let handles = |line: &&Line| {
+        matches!(line.name.as_str(), "addhandler" | "addoutputfilter")
+            && line.args.iter().skip(1).any(|other| other.trim_start_matches('.') == end)
+    };
+    let is_handled = effective.iter().flat_map(|section| section.iter()).find(handles).is_some();
+    let around = Around::of(&effective);
+    if is_handled || around.handler.is_some() {
+        return Err("a page is a file that is sent as it is");
+    }
+    if !around.is_open() {
+        return Err("not everybody may have that page, and an error is for everybody");
+    }
+    Ok(file)
+}

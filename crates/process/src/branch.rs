@@ -1,0 +1,95 @@
+//! What the supervisor of a group is told by that of the door, which has started it.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use adyton_log::Level;
+use adyton_sys::child;
+use serde::{Deserialize, Serialize};
+
+/// What applications learn of a listener of the door.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entrance {
+    /// `SERVER_NAME`, unless the request says it.
+    pub name: String,
+    /// `SERVER_PORT`, unless the request says it.
+    pub port: String,
+}
+
+/// What the supervisor of a group is told: descriptors by their numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchTold {
+    /// The group.
+    pub group: String,
+    /// The door's listeners.
+    pub entrances: Vec<Entrance>,
+    passage: RawFd,
+    line: RawFd,
+    edition: RawFd,
+    log_level: Option<String>,
+}
+
+/// What a supervisor of a group has that others do not.
+pub struct BranchPlan {
+    /// The group.
+    pub group: String,
+    /// The door's listeners.
+    pub entrances: Vec<Entrance>,
+    /// Where connections come from the door, and go back.
+    pub passage: OwnedFd,
+    /// The line to the door's supervisor.
+    pub line: OwnedFd,
+    /// Nothing: it stays. Else it ends when it has answered nothing for so long.
+    pub idle_timeout_ms: Option<u64>,
+}
+
+impl BranchTold {
+    pub(crate) fn new(
+        (group, entrances): (&str, &[Entrance]),
+        [passage, line, edition]: [BorrowedFd<'_>; 3],
+        log_level: Option<Level>,
+    ) -> Self {
+        Self {
+            group: group.to_owned(),
+            entrances: entrances.to_vec(),
+            passage: passage.as_raw_fd(),
+            line: line.as_raw_fd(),
+            edition: edition.as_raw_fd(),
+            log_level: log_level.map(|level| level.name().to_owned()),
+        }
+    }
+
+    /// As an argument of the program.
+    pub(crate) fn written(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Reads the argument.
+    ///
+    /// # Errors
+    ///
+    /// The text describes no branch.
+    pub fn read(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| format!("this is nothing that a group is told: {error}"))
+    }
+
+    /// The descriptor of the file of sites.
+    pub(crate) fn edition(&self) -> RawFd {
+        self.edition
+    }
+
+    /// The level of the log, if it was changed while the server ran.
+    pub fn log_level(&self) -> Option<Level> {
+        self.log_level.as_deref().and_then(Level::named)
+    }
+
+    /// Takes over its descriptors.
+    ///
+    /// # Errors
+    ///
+    /// One is not there.
+    pub fn take(self, idle_timeout_ms: Option<u64>) -> io::Result<BranchPlan> {
+        let (passage, line) = (child::inherit(self.passage)?, child::inherit(self.line)?);
+        Ok(BranchPlan { group: self.group, entrances: self.entrances, passage, line, idle_timeout_ms })
+    }
+}

@@ -1,0 +1,621 @@
+//! Branches: which supervisors of groups there should be, and what follows when one ends.
+//!
+//! It does no I/O: what has happened comes in, with its time; what is to be done comes out.
+//!
+//! | state | it goes on when | to |
+//! | --- | --- | --- |
+//! | `Asleep` | a connection waits for it | `Due` |
+//! | `Due` | its time has come | `Starting` |
+//! | `Starting` | it says that it serves | `Serving` |
+//! | | it ends | `Due`, later each time; its connections are answered 503 meanwhile |
+//! | `Serving` | it says that it idles, and ends | `Asleep` |
+//! | | it ends | `Due` |
+//! | any | no version that serves names it | `Leaving` |
+//! | `Leaving` | it ends | gone |
+//!
+//! A version of a file names a branch for each of its groups. One on whose settings nothing has changed keeps its branch, and
+//! its passage; another gets a new branch with a passage of its own, so that processes at both ends of a passage always agree
+//! on who answers what. The door serves a new version once all of its branches serve.
+
+use std::collections::BTreeMap;
+
+/// How long a branch that has not started rests, the first time; each further time twice as long.
+const REST_MS: u64 = 1_000;
+
+/// And at most.
+const REST_MS_MAX: u64 = 60_000;
+
+/// One that has served for so long has shown that it can.
+const PROVEN_MS: u64 = 10_000;
+
+/// A branch, while this supervisor lives.
+pub(crate) type BranchId = u64;
+
+/// What makes a group the same in two versions of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GroupKey {
+    pub(crate) name: String,
+    /// All that its processes depend on.
+    pub(crate) fingerprint: String,
+    /// Whether it has no process until a connection comes.
+    pub(crate) is_lazy: bool,
+}
+
+/// How a branch stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    Asleep,
+    Due { at_ms: u64 },
+    Starting { pid: u32 },
+    Serving { pid: u32, since_ms: u64, idles: bool },
+    Leaving { pid: u32, due_ms: u64 },
+}
+
+/// A group of a version, or of several.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    pub(crate) id: BranchId,
+    pub(crate) key: GroupKey,
+    pub(crate) standing: Standing,
+    /// How often it has not started, one time after the other.
+    pub(crate) failures: u32,
+    /// How often it was started.
+    pub(crate) starts: u64,
+}
+
+/// What is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// Start this one.
+    Start(BranchId),
+    /// Tell this one to end, when it has done what it has begun.
+    Leave(BranchId),
+    /// It has had its time.
+    Kill(u32),
+    /// It is no more: its passage can be closed.
+    Drop(BranchId),
+}
+
+/// How the branches of a version that is to come stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Coming {
+    /// There is no such version.
+    None,
+    /// Some do not serve yet.
+    Waits,
+    /// All serve.
+    Ready,
+    /// The group with this name does not start.
+    Fails(String),
+}
+
+/// What the end of a branch means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BranchEnd {
+    pub(crate) id: BranchId,
+    pub(crate) name: String,
+    /// It was told to end, or has ended because it idled.
+    pub(crate) is_meant: bool,
+    /// It had not served yet.
+    pub(crate) is_failure: bool,
+    /// When it is started again, if it is.
+    pub(crate) again_ms: Option<u64>,
+}
+
+/// All branches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Branches {
+    all: Vec<Branch>,
+    next: BranchId,
+    /// Those of versions, in the order of their groups, by the generation from which on they count.
+    versions: BTreeMap<u32, Vec<BranchId>>,
+    /// Those of a version that the door does not serve yet.
+    coming: Option<Vec<BranchId>>,
+    /// How long one may take to end, when the server stops.
+    leave_ms: u64,
+}
+
+impl Branches {
+    /// Those of the first version; each may take so long to end.
+    pub(crate) fn new(groups: Vec<GroupKey>, leave_ms: u64) -> Self {
+        let mut branches = Self { leave_ms, ..Self::default() };
+        branches.begin(groups);
+        branches.commit(0);
+        branches
+    }
+
+    /// Goes on where another program has left off.
+    pub(crate) fn taken(all: Vec<Branch>, versions: BTreeMap<u32, Vec<BranchId>>, leave_ms: u64) -> Self {
+        let next = all.iter().map(|branch| branch.id + 1).max().unwrap_or(0);
+        Self { all, next, versions, coming: None, leave_ms }
+    }
+
+    /// A version with these groups is to come.
+    pub(crate) fn begin(&mut self, groups: Vec<GroupKey>) {
+        let kept: Vec<BranchId> = self.versions.values().next_back().cloned().unwrap_or_default();
+        let mut coming = Vec::new();
+        for key in groups {
+            let same = |branch: &&Branch| kept.contains(&branch.id) && branch.key == key && !branch.leaves();
+            let id = self.all.iter().find(same).map(|branch| branch.id);
+            coming.push(id.unwrap_or_else(|| self.add(key)));
+        }
+        self.coming = Some(coming);
+    }
+
+    fn add(&mut self, key: GroupKey) -> BranchId {
+        let id = self.next;
+        self.next += 1;
+        let standing = if key.is_lazy { Standing::Asleep } else { Standing::Due { at_ms: 0 } };
+        self.all.push(Branch { id, key, standing, failures: 0, starts: 0 });
+        id
+    }
+
+    /// How the version that is to come stands. Branches that it shares with the present one are no reason to wait.
+    pub(crate) fn coming(&self) -> Coming {
+        let Some(coming) = &self.coming else { return Coming::None };
+        let present = self.versions.values().next_back();
+        let is_new = |branch: &&Branch| {
+            coming.contains(&branch.id) && present.is_none_or(|present| !present.contains(&branch.id))
+        };
+        let mut answer = Coming::Ready;
+        for branch in self.all.iter().filter(is_new) {
+            match branch.standing {
+                _ if branch.failures > 0 => return Coming::Fails(branch.key.name.clone()),
+                Standing::Asleep | Standing::Serving { .. } => {}
+                _ => answer = Coming::Waits,
+            }
+        }
+        answer
+    }
+
+    /// The version that was to come is that of this generation.
+    pub(crate) fn commit(&mut self, generation: u32) {
+        if let Some(coming) = self.coming.take() {
+            self.versions.insert(generation, coming);
+        }
+    }
+
+    /// Versions behind this generation do not serve after all.
+    pub(crate) fn give_up(&mut self, generation: u32) {
+        self.versions.retain(|since, _| *since <= generation);
+    }
+
+    /// The version that was to come does not come.
+    pub(crate) fn abandon(&mut self) {
+        self.coming = None;
+    }
+
+    /// The branches of a generation, in the order of its groups.
+    pub(crate) fn of(&self, generation: u32) -> &[BranchId] {
+        self.versions.range(..=generation).next_back().map_or(&[], |(_, ids)| ids)
+    }
+
+    /// All branches.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Branch> {
+        self.all.iter()
+    }
+
+    /// By generation, those of each version.
+    pub(crate) fn versions(&self) -> &BTreeMap<u32, Vec<BranchId>> {
+        &self.versions
+    }
+
+    /// The branch that is this process.
+    pub(crate) fn of_process(&self, pid: u32) -> Option<&Branch> {
+        self.all.iter().find(|branch| branch.pid() == Some(pid))
+    }
+
+    /// Whether nothing is between two states.
+    pub(crate) fn is_settled(&self) -> bool {
+        let is_at_rest = |branch: &Branch| {
+            matches!(branch.standing, Standing::Asleep | Standing::Serving { idles: false, .. })
+        };
+        self.coming.is_none() && self.all.iter().all(is_at_rest)
+    }
+
+    fn get_mut(&mut self, id: BranchId) -> Option<&mut Branch> {
+        self.all.iter_mut().find(|branch| branch.id == id)
+    }
+
+    /// A connection waits for a branch.
+    pub(crate) fn wake(&mut self, id: BranchId, now_ms: u64) {
+        if let Some(branch) = self.get_mut(id)
+            && branch.standing == Standing::Asleep
+        {
+            branch.standing = Standing::Due { at_ms: now_ms };
+        }
+    }
+
+    /// A branch was started.
+    pub(crate) fn note_started(&mut self, id: BranchId, pid: u32) {
+        if let Some(branch) = self.get_mut(id) {
+            branch.standing = Standing::Starting { pid };
+            branch.starts += 1;
+        }
+    }
+
+    /// A branch could not be started: when it is tried again.
+    pub(crate) fn note_not_started(&mut self, id: BranchId, now_ms: u64) -> Option<u64> {
+        self.get_mut(id).map(|branch| branch.fail(now_ms))
+    }
+
+    /// A branch serves.
+    pub(crate) fn note_serving(&mut self, id: BranchId, now_ms: u64) {
+        if let Some(branch) = self.get_mut(id)
+            && let Standing::Starting { pid } = branch.standing
+        {
+            branch.standing = Standing::Serving { pid, since_ms: now_ms, idles: false };
+            branch.failures = 0;
+        }
+    }
+
+    /// A branch ends because it idles.
+    pub(crate) fn note_idle(&mut self, id: BranchId) {
+        if let Some(branch) = self.get_mut(id)
+            && let Standing::Serving { idles, .. } = &mut branch.standing
+        {
+            *idles = branch.key.is_lazy;
+        }
+    }
+
+    /// A process has ended; `None` if it was no branch.
+    pub(crate) fn note_end(&mut self, pid: u32, now_ms: u64) -> Option<BranchEnd> {
+        let branch = self.all.iter_mut().find(|branch| branch.pid() == Some(pid))?;
+        let (id, name) = (branch.id, branch.key.name.clone());
+        let end = |is_meant, is_failure, again_ms| BranchEnd { id, name, is_meant, is_failure, again_ms };
+        Some(match branch.standing {
+            Standing::Leaving { .. } => {
+                branch.standing = Standing::Leaving { pid: 0, due_ms: u64::MAX };
+                end(true, false, None)
+            }
+            Standing::Serving { idles: true, .. } => {
+                branch.standing = Standing::Asleep;
+                end(true, false, None)
+            }
+            Standing::Serving { since_ms, .. } if now_ms >= since_ms + PROVEN_MS => {
+                branch.standing = Standing::Due { at_ms: now_ms };
+                end(false, false, Some(now_ms))
+            }
+            Standing::Serving { .. } => {
+                let again_ms = branch.fail(now_ms);
+                // It can serve: its connections wait for it.
+                branch.failures = 0;
+                end(false, false, Some(again_ms))
+            }
+            _ => {
+                let again_ms = branch.fail(now_ms);
+                end(false, true, Some(again_ms))
+            }
+        })
+    }
+
+    /// What is due. `generations` are those of which the door has workers, or may start some.
+    pub(crate) fn look(&mut self, generations: &[u32], now_ms: u64) -> Vec<Act> {
+        let named = |generation: &u32| self.of(*generation).to_vec();
+        let mut needed: Vec<BranchId> = generations.iter().flat_map(named).collect();
+        needed.extend(self.coming.iter().flatten());
+        let oldest = generations.iter().min().copied().unwrap_or(0);
+        let oldest = self.versions.range(..=oldest).next_back().map_or(0, |(since, _)| *since);
+        self.versions.retain(|since, _| *since >= oldest);
+        let leave_ms = self.leave_ms;
+        let mut acts = Vec::new();
+        for branch in &mut self.all {
+            branch.look(needed.contains(&branch.id), (now_ms, leave_ms), &mut acts);
+        }
+        self.all.retain(|branch| !acts.contains(&Act::Drop(branch.id)));
+        acts
+    }
+
+    /// The server stops, and the door has: all end.
+    pub(crate) fn stop(&mut self, now_ms: u64) -> Vec<Act> {
+        self.coming = None;
+        self.versions.clear();
+        self.look(&[], now_ms)
+    }
+
+    /// All that are told to end have no more time.
+    pub(crate) fn hurry(&mut self, now_ms: u64) {
+        for branch in &mut self.all {
+            if let Standing::Leaving { due_ms, .. } = &mut branch.standing {
+                *due_ms = now_ms.min(*due_ms);
+            }
+        }
+    }
+
+    /// When something is due next, without an event.
+    pub(crate) fn due_ms(&self) -> Option<u64> {
+        let due = |branch: &Branch| match branch.standing {
+            Standing::Due { at_ms } => Some(at_ms),
+            Standing::Leaving { pid, due_ms } if pid > 0 => Some(due_ms),
+            _ => None,
+        };
+        self.all.iter().filter_map(due).min()
+    }
+}
+
+impl Branch {
+    /// Its process, if it has one.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        match self.standing {
+            Standing::Starting { pid } | Standing::Serving { pid, .. } | Standing::Leaving { pid, .. } => {
+                Some(pid).filter(|&pid| pid > 0)
+            }
+            Standing::Asleep | Standing::Due { .. } => None,
+        }
+    }
+
+    /// Whether connections may wait for it; else they are answered 503.
+    pub(crate) fn is_open(&self) -> bool {
+        self.failures == 0
+    }
+
+    fn leaves(&self) -> bool {
+        matches!(self.standing, Standing::Leaving { .. })
+    }
+
+    /// It has not started, or ended at once: when it is tried again.
+    fn fail(&mut self, now_ms: u64) -> u64 {
+        let rest_ms = REST_MS.saturating_mul(1 << self.failures.min(16)).min(REST_MS_MAX);
+        self.failures += 1;
+        self.standing = Standing::Due { at_ms: now_ms + rest_ms };
+        now_ms + rest_ms
+    }
+
+    fn look(&mut self, is_needed: bool, (now_ms, leave_ms): (u64, u64), acts: &mut Vec<Act>) {
+        match self.standing {
+            Standing::Due { at_ms } if is_needed && at_ms <= now_ms => acts.push(Act::Start(self.id)),
+            Standing::Asleep | Standing::Due { .. } if is_needed => {}
+            Standing::Asleep | Standing::Due { .. } | Standing::Leaving { pid: 0, .. } => {
+                acts.push(Act::Drop(self.id));
+            }
+            Standing::Starting { pid } | Standing::Serving { pid, .. } if !is_needed => {
+                self.standing = Standing::Leaving { pid, due_ms: now_ms + leave_ms };
+                acts.push(Act::Leave(self.id));
+            }
+            Standing::Leaving { pid, due_ms } if due_ms <= now_ms => {
+                self.standing = Standing::Leaving { pid, due_ms: u64::MAX };
+                acts.push(Act::Kill(pid));
+            }
+            Standing::Starting { .. } | Standing::Serving { .. } | Standing::Leaving { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Act, Branches, Coming, GroupKey, Standing};
+
+    fn key(name: &str, fingerprint: &str) -> GroupKey {
+        GroupKey {
+            name: name.to_owned(),
+            fingerprint: fingerprint.to_owned(),
+            is_lazy: name.starts_with("lazy"),
+        }
+    }
+
+    /// Something that happens.
+    enum Event {
+        /// The supervisor looks, with door workers of these generations.
+        Look(&'static [u32]),
+        /// What was told to start is this process.
+        Started(u64, u32),
+        Serves(u64),
+        Idles(u64),
+        Ends(u32),
+        /// A connection waits.
+        Knock(u64),
+        /// A version with these groups is read.
+        Begin(&'static [(&'static str, &'static str)]),
+        Commit(u32),
+        Abandon,
+        GiveUp(u32),
+        /// So much time passes.
+        Wait(u64),
+        Stop,
+    }
+
+    use Event::{Abandon, Begin, Commit, Ends, GiveUp, Idles, Knock, Look, Serves, Started, Stop, Wait};
+
+    /// Plays events from a first version on; what follows from each, in words.
+    fn play(first: &[(&str, &str)], events: &[(Event, &str)]) {
+        let keys = |groups: &[(&str, &str)]| groups.iter().map(|(name, print)| key(name, print)).collect();
+        let mut branches = Branches::new(keys(first), 5_000);
+        let mut now_ms = 100;
+        for (number, (event, expected)) in events.iter().enumerate() {
+            let mut acts = Vec::new();
+            let mut said = String::new();
+            match event {
+                Look(generations) => acts = branches.look(generations, now_ms),
+                Started(id, pid) => branches.note_started(*id, *pid),
+                Serves(id) => branches.note_serving(*id, now_ms),
+                Idles(id) => branches.note_idle(*id),
+                Ends(pid) => {
+                    said = branches.note_end(*pid, now_ms).map_or("unknown".to_owned(), |end| {
+                        let again = end.again_ms.map_or("never".to_owned(), |at| format!("+{}", at - now_ms));
+                        let how = match (end.is_meant, end.is_failure) {
+                            (true, _) => "meant",
+                            (_, true) => "failed",
+                            _ => "died",
+                        };
+                        format!("{} {how} {again}", end.name)
+                    });
+                }
+                Knock(id) => branches.wake(*id, now_ms),
+                Begin(groups) => branches.begin(keys(groups)),
+                Commit(generation) => branches.commit(*generation),
+                Abandon => branches.abandon(),
+                GiveUp(generation) => branches.give_up(*generation),
+                Wait(ms) => now_ms += ms,
+                Stop => acts = branches.stop(now_ms),
+            }
+            let acts: Vec<String> = acts
+                .into_iter()
+                .map(|act| match act {
+                    Act::Start(id) => format!("start {id}"),
+                    Act::Leave(id) => format!("leave {id}"),
+                    Act::Kill(pid) => format!("kill {pid}"),
+                    Act::Drop(id) => format!("drop {id}"),
+                })
+                .collect();
+            let coming = match branches.coming() {
+                Coming::None => String::new(),
+                Coming::Waits => "waits".to_owned(),
+                Coming::Ready => "ready".to_owned(),
+                Coming::Fails(name) => format!("{name} fails"),
+            };
+            let shown: Vec<String> =
+                [said, acts.join(", "), coming].into_iter().filter(|part| !part.is_empty()).collect();
+            assert_eq!(*expected, shown.join("; "), "event {number}");
+        }
+    }
+
+    /// Started, dead after long, dead at once, failing again and again: restarted later each time, until it serves.
+    #[test]
+    fn deaths() {
+        play(
+            &[("a", "1")],
+            &[
+                (Look(&[1]), "start 0"),
+                (Started(0, 50), ""),
+                (Look(&[1]), ""),
+                (Serves(0), ""),
+                (Wait(20_000), ""),
+                (Ends(50), "a died +0"),
+                (Look(&[1]), "start 0"),
+                (Started(0, 51), ""),
+                (Serves(0), ""),
+                (Ends(51), "a died +1000"),
+                (Look(&[1]), ""),
+                (Wait(1_000), ""),
+                (Look(&[1]), "start 0"),
+                (Started(0, 52), ""),
+                (Ends(52), "a failed +1000"),
+                (Wait(1_000), ""),
+                (Look(&[1]), "start 0"),
+                (Started(0, 53), ""),
+                (Ends(53), "a failed +2000"),
+                (Wait(2_000), ""),
+                (Look(&[1]), "start 0"),
+                (Started(0, 54), ""),
+                (Serves(0), ""),
+                (Ends(99), "unknown"),
+                (Stop, "leave 0"),
+                (Look(&[]), ""),
+                (Wait(5_000), ""),
+                (Look(&[]), "kill 54"),
+                (Look(&[]), ""),
+                (Ends(54), "a meant never"),
+                (Look(&[]), "drop 0"),
+            ],
+        );
+    }
+
+    /// A group without a process until a connection comes, and again when it idles.
+    #[test]
+    fn lazy() {
+        play(
+            &[("lazy", "1")],
+            &[
+                (Look(&[1]), ""),
+                (Knock(0), ""),
+                (Look(&[1]), "start 0"),
+                (Started(0, 50), ""),
+                (Knock(0), ""),
+                (Serves(0), ""),
+                (Idles(0), ""),
+                (Ends(50), "lazy meant never"),
+                (Look(&[1]), ""),
+                (Knock(0), ""),
+                (Look(&[1]), "start 0"),
+                (Started(0, 51), ""),
+                (Serves(0), ""),
+                (Ends(51), "lazy died +1000"),
+                (Begin(&[]), "ready"),
+                (Commit(2), ""),
+                (Look(&[2, 1]), ""),
+                (Look(&[2]), "drop 0"),
+            ],
+        );
+    }
+
+    /// A reload replaces what has changed, and nothing else; the old one goes when no worker of the door knows it any more.
+    #[test]
+    fn reload() {
+        play(
+            &[("a", "1"), ("b", "1")],
+            &[
+                (Look(&[1]), "start 0, start 1"),
+                (Started(0, 50), ""),
+                (Started(1, 51), ""),
+                (Serves(0), ""),
+                (Serves(1), ""),
+                (Begin(&[("a", "1"), ("b", "2"), ("lazy", "1")]), "waits"),
+                (Look(&[1]), "start 2; waits"),
+                (Started(2, 52), "waits"),
+                (Serves(2), "ready"),
+                (Commit(2), ""),
+                (Look(&[1, 2]), ""),
+                (Look(&[2]), "leave 1"),
+                (Ends(51), "b meant never"),
+                (Look(&[2]), "drop 1"),
+                // The same again changes nothing.
+                (Begin(&[("a", "1"), ("b", "2"), ("lazy", "1")]), "ready"),
+                (Commit(3), ""),
+                (Look(&[3]), ""),
+            ],
+        );
+    }
+
+    /// A group of a new version that does not start: the old version stays, and what was begun ends.
+    #[test]
+    fn reload_fails() {
+        play(
+            &[("a", "1")],
+            &[
+                (Look(&[1]), "start 0"),
+                (Started(0, 50), ""),
+                (Serves(0), ""),
+                (Begin(&[("a", "2"), ("b", "1")]), "waits"),
+                (Look(&[1]), "start 1, start 2; waits"),
+                (Started(1, 51), "waits"),
+                (Started(2, 52), "waits"),
+                (Ends(52), "b failed +1000; b fails"),
+                (Abandon, ""),
+                (Look(&[1]), "leave 1, drop 2"),
+                (Ends(51), "a meant never"),
+                (Look(&[1]), "drop 1"),
+                // The door itself gives a version up.
+                (Begin(&[("a", "3")]), "waits"),
+                (Look(&[1]), "start 3; waits"),
+                (Started(3, 53), "waits"),
+                (Serves(3), "ready"),
+                (Commit(2), ""),
+                (Look(&[1, 2]), ""),
+                (GiveUp(1), ""),
+                (Look(&[1]), "leave 3"),
+                // And is tried again.
+                (Begin(&[("a", "3")]), "waits"),
+                (Look(&[1]), "start 4; waits"),
+            ],
+        );
+    }
+
+    /// While a branch fails, nobody waits for it.
+    #[test]
+    fn open() {
+        let mut branches = Branches::new(vec![key("a", "1")], 1);
+        let is_open = |branches: &Branches| branches.iter().all(super::Branch::is_open);
+        branches.note_started(0, 50);
+        assert!(is_open(&branches));
+        branches.note_end(50, 0);
+        assert!(!is_open(&branches));
+        branches.note_started(0, 51);
+        assert!(!is_open(&branches));
+        branches.note_serving(0, 9);
+        assert!(is_open(&branches));
+        assert_eq!(
+            Some(Standing::Serving { pid: 51, since_ms: 9, idles: false }),
+            branches.iter().next().map(|b| b.standing)
+        );
+    }
+}

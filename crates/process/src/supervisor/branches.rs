@@ -1,0 +1,346 @@
+//! How the door's supervisor starts branches, hears from them, and lets them go; and how a branch's own obeys the door's.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use adyton_log::{self as log, messages};
+use adyton_server::tally::Cell;
+use adyton_sys::child::{self, Exit, Kick};
+use adyton_sys::socket;
+use serde_json::Value;
+
+use super::Supervisor;
+use crate::branch::BranchTold;
+use crate::branches::{Act, Branch, BranchEnd, BranchId, Coming, Standing};
+use crate::message::{Channel, FromWorker, ToWorker};
+use crate::place::Passages;
+use crate::rounds::{Asked, Asker};
+use crate::ways::GroupPlan;
+
+/// How much longer than its workers a branch may take to end.
+pub(super) const LEAVE_MS: u64 = 5_000;
+
+impl Supervisor {
+    /// Makes the passages of branches that there were not before.
+    pub(super) fn add_ways(&mut self, groups: &[GroupPlan], edition: BorrowedFd<'_>) -> io::Result<()> {
+        let new: Vec<_> = self.branches.iter().filter(|branch| self.ways.get(branch.id).is_none()).collect();
+        for branch in new {
+            let plan = groups.iter().find(|group| group.key() == branch.key);
+            let plan = plan.ok_or_else(|| io::Error::other("a group has no plan"))?;
+            self.ways.add(branch.id, plan.clone(), edition)?;
+        }
+        self.ways.publish(&self.branches);
+        Ok(())
+    }
+
+    /// What a worker of this generation gets of passages.
+    pub(super) fn passages(&self, generation: u32) -> Passages<'_> {
+        if let Some((branch, _)) = &self.parent {
+            return Passages {
+                group: Some((branch.group.clone(), branch.entrances.clone())),
+                ends: vec![(branch.passage.as_fd(), None)],
+                door: None,
+            };
+        }
+        let own = self.branches.of(generation);
+        let others = self.ways.iter().map(|(id, _)| id).filter(|id| !own.contains(id));
+        let ways = own.iter().copied().chain(others).filter_map(|id| self.ways.get(id));
+        let ends: Vec<_> = ways.map(|way| (way.door.as_fd(), Some(way.cell))).collect();
+        let door = (!ends.is_empty()).then(|| [self.ways.board(), self.ways.secret()]);
+        Passages { group: None, ends, door }
+    }
+
+    /// What is to be watched for the branches' sake: their lines, and passages where nobody else listens.
+    pub(super) fn watched_ways(&self) -> Vec<BorrowedFd<'_>> {
+        let mut all = Vec::new();
+        for (id, way) in self.ways.iter() {
+            all.extend(way.line.as_ref().filter(|line| !line.has_ended()).map(AsFd::as_fd));
+            all.extend(self.is_unattended(id).then_some(way.branch.as_fd()));
+        }
+        all.extend(self.parent.as_ref().filter(|(_, line)| !line.has_ended()).map(|(_, line)| line.as_fd()));
+        all
+    }
+
+    /// Whether connections come for a branch that sleeps, or does not start.
+    fn is_unattended(&self, id: BranchId) -> bool {
+        let branch = self.branches.iter().find(|branch| branch.id == id);
+        branch.is_some_and(|branch| branch.standing == Standing::Asleep || !branch.is_open())
+    }
+
+    /// Hears from branches, and from the door's supervisor.
+    pub(super) fn hear_branches(&mut self, now_ms: u64) {
+        for id in self.ways.ids() {
+            let line = self.ways.get_mut(id).and_then(|way| way.line.as_mut());
+            for message in line.map(Channel::receive::<FromWorker>).unwrap_or_default() {
+                match message {
+                    FromWorker::Ready { .. } => self.note_branch_serves(id, now_ms),
+                    FromWorker::Leaving => self.branches.note_idle(id),
+                    FromWorker::Answer(0, standing) => drop(self.standings.insert(id, standing)),
+                    FromWorker::Answer(number, answers) => {
+                        let pid = self.branches.iter().find(|branch| branch.id == id).and_then(Branch::pid);
+                        self.rounds.note(number, pid.unwrap_or(0), &answers);
+                    }
+                    _ => {}
+                }
+            }
+            if self.is_unattended(id) && self.is_knocked_at(id) {
+                self.branches.wake(id, now_ms);
+                if self.branches.iter().any(|branch| branch.id == id && !branch.is_open())
+                    && let Err(error) = self.ways.turn_back(id)
+                {
+                    log::write(
+                        &messages::NOT_PASSED,
+                        format_args!(
+                            "what waits for a group that does not start cannot be answered: {error}"
+                        ),
+                    );
+                }
+            }
+        }
+        self.hear_parent(now_ms);
+    }
+
+    fn is_knocked_at(&self, id: BranchId) -> bool {
+        let waits = |way: &crate::ways::Way| socket::wait_readable(&[way.branch.as_fd()], 0);
+        self.ways.get(id).is_some_and(|way| waits(way).is_ok_and(|readable| readable == [true]))
+    }
+
+    fn note_branch_serves(&mut self, id: BranchId, now_ms: u64) {
+        self.branches.note_serving(id, now_ms);
+        self.ways.publish(&self.branches);
+        if let Some(way) = self.ways.get(id) {
+            log::write(&messages::GROUP_SERVES, format_args!("the group {} serves", way.plan.name));
+        }
+    }
+
+    /// Does what is due for branches.
+    pub(super) fn look_after_branches(&mut self, now_ms: u64) {
+        let mut generations = vec![self.reloads.generation(), self.reloads.proven()];
+        generations.extend(self.fleet.workers().map(crate::staff::Staff::generation));
+        let acts = if self.are_branches_stopped {
+            self.branches.stop(now_ms)
+        } else {
+            self.branches.look(&generations, now_ms)
+        };
+        self.act_on_branches(acts, now_ms);
+        self.go_on_with_reload(now_ms);
+    }
+
+    /// The door answers nothing any more: its branches end, too.
+    pub(super) fn stop_branches(&mut self, is_fast: bool, now_ms: u64) {
+        if is_fast {
+            self.branches.hurry(now_ms + LEAVE_MS);
+        }
+        if self.are_branches_stopped || self.fleet.workers().next().is_some() {
+            return;
+        }
+        self.are_branches_stopped = true;
+        self.ways.close_door();
+        self.look_after_branches(now_ms);
+    }
+
+    fn act_on_branches(&mut self, acts: Vec<Act>, now_ms: u64) {
+        for act in acts {
+            match act {
+                Act::Start(id) => self.start_branch(id, now_ms),
+                Act::Leave(id) => self.tell_to_leave(id),
+                Act::Kill(pid) => child::kick(pid, Kick::Kill),
+                Act::Drop(id) => {
+                    self.ways.drop_one(id);
+                    self.standings.remove(&id);
+                }
+            }
+        }
+    }
+
+    fn start_branch(&mut self, id: BranchId, now_ms: u64) {
+        match self.spawn_branch(id) {
+            Ok(pid) => self.branches.note_started(id, pid),
+            Err(error) => {
+                let again_ms = self.branches.note_not_started(id, now_ms);
+                let name = self.ways.get(id).map_or("", |way| &way.plan.name);
+                let identity = self.ways.get(id).and_then(|way| way.plan.identity.as_ref());
+                let user = identity.map_or(String::new(), |identity| format!(" as user {}", identity.user()));
+                let seconds = again_ms.map_or(0, |at_ms| at_ms.saturating_sub(now_ms).div_ceil(1_000));
+                log::write(
+                    &messages::GROUP_NOT_STARTED,
+                    format_args!("the group {name} cannot be started{user}: {error}; again in {seconds} s"),
+                );
+                self.ways.publish(&self.branches);
+            }
+        }
+    }
+
+    fn spawn_branch(&mut self, id: BranchId) -> io::Result<u32> {
+        let level = self.log_level;
+        let missing = || io::Error::other("its passage is gone");
+        let (ours, theirs) = socket::pair()?;
+        let way = self.ways.get_mut(id).ok_or_else(missing)?;
+        let kept = [way.branch.as_fd(), theirs.as_fd(), way.edition.as_fd()];
+        let told = BranchTold::new((&way.plan.name, &self.plan.entrances), kept, level);
+        let arguments = self.plan.arguments_of("group", told.written());
+        let pid = way.plan.program.spawn_as(way.plan.identity.as_ref(), &arguments, &kept)?;
+        way.line = Some(Channel::new(ours));
+        Ok(pid)
+    }
+
+    /// Tells a branch to end when what it has begun is done.
+    fn tell_to_leave(&mut self, id: BranchId) {
+        let order = ToWorker::Drain { is_patient: true, takes_queue: true };
+        let line = self.ways.get(id).and_then(|way| way.line.as_ref());
+        let pid = self.branches.iter().find(|branch| branch.id == id).and_then(Branch::pid);
+        if line.is_none_or(|line| line.send(&order).is_err())
+            && let Some(pid) = pid
+        {
+            child::kick(pid, Kick::Terminate);
+        }
+    }
+
+    /// Tells all branches.
+    pub(super) fn tell_branches(&self, order: &ToWorker) {
+        for line in self.ways.iter().filter_map(|(_, way)| way.line.as_ref()) {
+            // One that is gone is noticed by its end.
+            let _ = line.send(order);
+        }
+    }
+
+    /// Asks the supervisors of the groups that serve; returns those that were asked.
+    pub(super) fn ask_branches(&self, question: &ToWorker) -> Vec<Asked> {
+        let serves =
+            |branch: &&Branch| matches!(branch.standing, Standing::Serving { .. } | Standing::Leaving { .. });
+        let is_asked = |branch: &&Branch| {
+            let line = self.ways.get(branch.id).and_then(|way| way.line.as_ref());
+            line.is_some_and(|line| line.send(question).is_ok())
+        };
+        let asked = self.branches.iter().filter(serves).filter(is_asked);
+        asked.map(|branch| Asked::Group(branch.key.name.clone(), branch.pid().unwrap_or(0))).collect()
+    }
+
+    /// The process of a branch has ended; `false` if it was none.
+    pub(super) fn note_branch_end(&mut self, pid: u32, exit: Exit, now_ms: u64) -> bool {
+        // What it has said before that.
+        self.hear_branches(now_ms);
+        self.rounds.forget(pid);
+        let Some(BranchEnd { id, name, is_meant, is_failure, again_ms }) =
+            self.branches.note_end(pid, now_ms)
+        else {
+            return false;
+        };
+        if let Some(way) = self.ways.get_mut(id) {
+            way.line = None;
+        }
+        self.standings.remove(&id);
+        let words = match exit {
+            Exit::Status(status) => format!("ended with status {status}"),
+            Exit::Signal(number) => format!("was ended by {}", child::signal_name(number)),
+        };
+        let next = match again_ms.map(|at_ms| at_ms.saturating_sub(now_ms)) {
+            None => String::new(),
+            Some(0) => "; it is started again".to_owned(),
+            Some(ms) => format!("; it is started again in {} s", ms.div_ceil(1_000)),
+        };
+        if is_failure {
+            let answered = "what comes for it is answered 503 meanwhile";
+            log::write(
+                &messages::GROUP_NOT_STARTED,
+                format_args!("the group {name} does not start: process {pid} {words}{next}; {answered}"),
+            );
+        } else {
+            let message = if is_meant { &messages::GROUP_ENDED } else { &messages::GROUP_DIED };
+            log::write(message, format_args!("the group {name}: process {pid} {words}{next}"));
+        }
+        self.ways.publish(&self.branches);
+        true
+    }
+
+    /// Goes on with a reload that has waited for the groups of the new version.
+    fn go_on_with_reload(&mut self, now_ms: u64) {
+        match self.branches.coming() {
+            Coming::None | Coming::Waits => {}
+            Coming::Ready => {
+                let edition = self.read.take();
+                self.begin_generation(edition, now_ms);
+            }
+            Coming::Fails(name) => {
+                self.branches.abandon();
+                self.read = None;
+                let how = format!("the group {name} does not start; the old version serves on");
+                self.manager.ready(&how);
+                log::write(&messages::VERSION_NOT_STARTED, format_args!("{how}"));
+                self.refuse_reloads(&how);
+            }
+        }
+    }
+
+    /// Reads a version of the file: what its workers are handed. Its new groups are begun.
+    pub(super) fn begin_version(&mut self, read: Option<(OwnedFd, Vec<GroupPlan>)>) -> Result<(), String> {
+        let Some((edition, groups)) = read else { return Ok(()) };
+        self.branches.begin(groups.iter().map(GroupPlan::key).collect());
+        if let Err(error) = self.add_ways(&groups, edition.as_fd()) {
+            self.branches.abandon();
+            return Err(format!("a group cannot be begun: {error}"));
+        }
+        self.read = Some(edition);
+        Ok(())
+    }
+
+    /// Hears from the door's supervisor, and tells it how things stand.
+    fn hear_parent(&mut self, now_ms: u64) {
+        let Some((_, line)) = &mut self.parent else { return };
+        let (orders, has_ended) = (line.receive::<ToWorker>(), line.has_ended());
+        for order in orders {
+            match order {
+                ToWorker::Drain { is_patient, .. } => self.leave(!is_patient, now_ms),
+                ToWorker::Reopen => self.reopen_logs(),
+                ToWorker::LogLevel(level) => drop(self.set_log_level(&level)),
+                ToWorker::Dump(asked) => {
+                    let number = self.rounds.number();
+                    self.ask_workers(number, &ToWorker::Dump(number), Asker::Door(asked), now_ms);
+                }
+                ToWorker::Running(asked) => {
+                    let number = self.rounds.number();
+                    self.ask_workers(number, &ToWorker::Running(number), Asker::Door(asked), now_ms);
+                }
+                ToWorker::Sources => {}
+            }
+        }
+        if has_ended && !self.stopping.has_begun() {
+            log::write(
+                &messages::SUPERVISOR_GONE,
+                format_args!("the server that has started this group is gone: finishing what runs"),
+            );
+            self.leave(false, now_ms);
+        }
+    }
+
+    /// Tells the door's supervisor something, if there is one.
+    pub(super) fn tell_parent(&self, message: &FromWorker) {
+        if let Some((_, line)) = &self.parent {
+            // One that is gone is noticed at the next receive.
+            let _ = line.send(message);
+        }
+    }
+
+    /// Tells how things stand, and ends a branch that has idled for long enough.
+    pub(super) fn report(&mut self, now_ms: u64) {
+        let Some((branch, _)) = &self.parent else { return };
+        let timeout_ms = branch.idle_timeout_ms;
+        self.tell_parent(&FromWorker::Answer(0, self.status(false, now_ms)));
+        let total = self.total();
+        let (answers, asking) = (total.answers() + total.get(Cell::Arrived), total.get(Cell::Asking));
+        if answers != self.idle.0 || asking > 0 || self.fleet.serving() == 0 {
+            self.idle = (answers, now_ms);
+        } else if timeout_ms.is_some_and(|timeout_ms| now_ms >= self.idle.1 + timeout_ms)
+            && !self.stopping.has_begun()
+        {
+            log::write(&messages::GROUP_IDLES, format_args!("nothing was asked for long: the group ends"));
+            self.tell_parent(&FromWorker::Leaving);
+            self.leave(false, now_ms);
+        }
+    }
+
+    /// How a branch stands, as it said last.
+    pub(super) fn standing_of(&self, id: BranchId) -> Option<&Value> {
+        self.standings.get(&id)
+    }
+}

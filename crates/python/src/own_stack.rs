@@ -1,0 +1,110 @@
+//! Where a thread is that no lock keeps still: in free-threaded Python it has to say so itself.
+//!
+//! No thread may look at another one's frames there (Python's HOWTO for free threading, "Frame objects"). The thread gets a
+//! signal, at which faulthandler's C code writes its own stack.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::AsRawFd;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use adyton_sys::knock::Knock;
+use adyton_sys::temp;
+use pyo3::prelude::*;
+
+/// How long a thread may take to say where it is: it may have no CPU for a while.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+static ASKER: OnceLock<Mutex<Asker>> = OnceLock::new();
+
+struct Asker {
+    file: File,
+    knock: Knock,
+}
+
+/// Has threads say where they are when they are asked, if that is needed: where no lock keeps them still.
+///
+/// # Errors
+///
+/// The process is out of descriptors, or the signal cannot be used.
+pub(crate) fn prepare(py: Python<'_>) -> PyResult<()> {
+    if ASKER.get().is_some() || crate::interpreter::has_lock(py)? {
+        return Ok(());
+    }
+    let file = temp::in_memory()?;
+    let module = py.import("adyton._load")?;
+    let signal = module.call_method1("write_stack_at_signal", (file.as_raw_fd(),))?.extract()?;
+    let knock = Knock::over(signal)?;
+    // It was looked whether there is one; two servers of a process begin one after the other, on its main thread.
+    let _ = ASKER.set(Mutex::new(Asker { file, knock }));
+    Ok(())
+}
+
+/// A place in code: file, line, function.
+pub(crate) type Place = (String, i32, String);
+
+/// Whether threads have to be asked: else their frames can be looked at.
+pub(crate) fn is_needed() -> bool {
+    ASKER.get().is_some()
+}
+
+/// Where a thread is, the outermost call first. To be called detached, because it waits.
+///
+/// # Errors
+///
+/// The thread takes too long to answer, or nothing is prepared.
+///
+/// # Safety
+///
+/// `thread` is a `pthread_t` of this process that does not end meanwhile.
+pub(crate) unsafe fn ask(thread: u64) -> io::Result<Vec<Place>> {
+    let asker = ASKER.get().ok_or(io::ErrorKind::Unsupported)?;
+    // SAFETY: as this function demands.
+    unsafe { asker.lock().unwrap_or_else(PoisonError::into_inner).ask(thread) }
+}
+
+impl Asker {
+    /// # Safety
+    ///
+    /// As [`ask`].
+    unsafe fn ask(&mut self, thread: u64) -> io::Result<Vec<Place>> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        // SAFETY: as this function demands.
+        if !unsafe { self.knock.send(thread, PATIENCE)? } {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the thread takes no signal"));
+        }
+        self.file.rewind()?;
+        let mut bytes = Vec::new();
+        self.file.read_to_end(&mut bytes)?;
+        Ok(places(&String::from_utf8_lossy(&bytes)))
+    }
+}
+
+/// The places that faulthandler has written, of which it writes the innermost first.
+fn places(text: &str) -> Vec<Place> {
+    let place = |line: &str| {
+        let (file, rest) = line.strip_prefix("  File \"")?.rsplit_once("\", line ")?;
+        let (line, name) = rest.split_once(" in ")?;
+        Some((file.to_owned(), line.parse().ok()?, name.to_owned()))
+    };
+    let mut places: Vec<Place> = text.lines().filter_map(place).collect();
+    places.reverse();
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    #[test]
+    fn outermost_first() {
+        let text = "Stack (most recent call first):\n  File \"/a \", line 1.py\", line 7 in <lambda>\n  File \"b.py\", line 3 in f\n";
+        let expected = [("b.py", 3, "f"), ("/a \", line 1.py", 7, "<lambda>")]
+            .map(|(file, line, name)| (file.into(), line, name.into()));
+
+        assert_eq!(expected.to_vec(), places(text));
+        assert!(places("").is_empty());
+    }
+}

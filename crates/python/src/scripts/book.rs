@@ -1,0 +1,164 @@
+//! Which version of each script is loaded, and who loads one: no Python, no disk.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What is known of scripts: `V` is a version that is loaded, `F` one that could not be.
+pub(super) struct Book<V, F> {
+    pages: Mutex<Pages<V, F>>,
+    changed: Condvar,
+}
+
+/// The same, by their files.
+type Pages<V, F> = HashMap<Box<[u8]>, Page<V, F>>;
+
+/// What is known of one.
+pub(super) struct Page<V, F> {
+    /// What answers.
+    pub(super) current: Option<Arc<V>>,
+    /// What could not be loaded since.
+    pub(super) failed: Option<Arc<F>>,
+    /// A thread loads it.
+    pub(super) is_loading: bool,
+}
+
+impl<V, F> Clone for Page<V, F> {
+    fn clone(&self) -> Self {
+        Page { current: self.current.clone(), failed: self.failed.clone(), is_loading: self.is_loading }
+    }
+}
+
+impl<V, F> Default for Page<V, F> {
+    fn default() -> Self {
+        Page { current: None, failed: None, is_loading: false }
+    }
+}
+
+impl<V, F> Default for Book<V, F> {
+    fn default() -> Self {
+        Book { pages: Mutex::default(), changed: Condvar::new() }
+    }
+}
+
+/// The right to load a script. When it is dropped, another thread may.
+pub(super) struct Turn<'b, V, F> {
+    book: &'b Book<V, F>,
+    file: Box<[u8]>,
+}
+
+impl<V, F> Book<V, F> {
+    fn pages(&self) -> MutexGuard<'_, Pages<V, F>> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The version that answers.
+    pub(super) fn current(&self, file: &[u8]) -> Option<Arc<V>> {
+        self.pages().get(file)?.current.clone()
+    }
+
+    /// What is known of a script.
+    pub(super) fn page(&self, file: &[u8]) -> Page<V, F> {
+        self.pages().get(file).cloned().unwrap_or_default()
+    }
+
+    /// Takes the right to load a script; `None` while another thread has it.
+    pub(super) fn begin(&self, file: &[u8]) -> Option<Turn<'_, V, F>> {
+        let mut pages = self.pages();
+        let page = pages.entry(file.into()).or_default();
+        if std::mem::replace(&mut page.is_loading, true) {
+            return None;
+        }
+        Some(Turn { book: self, file: file.into() })
+    }
+
+    /// Waits until nobody loads a script, or until this time is over.
+    pub(super) fn wait(&self, file: &[u8], patience: Duration) {
+        let is_loading = |pages: &mut Pages<V, F>| pages.get(file).is_some_and(|page| page.is_loading);
+        let waited = self.changed.wait_timeout_while(self.pages(), patience, is_loading);
+        drop(waited);
+    }
+
+    /// Forgets a script whose file is gone, unless it is being loaded; gives what answered.
+    pub(super) fn forget(&self, file: &[u8]) -> Option<Arc<V>> {
+        let mut pages = self.pages();
+        if pages.get(file)?.is_loading {
+            return None;
+        }
+        pages.remove(file)?.current
+    }
+}
+
+impl<V, F> Turn<'_, V, F> {
+    /// What answers from now on; gives what has answered, which must not be dropped by whoever holds a lock.
+    pub(super) fn succeed(self, version: Arc<V>) -> Page<V, F> {
+        let mut pages = self.book.pages();
+        let page = pages.entry(self.file.clone()).or_default();
+        let now = Page { current: Some(version), failed: None, is_loading: true };
+        std::mem::replace(page, now)
+    }
+
+    /// What answered still does.
+    pub(super) fn fail(self, failure: F) {
+        let mut pages = self.book.pages();
+        pages.entry(self.file.clone()).or_default().failed = Some(Arc::new(failure));
+    }
+}
+
+impl<V, F> Drop for Turn<'_, V, F> {
+    fn drop(&mut self) {
+        if let Some(page) = self.book.pages().get_mut(&self.file) {
+            page.is_loading = false;
+        }
+        self.book.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test ends at its first surprise")]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::Book;
+
+    /// One loads at a time; what answered goes on until there is another one, and after one that failed.
+    #[test]
+    fn versions() {
+        let book = Book::<u8, u8>::default();
+        let turn = book.begin(b"a.py").expect("nobody loads it");
+        assert!(book.begin(b"a.py").is_none());
+        assert!(book.begin(b"b.py").is_some(), "another one is loaded meanwhile");
+        assert_eq!(None, book.current(b"a.py"));
+        turn.succeed(Arc::new(1));
+        assert_eq!(Some(1), book.current(b"a.py").as_deref().copied());
+
+        let turn = book.begin(b"a.py").expect("it was loaded");
+        assert_eq!(Some(1), book.current(b"a.py").as_deref().copied());
+        turn.fail(2);
+        let page = book.page(b"a.py");
+        assert_eq!((Some(1), Some(2)), (page.current.as_deref().copied(), page.failed.as_deref().copied()));
+
+        book.begin(b"a.py").expect("it has failed").succeed(Arc::new(3));
+        assert_eq!(None, book.page(b"a.py").failed);
+        assert_eq!(Some(3), book.forget(b"a.py").as_deref().copied());
+        assert_eq!(None, book.current(b"a.py"));
+    }
+
+    /// Who waits goes on when the turn is over, however it has ended; one that is loaded is not forgotten.
+    #[test]
+    fn waiting() {
+        let book = Book::<u8, u8>::default();
+        let turn = book.begin(b"a.py").expect("nobody loads it");
+        assert_eq!(None, book.forget(b"a.py"));
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                while book.begin(b"a.py").is_none() {
+                    book.wait(b"a.py", Duration::from_secs(60));
+                }
+            });
+            drop(turn);
+            waiter.join().expect("it has waited");
+        });
+    }
+}

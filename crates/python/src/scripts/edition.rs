@@ -1,0 +1,55 @@
+//! Which version of a file was read, and whether it is still the one that is there.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use adyton_files::scripts::{Scripts, Stamp};
+
+/// Two changes within one tick of a file system's clock look alike. Some clocks tick once in two seconds (FAT).
+const TICK: Duration = Duration::from_secs(2);
+
+/// A version of a file.
+pub(super) struct Edition {
+    stamp: Stamp,
+    digest: u64,
+    read: Instant,
+    /// No other version can have its stamp any more.
+    is_settled: AtomicBool,
+}
+
+impl Edition {
+    /// The one that was read just now.
+    pub(super) fn of(source: &[u8], stamp: Stamp) -> Edition {
+        let age = SystemTime::now().duration_since(stamp.modified());
+        let is_settled = age.is_ok_and(|age| age > TICK).into();
+        Edition { stamp, digest: digest(source), read: Instant::now(), is_settled }
+    }
+
+    /// Whether it is the one that is there, if the file has this stamp by now. Soon after it was written, that is known
+    /// only by reading it again.
+    pub(super) fn is_in(&self, files: &Scripts, file: &[u8], stamp: Stamp) -> bool {
+        if self.stamp != stamp {
+            return false;
+        }
+        if self.is_settled.load(Ordering::Relaxed) {
+            return true;
+        }
+        let is_old = self.read.elapsed() > TICK;
+        match files.read(file) {
+            Ok((source, now)) => {
+                let is_same = now == stamp && digest(&source) == self.digest;
+                self.is_settled.fetch_or(is_same && is_old, Ordering::Relaxed);
+                is_same
+            }
+            // The next look tells.
+            Err(_) => true,
+        }
+    }
+}
+
+fn digest(source: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    source.hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,91 @@
+//! The functions of Python that know clients: which of them settings name, and where they are.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use adyton_cli::{Auth, Settings, Target};
+use adyton_server::{Authorities, Authority};
+
+use super::failure::Failure;
+
+/// A function that settings name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// `MODULE`, `FILE.py`, or either with `:NAME`.
+    pub(crate) text: String,
+    /// What it is called unless that says it.
+    pub(crate) usual: &'static str,
+}
+
+/// The functions that settings name.
+#[derive(Default)]
+pub(super) struct Named {
+    /// The one that knows passwords.
+    pub(super) users: Option<Wanted>,
+    /// The one that knows groups.
+    pub(super) groups: Option<Wanted>,
+    /// The one that says which requests are let in.
+    pub(super) access: Option<Wanted>,
+}
+
+impl Named {
+    /// Those of these settings.
+    pub(super) fn of(settings: &Settings) -> Named {
+        let wanted = |text: &String, usual: &'static str| Wanted { text: text.clone(), usual };
+        let users = match &settings.auth {
+            Some(Auth::BasicPython(text)) => Some(wanted(text, "check_password")),
+            Some(Auth::DigestPython(text)) => Some(wanted(text, "get_realm_hash")),
+            Some(Auth::Basic(_) | Auth::Digest(_)) | None => None,
+        };
+        let named = settings.auth_group_python.as_ref().map(|text| wanted(text, GROUPS));
+        let beside = users.as_ref().filter(|_| settings.auth_group_file.is_none());
+        let groups = named.or_else(|| beside.map(Wanted::groups_beside));
+        let groups = groups.filter(|_| settings.auth.is_some() && !settings.auth_groups.is_empty());
+        let access = settings.allow_python.as_ref().map(|text| wanted(text, "allow_access"));
+        Named { users, groups, access }
+    }
+
+    /// Each of them.
+    pub(super) fn all(self) -> impl Iterator<Item = Wanted> {
+        [self.users, self.groups, self.access].into_iter().flatten()
+    }
+}
+
+const GROUPS: &str = "groups_for_user";
+
+impl Wanted {
+    /// The function in the same module that knows groups.
+    fn groups_beside(&self) -> Wanted {
+        let place = self.text.split_once(':').map_or(&*self.text, |(place, _)| place);
+        Wanted { text: place.to_owned(), usual: GROUPS }
+    }
+
+    /// The setting that names it.
+    fn setting(&self) -> &'static str {
+        if self.usual == "allow_access" { "allow-python" } else { "auth" }
+    }
+
+    /// Where it is, beneath `base`.
+    pub(super) fn find(&self, base: &Path) -> Result<Target, Failure> {
+        let wrong = |why: &str| Failure::Said(format!("{}: {why}", self.setting()), 2);
+        match Target::find(&self.text, base).map_err(|failure| wrong(&failure.message))? {
+            Target::Folder(folder) | Target::Scripts(adyton_cli::Scripts { folder, .. }) => {
+                Err(wrong(&format!("{} is a folder, and no Python", folder.display())))
+            }
+            found => Ok(found),
+        }
+    }
+}
+
+/// What guards ask: each function that was loaded.
+pub(super) type Functions = [(Wanted, Arc<dyn Authority>)];
+
+/// The functions of these settings, of those that were loaded.
+pub(super) fn authorities(settings: &Settings, functions: &Functions) -> Authorities {
+    let Named { users, groups, access } = Named::of(settings);
+    let find = |wanted: Option<Wanted>| {
+        let wanted = wanted?;
+        functions.iter().find(|(other, _)| *other == wanted).map(|(_, function)| Arc::clone(function))
+    };
+    Authorities { users: find(users), groups: find(groups), access: find(access) }
+}

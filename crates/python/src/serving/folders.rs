@@ -1,0 +1,228 @@
+//! What folders say in their `.adyton.toml` and `.htaccess`, as the loops have it.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use adyton_cli::{Auth, FolderRedirect, FolderSettings, MaySet, Settings, read_folder, read_htaccess};
+use adyton_files::mime_type;
+use adyton_files::path::is_published;
+use adyton_import::{Import, Kind, import};
+use adyton_log::{self as log, messages};
+use adyton_route::PathPattern;
+use adyton_server::{
+    Authorities, FolderAnswer, FolderFile, FolderReader, FolderRules, Folders, Form, Guard, GuardRules,
+    Scheme, StatusPage,
+};
+use adyton_sys::fs::open_regular;
+
+use super::failure::Failure;
+
+/// A page for an error is kept in memory.
+const PAGE_BYTES_MAX: u64 = 64 << 10;
+
+/// The folders beneath `place`, which is the folder with this number, for a route with these settings; nothing, if they may say
+/// nothing. `url` is the path of the route.
+pub(super) fn folders(
+    (number, place): (usize, &Path),
+    url: &PathPattern,
+    settings: &Settings,
+) -> Result<Option<Folders>, Failure> {
+    let may = [(Form::Own, settings.may_set), (Form::Htaccess, settings.htaccess)];
+    let forms: Vec<Form> = may.iter().filter(|(_, may)| !may.is_empty()).map(|(form, _)| *form).collect();
+    if forms.is_empty() {
+        return Ok(None);
+    }
+    check_links(settings)?;
+    let reader = Reader { may_set: settings.may_set, htaccess: settings.htaccess, guards: Mutex::default() };
+    let url = if let PathPattern::Prefix(prefix) = url { prefix } else { &[][..] };
+    let folders = Folders::open((number, place), url, forms, Arc::new(reader));
+    let wrong = |error| Failure::Said(format!("the folder {} cannot be served: {error}", place.display()), 2);
+    folders.map(Some).map_err(wrong)
+}
+
+/// Whether links are followed where folders may speak, so that one would lead around what they say.
+pub(super) fn check_links(settings: &Settings) -> Result<(), Failure> {
+    if settings.static_symlinks && settings.lets_folders_speak() {
+        let what =
+            "static-symlinks: a link would lead around what folders say; may-set and htaccess go without it";
+        return Err(Failure::Said(what.to_owned(), 2));
+    }
+    Ok(())
+}
+
+/// What reads the files of the folders of a route.
+struct Reader {
+    may_set: MaySet,
+    htaccess: MaySet,
+    /// Guards that folders have, so that two that ask for the same have one, and remember what they have verified.
+    guards: Mutex<Vec<(GuardRules, Weak<Guard>)>>,
+}
+
+impl FolderReader for Reader {
+    fn read(&self, file: &FolderFile<'_>) -> Result<FolderRules, Vec<String>> {
+        let path = file.folder.join(file.form.name());
+        let said = match file.form {
+            Form::Own => read_folder(&path, file.text, self.may_set)
+                .map_err(|failure| std::iter::once(failure.message).chain(failure.more).collect::<Vec<_>>()),
+            Form::Htaccess => read_apache(&path, file, self.htaccess),
+        }?;
+        self.rules(file, said).map_err(|what| vec![format!("{}: {what}", path.display())])
+    }
+}
+
+impl Reader {
+    fn rules(&self, file: &FolderFile<'_>, said: FolderSettings) -> Result<FolderRules, String> {
+        let FolderSettings { settings, redirects } = said;
+        let admission = settings.admission();
+        let mut rules = FolderRules {
+            admission: (!admission.is_open()).then(|| Box::new(admission)),
+            guard: self.guard(file, &settings)?,
+            edits: settings.head_edits(),
+            ..FolderRules::default()
+        };
+        for (status, page) in &settings.error_pages {
+            let place = file.folder.join(page);
+            rules.pages.push(read_page(*status, page, &place)?);
+            rules.others.push(place);
+        }
+        rules.answers = redirects.into_iter().filter_map(|redirect| answer(file, redirect)).collect();
+        Ok(rules)
+    }
+
+    /// What these settings ask clients for.
+    fn guard(&self, file: &FolderFile<'_>, settings: &Settings) -> Result<Option<Arc<Guard>>, String> {
+        let Some(auth) = &settings.auth else { return Ok(None) };
+        let rules = GuardRules {
+            scheme: match auth {
+                Auth::Basic(path) => Scheme::Basic(secret_file(file, path)?),
+                Auth::Digest(path) => Scheme::Digest(secret_file(file, path)?),
+                Auth::BasicPython(_) | Auth::DigestPython(_) => {
+                    return Err(
+                        "auth: no code runs because a folder says so; name a file of passwords".to_owned()
+                    );
+                }
+            },
+            realm: settings.auth_realm.clone(),
+            users: settings.auth_users.clone(),
+            groups: settings.auth_groups.clone(),
+            group_file: settings.auth_group_file.as_ref().map(|path| secret_file(file, path)).transpose()?,
+            group_program: None,
+            access_program: None,
+            remember_ms: 0,
+        };
+        let mut guards = self.guards.lock().unwrap_or_else(PoisonError::into_inner);
+        guards.retain(|(_, guard)| guard.strong_count() > 0);
+        let known = guards.iter().find(|(other, _)| *other == rules).and_then(|(_, guard)| guard.upgrade());
+        if let Some(guard) = known {
+            return Ok(Some(guard));
+        }
+        let guard =
+            Guard::open(rules.clone(), Authorities::default()).map_err(|error| format!("auth: {error}"))?;
+        let guard = Arc::new(guard);
+        guards.push((rules, Arc::downgrade(&guard)));
+        Ok(Some(guard))
+    }
+}
+
+/// Reads what Apache would.
+fn read_apache(path: &Path, file: &FolderFile<'_>, may: MaySet) -> Result<FolderSettings, Vec<String>> {
+    let name = path.display().to_string();
+    let mut include = |_: &str| Err("a folder's file includes no other".to_owned());
+    let made = import(Kind::Apache, &name, file.text, &mut include);
+    let Import { text, losses } = made.map_err(|mistake| vec![mistake.to_string()])?;
+    let opens = losses.iter().filter(|loss| loss.opens).map(|loss| format!("restriction lost: {loss}"));
+    let mistakes: Vec<String> = opens.collect();
+    if !mistakes.is_empty() {
+        return Err(mistakes);
+    }
+    let said = read_htaccess(&text, may)
+        .map_err(|mistakes| mistakes.iter().map(|what| format!("{name}: {what}")).collect::<Vec<_>>())?;
+    // That one is told of each file: where the folder is, is known here.
+    for loss in losses.iter().filter(|loss| loss.what != Form::Htaccess.name()) {
+        log::write(&messages::FOLDER_LOST, format_args!("{loss}"));
+    }
+    Ok(said)
+}
+
+/// What answers paths beneath the folder. Apache's are those of the site.
+fn answer(file: &FolderFile<'_>, redirect: FolderRedirect) -> Option<(PathPattern, FolderAnswer)> {
+    let FolderRedirect { path, status, to } = redirect;
+    let rest = |path: &[u8]| match path.strip_prefix(file.url) {
+        Some(rest) if rest.is_empty() || rest.starts_with(b"/") => Some(Box::from(rest)),
+        _ => None,
+    };
+    let path = match (file.form, path) {
+        (Form::Htaccess, PathPattern::Exact(path)) => PathPattern::Exact(rest(&path)?),
+        (Form::Htaccess, PathPattern::Prefix(path)) => match rest(&path) {
+            Some(rest) => PathPattern::Prefix(rest),
+            // All of the folder is beneath it; what it would put into a target is not known here.
+            None if PathPattern::Prefix(path).matches(file.url) => PathPattern::Prefix(Box::default()),
+            None => return None,
+        },
+        (_, path) => path,
+    };
+    Some((path, to.map_or(FolderAnswer::Status(status), |to| FolderAnswer::Redirect(status, to))))
+}
+
+/// Where a file of passwords is. One that a folder names itself lies in it, and is never served, for its name begins with a dot.
+fn secret_file(file: &FolderFile<'_>, path: &Path) -> Result<PathBuf, String> {
+    let shown = path.display();
+    let is_own = file.form == Form::Own;
+    if is_own && !is_beneath(path) {
+        return Err(format!("{shown}: a file of passwords lies in the folder or beneath it"));
+    }
+    if !is_own && !path.is_absolute() {
+        return Err(format!("{shown}: write the path of a file of passwords from the top"));
+    }
+    let place = file.folder.join(path);
+    let found = place.canonicalize().map_err(|error| format!("{shown} cannot be read: {error}"))?;
+    let within = |folder: &Path| {
+        folder.canonicalize().ok().and_then(|folder| found.strip_prefix(folder).ok().map(Path::to_owned))
+    };
+    if is_own && within(file.folder).is_none() {
+        return Err(format!("{shown}: it leads out of the folder"));
+    }
+    // `.well-known` at the top is served.
+    let is_hidden = |beneath: PathBuf| {
+        let mut names = beneath.iter().enumerate();
+        names.any(|(at, name)| name.as_encoded_bytes().starts_with(b".") && (at > 0 || name != ".well-known"))
+    };
+    if within(file.root).is_some_and(|beneath| !is_hidden(beneath)) {
+        return Err(format!(
+            "{shown}: it would be served; give it a name that begins with a dot, as .htpasswd"
+        ));
+    }
+    Ok(found)
+}
+
+/// Whether a path leads down, and nowhere else.
+fn is_beneath(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// Reads a page for a status, which could be asked for as well.
+fn read_page(status: u16, page: &Path, place: &Path) -> Result<StatusPage, String> {
+    let wrong = |why: &str| format!("error-pages: {status}={}: {why}", page.display());
+    let is_shown = page.iter().all(|name| is_published(name.as_encoded_bytes()));
+    if !is_beneath(page) || !is_shown {
+        return Err(wrong("a page is a file in the folder or beneath it that could be asked for"));
+    }
+    let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+    let depth = page.components().count();
+    if place.ancestors().take(depth).any(is_link) {
+        return Err(wrong("symbolic links are not followed"));
+    }
+    let opened = open_regular(place).map_err(|error| wrong(&error.to_string()))?;
+    let (opened, _) = opened.ok_or_else(|| wrong("it is no regular file"))?;
+    let mut body = Vec::new();
+    File::from(opened)
+        .take(PAGE_BYTES_MAX + 1)
+        .read_to_end(&mut body)
+        .map_err(|error| wrong(&error.to_string()))?;
+    if body.len() as u64 > PAGE_BYTES_MAX {
+        return Err(wrong(&format!("the page has more than {PAGE_BYTES_MAX} bytes")));
+    }
+    Ok(StatusPage { status, content_type: mime_type(page).into_owned().into(), body: body.into() })
+}

@@ -1,0 +1,50 @@
+//! What a route of CGI scripts becomes: the folder, opened, and what scripts have of the environment.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use adyton_cli::{ScriptFolder, Settings};
+use adyton_files::programs::Programs;
+use adyton_server::Cgi;
+
+use super::failure::Failure;
+
+/// Where scripts find programs, unless they are told otherwise.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// The scripts of a route with these settings.
+pub(super) fn scripts(scripts: &ScriptFolder, settings: &Settings) -> Result<Arc<Cgi>, Failure> {
+    // Wherever this process is already, and whichever folder a script begins in.
+    let place = |path: &Path| {
+        let path = settings.place(path);
+        std::path::absolute(&path).unwrap_or(path)
+    };
+    let folder = place(&scripts.folder);
+    let wrong =
+        |error| Failure::Said(format!("the scripts in {} cannot be run: {error}", folder.display()), 2);
+    let interpreters = scripts.interpreters.iter();
+    let interpreters =
+        interpreters.map(|(end, program)| (end.clone().into_bytes(), program.clone())).collect();
+    let programs = Programs::open(&folder, settings.static_symlinks, interpreters).map_err(wrong)?;
+    Ok(Arc::new(Cgi {
+        programs,
+        timeout_ms: settings.cgi_timeout_ms,
+        memory_bytes_max: settings.cgi_memory_limit_bytes,
+        environment: environment(settings),
+        root: scripts.root.as_deref().map(place),
+    }))
+}
+
+/// The variables that scripts get beside those of a request; of two of a name the last counts.
+fn environment(settings: &Settings) -> Vec<(String, Vec<u8>)> {
+    let mut all = vec![("PATH".to_owned(), PATH.as_bytes().to_vec())];
+    for (name, value) in &settings.cgi_environment {
+        all.retain(|(other, _)| other != name);
+        let own = || std::env::var_os(name).map(|value| value.as_bytes().to_vec());
+        if let Some(value) = value.as_ref().map(|value| value.as_bytes().to_vec()).or_else(own) {
+            all.push((name.clone(), value));
+        }
+    }
+    all
+}

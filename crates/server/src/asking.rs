@@ -1,0 +1,34 @@
+//! What a guard's program is asked: an application as far as loops and threads know, which answers nothing but who a client is.
+
+use std::sync::Arc;
+
+use crate::app::{App, Call};
+use crate::body::Body;
+use crate::guard::Credentials;
+use crate::limits::SiteLimits;
+use crate::outcome::Outcome;
+use crate::plan::Site;
+use crate::verdict::Judged;
+
+/// The question whether these credentials are right.
+struct Asking(Box<Credentials>);
+
+impl App for Asking {
+    fn call(&self, call: &mut Call<'_>) -> Outcome {
+        let verdict = match self.0.ask(call) {
+            Ok(verdict) => verdict,
+            Err(outcome) => return outcome,
+        };
+        // A file was lent, and is for who answers the request.
+        let body = match std::mem::replace(&mut call.body, Body::Empty) {
+            Body::File(stored) => Some(stored),
+            Body::Empty | Body::Bytes(_) | Body::Live(_) => None,
+        };
+        Outcome::Judged(Box::new(Judged { verdict, body }))
+    }
+}
+
+/// What an exchange is for while that is asked.
+pub(crate) fn site_of(credentials: Box<Credentials>) -> Site {
+    Site::of_app(Arc::new(Asking(credentials)), SiteLimits::default())
+}

@@ -1,0 +1,76 @@
+//! What a script is started with: the variables of its request, and its place.
+
+use std::net::SocketAddr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use adyton_cgi::{Facts, Variables};
+use adyton_http::{Known, Request};
+use adyton_spawn::Order;
+
+use crate::asker::Asker;
+use crate::cgi::action::WantedScript;
+
+/// Where a request has come from.
+pub(crate) struct Ends {
+    /// Where the client is, and where it is connected.
+    pub(crate) client: Option<SocketAddr>,
+    pub(crate) local: Option<SocketAddr>,
+    /// How long the body is; `None` if there is none.
+    pub(crate) body_bytes: Option<u64>,
+}
+
+/// How a script is started for a request.
+pub(crate) fn order(
+    wanted: &WantedScript,
+    request: Request<'_>,
+    asker: Option<&Asker>,
+    ends: &Ends,
+) -> Order {
+    let user = asker.and_then(|asker| asker.user.as_ref());
+    let secret = if user.is_some() { Known::Authorization.bit() } else { 0 };
+    let facts = Facts {
+        request,
+        script_name: wanted.name(),
+        path_info: wanted.rest(),
+        body_bytes: ends.body_bytes,
+        client: ends.client,
+        local: ends.local,
+        host: asker.and_then(|asker| asker.host.as_deref().or(asker.server_name.as_deref())),
+        port: asker.and_then(|asker| asker.server_port),
+        is_https: asker.and_then(|asker| asker.is_https).unwrap_or(false),
+        user: user.map(|user| (user.scheme, &*user.name)),
+        hidden: secret | asker.map_or(0, |asker| asker.stripped),
+        rewritten: asker.map_or(&[], |asker| &asker.rewritten),
+    };
+    let mut variables = Variables::of(&facts);
+    variables.set("SCRIPT_FILENAME", &wanted.program.path);
+    if wanted.program.interpreter.is_some() {
+        // `php-cgi` runs nothing without it: it says that the server has chosen the file, and not the client.
+        variables.set("REDIRECT_STATUS", b"200");
+    }
+    if let Some(root) = &wanted.cgi.root {
+        let root = root.as_os_str().as_bytes();
+        variables.set("DOCUMENT_ROOT", root);
+        if !wanted.rest().is_empty() {
+            variables.set("PATH_TRANSLATED", &[root, wanted.rest()].concat());
+        }
+    }
+    for (name, value) in &wanted.cgi.environment {
+        variables.set(name, value);
+    }
+    let path = wanted.program.path.clone();
+    let folder = path.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash);
+    // Section 7.2 of RFC 3875: the folder of the script.
+    let folder = if folder == 0 { b"/".to_vec() } else { path[..folder].to_vec() };
+    let interpreter = wanted.program.interpreter.as_ref().map(|path| path.as_os_str().as_bytes().to_vec());
+    // A query without = is no words on the command line, as section 4.4 of RFC 3875 allows it to be: one such as `-x` has changed
+    // what interpreters do (CVE-2012-1823).
+    let arguments = interpreter.iter().cloned().chain([path.clone()]).collect();
+    Order {
+        path: interpreter.unwrap_or(path),
+        arguments,
+        environment: variables.block().to_vec(),
+        folder,
+        memory_bytes_max: wanted.cgi.memory_bytes_max,
+    }
+}

@@ -1,0 +1,130 @@
+//! How many scripts run at once in a process, and who is next.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, Weak};
+
+use crate::home::Home;
+use crate::lock::lock;
+
+/// Places for scripts, which all loops share.
+pub(crate) struct Places {
+    most: usize,
+    /// Requests that may wait for one.
+    waiting_max: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    taken: usize,
+    waiting: VecDeque<Weak<Seat>>,
+}
+
+/// The right to run a script. When it is dropped, the next request has it.
+pub(crate) struct Place(Arc<Places>);
+
+/// A request that waits for a place, or has it. When it is dropped, it waits no more.
+pub(crate) struct Seat {
+    key: usize,
+    home: Arc<dyn Home>,
+    place: Mutex<Option<Place>>,
+}
+
+impl Places {
+    /// So many, from 1 on.
+    pub(crate) fn new(most: usize, waiting_max: usize) -> Arc<Places> {
+        Arc::new(Places { most: most.max(1), waiting_max, state: Mutex::default() })
+    }
+
+    /// Takes a place for the request of a connection, or has it wait for one, in the order in which they come. Its loop hears at `home` when
+    /// it has it. `None`: too many wait already.
+    pub(crate) fn ask(self: &Arc<Self>, key: usize, home: Arc<dyn Home>) -> Option<Arc<Seat>> {
+        let mut state = lock(&self.state);
+        let is_free = state.taken < self.most;
+        let seat = Arc::new(Seat { key, home, place: Mutex::new(None) });
+        if is_free {
+            state.taken += 1;
+            drop(state);
+            *lock(&seat.place) = Some(Place(Arc::clone(self)));
+            return Some(seat);
+        }
+        if state.waiting.len() >= self.waiting_max {
+            // Those whose clients have gone do not count.
+            state.waiting.retain(|waiting| waiting.strong_count() > 0);
+            if state.waiting.len() >= self.waiting_max {
+                return None;
+            }
+        }
+        state.waiting.push_back(Arc::downgrade(&seat));
+        Some(seat)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0.state);
+        while let Some(waiting) = state.waiting.pop_front() {
+            let Some(seat) = waiting.upgrade() else { continue };
+            // The place is still taken: by the next one, which may go while it gets it, and drops it then.
+            drop(state);
+            *lock(&seat.place) = Some(Place(Arc::clone(&self.0)));
+            seat.home.redeemed(seat.key);
+            return;
+        }
+        state.taken -= 1;
+    }
+}
+
+impl Seat {
+    /// Whether it has its place.
+    pub(crate) fn has_place(&self) -> bool {
+        lock(&self.place).is_some()
+    }
+
+    /// Its place, once.
+    pub(crate) fn take(&self) -> Option<Place> {
+        lock(&self.place).take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::Places;
+    use crate::home::Home;
+    use crate::lock::lock;
+
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<usize>>);
+
+    impl Home for Heard {
+        fn redeemed(&self, key: usize) {
+            lock(&self.0).push(key);
+        }
+    }
+
+    /// Those that wait get places in their order, but for those that have gone; and no place is lost.
+    #[test]
+    fn in_order() {
+        let heard = Arc::new(Heard::default());
+        let places = Places::new(1, 2);
+        let ask = |key| places.ask(key, Arc::clone(&heard) as _);
+        let first = ask(1).and_then(|seat| seat.take());
+        assert!(first.is_some());
+        let (second, third) = (ask(2), ask(3));
+        assert!(ask(4).is_none(), "two wait");
+        drop(second);
+        let fourth = ask(4);
+        assert!(fourth.is_some() && fourth.as_ref().is_some_and(|seat| !seat.has_place()));
+
+        drop(first);
+        assert_eq!(vec![3], *lock(&heard.0));
+        assert!(third.as_ref().is_some_and(|seat| seat.has_place()));
+        drop(third);
+        assert_eq!(vec![3, 4], *lock(&heard.0), "the third had its place, and did not want it any more");
+        drop(fourth);
+
+        assert_eq!(0, lock(&places.state).taken);
+    }
+}

@@ -1,0 +1,256 @@
+//! A script that runs: what it has printed, and how it stands.
+
+use adyton_log::request::RequestId;
+use adyton_log::{self as log, messages};
+use adyton_spawn::{Heard, Line, Program};
+use adyton_sys::child::{Exit, signal_name};
+use adyton_sys::forks::Own;
+use adyton_sys::pipe;
+
+use crate::cgi::errors::Lines;
+use crate::cgi::places::Place;
+use crate::stored::Stored;
+
+/// How long a script whose output has ended is waited for, in ms: how it ends says whether its answer is whole.
+const END_MS: u64 = 1_000;
+
+/// How much is read of what it has written to its standard error at the end, at most.
+const LAST_WORDS_BYTES_MAX: usize = 64 << 10;
+
+/// What of a script has something to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Output,
+    Errors,
+    Line,
+}
+
+impl Part {
+    /// All, by their numbers.
+    pub(crate) const ALL: [Part; 3] = [Part::Output, Part::Errors, Part::Line];
+}
+
+/// How far its answer has come.
+#[derive(Debug)]
+pub(crate) enum Stage {
+    /// This has come of its head, of which so many bytes were looked at.
+    Head(Vec<u8>, usize),
+    /// The body.
+    Body,
+    /// Nobody wants it any more, or it is whole.
+    Over,
+}
+
+/// What comes of reading its output.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// So many bytes.
+    Bytes(usize),
+    /// Nothing for now.
+    Nothing,
+    /// The end; whether it is a good one.
+    End { is_whole: bool },
+}
+
+/// A script that runs.
+pub(crate) struct Script {
+    /// What the logs call it.
+    pub(crate) name: String,
+    pub(crate) id: RequestId,
+    /// The connection whose request it answers, until it has.
+    pub(crate) client: Option<usize>,
+    pub(crate) stage: Stage,
+    pub(crate) is_unparsed: bool,
+    /// How long it may give nothing, in ms; 0 is no limit.
+    timeout_ms: u64,
+    /// When its time is over, in ms of the monotonic clock.
+    due_ms: Option<u64>,
+    /// `None` once it has ended.
+    output: Option<Own>,
+    errors: Option<Own>,
+    line: Line,
+    lines: Lines,
+    exit: Option<Exit>,
+    /// It was told to end.
+    is_ending: bool,
+    /// The body that it reads, whose disk space is taken until it has ended.
+    _body: Option<Stored>,
+    _place: Place,
+}
+
+impl Script {
+    pub(crate) fn new(
+        (name, id): (String, RequestId),
+        (program, place): (Program, Place),
+        body: Option<Stored>,
+        timeout_ms: u64,
+        now_ms: u64,
+    ) -> Script {
+        let Program { output, errors, line } = program;
+        let mut script = Script {
+            name,
+            id,
+            client: None,
+            stage: Stage::Head(Vec::new(), 0),
+            is_unparsed: false,
+            timeout_ms,
+            due_ms: None,
+            output: Some(output),
+            errors: Some(errors),
+            line,
+            lines: Lines::default(),
+            exit: None,
+            is_ending: false,
+            _body: body,
+            _place: place,
+        };
+        script.give_time(now_ms);
+        script
+    }
+
+    /// The descriptor of a part, if that has not ended.
+    pub(crate) fn watched(&self, part: Part) -> Option<std::os::fd::BorrowedFd<'_>> {
+        use std::os::fd::AsFd as _;
+        match part {
+            Part::Output => self.output.as_ref().map(|output| output.as_fd()),
+            Part::Errors => self.errors.as_ref().map(|errors| errors.as_fd()),
+            Part::Line => Some(self.line.as_fd()),
+        }
+    }
+
+    /// It has given something, or waits for its client: its time begins anew.
+    pub(crate) fn give_time(&mut self, now_ms: u64) {
+        if !self.is_ending {
+            self.due_ms = (self.timeout_ms > 0).then(|| now_ms + self.timeout_ms);
+        }
+    }
+
+    /// When to look at it, in ms of the monotonic clock.
+    pub(crate) fn due_ms(&self) -> Option<u64> {
+        self.due_ms
+    }
+
+    /// Whether its output has ended.
+    pub(crate) fn has_ended_output(&self) -> bool {
+        self.output.is_none()
+    }
+
+    /// Whether nothing more will come of it, and its answer is given: then it may be forgotten, and what is left of its group with it.
+    pub(crate) fn is_done(&self) -> bool {
+        self.client.is_none() && self.output.is_none() && self.exit.is_some()
+    }
+
+    /// Reads its output.
+    pub(crate) fn read(&mut self, buffer: &mut [u8], now_ms: u64) -> Output {
+        let Some(output) = &self.output else { return self.at_end(now_ms) };
+        match pipe::read_now(output, buffer) {
+            Ok(Some(bytes @ 1..)) => {
+                self.give_time(now_ms);
+                Output::Bytes(bytes)
+            }
+            Ok(None) => Output::Nothing,
+            Ok(Some(_)) | Err(_) => {
+                self.output = None;
+                if !self.is_ending {
+                    let soon_ms = now_ms + END_MS;
+                    self.due_ms = Some(self.due_ms.map_or(soon_ms, |due_ms| due_ms.min(soon_ms)));
+                }
+                self.at_end(now_ms)
+            }
+        }
+    }
+
+    fn at_end(&self, now_ms: u64) -> Output {
+        match self.exit {
+            Some(Exit::Signal(_)) => Output::End { is_whole: false },
+            Some(Exit::Status(_)) => Output::End { is_whole: true },
+            // It has closed its output, and goes on with something else.
+            None if self.due_ms.is_none_or(|due_ms| due_ms <= now_ms) => {
+                Output::End { is_whole: !self.is_ending }
+            }
+            None => Output::Nothing,
+        }
+    }
+
+    /// Logs what it has written to its standard error. As long as there is something, another event comes.
+    pub(crate) fn read_errors(&mut self, buffer: &mut [u8]) {
+        let Some(errors) = &self.errors else { return };
+        match pipe::read_now(errors, buffer) {
+            Ok(Some(bytes @ 1..)) => self.lines.take(&buffer[..bytes], (&self.name, &self.id)),
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => {
+                self.lines.end((&self.name, &self.id));
+                self.errors = None;
+            }
+        }
+    }
+
+    /// Hears how it has ended, and says so in the log if that was not well.
+    pub(crate) fn hear(&mut self) -> Option<Heard> {
+        let heard = self.line.hear()?;
+        let (name, id) = (&self.name, Some(&self.id));
+        match &heard {
+            Heard::NotStarted(error) => {
+                let why = explained(error);
+                log::write_about(id, &messages::SCRIPT_FAILED, format_args!("{name} cannot be run: {why}"));
+            }
+            Heard::Exit(exit) => {
+                self.exit = Some(*exit);
+                match *exit {
+                    _ if self.is_ending => {}
+                    Exit::Status(0) => {}
+                    Exit::Status(status) => log::write_about(
+                        id,
+                        &messages::SCRIPT_STATUS,
+                        format_args!("{name} has ended with the status {status}"),
+                    ),
+                    Exit::Signal(signal) => log::write_about(
+                        id,
+                        &messages::SCRIPT_FAILED,
+                        format_args!("{name} was ended by {}", signal_name(signal)),
+                    ),
+                }
+            }
+            Heard::Gone => {}
+        }
+        Some(heard)
+    }
+
+    /// Nobody wants its output any more: it may go on until its time is over.
+    pub(crate) fn release(&mut self, now_ms: u64) {
+        self.client = None;
+        self.stage = Stage::Over;
+        self.output = None;
+        self.give_time(now_ms);
+    }
+
+    /// Has it end, with all of its group; that nothing is left is heard later.
+    pub(crate) fn end(&mut self) {
+        self.line.end();
+        self.is_ending = true;
+        self.due_ms = None;
+    }
+
+    /// Logs what it has still written to its standard error.
+    pub(crate) fn read_last_words(&mut self, buffer: &mut [u8]) {
+        for _ in 0..=LAST_WORDS_BYTES_MAX / buffer.len().max(1) {
+            self.read_errors(buffer);
+        }
+        self.lines.end((&self.name, &self.id));
+    }
+}
+
+/// What an error of execve(2) means.
+fn explained(error: &std::io::Error) -> String {
+    use std::io::ErrorKind as Kind;
+    match (error.kind(), error.raw_os_error()) {
+        (Kind::NotFound, _) => "it is not there, or what its first line names behind #! is not".to_owned(),
+        (_, Some(NO_EXECUTABLE)) => {
+            "it is neither a program nor does its first line name one, as #!/bin/sh does".to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+/// `ENOEXEC`, errno(3).
+const NO_EXECUTABLE: i32 = 8;

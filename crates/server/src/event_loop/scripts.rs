@@ -1,0 +1,95 @@
+//! The scripts that run for a loop's connections, or still do.
+
+use std::collections::HashMap;
+
+use slab::Slab;
+
+use crate::cgi::Script;
+
+/// Something whose time has come: the key of a connection with the tick of its deadline, or from [`FIRST_SCRIPT`] on the number of a
+/// script.
+pub(crate) type Due = (usize, u64);
+
+/// What is added to the numbers of scripts that are due, beyond all keys of connections.
+pub(crate) const FIRST_SCRIPT: usize = 1 << (usize::BITS - 2);
+
+/// The scripts of a loop, by their numbers, which are given again once they are forgotten.
+#[derive(Default)]
+pub(crate) struct Scripts {
+    all: Slab<Script>,
+    /// By the keys of the connections whose requests they answer.
+    of_clients: HashMap<usize, usize>,
+}
+
+impl Scripts {
+    /// The number that the next one gets.
+    pub(crate) fn next_number(&self) -> usize {
+        self.all.vacant_key()
+    }
+
+    /// Keeps one that answers the request of this connection.
+    pub(crate) fn insert(&mut self, mut script: Script, key: usize) {
+        script.client = Some(key);
+        let number = self.all.insert(script);
+        self.of_clients.insert(key, number);
+    }
+
+    pub(crate) fn get_mut(&mut self, number: usize) -> Option<&mut Script> {
+        self.all.get_mut(number)
+    }
+
+    /// The number of the one that answers the request of this connection.
+    pub(crate) fn of_client(&self, key: usize) -> Option<usize> {
+        self.of_clients.get(&key).copied()
+    }
+
+    /// A connection needs its script no more, which goes on by itself.
+    pub(crate) fn release(&mut self, key: usize, now_ms: u64) {
+        if let Some(script) = self.of_clients.remove(&key).and_then(|number| self.all.get_mut(number)) {
+            script.release(now_ms);
+        }
+    }
+
+    /// A connection is forgotten: what runs for it ends.
+    pub(crate) fn leave(&mut self, key: usize) {
+        if let Some(script) = self.of_clients.remove(&key).and_then(|number| self.all.get_mut(number)) {
+            script.release(0);
+            script.end();
+        }
+    }
+
+    /// Forgets one.
+    pub(crate) fn remove(&mut self, number: usize) -> Option<Script> {
+        let script = self.all.try_remove(number)?;
+        if let Some(key) = script.client {
+            self.of_clients.remove(&key);
+        }
+        Some(script)
+    }
+
+    /// When the next one is due, in ms of the monotonic clock.
+    #[inline]
+    pub(crate) fn due_ms(&self) -> Option<u64> {
+        if self.all.is_empty() { None } else { self.first_due_ms() }
+    }
+
+    #[inline(never)]
+    fn first_due_ms(&self) -> Option<u64> {
+        self.all.iter().filter_map(|(_, script)| script.due_ms()).min()
+    }
+
+    /// Adds those that are due.
+    #[inline]
+    pub(crate) fn take_due(&self, now_ms: u64, due: &mut Vec<Due>) {
+        if !self.all.is_empty() {
+            self.add_due(now_ms, due);
+        }
+    }
+
+    #[inline(never)]
+    fn add_due(&self, now_ms: u64, due: &mut Vec<Due>) {
+        let is_due = |script: &Script| script.due_ms().is_some_and(|due_ms| due_ms <= now_ms);
+        let all = self.all.iter().filter(|(_, script)| is_due(script));
+        due.extend(all.map(|(number, _)| (FIRST_SCRIPT + number, 0)));
+    }
+}

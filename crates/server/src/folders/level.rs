@@ -1,0 +1,195 @@
+//! One folder: what its files say, and whether they say it still.
+
+use std::ffi::{CStr, CString, OsStr};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use adyton_log::{self as log, messages};
+use adyton_sys::fs::{Fault, Kind, Location, Meta, Root, Symlinks, open_regular, stat};
+
+use super::rules::{FolderFile, FolderReader, FolderRules, Form};
+
+/// No file of a folder is larger.
+const FILE_BYTES_MAX: u64 = 64 << 10;
+
+/// A file that has changed within this time before it was read may change again and have the same time: two ticks of the
+/// kernel's coarsest clock.
+const TICK_NS: i128 = 20_000_000;
+/// The same where times have whole seconds.
+const COARSE_TICK_NS: i128 = 2_000_000_000;
+
+/// What stands at a path.
+pub(super) enum Seen {
+    /// A folder, with what it says; `Err`: it is wrong.
+    Folder(Says),
+    /// A file.
+    File,
+    /// Nothing that could be served.
+    Nothing,
+}
+
+/// What the files of a folder say, each of them; `Err`: one of them is wrong.
+pub(super) type Says = Result<Vec<Arc<FolderRules>>, ()>;
+
+/// What was found in a folder.
+pub(super) struct Level {
+    pub(super) says: Says,
+    /// When it was found so last.
+    pub(super) looked_ms: u64,
+    folder: (Location, Option<Meta>),
+    files: Vec<(Location, Option<Meta>)>,
+    others: Vec<(PathBuf, Option<Meta>)>,
+    /// Whether another change could be told from the last one.
+    is_settled: bool,
+    mistakes: Vec<String>,
+}
+
+impl Level {
+    /// Looks at a folder, by its path beneath the root, and reads its files; `before`: what was found there before.
+    ///
+    /// # Errors
+    ///
+    /// What stands there, if it is no folder.
+    pub(super) fn look(
+        root: &Root,
+        folder: &[u8],
+        (forms, url): (&[Form], &[u8]),
+        reader: &dyn FolderReader,
+        before: Option<&Level>,
+    ) -> Result<Level, Seen> {
+        let own: &[u8] = if folder.is_empty() { b"." } else { folder };
+        let Ok(name) = CString::new(own) else { return Err(Seen::Nothing) };
+        let place = root.locate(&name);
+        let mut wrong = None;
+        let meta = match root.stat_held(&place, Symlinks::Refuse) {
+            Ok(meta) if meta.kind == Kind::Folder => Some(meta),
+            Ok(meta) if meta.kind == Kind::File => return Err(Seen::File),
+            Ok(_) => return Err(Seen::Nothing),
+            Err(error) if Fault::of(&error) == Fault::Absent => return Err(Seen::Nothing),
+            Err(error) => {
+                wrong = Some(error);
+                None
+            }
+        };
+        let path = root.path().join(OsStr::from_bytes(folder));
+        let url = if folder.is_empty() { url.to_vec() } else { [url, b"/", folder].concat() };
+        let mut level = Level {
+            says: Ok(Vec::new()),
+            looked_ms: 0,
+            folder: (place, meta),
+            files: Vec::new(),
+            others: Vec::new(),
+            is_settled: true,
+            mistakes: Vec::new(),
+        };
+        if let Some(error) = wrong {
+            level.take(Err(vec![format!("{}: it cannot be looked at: {error}", path.display())]));
+        }
+        for &form in forms.iter().filter(|_| meta.is_some()) {
+            let Ok(name) = CString::new([own, b"/", form.name().as_bytes()].concat()) else { continue };
+            let (meta, text) = read(root, &name);
+            level.is_settled &= meta.is_none_or(|meta| !is_young(&meta));
+            level.files.push((root.locate(&name), meta));
+            match text {
+                Ok(Some(text)) => {
+                    let file = FolderFile { form, folder: &path, root: root.path(), url: &url, text: &text };
+                    level.take(reader.read(&file));
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    level.take(Err(vec![format!("{}: {why}", path.join(form.name()).display())]));
+                }
+            }
+        }
+        level.tell(before);
+        Ok(level)
+    }
+
+    /// Whether all of it is as it was.
+    pub(super) fn is_current(&self, root: &Root) -> bool {
+        let look = |place: &Location| root.stat_held(place, Symlinks::Refuse);
+        let is_same = |(place, meta): &(Location, Option<Meta>)| match look(place) {
+            Ok(found) => *meta == Some(found),
+            Err(error) => Fault::of(&error) == Fault::Absent && meta.is_none(),
+        };
+        // What else lies in it does not matter: only that it is this one.
+        let (place, meta) = &self.folder;
+        let it = |meta: Meta| (meta.device, meta.inode, meta.kind);
+        self.is_settled
+            && look(place).is_ok_and(|found| meta.is_some_and(|meta| it(meta) == it(found)))
+            && self.files.iter().all(is_same)
+            && self.others.iter().all(|(path, meta)| *meta == look_at(path))
+    }
+
+    /// Adds what one of its files says.
+    fn take(&mut self, read: Result<FolderRules, Vec<String>>) {
+        match read {
+            Ok(rules) => {
+                self.others.extend(rules.others.iter().map(|path| (path.clone(), look_at(path))));
+                if let Ok(says) = &mut self.says {
+                    says.push(Arc::new(rules));
+                }
+            }
+            Err(mistakes) => {
+                self.mistakes.extend(mistakes);
+                self.says = Err(());
+                // It may be that something else was wrong that it names.
+                self.is_settled = false;
+            }
+        }
+    }
+
+    /// Tells what is wrong, unless it was told of this version.
+    fn tell(&self, before: Option<&Level>) {
+        let metas = |level: &Level| level.files.iter().map(|(_, meta)| *meta).collect::<Vec<_>>();
+        if before.is_some_and(|before| before.mistakes == self.mistakes && metas(before) == metas(self)) {
+            return;
+        }
+        for mistake in &self.mistakes {
+            log::write(&messages::FOLDER_WRONG, format_args!("{mistake}"));
+        }
+    }
+}
+
+/// A file's text, and what tells this version of it from others; nothing, if there is none.
+fn read(root: &Root, name: &CStr) -> (Option<Meta>, Result<Option<String>, String>) {
+    let meta = match root.stat_held(&root.locate(name), Symlinks::Refuse) {
+        Err(error) if Fault::of(&error) == Fault::Absent => return (None, Ok(None)),
+        Err(error) => return (None, Err(format!("it cannot be looked at: {error}"))),
+        Ok(meta) => meta,
+    };
+    (Some(meta), read_regular(root, name, &meta).map(Some))
+}
+
+fn read_regular(root: &Root, name: &CStr, meta: &Meta) -> Result<String, String> {
+    let refused = |error: io::Error| format!("it cannot be read: {error}");
+    if meta.kind != Kind::File {
+        return Err("it is no regular file".to_owned());
+    }
+    let opened = root.open_beneath(name, Symlinks::Refuse).map_err(refused)?;
+    if stat(opened.as_fd()).map_err(refused)? != *meta {
+        return Err("it was changed while it was read".to_owned());
+    }
+    let mut text = String::new();
+    let length = File::from(opened).take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(refused)?;
+    if length as u64 > FILE_BYTES_MAX {
+        return Err(format!("it is larger than {FILE_BYTES_MAX} bytes"));
+    }
+    Ok(text)
+}
+
+/// Whether a file has changed so lately that another change may have the same time.
+fn is_young(meta: &Meta) -> bool {
+    let now_ns = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    let tick_ns = if meta.ctime_ns % 1_000_000_000 == 0 { COARSE_TICK_NS } else { TICK_NS };
+    i128::try_from(now_ns).unwrap_or_default() - i128::from(meta.ctime_ns) < tick_ns
+}
+
+fn look_at(path: &Path) -> Option<Meta> {
+    open_regular(path).ok().flatten().map(|(_, meta)| meta)
+}

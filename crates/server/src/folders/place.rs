@@ -1,0 +1,113 @@
+//! What counts for a path: all that the folders on its way say, and what stands around them.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use adyton_route::{HeadEdits, Routes};
+
+use super::rules::{FolderAnswer, FolderRules};
+use crate::changes::Changes;
+use crate::door::Door;
+use crate::terms::{StatusPage, Terms};
+
+/// What stands around the folders of a route.
+pub(super) struct Outer<'o> {
+    pub(super) changes: Option<&'o Arc<Changes>>,
+    pub(super) terms: &'o Arc<Terms>,
+}
+
+/// What counts for the paths of a folder.
+pub(crate) struct Place {
+    /// Whether a folder on the way is wrong: then nothing beneath it is served.
+    pub(crate) is_wrong: bool,
+    /// Whether files are sent as they are, because a folder says that nothing may change them.
+    pub(crate) is_as_stored: bool,
+    /// Of the folders that keep somebody out, the outermost first.
+    guarded: Vec<Arc<FolderRules>>,
+    /// What is changed in answers, by the route and by folders.
+    pub(crate) changes: Option<Arc<Changes>>,
+    /// The site's terms with the pages of folders, if there are any.
+    pub(crate) terms: Option<Arc<Terms>>,
+    /// How many of those pages are the site's.
+    pages_of_site: usize,
+    /// What answers in the place of files, the innermost first, with how many bytes of the path are their folder's.
+    answers: Vec<(usize, Routes<FolderAnswer>)>,
+}
+
+impl Place {
+    /// One that is wrong.
+    pub(super) fn wrong(changes: Option<Arc<Changes>>) -> Place {
+        Place {
+            is_wrong: true,
+            is_as_stored: false,
+            guarded: Vec::new(),
+            changes,
+            terms: None,
+            pages_of_site: 0,
+            answers: Vec::new(),
+        }
+    }
+
+    /// What folders say, the outermost first, each with the bytes of its path.
+    pub(super) fn of(rules: Vec<(usize, Arc<FolderRules>)>, outer: &Outer<'_>) -> Place {
+        let mut edits = HeadEdits::default();
+        let mut pages = Vec::new();
+        let mut place = Place { is_wrong: false, ..Place::wrong(outer.changes.cloned()) };
+        for (bytes, own) in rules {
+            edits = edits.followed_by(&own.edits);
+            pages.extend(own.pages.iter().cloned());
+            if !own.answers.is_empty() {
+                // A path beneath the folder begins with a slash, which stands behind the folder's own.
+                place.answers.insert(0, (bytes, Routes::new(own.answers.clone())));
+            }
+            if own.admission.is_some() || own.guard.is_some() {
+                place.guarded.push(own);
+            }
+        }
+        if !edits.is_empty() {
+            place.is_as_stored = edits.adds("Cache-Control", "no-transform");
+            let around = outer.changes.map(|changes| Changes::clone(changes)).unwrap_or_default();
+            place.changes = Some(Arc::new(Changes { edits: around.edits.followed_by(&edits), ..around }));
+        }
+        if !pages.is_empty() {
+            place.pages_of_site = outer.terms.pages.len();
+            place.terms = Some(Arc::new(outer.terms.with_more_pages(pages)));
+        }
+        place
+    }
+
+    /// The page that a folder has for a status.
+    pub(crate) fn page_of(&self, status: u16) -> Option<&StatusPage> {
+        let own = self.terms.as_ref()?.pages.get(self.pages_of_site..)?;
+        own.iter().rev().find(|page| page.status == status)
+    }
+
+    /// What a client with this address has to do, for each folder that keeps somebody out.
+    pub(crate) fn doors(&self, client: Option<IpAddr>) -> impl Iterator<Item = Door<'_>> {
+        self.guarded.iter().map(move |own| Door::of(own.admission.as_deref(), own.guard.as_ref(), client))
+    }
+
+    /// What answers a path, without that of the route, in the place of a file; and how many bytes of it are that answer's own.
+    pub(crate) fn answer(&self, rest: &[u8]) -> Option<(&FolderAnswer, usize)> {
+        if self.answers.is_empty() {
+            return None;
+        }
+        self.answer_named(rest).or_else(|| {
+            // A folder is answered with its index, which may be what nobody gets.
+            let index =
+                [rest.strip_suffix(b"/").unwrap_or(rest), b"/", adyton_files::INDEX.as_bytes()].concat();
+            let (answer, bytes) = self.answer_named(&index)?;
+            let is_kept = rest.ends_with(b"/") && matches!(answer, FolderAnswer::Status(_));
+            is_kept.then_some((answer, bytes.min(rest.len())))
+        })
+    }
+
+    fn answer_named(&self, path: &[u8]) -> Option<(&FolderAnswer, usize)> {
+        self.answers.iter().find_map(|(folder, routes)| {
+            // `path` begins with a slash, and the folder's path is behind it.
+            let above = if *folder == 0 { 0 } else { folder + 1 };
+            let (_, pattern, answer) = routes.first(path.get(above..)?)?;
+            Some((answer, above + pattern.prefix_bytes()))
+        })
+    }
+}

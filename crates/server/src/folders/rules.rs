@@ -1,0 +1,78 @@
+//! What the file of a folder says, and what reads it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use adyton_route::{Admission, HeadEdits, Location, PathPattern};
+
+use crate::guard::Guard;
+use crate::terms::StatusPage;
+
+/// The files in which a folder says how it is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `.adyton.toml`.
+    Own,
+    /// `.htaccess`.
+    Htaccess,
+}
+
+impl Form {
+    /// The name of the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Own => ".adyton.toml",
+            Form::Htaccess => ".htaccess",
+        }
+    }
+}
+
+/// A file of settings in a folder.
+pub struct FolderFile<'f> {
+    /// Which one it is.
+    pub form: Form,
+    /// The folder that it stands in.
+    pub folder: &'f Path,
+    /// The folder of the route, which that one is or is beneath.
+    pub root: &'f Path,
+    /// The path of the folder for clients, decoded, without a slash at its end.
+    pub url: &'f [u8],
+    /// What it says.
+    pub text: &'f str,
+}
+
+/// What reads the files of folders. It is asked by the loop, which waits for it.
+pub trait FolderReader: Send + Sync + 'static {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong in it, for the log: a sentence for each mistake, with its place.
+    fn read(&self, file: &FolderFile<'_>) -> Result<FolderRules, Vec<String>>;
+}
+
+/// What a folder says.
+#[derive(Clone, Default)]
+pub struct FolderRules {
+    /// Which clients are let in there, if not all that are let in around it.
+    pub admission: Option<Box<Admission>>,
+    /// Who they have to be, beside what is asked around it.
+    pub guard: Option<Arc<Guard>>,
+    /// What is changed in answers.
+    pub edits: HeadEdits,
+    /// Pages for errors.
+    pub pages: Vec<StatusPage>,
+    /// Paths beneath the folder that no file answers.
+    pub answers: Vec<(PathPattern, FolderAnswer)>,
+    /// Other files that were read: if they change, so does this.
+    pub others: Vec<PathBuf>,
+}
+
+/// What answers in the place of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FolderAnswer {
+    /// Another place, with the status of the redirect.
+    Redirect(u16, Location),
+    /// The server's page for a status.
+    Status(u16),
+}

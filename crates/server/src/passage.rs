@@ -1,0 +1,275 @@
+//! Connections that move between processes: what is said of each, and why that is believed.
+//!
+//! A *passage* is a pair of sockets between the workers that accept (the *door*) and those of a group. All workers of a side
+//! have the same end of it, so whoever is idle takes what comes, and what is on its way lies in the kernel: a worker that is
+//! killed loses what it had taken, and nothing else. A message is a [`Passenger`], the bytes that were received, and the
+//! descriptor of the connection (`SCM_RIGHTS`, unix(7)).
+//!
+//! A group believes the door. The door believes nothing of a group but what it has sealed itself: which address a client has,
+//! and at which listener it came, so that a group cannot have its own sockets taken for clients of another address.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use adyton_auth::{Secret, is_signed, sign};
+use adyton_sys::board::Board;
+use adyton_sys::pass::{self, Taken};
+use adyton_sys::socket;
+
+/// How often a connection moves on without an answer, before it is taken that processes do not agree on who gives it.
+pub(crate) const HOPS_MAX: u8 = 16;
+
+/// The bytes of a passenger, in the order of its fields, without the seal.
+const PASSENGER_BYTES: usize = 32;
+
+/// The bytes that stand before those which were received.
+const HEADER_BYTES: usize = PASSENGER_BYTES + SEAL_BYTES;
+
+const SEAL_BYTES: usize = 32;
+
+/// What the form of a message is called.
+const VERSION: u8 = 1;
+
+/// This process's end of a passage.
+pub struct Passage {
+    /// The socket, which does not block.
+    pub end: OwnedFd,
+    /// Where another process says whether there is somebody at the other end: not 0 in this cell. Without it there is.
+    pub open: Option<(Arc<Board>, usize)>,
+}
+
+impl Passage {
+    /// Whether there is somebody at the other end, now or soon.
+    pub(crate) fn is_open(&self) -> bool {
+        let cell = self.open.as_ref().and_then(|(board, cell)| board.cells().get(*cell));
+        cell.is_none_or(|cell| cell.load(Ordering::Relaxed) != 0)
+    }
+}
+
+/// What signs: 32 random bytes that only the processes of the door have.
+#[derive(Clone)]
+pub struct SealKey(Secret);
+
+impl SealKey {
+    /// Seals with this secret.
+    pub fn new(secret: Secret) -> SealKey {
+        SealKey(secret)
+    }
+}
+
+impl std::fmt::Debug for SealKey {
+    /// Without the secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SealKey").finish_non_exhaustive()
+    }
+}
+
+/// Which process answers a request that this one does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Elsewhere {
+    /// The passage to it, by its number among those of [`crate::Parts`].
+    pub(crate) passage: usize,
+    /// Whether a folder was asked already, and has not got it.
+    pub(crate) has_missed: bool,
+}
+
+/// What a process says of a connection that it passes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passenger {
+    /// The client's address; `None` on unix sockets.
+    pub(crate) peer: Option<SocketAddr>,
+    /// The listener that accepted it.
+    pub(crate) listener: u16,
+    /// How often it has moved since it was last answered.
+    pub(crate) hops: u8,
+    /// Whether a folder was asked for its first request already, and has not got it.
+    pub(crate) has_missed: bool,
+}
+
+/// What the door says of a client, signed with the number of its socket.
+pub(crate) type Seal = [u8; SEAL_BYTES];
+
+/// How a connection came here from another process.
+#[derive(Clone, Copy)]
+pub(crate) struct Arrival {
+    pub(crate) hops: u8,
+    pub(crate) has_missed: bool,
+    /// The door's, which a group gives back.
+    pub(crate) seal: Seal,
+}
+
+impl Passenger {
+    fn to_bytes(self) -> [u8; PASSENGER_BYTES] {
+        let mut bytes = [0; PASSENGER_BYTES];
+        let (family, address, port, scope) = match self.peer {
+            None => (0, [0; 16], 0, 0),
+            Some(SocketAddr::V4(peer)) => (4, peer.ip().to_ipv6_mapped().octets(), peer.port(), 0),
+            Some(SocketAddr::V6(peer)) => (6, peer.ip().octets(), peer.port(), peer.scope_id()),
+        };
+        (bytes[0], bytes[1]) = (VERSION, family);
+        bytes[2..4].copy_from_slice(&self.listener.to_le_bytes());
+        bytes[4..20].copy_from_slice(&address);
+        bytes[20..22].copy_from_slice(&port.to_le_bytes());
+        bytes[22..26].copy_from_slice(&scope.to_le_bytes());
+        (bytes[26], bytes[27]) = (self.hops, u8::from(self.has_missed));
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; PASSENGER_BYTES]) -> Option<Passenger> {
+        let [version, family, l0, l1, address @ .., p0, p1, s0, s1, s2, s3, hops, has_missed, _, _, _, _] =
+            *bytes;
+        let (port, address) = (u16::from_le_bytes([p0, p1]), Ipv6Addr::from(address));
+        let peer = match (version, family) {
+            (VERSION, 0) => None,
+            (VERSION, 4) => Some(SocketAddr::new(
+                IpAddr::V4(address.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED)),
+                port,
+            )),
+            (VERSION, 6) => {
+                let scope = u32::from_le_bytes([s0, s1, s2, s3]);
+                Some(SocketAddrV6::new(address, port, 0, scope).into())
+            }
+            _ => return None,
+        };
+        let listener = u16::from_le_bytes([l0, l1]);
+        Some(Passenger { peer, listener, hops, has_missed: has_missed != 0 })
+    }
+
+    /// What of it is sealed: all that stays the same wherever it goes.
+    fn lasting(self) -> [u8; PASSENGER_BYTES] {
+        Passenger { hops: 0, has_missed: false, ..self }.to_bytes()
+    }
+
+    /// What the door signs for a socket.
+    ///
+    /// # Errors
+    ///
+    /// It is no socket.
+    pub(crate) fn seal(self, key: &SealKey, socket: impl AsFd) -> io::Result<Seal> {
+        let cookie = socket::cookie(socket)?.to_le_bytes();
+        Ok(sign(&key.0, &[&cookie, &self.lasting()]))
+    }
+
+    /// Whether the door has signed this for this socket.
+    fn is_sealed(self, key: &SealKey, socket: impl AsFd, seal: &Seal) -> bool {
+        let cookie = socket::cookie(socket).map(u64::to_le_bytes);
+        cookie.is_ok_and(|cookie| is_signed(&key.0, &[&cookie, &self.lasting()], seal))
+    }
+}
+
+/// Passes a connection on, with what was received from it. `false` if the passage is full now.
+///
+/// # Errors
+///
+/// The passage is closed, or these are too many bytes for it.
+pub(crate) fn send(
+    passage: impl AsFd,
+    passenger: Passenger,
+    seal: &Seal,
+    received: &[u8],
+    client: impl AsFd,
+) -> io::Result<bool> {
+    let header = passenger.to_bytes();
+    let parts = [IoSlice::new(&header), IoSlice::new(seal), IoSlice::new(received)];
+    pass::try_pass(passage, &parts, client.as_fd())
+}
+
+/// What has come through a passage.
+pub(crate) enum Came {
+    /// A connection, with so many received bytes in the buffer.
+    Connection(OwnedFd, Passenger, Seal, usize),
+    /// Nothing for now, or ever.
+    Nothing,
+    /// What another process should not have sent; it was dropped.
+    Strange(&'static str),
+}
+
+/// Takes a connection from a passage; `key` is that of the door, which believes nothing without its seal.
+///
+/// # Errors
+///
+/// No descriptor is left.
+pub(crate) fn take(passage: impl AsFd, key: Option<&SealKey>, buffer: &mut [u8]) -> io::Result<Came> {
+    let (mut header, mut seal) = ([0; PASSENGER_BYTES], [0; SEAL_BYTES]);
+    let parts = &mut [IoSliceMut::new(&mut header), IoSliceMut::new(&mut seal), IoSliceMut::new(buffer)];
+    let (bytes, client) = match pass::try_take(passage, parts)? {
+        Taken::Message(bytes, client) => (bytes, client),
+        Taken::Nothing | Taken::End => return Ok(Came::Nothing),
+        Taken::Unfit => return Ok(Came::Strange("a message without a connection, or with too many bytes")),
+    };
+    let Some(passenger) = Passenger::from_bytes(&header).filter(|_| bytes >= HEADER_BYTES) else {
+        return Ok(Came::Strange("a message of another form"));
+    };
+    if key.is_some_and(|key| !passenger.is_sealed(key, &client, &seal)) {
+        return Ok(Came::Strange("a connection that never came through the door"));
+    }
+    Ok(Came::Connection(client, passenger, seal, bytes - HEADER_BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::net::SocketAddr;
+
+    use adyton_sys::{pass, socket};
+
+    use super::{Came, Passenger, SealKey, send, take};
+
+    fn passengers() -> Vec<Passenger> {
+        let peers: [Option<&str>; 4] =
+            [None, Some("192.0.2.7:80"), Some("[2001:db8::1]:65535"), Some("[::ffff:192.0.2.7]:80")];
+        let parsed = peers.map(|peer| peer.and_then(|peer| peer.parse::<SocketAddr>().ok()));
+        let of = |(number, peer)| {
+            let hops = u8::try_from(number).unwrap_or_default();
+            Passenger { peer, listener: 300 + u16::from(hops), hops, has_missed: hops % 2 == 1 }
+        };
+        parsed.into_iter().enumerate().map(of).collect()
+    }
+
+    /// What one side says, the other hears.
+    #[test]
+    fn told() {
+        for passenger in passengers() {
+            assert_eq!(Some(passenger), Passenger::from_bytes(&passenger.to_bytes()));
+        }
+        assert_eq!(None, Passenger::from_bytes(&[0; super::PASSENGER_BYTES]));
+    }
+
+    /// What the door has sealed comes back to it, and nothing else: no other socket, and no other address.
+    #[test]
+    fn sealed() -> io::Result<()> {
+        let (door, group) = pass::passage()?;
+        let (client, other) = socket::pair()?;
+        let key = SealKey::new([7; 32]);
+        let mut buffer = [0; 64];
+        let mut came = |key| {
+            Ok::<_, io::Error>(match take(&door, key, &mut buffer)? {
+                Came::Connection(_, passenger, _, bytes) => Ok((passenger, buffer[..bytes].to_vec())),
+                Came::Nothing => Err("nothing"),
+                Came::Strange(why) => Err(why),
+            })
+        };
+        for passenger in passengers() {
+            let seal = passenger.seal(&key, &client)?;
+            let later = Passenger { hops: 9, has_missed: !passenger.has_missed, ..passenger };
+            let moved = Passenger { listener: 5, ..passenger };
+            assert!(send(&group, later, &seal, b"GET", &client)?);
+            assert!(send(&group, moved, &seal, b"GET", &client)?);
+            assert!(send(&group, passenger, &seal, b"GET", &other)?);
+            assert!(send(&group, passenger, &[0; 32], b"", &client)?);
+
+            assert_eq!(Ok((later, b"GET".to_vec())), came(Some(&key))?);
+            for _ in 0..3 {
+                assert_eq!(Err("a connection that never came through the door"), came(Some(&key))?);
+            }
+            assert_eq!(Err("nothing"), came(Some(&key))?);
+            // A group believes the door.
+            assert!(send(&group, passenger, &[0; 32], b"", &client)?);
+            assert_eq!(Ok((passenger, Vec::new())), came(None)?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! What is to be started, as bytes.
+
+use std::ffi::CString;
+
+/// A program that is to be started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Order {
+    /// The program's absolute path.
+    pub path: Vec<u8>,
+    /// Its arguments, of which the first is its own name.
+    pub arguments: Vec<Vec<u8>>,
+    /// Its whole environment, each variable as `NAME=value` with a NUL behind it.
+    pub environment: Vec<u8>,
+    /// The folder that it begins in.
+    pub folder: Vec<u8>,
+    /// The most memory that each of its processes may have, in bytes; 0 is no limit.
+    pub memory_bytes_max: u64,
+}
+
+/// The same, as the kernel takes it.
+pub(crate) struct Read {
+    pub(crate) path: CString,
+    pub(crate) arguments: Vec<CString>,
+    pub(crate) environment: Vec<CString>,
+    pub(crate) folder: CString,
+    pub(crate) memory_bytes_max: u64,
+}
+
+impl Order {
+    /// The limit, then four parts, each with a NUL behind every text in it, and its length in front.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let ended = |text: &[u8]| [text, &[0]].concat();
+        let arguments: Vec<u8> = self.arguments.iter().flat_map(|word| ended(word)).collect();
+        let parts = [&ended(&self.path), &arguments, &self.environment, &ended(&self.folder)];
+        let mut bytes = self.memory_bytes_max.to_le_bytes().to_vec();
+        for part in parts {
+            bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(part);
+        }
+        bytes
+    }
+}
+
+impl Read {
+    /// `None`: these bytes are no order.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Read> {
+        let (limit, mut rest) = bytes.split_first_chunk()?;
+        let mut next = || -> Option<Vec<CString>> {
+            let (length, behind) = rest.split_first_chunk()?;
+            let length = usize::try_from(u64::from_le_bytes(*length)).ok()?;
+            let (part, behind) = behind.split_at_checked(length)?;
+            rest = behind;
+            let texts = part.split_inclusive(|&byte| byte == 0);
+            texts.map(|text| CString::from_vec_with_nul(text.to_vec()).ok()).collect()
+        };
+        let (path, arguments, environment, folder) = (next()?, next()?, next()?, next()?);
+        let one = |mut texts: Vec<CString>| if texts.len() == 1 { texts.pop() } else { None };
+        Some(Read {
+            path: one(path)?,
+            arguments,
+            environment,
+            folder: one(folder)?,
+            memory_bytes_max: u64::from_le_bytes(*limit),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, Read};
+
+    #[test]
+    fn there_and_back() {
+        let order = Order {
+            path: b"/a/b".to_vec(),
+            arguments: vec![b"b".to_vec(), Vec::new(), b"x y".to_vec()],
+            environment: b"A=1\0B=\0".to_vec(),
+            folder: b"/a".to_vec(),
+            memory_bytes_max: 7,
+        };
+        let bytes = order.encode();
+        let read = Read::decode(&bytes).map(|read| {
+            let texts = [vec![read.path], read.arguments, read.environment, vec![read.folder]].concat();
+            (texts, read.memory_bytes_max)
+        });
+        let expected = [c"/a/b", c"b", c"", c"x y", c"A=1", c"B=", c"/a"].map(ToOwned::to_owned);
+
+        assert_eq!(Some((expected.to_vec(), 7)), read);
+        assert!((0..bytes.len()).all(|cut| Read::decode(&bytes[..cut]).is_none()));
+    }
+
+    #[test]
+    fn what_is_no_order() {
+        let text_without_end = Order { environment: b"A=1".to_vec(), ..Order::default() };
+        let two_paths = Order { path: b"a\0b".to_vec(), ..Order::default() };
+
+        assert!(Read::decode(&text_without_end.encode()).is_none());
+        assert!(Read::decode(&two_paths.encode()).is_none());
+    }
+}

@@ -1,0 +1,132 @@
+//! Programs are started by another process, heard of, and ended.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use adyton_spawn::{Heard, Input, Order, Program, Spawner};
+use adyton_sys::child::Exit;
+use adyton_sys::pipe;
+use adyton_sys::socket::{Until, wait};
+
+/// A bound against hanging, in ms.
+const PATIENCE_MS: u64 = 60_000;
+
+/// What says that a process of this test is to be the small one.
+const AS_HELPER: &str = "ADYTON_TEST_AS_HELPER";
+
+/// The small process: this test program, with this test alone.
+#[test]
+fn helper() -> io::Result<()> {
+    if std::env::var_os(AS_HELPER).is_some() { adyton_spawn::serve() } else { Ok(()) }
+}
+
+fn spawner() -> io::Result<Spawner> {
+    let own = std::env::current_exe()?;
+    let words = ["--exact", "helper", "--nocapture"].map(Into::into);
+    let command = ["/usr/bin/env".into(), format!("{AS_HELPER}=1").into(), own.into()];
+    Ok(Spawner::new(command.into_iter().chain(words).collect()))
+}
+
+fn shell(command: &str) -> Order {
+    Order {
+        path: b"/bin/sh".to_vec(),
+        arguments: vec![b"sh".to_vec(), b"-c".to_vec(), command.into()],
+        environment: b"PATH=/usr/bin:/bin\0".to_vec(),
+        folder: b"/usr".to_vec(),
+        memory_bytes_max: 0,
+    }
+}
+
+fn start(spawner: &Spawner, order: &Order, input: &Input<'_>) -> io::Result<Program> {
+    let input = input.open()?;
+    spawner.start(order, input.as_fd())
+}
+
+fn read(pipe: &impl AsFd) -> io::Result<String> {
+    let (mut text, mut buffer) = (Vec::new(), [0; 4096]);
+    loop {
+        match pipe::read_now(pipe, &mut buffer)? {
+            None if wait(pipe, Until::Readable, PATIENCE_MS)? => {}
+            None => return Err(io::ErrorKind::TimedOut.into()),
+            Some(0) => return Ok(String::from_utf8_lossy(&text).into_owned()),
+            Some(bytes) => text.extend_from_slice(&buffer[..bytes]),
+        }
+    }
+}
+
+fn hear(program: &Program) -> io::Result<Heard> {
+    wait(&program.line, Until::Readable, PATIENCE_MS)?;
+    program.line.hear().ok_or_else(|| io::ErrorKind::TimedOut.into())
+}
+
+#[test]
+fn one_runs() -> io::Result<()> {
+    let spawner = spawner()?;
+    let program = start(&spawner, &shell("pwd; cat; echo wrong >&2; exit 7"), &Input::Bytes(b"body"))?;
+
+    assert_eq!("/usr\nbody", read(&program.output)?);
+    assert_eq!("wrong\n", read(&program.errors)?);
+    assert!(matches!(hear(&program)?, Heard::Exit(Exit::Status(7))));
+    program.line.end();
+    assert!(matches!(hear(&program)?, Heard::Gone));
+    Ok(())
+}
+
+/// Bodies of any size arrive, whatever a pipe takes; an environment that is longer than a message, too.
+#[test]
+fn much_arrives() -> io::Result<()> {
+    let spawner = spawner()?;
+    for bytes in [0, 1, 64 << 10, (64 << 10) + 1, 3 << 20] {
+        let body = vec![b'x'; bytes];
+        let input = if bytes == 0 { Input::Empty } else { Input::Bytes(&body) };
+        let program = start(&spawner, &shell("wc -c"), &input)?;
+        assert_eq!(bytes.to_string(), read(&program.output)?.trim());
+    }
+    let environment = [b"A=".to_vec(), vec![b'x'; 100_000], vec![0]].concat();
+    let order = Order { environment, ..shell("echo ${#A}") };
+
+    assert_eq!("100000\n", read(&start(&spawner, &order, &Input::Empty)?.output)?);
+    Ok(())
+}
+
+/// What is told to end does, and what it has started with it, also if it would rather not; so does what is forgotten.
+#[test]
+fn one_ends() -> io::Result<()> {
+    let spawner = spawner()?;
+    let stays = shell("trap '' TERM; sleep 600 & echo begun; wait; sleep 600");
+    let program = start(&spawner, &stays, &Input::Empty)?;
+    wait(&program.output, Until::Readable, PATIENCE_MS)?;
+    program.line.end();
+
+    assert_eq!("begun\n", read(&program.output)?, "both have closed it");
+    assert!(matches!(hear(&program)?, Heard::Exit(Exit::Signal(9))));
+    assert!(matches!(hear(&program)?, Heard::Gone));
+
+    let Program { output, line, .. } = start(&spawner, &shell("echo begun; sleep 600"), &Input::Empty)?;
+    wait(&output, Until::Readable, PATIENCE_MS)?;
+    drop(line);
+    assert_eq!("begun\n", read(&output)?);
+    Ok(())
+}
+
+#[test]
+fn what_cannot_start_says_why() -> io::Result<()> {
+    let spawner = spawner()?;
+    let order = Order { path: b"/nowhere/at/all".to_vec(), ..shell("") };
+    let program = start(&spawner, &order, &Input::Empty)?;
+
+    let heard = hear(&program)?;
+    assert!(
+        matches!(&heard, Heard::NotStarted(error) if error.kind() == io::ErrorKind::NotFound),
+        "{heard:?}"
+    );
+    assert!(matches!(hear(&program)?, Heard::Gone));
+    Ok(())
+}
+
+#[test]
+fn without_a_command_nothing_starts() {
+    let error = start(&Spawner::new(Vec::new()), &shell(""), &Input::Empty).err();
+
+    assert_eq!(Some(io::ErrorKind::Unsupported), error.map(|error| error.kind()));
+}

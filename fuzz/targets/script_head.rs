@@ -1,0 +1,4 @@
+//! Any bytes as what a script prints: a head is found wherever it is cut, and no field holds another one.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| adyton_fuzz::targets::script_head(data));

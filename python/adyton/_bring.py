@@ -1,0 +1,44 @@
+"""Runs the server in a Python of its own, as a group of applications has it.
+
+The supervisor starts it as a script, and it brings along this package alone. Nothing else of the Python
+that the server is installed in can be imported: only ``adyton`` itself, and where that was built for another
+version of Python, what this one has installed under that name.
+"""
+
+import importlib.util
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def bring() -> None:
+    """Makes the package ``adyton`` importable."""
+    if any((HERE / f"_core{suffix}").exists() for suffix in EXTENSION_SUFFIXES):
+        spec = importlib.util.spec_from_file_location(
+            "adyton", HERE / "__init__.py", submodule_search_locations=[str(HERE)]
+        )
+        if spec is None or spec.loader is None:
+            sys.exit(f"adyton: the package in {HERE} cannot be read")
+        package = importlib.util.module_from_spec(spec)
+        sys.modules["adyton"] = package
+        spec.loader.exec_module(package)
+        return
+    try:
+        import adyton  # noqa: F401, PLC0415
+    except ImportError:
+        version = ".".join(map(str, sys.version_info[:2]))
+        sys.exit(
+            f"adyton: the server was built for another Python than {version}, which this group has "
+            f"({sys.executable}): install adyton there, too"
+        )
+
+
+if __name__ == "__main__":
+    # The folder of this script is not the application's: its modules would hide others.
+    sys.path[:] = [place for place in sys.path if Path(place) != HERE]
+    bring()
+    from adyton.__main__ import main
+
+    sys.exit(main())

@@ -1,0 +1,461 @@
+"""CGI scripts: what they are told, what they answer, and what comes of it (RFC 3875)."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sites.conftest import write
+from sites.scripts import SAY_ALL, SHELL, script, start, variables
+from support.client import Connection, chunked, request
+from support.server import run, until
+
+if TYPE_CHECKING:
+    from support.server import Servers
+
+
+def test_what_a_script_is_told(serve: Servers, project: Path) -> None:
+    """Its variables are those of RFC 3875 and a few that programs expect, and nothing else."""
+    script(project, "say.sh", SAY_ALL)
+    server = start(serve, project)
+    response = server.fetch("/cgi-bin/say.sh/a%20b/c?x=%31", fields=[("Accept", "a"), ("X-Two", "b")])
+    found = variables(response)
+    port, root = str(server.port), project / "public"
+    expected = {
+        "DOCUMENT_ROOT": str(root),
+        "GATEWAY_INTERFACE": "CGI/1.1",
+        "HTTP_ACCEPT": "a",
+        "HTTP_HOST": "localhost",
+        "HTTP_X_TWO": "b",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "PATH_INFO": "/a b/c",
+        "PATH_TRANSLATED": f"{root}/a b/c",
+        "QUERY_STRING": "x=%31",
+        "REMOTE_ADDR": "127.0.0.1",
+        "REMOTE_HOST": "127.0.0.1",
+        "REMOTE_PORT": found["REMOTE_PORT"],
+        "REQUEST_METHOD": "GET",
+        "REQUEST_SCHEME": "http",
+        "REQUEST_URI": "/cgi-bin/say.sh/a%20b/c?x=%31",
+        "SCRIPT_FILENAME": str(root / "cgi-bin/say.sh"),
+        "SCRIPT_NAME": "/cgi-bin/say.sh",
+        "SERVER_ADDR": "127.0.0.1",
+        "SERVER_NAME": "localhost",
+        "SERVER_PORT": port,
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "SERVER_SOFTWARE": found["SERVER_SOFTWARE"],
+        "cwd": f"{root}/cgi-bin args=0",
+    }
+    # The shell's own.
+    for name in ("PWD", "OLDPWD", "_", "SHLVL"):
+        found.pop(name, None)
+
+    assert 200 == response.status
+    assert "text/plain" == response["Content-Type"]
+    assert expected == found
+
+
+BODIES = [b"", b"x", b"x" * 4096, b"y" * 65536, b"z" * 65537, b"w" * 3_000_000]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=len)
+@pytest.mark.parametrize("is_chunked", [False, True])
+@pytest.mark.parametrize("flags", [(), ("--stream-body",)], ids=["", "stream"])
+def test_bodies(
+    serve: Servers, project: Path, body: bytes, flags: tuple[str, ...], *, is_chunked: bool
+) -> None:
+    """A body arrives whole, with its length, however it comes and wherever it is kept; and it has an end."""
+    script(
+        project,
+        "count.sh",
+        SHELL.format('echo "Content-Type: a/b"; echo; echo "$CONTENT_LENGTH"; wc -c; cat'),
+    )
+    server = start(serve, project, *flags)
+    fields = [("Transfer-Encoding", "chunked")] if is_chunked else []
+    sent = chunked(*([body] if body else [])) if is_chunked else body
+    response = server.fetch("/cgi-bin/count.sh", method="POST", fields=fields, body=sent)
+    length = str(len(body)) if body else ""
+
+    assert [length, str(len(body))] == response.body.decode().split("\n")[:2]
+
+
+def test_a_body_that_waits_to_be_asked(serve: Servers, project: Path) -> None:
+    """A client that asks first is told to go on; one for no script is told so at once."""
+    script(project, "cat.sh", SHELL.format("echo 'Content-Type: a/b'; echo; cat"))
+    server = start(serve, project)
+    fields = [("Expect", "100-continue"), ("Content-Length", "4")]
+    with server.connect() as connection:
+        connection.send(request("/cgi-bin/cat.sh", method="POST", fields=fields))
+        while not connection.reader.buffer:
+            assert connection.reader.fill()
+        connection.send(b"body")
+        response = connection.receive("POST")
+
+        assert ([100], b"body") == (response.interim, response.body)
+        connection.send(request("/cgi-bin/none", method="POST", fields=fields))
+        assert 404 == connection.receive("POST").status
+
+
+ANSWERS = [
+    (r"Content-Type: text/plain\n\nhello", 200, "OK", [], b"hello"),
+    (r"Content-Type: text/plain\r\n\r\nhello", 200, "OK", [], b"hello"),
+    (r"Status: 404 Not here\nContent-Type: a/b\n\nno", 404, "Not here", [], b"no"),
+    (r"Status: 201\nContent-Type: a/b\n\n", 201, "Created", [], b""),
+    (r"Status: 204 No Content\n\n", 204, "No Content", [], b""),
+    (r"Location: http://other.example/x\n\n", 302, "Found", [("Location", "http://other.example/x")], b""),
+    (
+        r"Location: /elsewhere\nStatus: 303 See Other\nContent-Type: a/b\n\nthere",
+        303,
+        "See Other",
+        [("Location", "/elsewhere")],
+        b"there",
+    ),
+    (r"Content-Type: a/b\nSet-Cookie: a=1\nset-cookie: b=2\n\n", 200, "OK", [("Set-Cookie", "a=1")], b""),
+    (r"Content-Type: a/b\nContent-Length: 2\n\nok", 200, "OK", [("Content-Length", "2")], b"ok"),
+    (r"Content-Type: a/b\nTransfer-Encoding: chunked\nConnection: close\n\nok", 200, "OK", [], b"ok"),
+]
+
+
+@pytest.mark.parametrize(("printed", "status", "reason", "fields", "body"), ANSWERS)
+def test_answers(
+    serve: Servers,
+    project: Path,
+    printed: str,
+    status: int,
+    reason: str,
+    fields: list[tuple[str, str]],
+    body: bytes,
+) -> None:
+    """What a script prints becomes a correct answer; the connection is the server's business."""
+    script(project, "a.sh", SHELL.format(f"printf '{printed}'"))
+    server = start(serve, project)
+    response = server.fetch("/cgi-bin/a.sh", lint_answers=False)
+
+    assert (status, reason, body) == (response.status, response.reason, response.body)
+    assert set(fields) <= set(response.fields)
+
+
+FAILURES = [
+    ("exit 0", "its output ended before the empty line"),
+    ("echo hello", "its output ended before the empty line"),
+    ("echo; echo hello", "none of Content-Type, Location and Status"),
+    ("echo hello; echo", "'?hello'? where a field is wanted"),
+    ("echo 'Status: 99'; echo", "does not begin with a number"),
+    ("echo 'Content-Type: a'; echo 'Content-Type: b'; echo", "twice"),
+    ("printf 'Content-Type: a\\001b\\n\\n'", "control character"),
+    ("yes 'X-A: b'", "more than 65536 bytes"),
+    ("kill -SEGV $$", "was ended by SIGSEGV"),
+]
+
+
+@pytest.mark.parametrize(("command", "logged"), FAILURES)
+def test_failures(serve: Servers, project: Path, command: str, logged: str) -> None:
+    """What is no answer is a 500, says why in the log, and costs nothing but itself."""
+    script(project, "a.sh", SHELL.format(command))
+    server = start(serve, project)
+    with server.connect() as connection:
+        response = connection.get("/cgi-bin/a.sh")
+        assert 500 == response.status
+        assert b"The script has failed." in response.body
+        server.wait_for_log(r"ADY231 error: .*/cgi-bin/a\.sh")
+        server.wait_for_log(logged.replace("'?", "[\"']"))
+
+        assert b"shop 1" in connection.get("/").body
+
+
+NOT_RUN = [
+    ("#!/nowhere/at/all\n", "is not there, or what its first line names"),
+    ("echo hello\n", "is neither a program nor does its first line name one"),
+]
+
+
+@pytest.mark.parametrize(("text", "logged"), NOT_RUN)
+def test_what_cannot_be_run(serve: Servers, project: Path, text: str, logged: str) -> None:
+    """It is a 500, and the log says what to mend; no shell makes something of it."""
+    script(project, "a", text)
+    server = start(serve, project)
+
+    assert 500 == server.fetch("/cgi-bin/a").status
+    server.wait_for_log(logged)
+
+
+def test_an_answer_that_breaks_off(serve: Servers, project: Path) -> None:
+    """What a script has not finished does not look whole to its client."""
+    script(
+        project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo begun; cat pipe; kill -KILL $$")
+    )
+    fifo = project / "public/cgi-bin/pipe"
+    run_fifo(fifo)
+    server = start(serve, project)
+    with server.connect() as connection:
+        connection.send(request("/cgi-bin/a.sh"))
+        until(lambda: bool(connection.reader.buffer) or connection.reader.fill())
+        fifo.write_bytes(b"more\n")
+        response = connection.receive()
+
+    assert not response.complete
+    assert b"begun\n" in response.body
+    server.wait_for_log("was ended by SIGKILL")
+
+
+def run_fifo(path: Path) -> None:
+    """Make a named pipe, by which a test tells a script to go on."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path)
+
+
+def test_output_is_streamed(serve: Servers, project: Path) -> None:
+    """What a script has printed is sent while it goes on; requests behind it wait for it, others do not."""
+    script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo one; cat pipe; echo three"))
+    fifo = project / "public/cgi-bin/pipe"
+    run_fifo(fifo)
+    server = start(serve, project)
+    with server.connect() as connection:
+        connection.send(request("/cgi-bin/a.sh") + request("/"))
+        while b"one\n" not in connection.reader.buffer:
+            assert connection.reader.fill()
+        assert b"shop 1" in server.fetch("/").body
+        fifo.write_bytes(b"two\n")
+        response = connection.receive()
+
+        assert "chunked" == response.framing
+        assert b"one\ntwo\nthree\n" == response.body
+        assert b"shop 1" in connection.receive().body
+
+
+def test_http_1_0(serve: Servers, project: Path) -> None:
+    """An old client gets an answer that it understands."""
+    script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo $SERVER_PROTOCOL"))
+    server = start(serve, project)
+    with server.connect() as connection:
+        response = connection.ask(request("/cgi-bin/a.sh", version="1.0"))
+
+        assert b"HTTP/1.0\n" == response.body
+        assert connection.at_end()
+
+
+def test_head(serve: Servers, project: Path) -> None:
+    """HEAD runs the script, and its body stays out."""
+    script(
+        project,
+        "a.sh",
+        SHELL.format("echo 'Content-Type: a/b'; echo \"X-Method: $REQUEST_METHOD\"; echo; echo body"),
+    )
+    server = start(serve, project)
+    with server.connect() as connection:
+        response = connection.get("/cgi-bin/a.sh", method="HEAD")
+
+        assert ("HEAD", b"") == (response["X-Method"], response.body)
+        assert b"shop 1" in connection.get("/").body
+
+
+@pytest.mark.long
+def test_much_output(serve: Servers, project: Path) -> None:
+    """Megabytes arrive whole, at the pace of a client that is slow to take them."""
+    script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; head -c 20000000 /dev/zero"))
+    server = start(serve, project)
+    assert 20_000_000 == len(server.fetch("/cgi-bin/a.sh").body)
+    before = server.rss()
+    with server.connect(receive_buffer_bytes=4096) as connection:
+        connection.send(request("/cgi-bin/a.sh"))
+        while not connection.reader.buffer:
+            assert connection.reader.fill()
+        assert server.rss() - before < 8_000_000, "the script waits, and not its output in memory"
+        response = connection.receive()
+
+    assert 20_000_000 == len(response.body)
+
+
+def test_standard_error(serve: Servers, project: Path) -> None:
+    """What a script complains about is in the error log, line by line, with its name; a bad status, too."""
+    command = "echo 'Content-Type: a/b'; echo; echo 'first' >&2; printf 'second\\nthird' >&2; exit 3"
+    script(project, "a.sh", SHELL.format(command))
+    server = start(serve, project)
+    assert 200 == server.fetch("/cgi-bin/a.sh").status
+    for line in ("first", "second", "third"):
+        server.wait_for_log(rf"ADY230 warning: .*/cgi-bin/a\.sh: {line}$")
+
+    server.wait_for_log(r"ADY232 warning: .*/cgi-bin/a\.sh has ended with the status 3")
+
+
+def test_local_redirects(serve: Servers, project: Path) -> None:
+    """A path as Location is answered as if it had been asked for, and not in circles."""
+    script(project, "app.sh", SHELL.format("echo 'Location: /other?x=1'; echo"))
+    script(project, "say.sh", SAY_ALL)
+    script(project, "script.sh", SHELL.format("cat >/dev/null; echo 'Location: /cgi-bin/say.sh/p?y=2'; echo"))
+    script(project, "circle.sh", SHELL.format("echo run >>runs; echo 'Location: /cgi-bin/circle.sh'; echo"))
+    script(project, "nowhere.sh", SHELL.format("echo 'Location: /cgi-bin/none'; echo"))
+    script(project, "blank.sh", SHELL.format("echo 'Location: /a b'; echo"))
+    server = start(serve, project)
+    with server.connect() as connection:
+        assert b"shop 1" in connection.get("/cgi-bin/app.sh").body
+        found = variables(connection.get("/cgi-bin/script.sh", method="POST", body=b"body"))
+        assert ("GET", "y=2", "/p") == (found["REQUEST_METHOD"], found["QUERY_STRING"], found["PATH_INFO"])
+        assert "CONTENT_LENGTH" not in found
+        assert 404 == connection.get("/cgi-bin/nowhere.sh").status
+        assert 500 == connection.get("/cgi-bin/circle.sh").status
+        assert 500 == connection.get("/cgi-bin/blank.sh").status
+        assert b"shop 1" in connection.get("/").body
+
+    runs = (project / "public/cgi-bin/runs").read_text(encoding="utf-8")
+    assert 11 == runs.count("run")
+    server.wait_for_log(
+        "ADY224 error: a request was sent on where it cannot go: it was sent on 10 times already"
+    )
+    server.wait_for_log("/a b is no path as requests have them")
+
+
+def test_unparsed_output(serve: Servers, project: Path) -> None:
+    """What a script called nph- prints goes to the client as it is, and ends the connection."""
+    answer = b"HTTP/1.1 418 Teapot\r\nContent-Length: 3\r\nX-Own: 1\r\n\r\ntea"
+    script(project, "nph-a.sh", SHELL.format(f"printf '{answer.decode().encode('unicode_escape').decode()}'"))
+    script(project, "nph-bad.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo hello"))
+    server = start(serve, project)
+    with Connection(server.address, lint_answers=False) as connection:
+        connection.send(request("/cgi-bin/nph-a.sh") + request("/"))
+        while connection.reader.fill():
+            pass
+        assert answer == bytes(connection.reader.buffer)
+
+    assert 500 == server.fetch("/cgi-bin/nph-bad.sh").status
+    server.wait_for_log("where a status line is wanted")
+
+
+def test_interpreters(serve: Servers, project: Path) -> None:
+    """Files whose names end so are run by a program, executable or not; no others are."""
+    script(
+        project, "a.txt", "echo 'Content-Type: a/b'; echo; echo \"$SCRIPT_NAME $PATH_INFO $0\"", mode=0o644
+    )
+    script(project, "b.sh", SAY_ALL)
+    more = """
+[[sites.routes]]
+path = "/by-end/"
+cgi = { folder = "cgi-bin", "*.txt" = "/bin/sh" }
+
+[[sites.routes]]
+path = "*.txt"
+cgi = { "*.txt" = "/bin/sh" }
+"""
+    server = start(serve, project, more=more)
+    place = project / "public/cgi-bin/a.txt"
+    found = server.fetch("/by-end/a.txt/x").body.decode()
+
+    assert f"/by-end/a.txt /x {place}\n" == found
+    assert 403 == server.fetch("/by-end/b.sh").status
+    assert 403 == server.fetch("/cgi-bin/a.txt").status, "it is not executable"
+    (project / "public/c.txt").write_text(place.read_text(encoding="utf-8"), encoding="utf-8")
+    assert f"/c.txt  {project / 'public/c.txt'}\n" == server.fetch("/c.txt").body.decode()
+    checked = run("check", "site.toml", cwd=project).stdout
+    assert "cgi public/cgi-bin (*.txt by /bin/sh)" in checked
+    routed = run("route", "site.toml", "GET", "/cgi-bin/x", cwd=project).stdout
+    assert "cgi public/cgi-bin" in routed
+
+
+def test_environment(serve: Servers, project: Path) -> None:
+    """Scripts have of the server's environment what is named, and what is set for them."""
+    script(project, "say.sh", SAY_ALL)
+    route = 'cgi-environment = ["PASSED", "ABSENT", "LANG=C.UTF-8", "PATH=/opt/bin:/bin:/usr/bin"]'
+    file_server = start(serve, project, "--env", "SECRET=1", "--env", "PASSED=yes", route=route)
+    found = variables(file_server.fetch("/cgi-bin/say.sh"))
+
+    assert ("yes", "C.UTF-8") == (found["PASSED"], found["LANG"])
+    assert "/opt/bin:/bin:/usr/bin" == found["PATH"]
+    assert not {"SECRET", "ABSENT", "HOME"} & set(found)
+
+
+def test_users(serve: Servers, project: Path) -> None:
+    """A script knows who has asked, and not with which password; where nobody asks, it may."""
+    script(project, "say.sh", SAY_ALL)
+    more = '[[sites.routes]]\npath = "/staff/"\ncgi = "cgi-bin"\nauth = "basic:staff.htpasswd"\n'
+    server = start(serve, project, more=more)
+    # ann:correct horse
+    fields = [("Authorization", "Basic YW5uOmNvcnJlY3QgaG9yc2U=")]
+    assert 401 == server.fetch("/staff/say.sh").status
+    found = variables(server.fetch("/staff/say.sh", fields=fields))
+    assert ("ann", "Basic") == (found["REMOTE_USER"], found["AUTH_TYPE"])
+    assert "HTTP_AUTHORIZATION" not in found
+
+    assert "HTTP_AUTHORIZATION" in variables(server.fetch("/cgi-bin/say.sh", fields=fields))
+
+
+@pytest.mark.parametrize(
+    "flags", [("--processes", "2"), ("--processes", "1", "--preload")], ids=["workers", "preload"]
+)
+def test_workers(serve: Servers, project: Path, flags: tuple[str, ...]) -> None:
+    """Workers have scripts, too, and leave no process behind, nor a word about one."""
+    script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo $PPID"))
+    server = start(serve, project, *flags)
+    helpers = {int(server.fetch("/cgi-bin/a.sh").body) for _ in range(8)}
+    server.stop()
+
+    assert all(until(lambda pid=pid: not alive(pid)) for pid in helpers)
+    assert "warning" not in server.log()
+
+
+def alive(pid: int) -> bool:
+    """Tell whether a process runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_pipelined(serve: Servers, project: Path) -> None:
+    """Requests that come together are answered in their order."""
+    script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo $QUERY_STRING"))
+    server = start(serve, project)
+    with server.connect() as connection:
+        connection.send(b"".join(request(f"/cgi-bin/a.sh?{number}") for number in range(20)) + request("/"))
+        bodies = [connection.receive().body for _ in range(20)]
+
+        assert [f"{number}\n".encode() for number in range(20)] == bodies
+        assert b"shop 1" in connection.receive().body
+
+
+def test_a_client_that_has_ended_its_side(serve: Servers, project: Path) -> None:
+    """One that has nothing more to say, and reads at once, gets its answer."""
+    script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo hello"))
+    server = start(serve, project)
+    with server.connect() as connection:
+        connection.send(request("/cgi-bin/a.sh"))
+        connection.socket.shutdown(socket.SHUT_WR)
+
+        assert b"hello\n" == connection.receive().body
+
+
+GUIDE = (Path(__file__).parents[2] / "docs/cgi.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```toml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("text", EXAMPLES)
+def test_the_guide(serve: Servers, project: Path, text: str) -> None:
+    """Its files are right as they stand, and its script answers."""
+    (example,) = re.findall(r"^```sh\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    script(project, "hello.sh", example)
+    file = write(project, text)
+    assert "site.toml: fine" in run("check", file.name, cwd=project).stdout
+    answer = serve(file.name, cwd=project).fetch("/cgi-bin/hello.sh?anything")
+
+    assert b"Hello, 127.0.0.1. You have asked for anything.\n" == answer.body
+
+
+def test_the_access_log(serve: Servers, project: Path) -> None:
+    """It has each request once, as the client has sent it, with what was answered."""
+    script(project, "a.sh", SHELL.format("echo 'Content-Type: a/b'; echo; echo hello"))
+    script(project, "to.sh", SHELL.format("echo 'Location: /cgi-bin/a.sh?x'; echo"))
+    server = start(serve, project, server='access-log = "access.log"')
+    for target in ("/cgi-bin/a.sh", "/cgi-bin/none", "/cgi-bin/to.sh"):
+        server.fetch(target)
+    server.stop()
+    lines = (project / "access.log").read_text(encoding="utf-8").splitlines()
+    asked = [line.split('"')[1:3] for line in lines]
+
+    assert ["GET /cgi-bin/a.sh HTTP/1.1", " 200 6 "] == asked[0]
+    assert "GET /cgi-bin/none HTTP/1.1" == asked[1][0]
+    assert ["GET /cgi-bin/to.sh HTTP/1.1", " 200 6 "] == asked[2]

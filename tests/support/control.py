@@ -1,0 +1,47 @@
+"""What is asked of a running server at its control socket."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from support.server import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def status(control: Path) -> Any:
+    """Ask how things stand."""
+    done = run("status", "--json", "--control", str(control))
+    assert 0 == done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+def reload(control: Path) -> tuple[int, str]:
+    """Give the order; return its status and what it said."""
+    done = run("reload", "--control", str(control))
+    return done.returncode, done.stdout + done.stderr
+
+
+def group(control: Path, name: str) -> Any:
+    """Return how a group stands; of one with two versions, the one that stays."""
+    found = [one for one in status(control)["groups"] if one["group"] == name and one["state"] != "draining"]
+    assert len(found) == 1, found
+    return found[0]
+
+
+def states(control: Path) -> dict[str, str]:
+    """Return how the groups stand."""
+    return {one["group"]: one["state"] for one in status(control)["groups"]}
+
+
+def supervisor(control: Path, name: str) -> int:
+    """Return the supervisor of a group."""
+    return int(group(control, name)["pid"])
+
+
+def workers(control: Path, name: str) -> list[int]:
+    """Return the workers of a group that serve, as far as it has said."""
+    said = group(control, name)["status"] or {"workers": []}
+    return [worker["pid"] for worker in said["workers"] if worker["state"] == "serving"]
