@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +12,32 @@ from support.server import THREADS, Servers, claimed_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option `--failures`."""
+    parser.addoption("--failures", type=Path, help="list the tests that failed in this file, as JSON")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have failures listed if somebody wants to know them."""
+    if file := config.getoption("failures"):
+        config.pluginmanager.register(Failures(file))
+
+
+class Failures:
+    """Lists what failed in a file, from which `tests/gate` has it run once more."""
+
+    def __init__(self, file: Path) -> None:
+        """List failures in `file`, which a run before may have begun."""
+        self.file = file
+        file.parent.mkdir(parents=True, exist_ok=True)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Add the phase of a test that failed (`setup`, `call` or `teardown`), and the test."""
+        if report.failed:
+            with self.file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps([report.when, report.nodeid]) + "\n")
 
 
 def pytest_report_header() -> str:

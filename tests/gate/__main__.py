@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import report
 import steps
 from pool import end_at_once, together
+from second_try import second_tries, told
 from setup import ROOT
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ def main(level: str, titles: Sequence[str]) -> int:
         step_began = time.monotonic()
         print(f"\n== {step.title} ({step_began - began:.0f} s)", flush=True)
         results = together(step.jobs, step.side_by_side)
+        if step.second_try:
+            results = second_tries(step.jobs, results)
         passed = all(result.passed for result in results)
         cpu_s = sum(result.cpu_s for result in results)
         rows.append((step.title, time.monotonic() - step_began, cpu_s, passed))
@@ -65,6 +68,8 @@ def main(level: str, titles: Sequence[str]) -> int:
     for result in results:
         if not result.passed:
             print(f"\n== {result.name} FAILED\n{report.summary(result.output)}", flush=True)
+    if by_chance := told(results):
+        print(f"\n== Defects to mend in the next change\n{by_chance}", flush=True)
     return 0 if succeeded else 1
 
 

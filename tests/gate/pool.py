@@ -18,9 +18,13 @@ from setup import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
 SIDE_BY_SIDE = (os.cpu_count() or 1) + 2
 """Two more than there are CPUs, because tests wait a lot."""
+
+NEVER_RUN = 127
+"""The status of a job whose `needs` failed."""
 
 PRINTING = threading.Lock()
 
@@ -39,6 +43,8 @@ class Job:
     """Reached only by what hangs."""
     needs: str = ""
     """The name of a job that stands before it in the same list, and has to pass first."""
+    failures: Path | None = None
+    """The file in which the command lists the tests that failed; its last word is the folder of the tests."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,16 @@ class Result:
     seconds: float
     cpu_s: float
     """What it has had of the CPUs, with all the processes whose ends were waited for."""
-    passed: bool
+    status: int
+    """Its exit code, or the signal that ended it as a negative number."""
     output: str
+    second_try: tuple[str, ...] = ()
+    """Tests that failed, and passed when they ran once more (`second_try.py`)."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether all went well, at the second try at the latest."""
+        return self.status == 0
 
 
 def together(jobs: Sequence[Job], side_by_side: int = SIDE_BY_SIDE) -> list[Result]:
@@ -59,7 +73,7 @@ def together(jobs: Sequence[Job], side_by_side: int = SIDE_BY_SIDE) -> list[Resu
 
     def run_behind(job: Job) -> Result:
         if job.needs and not begun[job.needs].result().passed:
-            return Result(job.name, 0.0, 0.0, passed=False, output=f"{job.needs} failed")
+            return Result(job.name, 0.0, 0.0, NEVER_RUN, f"{job.needs} failed")
         return run(job)
 
     with ThreadPoolExecutor(side_by_side) as threads:
@@ -72,20 +86,21 @@ def run(job: Job) -> Result:
     """Run one job and tell how it ended: all its output if it failed, else the last line."""
     began = time.monotonic()
     with tempfile.TemporaryFile("w+", errors="replace") as output:
-        passed, cpu_s = outcome(job, output)
+        status, cpu_s = outcome(job, output)
         output.seek(0)
         text = output.read().strip()
     seconds = time.monotonic() - began
+    passed = status == 0
     how = f"{'passed' if passed else 'FAILED'} in {seconds:.0f} s, with {cpu_s:.0f} s of CPU time"
     with PRINTING:
         print(f"\n-- {job.name}: {how}", flush=True)
         command = " ".join(map(str, job.command))
         print(text.rpartition("\n")[2] if passed else f"{command}\n{text}", flush=True)
-    return Result(job.name, seconds, cpu_s, passed, text)
+    return Result(job.name, seconds, cpu_s, status, text)
 
 
-def outcome(job: Job, output: IO[str]) -> tuple[bool, float]:
-    """Run a job with its output in a file; return whether it passed, and its CPU time in seconds.
+def outcome(job: Job, output: IO[str]) -> tuple[int, float]:
+    """Run a job with its output in a file; return its exit code, and its CPU time in seconds.
 
     One that hangs is ended with all that it has started.
     """
@@ -108,7 +123,7 @@ def outcome(job: Job, output: IO[str]) -> tuple[bool, float]:
             output.write(f"\nended by the gate: it ran for {job.hanging_after_s:.0f} s\n")
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        return process.returncode == 0, used.ru_utime + used.ru_stime
+        return process.returncode, used.ru_utime + used.ru_stime
     finally:
         os.close(handle)
         RUNNING.discard(process.pid)

@@ -83,6 +83,8 @@ class Step:
     side_by_side: int = SIDE_BY_SIDE
     recorded: bool = False
     """Whether tests/soak.md tells how it went last."""
+    second_try: bool = False
+    """Whether a test that failed is run once more, alone, when all jobs have ended."""
 
 
 def check() -> Iterator[Step]:
@@ -97,9 +99,8 @@ def test() -> Iterator[Step]:
     yield Step("Debian packages", [part("debian")])
     yield from prepare(PYTHONS, "ci", *FIRST_REQUIREMENTS)
     yield from first_server()
-    yield Step(
-        "all folders, the budget, and the hand-over in every order (loom)", [*suites(), budget(), loom()]
-    )
+    folders = "all folders, the budget, and the hand-over in every order (loom)"
+    yield Step(folders, [*suites(), budget(), loom()], second_try=True)
 
 
 def soak() -> Iterator[Step]:
@@ -214,15 +215,18 @@ def suite(
     name = f"{folder} {version}" + (f" --threads {threads}" if threads else "")
     name += " (long)" if marks == "long" else ""
     report = JUNIT / f"{name.replace(' ', '-')}.xml"
+    failures = report.with_suffix(".failures")
     command = [str(setup.python(version, profile)), "-m", "pytest", "-q", "-W", BROTLI, "-m", marks]
-    command += [f"--junitxml={report}", *(f"--ignore={file}" for file in without), f"tests/{folder}"]
+    command += [f"--junitxml={report}", f"--failures={failures}"]
+    command += [*(f"--ignore={file}" for file in without), f"tests/{folder}"]
     built = version
     if folder == "real" and OTHER in PYTHONS:
         built = OTHER
     # What is built in the same step.
     is_beside = profile == "ci" and (built != FIRST or folder == "tidy")
     needs = server(built, profile).name if is_beside else ""
-    return Job(name, command, {"ADYTON_TEST_THREADS": str(threads or "")}, needs=needs)
+    variables = {"ADYTON_TEST_THREADS": str(threads or "")}
+    return Job(name, command, variables, needs=needs, failures=failures)
 
 
 def budget() -> Job:
