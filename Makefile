@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.html') Cargo.lock pyproject.toml
 
-.PHONY: help serve check test soak budget peers clean
+.PHONY: help serve check test land soak budget peers clean
 help:
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
@@ -18,6 +18,9 @@ check: ## what one runs before a commit: quick checks with one Python, a minute 
 
 test: ## set up what the tests need, and run all of them: 25 minutes at most, from nothing on two cores
 	PYTHONS="$(PYTHONS)" $(PYTHON) tests/gate test
+
+land: ## run `make test` on HEAD in a clone of its own, and move main to it if it passes; tests/land says the rest
+	tests/land
 
 soak: ## before a release: hours of stress, sanitizers, fuzzing, release builds; writes tests/soak.md
 	PYTHONS="$(PYTHONS)" $(PYTHON) tests/gate soak

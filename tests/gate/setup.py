@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -20,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache"
 
 FREE_THREADED = "3.13t"
-"""tests/free_threaded/build makes it, once, in some two minutes."""
+"""tests/free_threaded/build makes it, in some two minutes, once for all clones of a user."""
 
 DEBIAN_PACKAGES = (
     "apache2",
@@ -70,7 +72,7 @@ def debian_packages() -> None:
 def interpreter(version: str) -> Path:
     """Return the Python of a version: pyenv's, or what the path has; the free-threaded one is our own."""
     if version == FREE_THREADED:
-        folder = CACHE / "python-3.13t"
+        folder = free_threaded_folder()
         subprocess.run([ROOT / "tests/free_threaded/build", folder], check=True)
         return folder / "bin/python3.13t"
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
@@ -81,6 +83,25 @@ def interpreter(version: str) -> Path:
     return found[-1] if found else Path(str(on_path))
 
 
+def free_threaded_folder() -> Path:
+    """Return where the free-threaded Python is or will be: in the user's cache folder.
+
+    Its name has a hash of all that decides what is built: the script, which has version and flags, and the
+    machine's distribution and processor.
+    """
+    build = ROOT / "tests/free_threaded/build"
+    release = platform.freedesktop_os_release()
+    made_of = [
+        build.read_text(encoding="utf-8"),
+        release["ID"],
+        release.get("VERSION_ID", ""),
+        platform.machine(),
+    ]
+    key = hashlib.sha256("\0".join(made_of).encode()).hexdigest()[:12]
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return caches / f"adyton/python-{FREE_THREADED}-{key}"
+
+
 def python(version: str, profile: str) -> Path:
     """Return the interpreter of the environment for a version and a profile of Cargo."""
     return CACHE / f"venv-{version}{'' if profile == 'ci' else '-' + profile}" / "bin/python"
@@ -89,8 +110,10 @@ def python(version: str, profile: str) -> Path:
 def packages(version: str, profile: str, *requirements: str) -> None:
     """Make the environment of a version, with what these files of requirements name."""
     inside = python(version, profile)
-    if not inside.exists():
-        subprocess.run([interpreter(version), "-m", "venv", inside.parents[1]], check=True)
+    made_of = interpreter(version)
+    is_other_build = version == FREE_THREADED and inside.resolve() != made_of.resolve()
+    if is_other_build or not inside.exists():
+        subprocess.run([made_of, "-m", "venv", "--clear", inside.parents[1]], check=True)
     limits = ["-c", "tests/free_threaded/constraints.txt"] if version == FREE_THREADED else []
     wanted = [word for name in requirements for word in ("-r", name)]
     # Compiled ahead: where PYTHONDONTWRITEBYTECODE is set, each start of a server would compile anew.
