@@ -152,7 +152,7 @@ def test_slow_requests_finish(crowd: Callable[..., Crowd]) -> None:
     servers = crowd("--processes", "1")
     before = servers.pids()
     with Load(servers.server.port, "/wait", keeping=8, opening=8) as load:
-        time.sleep(0.1)
+        assert until(lambda: len(load.answers) >= 16)
         servers.order("reload")
         load.run(0.5)
 

@@ -109,18 +109,21 @@ def test_count_of_cpus(serve: Servers) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGQUIT])
-def test_stop(crowd: Callable[..., Crowd], number: signal.Signals) -> None:
+def test_stop(crowd: Callable[..., Crowd], tmp_path: Path, number: signal.Signals) -> None:
     """The supervisor ends with status 0, and so do its workers; nothing is left of either."""
-    servers = crowd("--processes", "2")
+    gate = tmp_path / "gate"
+    servers = crowd("--processes", "2", env={"GATE": str(gate)})
     assert servers.settles(2)
     pids = servers.pids()
     with servers.server.connect() as connection:
-        connection.send(request("/wait"))
-        time.sleep(0.05)
+        connection.send(request("/gate"))
+        assert servers.has_inside(1)
         servers.server.signal(number)
 
         if number != signal.SIGQUIT:
-            assert b"waited" == connection.receive().body
+            servers.server.wait_for_log("stopping when what runs is done")
+            gate.touch()
+            assert b"passed" == connection.receive().body
     assert 0 == servers.server.wait()
     assert not any(is_alive(pid) for pid in pids)
     assert not servers.control.exists()
@@ -405,11 +408,12 @@ def test_told_by_others(crowd: Callable[..., Crowd], tmp_path: Path) -> None:
 FRESH = ["env", "--default-signal", "setsid"]
 
 
-def fresh(serve: Servers, tmp_path: Path, *flags: str) -> Crowd:
+def fresh(serve: Servers, tmp_path: Path, *flags: str, env: dict[str, str] | None = None) -> Crowd:
     """Start a server as a terminal would: with no signal ignored, and leading a group of its own."""
     control = tmp_path / "control.sock"
     command = [*FRESH, *adyton("serve"), str(APPLICATION), "--bind", "127.0.0.1:0", *flags]
-    return Crowd(serve.start([*command, "--control", "off" if "0" in flags else str(control)]), control)
+    command += ["--control", "off" if "0" in flags else str(control)]
+    return Crowd(serve.start(command, env=env), control)
 
 
 @pytest.mark.parametrize("flags", [["0"], ["1"], ["1", "--preload"]])
@@ -439,15 +443,17 @@ def test_signals_pass_a_worker(serve: Servers, tmp_path: Path, flags: list[str])
 
 def test_signal_of_a_terminal(serve: Servers, tmp_path: Path) -> None:
     """Ctrl-C comes to the whole group: the workers leave the stop to the supervisor, and finish what runs."""
-    servers = fresh(serve, tmp_path, "--processes", "2", "--drain-delay", "60s")
+    gate = tmp_path / "gate"
+    servers = fresh(serve, tmp_path, "--processes", "2", "--drain-delay", "60s", env={"GATE": str(gate)})
     assert servers.settles(2)
     pids = servers.pids()
     with servers.server.connect() as connection:
-        connection.send(request("/wait"))
-        time.sleep(0.05)
+        connection.send(request("/gate"))
+        assert servers.has_inside(1)
         os.killpg(servers.server.process.pid, signal.SIGINT)
+        gate.touch()
 
-        assert b"waited" == connection.receive().body
+        assert b"passed" == connection.receive().body
         # Until the delay is over, nobody has begun to stop.
         assert int(servers.who()[0]) in pids
         assert pids == servers.pids()

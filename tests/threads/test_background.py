@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -82,9 +81,9 @@ def test_while_files_are_sent(ticking: tuple[Site, Path]) -> None:
     with contextlib.ExitStack() as stack:
         crowd = [stack.enter_context(site.server.connect(lint_answers=False)) for _ in range(3)]
         for connection in crowd:
-            for flow in (receive_for_ever, send_for_ever):
-                threading.Thread(target=flow, args=(connection.socket, files), daemon=True).start()
-        time.sleep(0.3)
+            threading.Thread(target=send_for_ever, args=(connection.socket, files), daemon=True).start()
+            assert connection.socket.recv(1)
+            threading.Thread(target=receive_for_ever, args=(connection.socket,), daemon=True).start()
         assert b"hello" == site.server.fetch("/hello").body
         grown = grows(ticks)
         for connection in crowd:
@@ -99,7 +98,7 @@ def send_for_ever(of: socket.socket, files: bytes) -> None:
             of.sendall(files)
 
 
-def receive_for_ever(of: socket.socket, _files: bytes) -> None:
+def receive_for_ever(of: socket.socket) -> None:
     """Take what comes until the connection ends."""
     room = bytearray(1 << 20)
     with contextlib.suppress(OSError):
