@@ -190,6 +190,10 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "no-more-body": hangs_behind(RIGHT[:-5]),
     "interim-only": hangs_behind(INTERIM * 3),
     "interim": lambda: INTERIM * 100 + RIGHT,
+    "bare-lf": lambda: every_tenth(RIGHT.replace(b"\r\n", b"\n")),
+    "two-framings": lambda: every_tenth(TWO_FRAMINGS),
+    "long-head": lambda: every_tenth(RIGHT.replace(b"\r\n", b"\r\n" + b"A: %b\r\n" % (b"x" * 95) * 1000, 1)),
+    "endless-head": lambda: every_tenth(RIGHT.replace(b"\r\n", b"\r\n" + b"A: %b\r\n" % (b"x" * 95) * 3100, 1)),
     "other-status": lambda: every_tenth(RIGHT.replace(b"200 OK", b"203 Other")),
     "early": lambda: RIGHT,
     "closes-kept": lambda: RIGHT,
@@ -203,6 +207,9 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "asks-twice": lambda: RIGHT,
     "holds": lambda: RIGHT,
 }
+TWO_FRAMINGS = (
+    b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\nc\r\nHello World!\r\n0\r\n\r\n"
+)
 OTHERS = RIGHT.replace(b"12", b"13").replace(b"World", b"Others")
 MIXES_UP = "mixes-up"
 """Answers each tenth request for `/others` as one for anything else."""

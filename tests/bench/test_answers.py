@@ -182,6 +182,7 @@ def test_unix_socket(serve: Servers, tmp_path: Path) -> None:
         ("empty", "connection_error", "connection closed without"),
         ("other-status", "wrong_status", None),
         ("malformed", "connection_error", "malformed answer: Content-Length is not one number"),
+        ("endless-head", "connection_error", "malformed answer: The head of the answer is longer than 300 KiB"),
         ("twice", "connection_error", "more came than was asked for"),
         ("never", "timeout", "timed out: nothing came"),
         ("no-more-head", "timeout", "timed out: a part of the head only"),
@@ -270,6 +271,24 @@ def test_interim_answers() -> None:
     assert warnings(report)["interim"] == (
         "30000 interim answers (1xx) came before the others, 100 at most before one"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "counted", "told"),
+    [
+        ("bare-lf", "bare_lf", "30 answers have heads with lines that end in LF without CR"),
+        ("two-framings", "two_framings", "30 answers have both Content-Length and Transfer-Encoding"),
+        ("long-head", "long", "30 answers have heads of more than 64 KiB, the longest 100057 bytes"),
+    ],
+)
+def test_odd_heads(kind: str, counted: str, told: str) -> None:
+    """What clients overlook in a head is counted and told; the answer is right."""
+    with liar(kind) as url:
+        report = bench(url, "-c", "2", "-n", "300", "--warm-up", "0")
+
+    assert (30, 0) == (report["odd_heads"][counted], wrong(report))
+    assert warnings(report)[kind].startswith(told)
+    assert 1 == sum(report["odd_heads"][name] > 0 for name in ("bare_lf", "two_framings", "long"))
 
 
 def test_early_answers(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 //! One answer as it arrives, without I/O: where it ends, and whether it is right.
 
-use adyton_http1::{BodyFraming, Chunked, Received, Refusal};
+use adyton_http1::{BodyFraming, Chunked, Oddities, Received, Refusal};
 
 use crate::plan::{Check, Statuses};
 use crate::random::Random;
@@ -50,6 +50,8 @@ pub(crate) struct JudgedAnswer {
     pub(crate) keep_alive: bool,
     /// Interim answers (1xx) that came before it.
     pub(crate) interim: u32,
+    /// What is odd in its head.
+    pub(crate) oddities: Oddities,
 }
 
 /// What a wrong answer looks like.
@@ -325,6 +327,7 @@ impl InBody {
             told_bytes: self.head.length,
             keep_alive: self.head.keep_alive,
             interim: 0,
+            oddities: self.head.oddities,
         }
     }
 

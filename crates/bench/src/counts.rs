@@ -1,5 +1,6 @@
 //! What is counted: requests by what became of them, seconds, connections, and what was asked for.
 
+use adyton_http1::Oddities;
 use serde::{Deserialize, Serialize};
 
 use crate::latency::Times;
@@ -60,6 +61,40 @@ pub struct OwnLimits {
     pub descriptors: u64,
     /// Connections that were not made for want of a local port.
     pub ports: u64,
+}
+
+/// Answers whose heads break a rule that clients overlook, or are so long that many clients refuse them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OddHeads {
+    /// Heads with lines that end in LF without CR.
+    pub bare_lf: u64,
+    /// Heads with both Content-Length and Transfer-Encoding.
+    pub two_framings: u64,
+    /// Heads of more than 64 KiB.
+    pub long: u64,
+    /// The longest head in bytes.
+    pub longest_bytes: u64,
+}
+
+/// From here on a head is told as long: clients and proxies differ in what they take, and most take this much.
+pub(crate) const LONG_HEAD_BYTES: u64 = 64 << 10;
+
+impl OddHeads {
+    /// Adds the head of one answer.
+    pub(crate) fn add(&mut self, bytes: u64, oddities: Oddities) {
+        self.bare_lf += u64::from(oddities.bare_lf);
+        self.two_framings += u64::from(oddities.two_framings);
+        self.long += u64::from(bytes > LONG_HEAD_BYTES);
+        self.longest_bytes = self.longest_bytes.max(bytes);
+    }
+
+    /// Adds those of other answers.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.bare_lf += other.bare_lf;
+        self.two_framings += other.two_framings;
+        self.long += other.long;
+        self.longest_bytes = self.longest_bytes.max(other.longest_bytes);
+    }
 }
 
 /// One second of the measurement.

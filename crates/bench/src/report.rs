@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::counts::{Counts, FirstWrong, OwnLimits, Second};
+use crate::counts::{Counts, FirstWrong, OddHeads, OwnLimits, Second};
 use crate::hits::Hits;
 use crate::latency::{Latency, Times};
 use crate::listen_queue::QueueOwner;
@@ -70,6 +70,9 @@ pub struct Report {
     /// Answers that began before their request was sent.
     #[serde(default)]
     pub early_answers: u64,
+    /// Answers whose heads break a rule that clients overlook, or are very long.
+    #[serde(default)]
+    pub odd_heads: OddHeads,
     /// What this program itself ran out of.
     pub own_limits: OwnLimits,
     /// From the time at which a request was due to its last byte; only with an open loop.

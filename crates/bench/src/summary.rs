@@ -98,6 +98,7 @@ impl Report {
             interim_answers: tally.interim.0,
             interim_most: tally.interim.1,
             early_answers: tally.early,
+            odd_heads: tally.odd_heads,
         }
     }
 }

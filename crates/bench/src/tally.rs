@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::answer::{Came, JudgedAnswer, Judgement};
 use crate::cause::Cause;
-use crate::counts::{Counts, DOUBLINGS, Doublings, FirstWrong, OfConnection, OfUrl, OwnLimits, Second, Sent};
+use crate::counts::{
+    Counts, DOUBLINGS, Doublings, FirstWrong, OddHeads, OfConnection, OfUrl, OwnLimits, Second, Sent,
+};
 use crate::latency::Times;
 use crate::lulls::Lulls;
 use crate::numbers::float;
@@ -89,6 +91,8 @@ pub(crate) struct Tally {
     pub(crate) first_wrong: Option<(u64, FirstWrong)>,
     /// Interim answers, and how many came at most before one answer.
     pub(crate) interim: (u64, u32),
+    /// Answers whose heads are odd.
+    pub(crate) odd_heads: OddHeads,
     /// Answers that began before their request was sent.
     pub(crate) early: u64,
     pub(crate) statuses: BTreeMap<u16, u64>,
@@ -163,6 +167,7 @@ impl Tally {
             kept: None,
             first_wrong: None,
             interim: (0, 0),
+            odd_heads: OddHeads::default(),
             early: 0,
             statuses: BTreeMap::new(),
             run_of: (0, 0),
@@ -245,6 +250,7 @@ impl Tally {
         if !self.counts(&sent, now_ns) {
             return;
         }
+        self.odd_heads.add(answer.head_bytes, answer.oddities);
         if self.run_of.0 != answer.status {
             self.end_run();
             self.run_of.0 = answer.status;
@@ -442,6 +448,7 @@ impl Tally {
             .flatten()
             .min_by_key(|(came_ns, _)| *came_ns);
         self.interim = (self.interim.0 + other.interim.0, self.interim.1.max(other.interim.1));
+        self.odd_heads.merge(&other.odd_heads);
         self.early += other.early;
         other.causes.iter().for_each(|(cause, count)| *self.causes.entry(*cause).or_default() += count);
         other.statuses.iter().for_each(|(status, count)| *self.statuses.entry(*status).or_default() += count);

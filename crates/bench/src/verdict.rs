@@ -90,7 +90,15 @@ fn reasons(report: &Report) -> Vec<Reason> {
 }
 
 /// What the figures of a run do not say.
-const WARNINGS: [Gate; 4] = [("fairness", unfair), ("drift", drifts), ("interim", interim), ("early", early)];
+const WARNINGS: [Gate; 7] = [
+    ("fairness", unfair),
+    ("drift", drifts),
+    ("interim", interim),
+    ("early", early),
+    ("bare-lf", bare_lf),
+    ("two-framings", two_framings),
+    ("long-head", long_head),
+];
 
 /// A drift of an open loop that is no gate's yet is told from here on.
 const DRIFTS_TIMES: f64 = 1.1;
@@ -153,6 +161,33 @@ fn early(report: &Report) -> Option<String> {
         format!(
             "{early} answers began before their request was sent: the server does not answer what is asked"
         )
+    })
+}
+
+fn bare_lf(report: &Report) -> Option<String> {
+    let odd = report.odd_heads.bare_lf;
+    (odd > 0).then(|| {
+        format!(
+            "{odd} answers have heads with lines that end in LF without CR: clients may take them or not \
+             (RFC 9112 section 2.2)"
+        )
+    })
+}
+
+fn two_framings(report: &Report) -> Option<String> {
+    let odd = report.odd_heads.two_framings;
+    (odd > 0).then(|| {
+        format!(
+            "{odd} answers have both Content-Length and Transfer-Encoding: this program reads them by the latter, as \
+             RFC 9112 section 6.3 says; proxies may take them for an attack"
+        )
+    })
+}
+
+fn long_head(report: &Report) -> Option<String> {
+    let (odd, longest) = (report.odd_heads.long, report.odd_heads.longest_bytes);
+    (odd > 0).then(|| {
+        format!("{odd} answers have heads of more than 64 KiB, the longest {longest} bytes: many clients refuse them")
     })
 }
 
@@ -592,6 +627,10 @@ pub(crate) mod tests {
         ("slow, and invalid", |report| (report.fairness.slow_connections, report.counts.sent) = (4, 1), &[]),
         ("interim", |report| report.interim_answers = 1, &["interim"]),
         ("early", |report| report.early_answers = 1, &["early"]),
+        ("bare LF", |report| report.odd_heads.bare_lf = 1, &["bare-lf"]),
+        ("two framings", |report| report.odd_heads.two_framings = 1, &["two-framings"]),
+        ("long head", |report| report.odd_heads.long = 1, &["long-head"]),
+        ("long enough", |report| report.odd_heads.longest_bytes = 1 << 16, &[]),
         ("drifts", |report| times_of_open_loop(report, &[20, 20, 22, 22, 23, 23]), &["drift"]),
         ("hardly", |report| times_of_open_loop(report, &[20, 20, 21, 21, 21, 21]), &[]),
         ("to and fro", |report| times_of_open_loop(report, &[20, 20, 25, 25, 23, 23]), &[]),
@@ -766,6 +805,7 @@ pub(crate) mod tests {
             first_wrong: None,
             interim_answers: 0,
             interim_most: 0,
+            odd_heads: OddHeads::default(),
             early_answers: 0,
             own_limits: OwnLimits::default(),
             response: None,

@@ -24,6 +24,6 @@ pub use chunked::{CHUNK_END, Chunked, Decoded, LAST_CHUNK, write_chunk_head};
 pub use framing::Framing;
 pub use head::{Head, Parsed};
 pub use limits::{FIELDS_MAX, Limits, METHOD_BYTES_MAX};
-pub use received::Received;
+pub use received::{Oddities, Received};
 pub use refusal::Refusal;
 pub use response::{Asked, BodyFraming, Framed, begin, finish};

@@ -1,7 +1,8 @@
 //! The head of an answer, as a client reads it: RFC 9112 sections 4 and 6.3.
 //!
 //! Only what a client needs to know where the answer ends and whether it is right; everything is checked
-//! as strictly as in a request, so that a server that sends nonsense is found out.
+//! as strictly as in a request, so that a server that sends nonsense is found out. What clients overlook
+//! is read, and told as [`Oddities`].
 
 use adyton_http::Known;
 use adyton_http::bytes::number;
@@ -23,10 +24,21 @@ pub struct Received {
     pub keep_alive: bool,
     /// Length of the head in bytes, the empty line included.
     pub bytes: usize,
+    /// The rules that it breaks, and that clients overlook.
+    pub oddities: Oddities,
 }
 
-/// The longest head that is read: what curl takes is 300 KiB, and no server that is measured sends as much.
-const HEAD_BYTES_MAX: usize = 64 << 10;
+/// Rules that a head breaks and that clients overlook. Who passes an answer on must refuse it instead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// A line ends in LF without CR, which a recipient may take for its end (RFC 9112 section 2.2).
+    pub bare_lf: bool,
+    /// Content-Length stands beside Transfer-Encoding, which counts then (RFC 9112 section 6.3).
+    pub two_framings: bool,
+}
+
+/// The longest head that is read: as much as curl takes.
+const HEAD_BYTES_MAX: usize = 300 << 10;
 
 /// `HTTP/1.1 200`, the shortest status line without its line end (the space behind it is often left out).
 const STATUS_LINE_BYTES_MIN: usize = 12;
@@ -54,36 +66,43 @@ struct Gathered {
     length: Option<u64>,
     chunked: bool,
     options: Options,
+    oddities: Oddities,
 }
 
 fn read(input: &[u8], to_head: bool) -> Result<Received, Stop> {
-    let (is_1_1, status, mut at) = status_line(input)?;
     let mut gathered = Gathered::default();
-    loop {
+    let (is_1_1, status, mut at) = status_line(input, &mut gathered.oddities)?;
+    let end = loop {
         match input.get(at..) {
-            Some([b'\r', b'\n', ..]) => break,
+            Some([b'\r', b'\n', ..]) => break at + 2,
+            Some([b'\n', ..]) => {
+                gathered.oddities.bare_lf = true;
+                break at + 1;
+            }
             None | Some([] | [b'\r']) => return Err(Stop::Short),
             Some([b' ' | b'\t', ..]) => return Err(FOLDED.into()),
             Some(_) => {}
         }
-        let (field, next) = field_line::read(input, at)?;
-        gathered.add(field.known, field.value.of(input))?;
-        at = next;
-    }
-    let framing = gathered.framing(status, to_head)?;
+        at = gathered.field(input, at)?;
+    };
+    let framing = gathered.framing(status, to_head);
     let stays = !gathered.options.close && (is_1_1 || gathered.options.keep_alive);
     let keep_alive = stays && framing != BodyFraming::UntilClose;
-    Ok(Received { status, framing, length: gathered.length, keep_alive, bytes: at + 2 })
+    let (length, oddities) = (gathered.length, gathered.oddities);
+    Ok(Received { status, framing, length, keep_alive, bytes: end, oddities })
 }
 
 /// Whether it is HTTP/1.1, the status, and where the fields begin.
-fn status_line(input: &[u8]) -> Result<(bool, u16, usize), Stop> {
+fn status_line(input: &[u8], oddities: &mut Oddities) -> Result<(bool, u16, usize), Stop> {
     let known = input.len().min(b"HTTP/1.".len());
     if input[..known] != b"HTTP/1."[..known] {
         return Err(NO_HTTP.into());
     }
     let Some(end) = memchr::memchr(b'\n', input) else { return Err(Stop::Short) };
-    let line = input[..end].strip_suffix(b"\r").ok_or(BAD_LINE)?;
+    let line = input[..end].strip_suffix(b"\r").unwrap_or_else(|| {
+        oddities.bare_lf = true;
+        &input[..end]
+    });
     let (Some(version @ (b'0' | b'1')), Some(b' '), Some(digits)) =
         (line.get(7), line.get(8), line.get(9..12))
     else {
@@ -97,6 +116,22 @@ fn status_line(input: &[u8]) -> Result<(bool, u16, usize), Stop> {
 }
 
 impl Gathered {
+    /// Takes the field whose line begins at `start`; returns where the next line begins.
+    fn field(&mut self, input: &[u8], start: usize) -> Result<usize, Stop> {
+        let line_end = memchr::memchr(b'\n', &input[start..]).map(|length| start + length);
+        if let Some(end) = line_end.filter(|end| input[end - 1] != b'\r') {
+            // Read as if it ended as it should, so that there is one reader of lines.
+            let line = [&input[start..end], b"\r\n"].concat();
+            let (field, _) = field_line::read(&line, 0)?;
+            self.oddities.bare_lf = true;
+            self.add(field.known, field.value.of(&line))?;
+            return Ok(end + 1);
+        }
+        let (field, next) = field_line::read(input, start)?;
+        self.add(field.known, field.value.of(input))?;
+        Ok(next)
+    }
+
     fn add(&mut self, known: Known, value: &[u8]) -> Result<(), Refusal> {
         match known {
             Known::ContentLength => {
@@ -117,15 +152,15 @@ impl Gathered {
     }
 
     /// RFC 9112 section 6.3, in its order.
-    fn framing(&self, status: u16, to_head: bool) -> Result<BodyFraming, Refusal> {
+    fn framing(&mut self, status: u16, to_head: bool) -> BodyFraming {
+        self.oddities.two_framings = self.chunked && self.length.is_some();
         if to_head || status < 200 || status == 204 || status == 304 {
-            return Ok(BodyFraming::None);
+            return BodyFraming::None;
         }
         match (self.chunked, self.length) {
-            (true, Some(_)) => Err(TWO_FRAMINGS),
-            (true, None) => Ok(BodyFraming::Chunked),
-            (false, Some(length)) => Ok(BodyFraming::Length(length)),
-            (false, None) => Ok(BodyFraming::UntilClose),
+            (true, _) => BodyFraming::Chunked,
+            (false, Some(length)) => BodyFraming::Length(length),
+            (false, None) => BodyFraming::UntilClose,
         }
     }
 }
@@ -134,6 +169,5 @@ const NO_HTTP: Refusal = Refusal::bad("The answer is not HTTP/1.");
 const BAD_LINE: Refusal = Refusal::bad("The status line is malformed.");
 const BAD_LENGTH: Refusal = Refusal::bad("Content-Length is not one number.");
 const BAD_CODING: Refusal = Refusal::bad("Transfer-Encoding is not chunked alone.");
-const TWO_FRAMINGS: Refusal = Refusal::bad("The answer has both Content-Length and Transfer-Encoding.");
 const FOLDED: Refusal = Refusal::bad("A field is folded over two lines.");
-const TOO_LONG: Refusal = Refusal::bad("The head of the answer does not end.");
+const TOO_LONG: Refusal = Refusal::bad("The head of the answer is longer than 300 KiB.");
