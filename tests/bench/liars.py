@@ -193,7 +193,9 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "bare-lf": lambda: every_tenth(RIGHT.replace(b"\r\n", b"\n")),
     "two-framings": lambda: every_tenth(TWO_FRAMINGS),
     "long-head": lambda: every_tenth(RIGHT.replace(b"\r\n", b"\r\n" + b"A: %b\r\n" % (b"x" * 95) * 1000, 1)),
-    "endless-head": lambda: every_tenth(RIGHT.replace(b"\r\n", b"\r\n" + b"A: %b\r\n" % (b"x" * 95) * 3100, 1)),
+    "endless-head": lambda: every_tenth(
+        RIGHT.replace(b"\r\n", b"\r\n" + b"A: %b\r\n" % (b"x" * 95) * 3100, 1)
+    ),
     "other-status": lambda: every_tenth(RIGHT.replace(b"200 OK", b"203 Other")),
     "early": lambda: RIGHT,
     "closes-kept": lambda: RIGHT,
@@ -207,9 +209,8 @@ ANSWERS: dict[str, Callable[[], bytes]] = {
     "asks-twice": lambda: RIGHT,
     "holds": lambda: RIGHT,
 }
-TWO_FRAMINGS = (
-    b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\nc\r\nHello World!\r\n0\r\n\r\n"
-)
+CHUNKED = b"c\r\nHello World!\r\n0\r\n\r\n"
+TWO_FRAMINGS = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKED
 OTHERS = RIGHT.replace(b"12", b"13").replace(b"World", b"Others")
 MIXES_UP = "mixes-up"
 """Answers each tenth request for `/others` as one for anything else."""

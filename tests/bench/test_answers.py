@@ -182,7 +182,11 @@ def test_unix_socket(serve: Servers, tmp_path: Path) -> None:
         ("empty", "connection_error", "connection closed without"),
         ("other-status", "wrong_status", None),
         ("malformed", "connection_error", "malformed answer: Content-Length is not one number"),
-        ("endless-head", "connection_error", "malformed answer: The head of the answer is longer than 300 KiB"),
+        (
+            "endless-head",
+            "connection_error",
+            "malformed answer: The head of the answer is longer than 300 KiB",
+        ),
         ("twice", "connection_error", "more came than was asked for"),
         ("never", "timeout", "timed out: nothing came"),
         ("no-more-head", "timeout", "timed out: a part of the head only"),

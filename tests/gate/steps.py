@@ -100,7 +100,7 @@ def test() -> Iterator[Step]:
     yield from prepare(PYTHONS, "ci", *FIRST_REQUIREMENTS)
     yield from first_server()
     folders = "all folders, the budget, and the hand-over in every order (loom)"
-    yield Step(folders, [*suites(), budget(), loom()], second_try=True)
+    yield Step(folders, [budget(), loom(), *suites()], second_try=True)
 
 
 def soak() -> Iterator[Step]:
@@ -182,7 +182,7 @@ def lints(profile: str) -> Iterator[Job]:
 def suites() -> Iterator[Job]:
     """Return the folders of tests, those that take longest first, and the servers of the other Pythons.
 
-    The last to end has nothing beside it. Servers are built one after another, as Cargo would have it.
+    Servers are built one after another, as Cargo would have it.
     """
     longest, *others = (suite(folder, FIRST) for folder in ONE_PYTHON)
     servers: list[Job] = []

@@ -559,6 +559,7 @@ def test_whole_run() -> None:
 
 HAS_LOCK = not sysconfig.get_config_var("Py_GIL_DISABLED")
 """Whether a thread of the application can keep the interpreter from its requests."""
+TRIES = 8
 
 
 @pytest.mark.parametrize(("application", "waits"), [("waits", False), ("beside_a_thread", HAS_LOCK)])
@@ -567,14 +568,17 @@ def test_wait_for_the_interpreter(application: str, waits: bool) -> None:  # noq
     costs: list[Cost] = []
 
     def is_right() -> bool:
-        cost = Search(task(target=f"{APPLICATION}:{application}"), lambda _: None).ask_alone()
+        try:
+            cost = Search(task(target=f"{APPLICATION}:{application}"), lambda _: None).ask_alone()
+        except InvalidError:  # other machines, or other programs, had too much of the CPU just then
+            return False
         costs.append(cost)
         return waits == (cost.interpreter_wait_s > cost.service_s / 10)
 
     # How often the thread gets a CPU, and how long the load waits for one, is the machine's, and in the
     # service time, too. Beside the thread most of that is for the interpreter, and without it nothing.
     # A few tries, because a thread that was not let run for long in one moment moves the mean.
-    assert any(is_right() for _ in range(3)), costs
+    assert any(is_right() for _ in range(TRIES)), costs
     assert all(cost.interpreter_wait_s <= cost.service_s for cost in costs)
 
 
