@@ -486,7 +486,7 @@ pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::counts::{Counts, OwnLimits};
+    use crate::counts::{Counts, OddHeads, OwnLimits};
     use crate::hits::Hits;
     use crate::latency::{Latency, Times};
     use crate::report::{Asked, Fairness, GeneratorSide, Overdue};

@@ -52,6 +52,7 @@ impl Received {
     /// The head breaks a rule: nothing behind it on this connection can be trusted.
     pub fn parse(input: &[u8], to_head: bool) -> Result<Option<Received>, Refusal> {
         match read(input, to_head) {
+            Ok(received) if received.bytes > HEAD_BYTES_MAX => Err(TOO_LONG),
             Ok(received) => Ok(Some(received)),
             Err(Stop::Short) if input.len() >= HEAD_BYTES_MAX => Err(TOO_LONG),
             Err(Stop::Short) => Ok(None),

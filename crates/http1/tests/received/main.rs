@@ -120,4 +120,6 @@ fn how_long_a_head_may_be() {
     let endless = format!("HTTP/1.1 200 OK\r\n{}", "A: b\r\n".repeat(52_000));
     let reason = Received::parse(endless.as_bytes(), false).unwrap_err().reason;
     assert_eq!("The head of the answer is longer than 300 KiB.", reason);
+    let ended = format!("{endless}\r\n");
+    assert_eq!(reason, Received::parse(ended.as_bytes(), false).unwrap_err().reason);
 }
