@@ -101,6 +101,7 @@ def fixed(**changes: object) -> dict[str, Any]:
         "interim_answers": 0,
         "interim_most": 0,
         "early_answers": 0,
+        "odd_heads": {"bare_lf": 0, "two_framings": 0, "long": 0, "longest_bytes": 0},
         "own_limits": {"descriptors": 0, "ports": 0},
         "overdue": None,
         "response": None,
