@@ -186,7 +186,7 @@ server {{
     assert 0 == made.returncode
     assert lost in made.stderr
     assert "# - etc/nginx.conf:6: auth_request /who" in (project / "site.toml").read_text(encoding="utf-8")
-    assert [200, 403] == [
+    assert [200, 503] == [
         server.fetch(target, lint_answers=False).status for target in ("/", "/static/site.css")
     ]
 

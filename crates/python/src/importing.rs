@@ -14,6 +14,9 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Places that a pattern has on the way to its files.
 const PATHS_MAX: usize = 100_000;
 
+/// Folders in folders: a link to one around it makes more.
+const DEPTH_MAX: usize = 64;
+
 /// Runs the command; its exit status is 1 if restrictions would be lost, 2 if the file is not what it should be.
 pub(crate) fn import(order: &Import) -> u8 {
     match make(order) {
@@ -92,7 +95,7 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The files of a pattern, in the order of their names; a folder is all that is in it, as Apache has it.
+/// The files of a pattern, in the order of their names; a folder is all that is in it, as Apache has it, and `**` any folders.
 fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
     let mut paths = vec![PathBuf::new()];
     for part in folder.join(pattern).components() {
@@ -101,7 +104,9 @@ fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
         if paths.len() > PATHS_MAX {
             return Err(format!("there are more than {PATHS_MAX} places to look at"));
         }
-        paths = if is_pattern {
+        paths = if name == "**" {
+            beneath(paths)?
+        } else if is_pattern {
             paths.iter().flat_map(|path| entries(path, &name)).collect()
         } else {
             paths.into_iter().map(|path| path.join(part)).collect()
@@ -113,6 +118,27 @@ fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
         for file in inside.into_iter().filter(|file| file.is_file()) {
             let text = read(&file).map_err(|why| format!("{}: {why}", file.display()))?;
             found.push(Found { name: file.display().to_string(), text });
+        }
+    }
+    Ok(found)
+}
+
+/// Folders, and all that are in them at any depth. What begins with a dot is never served, but for `.well-known`.
+///
+/// # Errors
+///
+/// There are more than anybody means to serve, or a link leads back to a folder around it.
+fn beneath(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
+    let mut found = folders;
+    let mut at = 0;
+    while let Some(folder) = found.get(at).cloned() {
+        at += 1;
+        let inside = entries(&folder, "*").into_iter().chain([folder.join(".well-known")]);
+        found.extend(inside.filter(|path| path.is_dir()));
+        if found.len() > PATHS_MAX || folder.components().count() > DEPTH_MAX {
+            return Err(format!(
+                "there are more than {PATHS_MAX} folders, or more than {DEPTH_MAX} in each other"
+            ));
         }
     }
     Ok(found)

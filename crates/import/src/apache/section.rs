@@ -5,7 +5,8 @@ use super::express;
 use super::known;
 use super::lex::Line;
 use super::password::Asking;
-use crate::model::{Draft, Place, Route, Value, has_end, shown};
+use crate::fields;
+use crate::model::{Draft, Place, Route, Value, has_end};
 
 /// The sections of a site.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +29,7 @@ impl Sections {
         let mut sections = Sections::default();
         for line in lines {
             let name = line.arg(0);
-            let is_plain = line.args.len() == 1 && !name.contains(['*', '?', '[']);
+            let is_plain = line.args.len() == 1 && !name.contains(['*', '?', '[']) && !name.contains("${");
             match line.name.as_str() {
                 "directory" if is_plain => sections.folder(name, &line.inside),
                 "location" if is_plain => {
@@ -52,6 +53,17 @@ impl Sections {
             lines.iter().cloned().partition(|line| matches!(line.name.as_str(), "files" | "filesmatch"));
         self.files.extend(files.into_iter().map(|line| (Some(folder.clone()), line)));
         self.folders.push((folder, lines));
+    }
+
+    /// Whether anything in them keeps somebody out.
+    pub(super) fn restrict(&self) -> bool {
+        let folders = self.folders.iter().chain(&self.paths).map(|(_, lines)| lines.as_slice());
+        let others = self
+            .others
+            .iter()
+            .chain(self.files.iter().map(|(_, line)| line))
+            .map(|line| line.inside.as_slice());
+        folders.chain(others).any(|lines| !Around::of(&[lines]).is_open())
     }
 
     /// All that counts for a path, and for the folder that answers it, if one does; what counts last comes last.
@@ -100,6 +112,8 @@ pub(super) struct Around<'l> {
     pub(super) handler: Option<&'l Line>,
     /// Redirects in a section, which are not read.
     misplaced: Vec<&'l Line>,
+    /// Rules for what no file is there for, which lead elsewhere what is not found here.
+    of_absent: Vec<&'l Line>,
 }
 
 impl<'l> Around<'l> {
@@ -108,8 +122,15 @@ impl<'l> Around<'l> {
         let handlers: Vec<&Line> = express::known(sections).collect();
         for (number, section) in sections.iter().enumerate() {
             around.say(access::old(section), access::required(section));
+            let mut conditions: Vec<&Line> = Vec::new();
             for line in *section {
                 around.asking.take(line);
+                let is_of_absent = line.name == "rewriterule" && known::is_for_absent(line, &conditions);
+                match line.name.as_str() {
+                    "rewritecond" => conditions.push(line),
+                    "rewriterule" => conditions.clear(),
+                    _ => {}
+                }
                 match line.name.as_str() {
                     "limitexcept" => {
                         let inside: [&[Line]; 1] = [&line.inside];
@@ -124,6 +145,7 @@ impl<'l> Around<'l> {
                     // Those of the whole site are read with it.
                     "errordocument" if number == 0 => {}
                     _ if express::is_of_rule(line, &handlers) => {}
+                    _ if is_of_absent => around.of_absent.push(line),
                     _ => around.lines.push(line),
                 }
             }
@@ -166,12 +188,18 @@ impl<'l> Around<'l> {
         }
         for line in &self.misplaced {
             let why = "redirects and aliases are read where they stand outside of sections";
-            if line.arg(0).starts_with('4') {
-                draft.open(&line.place, &line.text, why);
-                route.refused.push(format!("{}: {}", line.place, shown(&line.text)));
+            if line.arg(0).starts_with(['4', '5']) || line.says(0, "gone") {
+                draft.refuse(&mut route, &line.place, &line.text, why);
             } else {
                 draft.lose(&line.place, &line.text, why);
             }
+        }
+        for line in &self.of_absent {
+            draft.lose(
+                &line.place,
+                &line.text,
+                "what no file is there for is a 404, or the application's: try = [\"files\", \"app\"]",
+            );
         }
         let mut others = None;
         if let Some((line, inside)) = &self.limit {
@@ -225,15 +253,38 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
         "wsgierroroverride" if route.keys.has("app") || route.keys.has("scripts") => {
             route.keys.set("intercept-errors", Value::Switch(line.says(0, "on")), place);
         }
+        "requestheader" => request_header(line, route, draft),
+        // What is said of the ends of names is a route of its own.
+        "addoutputfilter" if fills_in(line) => {}
+        "setoutputfilter" if fills_in(line) => {
+            let why = "pages are not filled in by the server, and would be served as they are";
+            draft.refuse(route, place, &line.text, why);
+        }
         "directoryindex" if line.args.iter().any(|name| name == "index.html") => {}
         _ => {
             if let Some(why) = known::restricts(line) {
-                draft.open(place, &line.text, why);
-                route.refused.push(format!("{place}: {}", shown(&line.text)));
+                draft.refuse(route, place, &line.text, why);
             } else {
                 known::tell(line, draft);
             }
         }
+    }
+}
+
+/// Whether a filter makes an answer of what is written in a file.
+pub(super) fn fills_in(line: &Line) -> bool {
+    let filters = line.arg(0).to_ascii_uppercase();
+    filters.split(';').any(|filter| filter == "INCLUDES" || filter.contains("PHP"))
+}
+
+/// `RequestHeader unset NAME`: an application may believe the field, and files do not look at it.
+fn request_header(line: &Line, route: &mut Route, draft: &mut Draft) {
+    if fields::is_of_proxy(line.arg(1)) {
+        draft.lose(&line.place, &line.text, fields::OF_PROXY);
+    } else if route.has_files() || route.keys.has("redirect") {
+        known::tell(line, draft);
+    } else {
+        draft.refuse(route, &line.place, &line.text, fields::BELIEVED);
     }
 }
 
@@ -283,7 +334,7 @@ fn expires(text: &str) -> Option<u64> {
 
 /// A route that stands for what a handler would have run.
 pub(super) fn unanswered(route: &mut Route, place: &Place, what: &str, draft: &mut Draft) {
-    draft.lose(place, what, "what it runs is not there yet; here it is a 503");
+    draft.lose(place, what, "what it runs is not run here; here it is a 503");
     route.respond(503, place);
 }
 

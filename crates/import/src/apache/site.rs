@@ -4,10 +4,11 @@ use super::express;
 use super::known;
 use super::lex::Line;
 use super::mapping::{self, Answer, Mapping};
-use super::section::{Around, Sections, trimmed, unanswered};
-use crate::model::{Draft, Key, Place, Route, Site, Value, has_end, shown};
+use super::section::{Around, Sections, fills_in, trimmed, unanswered};
+use crate::lost::{self, Pattern};
+use crate::model::{Draft, Key, Place, Route, Site, Value, has_end};
 use crate::python;
-use crate::regex::{ends, literal};
+use crate::regex::{ends, is_one_way, literal};
 
 /// Paths of one site; each is compared with each.
 const PATHS_MAX: usize = 2_000;
@@ -18,7 +19,12 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
     let mappings = mapping::read(lines, draft);
     let mut paths = paths(&mappings, sections);
     if paths.len() > PATHS_MAX {
-        draft.open(&place, "site", "there are too many paths in it; those from here on are left out");
+        draft.refuse_site(
+            site,
+            &place,
+            "site",
+            "there are too many paths in it; those from here on are left out",
+        );
         paths.truncate(PATHS_MAX);
     }
     for (at, mapping) in mappings.iter().enumerate() {
@@ -55,6 +61,38 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
     by_name(&mappings, sections, site, draft);
     for line in &sections.others {
         other(line, site, draft);
+    }
+    for line in lines {
+        unsaid(line, sections, site, draft);
+    }
+}
+
+/// A pattern that stands for no paths: what would answer in its place may be what nobody is meant to see.
+fn unsaid(line: &Line, sections: &Sections, site: &mut Site, draft: &mut Draft) {
+    let pattern = Pattern { regex: line.arg(0), any_case: false };
+    let at = (&line.place, line.text.as_str());
+    if let Some(regex) = mapping::lost_refusal(line) {
+        lost::refuse(site, Pattern { regex, any_case: false }, at, mapping::REDIRECT, draft);
+    }
+    match line.name.as_str() {
+        "proxypassmatch" if line.arg(1) != "!" => {
+            lost::refuse(
+                site,
+                pattern,
+                at,
+                "other servers are not asked, and what is there in files would be served",
+                draft,
+            );
+        }
+        "aliasmatch" | "scriptaliasmatch" | "wsgiscriptaliasmatch" if mapping::matching(line).is_empty() => {
+            let why = "a pattern stands for all beneath a path, as ^/old/(.*)$, or beneath several, as ^/(a|b)/(.*)$";
+            if line.name != "scriptaliasmatch" && !sections.restrict() {
+                draft.lose(&line.place, &line.text, why);
+            } else {
+                lost::refuse(site, pattern, at, why, draft);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -260,11 +298,12 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
     }
     let lines =
         sections.folders.iter().chain(&sections.paths).flat_map(|(_, lines)| lines).chain(&sections.all);
-    for line in lines.filter(|line| matches!(line.name.as_str(), "addhandler" | "addtype")) {
-        let runs = line.name == "addhandler" || line.arg(0).contains("httpd-");
+    for line in
+        lines.filter(|line| matches!(line.name.as_str(), "addhandler" | "addtype" | "addoutputfilter"))
+    {
         let ends: Vec<String> =
             line.args.iter().skip(1).map(|end| format!("*.{}", end.trim_start_matches('.'))).collect();
-        if !runs || ends.is_empty() || matches!(line.arg(0), "type-map" | "default-handler") {
+        if !runs(line) || ends.is_empty() || (line.name == "addoutputfilter" && !lets_fill_in(sections)) {
             continue;
         }
         if let Some(made) = run_by_name(line, &ends, (mappings, sections), draft) {
@@ -287,6 +326,26 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
             protect(&runner, Route::has_files, site, draft);
         }
         site.routes.push(runner);
+    }
+}
+
+/// Whether `Options` of any section let pages be filled in by the server.
+fn lets_fill_in(sections: &Sections) -> bool {
+    let lines =
+        sections.folders.iter().chain(&sections.paths).flat_map(|(_, lines)| lines).chain(&sections.all);
+    let is_one = |word: &String| {
+        let word = word.trim_start_matches('+');
+        ["includes", "includesnoexec", "all"].iter().any(|other| word.eq_ignore_ascii_case(other))
+    };
+    lines.filter(|line| line.name == "options").any(|line| line.args.iter().any(is_one))
+}
+
+/// Whether files with these ends are run, and not sent.
+fn runs(line: &Line) -> bool {
+    match line.name.as_str() {
+        "addhandler" => !matches!(line.arg(0), "type-map" | "default-handler" | "send-as-is"),
+        "addtype" => line.arg(0).contains("httpd-") || line.arg(0).contains("parsed-html"),
+        _ => fills_in(line),
     }
 }
 
@@ -325,7 +384,8 @@ fn protect(guard: &Route, is_shown: fn(&Route) -> bool, site: &mut Site, draft: 
         let (Some(path), Some(at)) = (path, route.place.clone()) else { continue };
         if is_shown(route) {
             let why = format!("here it counts before {ends}, and would serve such files beneath it");
-            draft.open(&at, &format!("path {path}"), &why);
+            let what = format!("path {path}");
+            draft.open(&at, &what, &why);
             route.refused.push(format!("{place}: {ends}"));
         }
     }
@@ -361,8 +421,7 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
     }
     let paths = if is_regex { ends(pattern).or_else(|| one_name(pattern)) } else { glob(pattern) };
     let Some(paths) = paths else {
-        draft.open(place, &line.text, "names are said by their ends, as in *.php");
-        site.refused.push(format!("{place}: {}", shown(&line.text)));
+        draft.refuse_site(site, place, &line.text, "names are said by their ends, as in *.php");
         return;
     };
     for mut route in made {
@@ -379,7 +438,10 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
 
 /// `.ht*`, `^\.ht`, `^\.`: names that begin with a dot.
 fn is_hidden(pattern: &str, is_regex: bool) -> bool {
-    if is_regex { pattern.starts_with("^\\.") || pattern == "^(\\.ht.*)" } else { pattern.starts_with('.') }
+    if !is_regex {
+        return pattern.starts_with('.') && !pattern.contains("${");
+    }
+    pattern == "^(\\.ht.*)" || pattern.strip_prefix("^\\.").is_some_and(is_one_way)
 }
 
 /// The name that a pattern has: also of what ends so, which are more.
@@ -390,7 +452,7 @@ fn one_name(regex: &str) -> Option<Vec<String>> {
 
 fn glob(pattern: &str) -> Option<Vec<String>> {
     let end = pattern.strip_prefix('*').unwrap_or(pattern);
-    let is_plain = !end.is_empty() && !end.contains(['*', '?', '[', '/', '%', '#']);
+    let is_plain = !end.is_empty() && !end.contains(['*', '?', '[', '/', '%', '#', '$', '{']);
     is_plain.then(|| vec![format!("*{end}")])
 }
 
@@ -401,17 +463,34 @@ fn other(line: &Line, site: &mut Site, draft: &mut Draft) {
     let made = around.put(Route { place: Some(line.place.clone()), ..Route::default() }, draft);
     let restricts =
         made.iter().any(Route::is_restricted) || known::restricts(line).is_some() || around.handler.is_some();
-    if line.name == "directorymatch" && line.arg(0).contains("/\\.") && restricts {
+    if line.name == "directorymatch" && is_of_hidden(line.arg(0)) && restricts {
         // Names that begin with a dot are never served.
         return;
     }
+    let runs = line
+        .inside
+        .iter()
+        .any(|inside| matches!(inside.name.as_str(), "addhandler" | "addtype") && runs(inside));
     let why = "which folders, paths or requests it is about cannot be said";
-    if restricts {
-        draft.open(&line.place, &line.text, why);
-        site.refused.push(format!("{}: {}", line.place, shown(&line.text)));
-    } else {
-        draft.lose(&line.place, &line.text, why);
+    let pattern = match (line.name.as_str(), line.args.as_slice()) {
+        ("locationmatch", [regex]) => Some(regex),
+        ("location", [sign, regex]) if sign == "~" => Some(regex),
+        _ => None,
+    };
+    match pattern {
+        _ if !(restricts || runs) => draft.lose(&line.place, &line.text, why),
+        Some(regex) => {
+            let pattern = Pattern { regex, any_case: false };
+            lost::refuse(site, pattern, (&line.place, &line.text), why, draft);
+        }
+        None => draft.refuse_site(site, &line.place, &line.text, why),
     }
+}
+
+/// Whether a pattern of folders is of names that begin with a dot, and of nothing else.
+fn is_of_hidden(regex: &str) -> bool {
+    let parts = regex.split_once("/\\.").or_else(|| regex.split_once("(^|/)\\."));
+    parts.is_some_and(|(front, rest)| !front.contains('|') && is_one_way(rest))
 }
 
 /// Whether a site only sends clients to https.
@@ -426,14 +505,4 @@ pub(super) fn is_way_to_tls(site: &Site, lines: &[Line]) -> bool {
         line.name == "rewriterule" && is_every && line.arg(1).starts_with("https://%{")
     };
     site.routes.iter().any(leads) || lines.iter().any(rewrites)
-}
-
-/// The folders that a site serves, for their `.htaccess` files.
-pub(super) fn folders(lines: &[Line]) -> Vec<(String, Place)> {
-    let named = lines.iter().filter_map(|line| match line.name.as_str() {
-        "documentroot" => Some((trimmed(line.arg(0)).to_owned(), line.place.clone())),
-        "alias" => Some((trimmed(line.arg(1)).to_owned(), line.place.clone())),
-        _ => None,
-    });
-    named.filter(|(folder, _)| !folder.is_empty() && !folder.contains("${")).collect()
 }
