@@ -40,15 +40,24 @@ pub(crate) fn refuse(
     }
     draft.open(place, what, why);
     first(site, &rule, place);
-    let reason = format!("{place}: {}", shown(what));
-    if let Some(route) = site.routes.iter_mut().find(|route| route.paths == [PATH]) {
-        route.refused.push(reason);
-        return;
-    }
-    let mut route = Route::new(PATH, place);
-    route.respond(503, place);
-    route.refused.push(reason);
-    site.routes.push(route);
+    target(site, place).refused.push(format!("{place}: {}", shown(what)));
+}
+
+/// The same of what is not lost, but would have been answered by what is not there.
+pub(crate) fn close(site: &mut Site, regex: &str, place: &Place) {
+    first(site, &Pattern { regex, any_case: false }.rule(), place);
+    target(site, place);
+}
+
+/// The route that such rules lead to.
+fn target<'s>(site: &'s mut Site, place: &Place) -> &'s mut Route {
+    let at = site.routes.iter().position(|route| route.paths == [PATH]).unwrap_or_else(|| {
+        let mut route = Route::new(PATH, place);
+        route.respond(503, place);
+        site.routes.push(route);
+        site.routes.len() - 1
+    });
+    &mut site.routes[at]
 }
 
 /// Leads what begins with the path of a route, but not as a whole segment, to that route: `/admin2` to `/admin/`.

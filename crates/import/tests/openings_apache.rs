@@ -78,6 +78,8 @@ fn files_of_folders_that_are_lost() {
     openings(&[
         (&format!("AccessFileName ${{NAME}}\n{all}"), 2, ""),
         (&format!("AccessFileName a/b\n{all}"), 2, ""),
+        ("<Directory /srv/*/b>\nAllowOverride All\n</Directory>", 2, ""),
+        ("<DirectoryMatch \"^/srv\">\nAllowOverride FileInfo\n</DirectoryMatch>", 2, ""),
     ]);
     // The line is one of the file of the folder.
     for (folder, words, line) in [
@@ -126,6 +128,7 @@ fn conditions_that_cannot_be_decided() {
         ("Include ${DIR}/*.conf", 2, ""),
         ("<IfModule mod_strange.c>\n<Location /b>\nRequire all denied\n</Location>\n</IfModule>", 2, ""),
         ("<IfModule mod_strange.c>\nSecRuleEngine On\n</IfModule>", 2, ""),
+        ("<IfDefine SSL>\n<VirtualHost *:80>\nServerName b.example\n</VirtualHost>\n</IfDefine>", 2, ""),
         ("<Location /b>\n<IfDefine CLOSED>\nRequire all denied\n</IfDefine>\n</Location>", 3, "/b/"),
         ("<IfDefine !CLOSED>\nRequire all granted\n</IfDefine>", 2, ""),
         ("<Location /b>\n<IfFile /etc/closed>\nRequire all denied\n</IfFile>\n</Location>", 3, "/b/"),
@@ -209,6 +212,10 @@ fn ways_to_tls_that_are_lost() {
                 "Listen 443\n<VirtualHost *:443>\nServerName a.example\nDocumentRoot /srv/a\n{rule}\n</VirtualHost>"
             ),
             "files = ",
+        ),
+        (
+            "Listen 8443\nSSLEngine on\n<VirtualHost *:8443>\nDocumentRoot /srv/a\n</VirtualHost>",
+            "TLS is the work of a proxy in front; for that one it is at 127.0.0.1:8000",
         ),
         ("Redirect permanent / https://a.example/", "redirect = \"https://a.example{rest}{query}\""),
     ]);
@@ -320,6 +327,17 @@ fn pages_that_would_be_text() {
         ("<FilesMatch \"^\\.?secret\">\nRequire all denied\n</FilesMatch>", 2, ""),
         ("<DirectoryMatch \"/\\.git|/secret\">\nRequire all denied\n</DirectoryMatch>", 2, ""),
         ("<LocationMatch \"^/(a|b)/\">\nRequire all denied\n</LocationMatch>", 2, "/.lost/"),
+        // A path of one file counts before an end.
+        (
+            "AddHandler application/x-httpd-php .php\n<Location /admin.php>\nRequire ip 10\n</Location>",
+            1,
+            "/admin.php",
+        ),
+        (
+            "<Files secret.txt>\nRequire all denied\n</Files>\n<Location /secret.txt>\nHeader set X-A b\n</Location>",
+            1,
+            "/secret.txt",
+        ),
         ("<Directory ~ \"/cgi$\">\nAddHandler cgi-script .cgi\n</Directory>", 2, ""),
         ("<Directory /srv/*/cgi>\nAddHandler cgi-script .cgi\n</Directory>", 2, ""),
         ("Alias /media /srv/media\nAddHandler application/x-httpd-php .php", 2, "/media/"),
@@ -348,6 +366,28 @@ fn pages_that_would_be_text() {
         ),
         ("AddOutputFilter INCLUDES .shtml", "files = "),
         ("<FilesMatch \"^\\.ht\">\nRequire all denied\n</FilesMatch>", "files = "),
+        // With another end behind it such a file is run there, too.
+        (
+            "AddHandler application/x-httpd-php .php",
+            "rewrite = [\"^(?s:.*?)(?:\\\\.php\\\\.[^/]*$) -> /.lost/\"]",
+        ),
+        (
+            "<Directory /srv/a>\nSetHandler application/x-httpd-php\n</Directory>\n<Location /x.php>\nRequire ip 10\n</Location>",
+            "path = \"/x.php\"  # x.conf:1\nrespond = 503",
+        ),
+        (
+            "<Directory /srv/c/../a/b>\nRequire all denied\n</Directory>",
+            "path = \"/b/\"  # x.conf:1\nrespond = 403",
+        ),
+        (
+            "Alias /x /srv//a/./b\n<Directory /srv/a/b>\nRequire all denied\n</Directory>",
+            "path = \"/x/\"  # x.conf:2\nrespond = 403",
+        ),
+        ("Options +Indexes\nDirectoryIndex index.html home.php", "so no folder is"),
+        (
+            "<Directory /home/*/public_html>\nAllowOverride All\nRequire all denied\n</Directory>",
+            "no folder that is served is one of these",
+        ),
         (
             "<Location /b>\nSetHandler application/x-httpd-php\n</Location>",
             "path = \"/b/\"  # x.conf:1\nrespond = 503",

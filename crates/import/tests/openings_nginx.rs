@@ -90,6 +90,7 @@ fn ways_to_tls_that_are_lost() {
     kept(&[
         ("if ($host = a.example) { return 301 https://$host$request_uri; }\nreturn 404;", "respond = 404"),
         ("listen 443 ssl; if ($host = b.example) { return 301 https://a.example$request_uri; }", "files = "),
+        ("listen 8443; ssl on;", "TLS is the work of a proxy in front; for that one it is at 127.0.0.1:8000"),
         ("return 301 https://$host$request_uri;", "redirect = \"https://{host}{path}{query}\""),
         (
             "rewrite ^/a/(.*)$ /b/$1 permanent; return 301 https://$host$request_uri;",
@@ -230,6 +231,7 @@ fn pages_that_would_be_text() {
             "path = [\"*.php\", \"*.phP\", \"*.pHp\", \"*.pHP\", \"*.Php\", \"*.PhP\", \"*.PHp\", \"*.PHP\"]",
         ),
         ("location ~ /\\.ht { deny all; }", "files = "),
+        ("index home.php; autoindex on;", "so no folder is"),
         ("location ~* ^/(css|js)/ { expires 30d; }", "files = "),
         // What begins so is taken for the path itself, which is kept from everybody.
         ("location /a { deny all; }", "rewrite = [\"^/a[^/] -> /a/\"]"),

@@ -1,6 +1,6 @@
 //! `WSGIDaemonProcess`: what its options are here.
 
-use super::lex::Line;
+use super::line::Line;
 use crate::model::{Draft, Keys, Place, Value};
 
 /// `WSGIDaemonProcess name processes=2 threads=15`: the first one says it for all.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::known;
-use super::lex::{self, Line};
+use super::lex;
+use super::line::Line;
 use super::mapping::{self, Answer};
 use super::section::{Sections, is_beneath, trimmed};
 use crate::include::Includes;
@@ -108,14 +109,13 @@ fn patterns(lines: &[Line], sections: &Sections) -> Vec<(String, String, Place)>
 
 /// Whether a section of a folder beneath this one lets such files count.
 fn any_beneath(sections: &Sections, folder: &str) -> bool {
-    let says = |lines: &[Line]| {
-        lines.iter().any(|line| {
-            line.name == "allowoverridelist" || line.name == "allowoverride" && !line.says(0, "none")
-        })
-    };
-    let folders = sections.folders.iter().filter(|(inner, _)| is_beneath(folder, inner));
-    folders.map(|(_, lines)| lines.as_slice()).any(says)
-        || sections.others.iter().any(|line| says(&line.inside))
+    let mut folders = sections.folders.iter().filter(|(inner, _)| is_beneath(folder, inner));
+    folders.any(|(_, lines)| lines.iter().any(lets_count))
+}
+
+/// Whether a directive lets such files count.
+pub(super) fn lets_count(line: &Line) -> bool {
+    matches!(line.name.as_str(), "allowoverride" | "allowoverridelist") && !line.says(0, "none")
 }
 
 /// Which directives may stand in the file of a folder.
@@ -220,7 +220,7 @@ fn class(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::Overrides;
-    use crate::apache::lex::Line;
+    use crate::apache::line::Line;
     use crate::model::Place;
 
     /// What becomes of a directive: `+` stays, `-` is passed, `!` is a mistake.

@@ -1,7 +1,7 @@
 //! Directives that are not carried over: what each of them is to Adyton.
 
 use super::express;
-use super::lex::Line;
+use super::line::Line;
 use super::reasons::{ALWAYS_SO, FAMILIES, REASONS};
 use crate::model::Draft;
 

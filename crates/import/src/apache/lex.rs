@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::express;
 use super::known;
+use super::line::Line;
 use crate::include::Includes;
 use crate::model::{Draft, Mistake, Place};
 
@@ -59,52 +60,6 @@ const MODULES: [&str; 24] = [
     "ssl",
     "wsgi",
 ];
-
-/// A directive, or a section with what is in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    /// In small letters; of a section without its bracket.
-    pub(super) name: String,
-    pub(super) args: Vec<String>,
-    /// As written.
-    pub(super) text: String,
-    pub(super) place: Place,
-    pub(super) inside: Vec<Line>,
-    pub(super) is_section: bool,
-}
-
-impl Line {
-    pub(super) fn arg(&self, number: usize) -> &str {
-        self.args.get(number).map_or("", String::as_str)
-    }
-
-    /// The same line as one of which only that it is lost is known; `name` says why.
-    pub(super) fn lost(&self, name: &str) -> Line {
-        Line::lost_at(name, self.text.trim_matches(['<', '>']), &self.place)
-    }
-
-    /// A line that keeps everybody out: a restriction that is lost.
-    pub(super) fn lost_at(name: &str, text: &str, place: &Place) -> Line {
-        Line {
-            name: name.to_owned(),
-            args: Vec::new(),
-            text: text.to_owned(),
-            place: place.clone(),
-            inside: Vec::new(),
-            is_section: false,
-        }
-    }
-
-    /// Its first word, as it was written.
-    pub(super) fn name_as_written(&self) -> &str {
-        self.text.split_whitespace().next().unwrap_or_default()
-    }
-
-    /// Whether a word is the argument, in any case.
-    pub(super) fn says(&self, number: usize, word: &str) -> bool {
-        self.arg(number).eq_ignore_ascii_case(word)
-    }
-}
 
 /// Reads a file and all that it includes.
 pub(super) fn read(
@@ -393,21 +348,6 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-impl Line {
-    /// What stands around a file.
-    fn top(file: &Arc<str>) -> Line {
-        let place = Place { file: Arc::clone(file), line: 1 };
-        Line {
-            name: String::new(),
-            args: Vec::new(),
-            text: String::new(),
-            place,
-            inside: Vec::new(),
-            is_section: true,
-        }
-    }
-}
-
 /// Whether something in a section keeps somebody out, or leads or answers so that what would else be seen is not.
 fn has_restriction(section: &Line) -> bool {
     section.inside.iter().any(|line| {
@@ -423,6 +363,10 @@ fn has_restriction(section: &Line) -> bool {
                 | "requestheader"
                 | "user"
                 | "allowoverride"
+                | "servername"
+                | "serveralias"
+                | "sslengine"
+                | "virtualhost"
         );
         is_one
             || name.starts_with("auth") && !line.says(0, "off")
@@ -541,7 +485,8 @@ fn quoted(signs: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<bool, &'
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
-    use super::{Line, read};
+    use super::read;
+    use crate::apache::line::Line;
     use crate::include::{Found, Includes};
     use crate::model::Draft;
 

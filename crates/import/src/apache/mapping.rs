@@ -1,8 +1,8 @@
 //! Which path is answered by what: aliases, applications, redirects, the document root.
 
-use super::lex::Line;
+use super::line::Line;
 use super::matched::{self, Tail};
-use super::section::{is_beneath, trimmed};
+use super::section::{is_beneath, spelled, trimmed};
 use crate::model::{Draft, Place, Value, has_end};
 use crate::regex::{Captured, path_of};
 
@@ -63,7 +63,7 @@ impl Mapping {
 /// All mappings of a site, in the order in which they count: redirects, gateways, aliases, applications, the document root.
 pub(super) fn read(lines: &[Line], draft: &mut Draft) -> Vec<Mapping> {
     let mut kinds: [Vec<Mapping>; 5] = Default::default();
-    for line in lines {
+    for line in &in_one_spelling(lines) {
         match line.name.as_str() {
             "aliasmatch" | "scriptaliasmatch" => kinds[2].extend(matching(line)),
             "wsgiscriptaliasmatch" => kinds[3].extend(matching(line)),
@@ -80,6 +80,23 @@ pub(super) fn read(lines: &[Line], draft: &mut Draft) -> Vec<Mapping> {
     let mut all: Vec<Mapping> = redirects.into_iter().chain(gateways).chain(aliases).chain(scripts).collect();
     all.extend(roots.into_iter().next_back());
     all
+}
+
+/// The same lines, but for folders of aliases.
+fn in_one_spelling(lines: &[Line]) -> Vec<Line> {
+    let each = lines.iter().map(|line| {
+        let at = match line.name.as_str() {
+            "documentroot" => 0,
+            "alias" | "scriptalias" | "wsgiscriptalias" => 1,
+            _ => return line.clone(),
+        };
+        let mut line = line.clone();
+        if let Some(folder) = line.args.get_mut(at) {
+            *folder = spelled(folder);
+        }
+        line
+    });
+    each.collect()
 }
 
 fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {

@@ -9,6 +9,7 @@ mod express;
 mod htaccess;
 mod known;
 mod lex;
+mod line;
 mod mapping;
 mod matched;
 mod names;
@@ -29,7 +30,7 @@ use adyton_cli::{Scope, takes};
 use crate::include::Includes;
 use crate::model::{Draft, Keys, Mistake, Place, Site};
 use crate::reach::{self, Address, Placed};
-use lex::Line;
+use line::Line;
 use section::Sections;
 
 /// Whether a text seems to be in this language.
@@ -151,7 +152,7 @@ fn placed(
     htaccess::read(&lines, &mut sections, includes, draft)?;
     site::routes(&lines, &sections, &mut site, draft);
     pages::read(&lines, &sections, &mut site, draft);
-    let tls = own.iter().any(|line| line.name == "sslengine" && line.says(0, "on"));
+    let tls = lines.iter().rfind(|line| line.name == "sslengine").is_some_and(|line| line.says(0, "on"));
     let addresses = addresses(host.first(), listens, tls);
     let is_way_to_tls = !host.is_empty() && site::is_way_to_tls(&site, own);
     let lost_ways = secure::lost_ways(&lines, &sections);

@@ -3,7 +3,7 @@
 use super::access::{self, Access, Old};
 use super::express;
 use super::known;
-use super::lex::Line;
+use super::line::Line;
 use super::password::Asking;
 use crate::fields;
 use crate::model::{Draft, Place, Route, Value, has_end};
@@ -48,7 +48,7 @@ impl Sections {
 
     /// Adds what is said of a folder.
     pub(super) fn folder(&mut self, folder: &str, lines: &[Line]) {
-        let folder = trimmed(folder).to_owned();
+        let folder = trimmed(&spelled(folder)).to_owned();
         let (files, lines): (Vec<Line>, Vec<Line>) =
             lines.iter().cloned().partition(|line| matches!(line.name.as_str(), "files" | "filesmatch"));
         self.files.extend(files.into_iter().map(|line| (Some(folder.clone()), line)));
@@ -87,6 +87,26 @@ impl Sections {
         );
         all
     }
+}
+
+/// A folder as Apache sees it: without empty parts, `.` and `..`.
+pub(super) fn spelled(folder: &str) -> String {
+    let is_odd = |part: &str| matches!(part, "" | "." | "..");
+    if !folder.starts_with('/') || !folder.trim_matches('/').split('/').any(is_odd) {
+        return folder.to_owned();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let end = if folder.ends_with('/') && !parts.is_empty() { "/" } else { "" };
+    format!("/{}{end}", parts.join("/"))
 }
 
 /// A path without slashes at its end.
@@ -186,6 +206,7 @@ impl<'l> Around<'l> {
         for line in &self.lines {
             take(line, &mut route, draft);
         }
+        self.keep_from_list(&mut route, draft);
         for line in &self.misplaced {
             let why = "redirects and aliases are read where they stand outside of sections";
             if line.arg(0).starts_with(['4', '5']) || line.says(0, "gone") {
@@ -221,6 +242,20 @@ impl<'l> Around<'l> {
         }
         self.asking.say_script(&mut route, draft);
         std::iter::once(route).chain(others).collect()
+    }
+}
+
+impl Around<'_> {
+    /// A folder that is answered with another page than index.html there is not listed here.
+    fn keep_from_list(&self, route: &mut Route, draft: &mut Draft) {
+        let Some(line) = self.lines.iter().rfind(|line| line.name == "directoryindex") else { return };
+        let is_other = |name: &String| name != "index.html" && !matches!(name.as_str(), "disabled");
+        if route.keys.has("static-listing") && line.args.iter().any(is_other) {
+            let why =
+                "a folder with one of these pages, but for index.html, would be listed here, so no folder is";
+            draft.lose(&line.place, &line.text, why);
+            route.keys.0.retain(|key| key.name != "static-listing");
+        }
     }
 }
 
@@ -340,7 +375,22 @@ pub(super) fn unanswered(route: &mut Route, place: &Place, what: &str, draft: &m
 
 #[cfg(test)]
 mod tests {
-    use super::{expires, is_beneath};
+    use super::{expires, is_beneath, spelled};
+
+    #[test]
+    fn folders_in_one_spelling() {
+        let cases = [
+            ("/a/b", "/a/b"),
+            ("/a//b/", "/a/b/"),
+            ("/a/../b", "/b"),
+            ("/a/./b/..", "/a"),
+            ("/..", "/"),
+            ("a/../b", "a/../b"),
+        ];
+        for (folder, expected) in cases {
+            assert_eq!(expected, spelled(folder), "{folder}");
+        }
+    }
 
     #[test]
     fn times() {

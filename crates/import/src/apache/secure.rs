@@ -1,6 +1,6 @@
 //! What sends clients to https and is not carried over.
 
-use super::lex::Line;
+use super::line::Line;
 use super::mapping;
 use super::section::Sections;
 use crate::model::{Draft, Place};

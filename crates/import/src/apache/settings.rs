@@ -1,7 +1,7 @@
 //! Settings of httpd.conf that are settings here: of the server, or of a site.
 
 use super::daemon::{self, time};
-use super::lex::Line;
+use super::line::Line;
 use crate::model::{Draft, Keys, Value};
 use crate::quantity::is_log_format;
 

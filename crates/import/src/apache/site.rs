@@ -1,10 +1,11 @@
 //! A virtual host of httpd.conf, or the main server, as a site: each path that something is said of is a route.
 
 use super::express;
+use super::htaccess;
 use super::known;
-use super::lex::Line;
+use super::line::Line;
 use super::mapping::{self, Answer, Mapping};
-use super::section::{Around, Sections, fills_in, trimmed, unanswered};
+use super::section::{Around, Sections, fills_in, is_beneath, trimmed, unanswered};
 use crate::lost::{self, Pattern};
 use crate::model::{Draft, Key, Place, Route, Site, Value, has_end};
 use crate::python;
@@ -60,7 +61,7 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
     }
     by_name(&mappings, sections, site, draft);
     for line in &sections.others {
-        other(line, site, draft);
+        other(line, &mappings, site, draft);
     }
     for line in lines {
         unsaid(line, sections, site, draft);
@@ -272,7 +273,11 @@ fn one_file(
     let mut route = Route::new(path, &mapping.place);
     route.keys.set("files", root, &mapping.place);
     let effective = sections.effective(mapping.folder(path).as_deref(), path);
-    site.routes.extend(Around::of(&effective).put(route, draft));
+    let around = Around::of(&effective);
+    if let Some(line) = around.handler {
+        handled(&mut route, line, &effective, draft);
+    }
+    site.routes.extend(around.put(route, draft));
     let mut beneath = Route::new(&format!("{path}/"), &mapping.place);
     beneath.respond(404, &mapping.place);
     site.routes.push(beneath);
@@ -307,9 +312,11 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
             continue;
         }
         if let Some(made) = run_by_name(line, &ends, (mappings, sections), draft) {
+            inner_ends(line, &ends, site);
             runners.extend(made);
             continue;
         }
+        inner_ends(line, &ends, site);
         let mut route = Route { paths: ends, place: Some(line.place.clone()), ..Route::default() };
         unanswered(&mut route, &line.place, &line.text, draft);
         guards.push(route);
@@ -349,6 +356,17 @@ fn runs(line: &Line) -> bool {
     }
 }
 
+/// What has such an end before another one is run, too: `page.php.old`. Here it refuses, and is not sent.
+fn inner_ends(line: &Line, ends: &[String], site: &mut Site) {
+    for end in ends.iter().filter_map(|end| end.strip_prefix("*.")).filter(|end| is_plain_end(end)) {
+        lost::close(site, &format!("\\.{end}\\.[^/]*$"), &line.place);
+    }
+}
+
+fn is_plain_end(end: &str) -> bool {
+    !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}
+
 /// `AddHandler cgi-script .cgi`, `AddHandler wsgi-script .wsgi`: names that end so are run in the document root, if programs may
 /// be run there. `None`: another handler, or another place.
 fn run_by_name(
@@ -379,8 +397,14 @@ fn protect(guard: &Route, is_shown: fn(&Route) -> bool, site: &mut Site, draft: 
     let ends = guard.paths.join(", ");
     let place = guard.place.as_ref().map(ToString::to_string).unwrap_or_default();
     for route in &mut site.routes {
-        let path =
-            route.paths.first().filter(|path| path.len() > 1 && path.starts_with('/') && path.ends_with('/'));
+        // The document root comes behind an end, and one path before it.
+        let is_first = |path: &&String| match path.strip_suffix('/') {
+            Some(front) => !front.is_empty(),
+            None => {
+                guard.paths.iter().any(|end| end.strip_prefix('*').is_some_and(|end| path.ends_with(end)))
+            }
+        };
+        let path = route.paths.first().filter(|path| path.starts_with('/')).filter(is_first);
         let (Some(path), Some(at)) = (path, route.place.clone()) else { continue };
         if is_shown(route) {
             let why = format!("here it counts before {ends}, and would serve such files beneath it");
@@ -457,12 +481,17 @@ fn glob(pattern: &str) -> Option<Vec<String>> {
 }
 
 /// A section that is about folders, paths or requests that cannot be said.
-fn other(line: &Line, site: &mut Site, draft: &mut Draft) {
+fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) {
+    if is_of_elsewhere(line, mappings) {
+        return draft.lose(&line.place, &line.text, "no folder that is served is one of these");
+    }
     let sections: [&[Line]; 1] = [&line.inside];
     let around = Around::of(&sections).without_users();
     let made = around.put(Route { place: Some(line.place.clone()), ..Route::default() }, draft);
-    let restricts =
-        made.iter().any(Route::is_restricted) || known::restricts(line).is_some() || around.handler.is_some();
+    let restricts = made.iter().any(Route::is_restricted)
+        || known::restricts(line).is_some()
+        || around.handler.is_some()
+        || line.inside.iter().any(htaccess::lets_count);
     if line.name == "directorymatch" && is_of_hidden(line.arg(0)) && restricts {
         // Names that begin with a dot are never served.
         return;
@@ -485,6 +514,19 @@ fn other(line: &Line, site: &mut Site, draft: &mut Draft) {
         }
         None => draft.refuse_site(site, &line.place, &line.text, why),
     }
+}
+
+/// Whether no folder that is served is one of a section with wildcards, or beneath one.
+fn is_of_elsewhere(line: &Line, mappings: &[Mapping]) -> bool {
+    let [name] = line.args.as_slice() else { return false };
+    let Some(at) = name.find(['*', '?', '[', '$']).filter(|_| line.name == "directory") else { return false };
+    // A variable may be anything, with slashes in it.
+    let front = name[..at].rsplit_once('/').map_or("", |(front, _)| front);
+    let is_near = |mapping: &Mapping| {
+        let folder = mapping.folder(&mapping.path);
+        folder.is_some_and(|folder| is_beneath(front, &folder) || is_beneath(trimmed(&folder), front))
+    };
+    !name.contains("${") && !mappings.iter().any(is_near)
 }
 
 /// Whether a pattern of folders is of names that begin with a dot, and of nothing else.

@@ -116,7 +116,7 @@ pub(super) const REWRITE: &str = "a redirect has the form rewrite ^/old/(.*)$ /n
 const REASONS: [(&str, &str); 25] = [
     ("gzip", "compress says what is compressed, and how: write compress = true where that is wanted"),
     ("brotli", "compress says what is compressed, and how: write compress = true where that is wanted"),
-    ("ssl_", "TLS is the work of a proxy in front"),
+    ("ssl", "TLS is the work of a proxy in front"),
     ("http2", "HTTP/2 is the work of a proxy in front"),
     ("http3", "HTTP/3 is the work of a proxy in front"),
     ("quic", "HTTP/3 is the work of a proxy in front"),

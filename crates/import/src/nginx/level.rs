@@ -27,6 +27,10 @@ pub(super) struct Level {
     given: Vec<Directive>,
     /// What it serves is served without TLS.
     is_clear: bool,
+    /// `ssl on`, of releases in which it was not said by `listen`.
+    pub(super) ssl: bool,
+    /// A page of a folder that is another one than index.html.
+    other_page: Option<Directive>,
 }
 
 impl Level {
@@ -76,6 +80,11 @@ impl Level {
         match name.as_str() {
             "root" => self.root = Some((first.to_owned(), place.clone())),
             "default_type" => self.default_type = Some(first.to_owned()),
+            "ssl" => self.ssl = first == "on",
+            "index" => {
+                let other = directive.args.iter().any(|page| page != "index.html");
+                self.other_page = other.then(|| directive.clone());
+            }
             "satisfy" => self.any = first == "any",
             "allow" | "deny" => {
                 let whom = if first == "unix:" { "unix" } else { first };
@@ -154,7 +163,12 @@ impl Level {
         if route.keys.has("files")
             && let Some(place) = &self.listing
         {
-            route.keys.set("static-listing", crate::model::Value::Switch(true), place);
+            if let Some(page) = &self.other_page {
+                let why = "a folder with one of these pages, but for index.html, would be listed here, so no folder is";
+                draft.lose(&page.place, &page.shown(), why);
+            } else {
+                route.keys.set("static-listing", crate::model::Value::Switch(true), place);
+            }
         }
         for (directive, why) in
             self.lost.iter().filter(|(directive, _)| !answers_all || directive.name == "if")

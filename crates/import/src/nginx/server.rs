@@ -35,9 +35,11 @@ pub(super) fn read(server: &Directive, http: &Level, draft: &mut Draft) -> Serve
             None => draft.lose(&one.place, &one.shown(), "this is no address"),
         }
     }
+    let ssl = inside.iter().rfind(|one| one.name == "ssl").map_or(http.ssl, |one| one.arg(0) == "on");
+    listens.iter_mut().for_each(|listen| listen.tls |= ssl);
     let tls = listens.iter().any(|listen| listen.tls);
     let names = Names { first: site.hosts.first().cloned().unwrap_or_else(|| "localhost".to_owned()), tls };
-    let is_clear = listens.is_empty() || listens.iter().any(|listen| !listen.tls);
+    let is_clear = (listens.is_empty() && !ssl) || listens.iter().any(|listen| !listen.tls);
     let level = http.served(is_clear).inner(inside, draft);
     for one in inside {
         note(one, &mut site, draft);
