@@ -66,7 +66,8 @@ pub(crate) fn lead(site: &mut Site, path: &str, place: &Place) -> bool {
     let rule = format!("^{}[^/] -> {front}/", escaped(front));
     let is_said = !front.contains(" -> ") && takes(Scope::Site, "rewrite", &rule).is_ok();
     if is_said {
-        first(site, &rule, place);
+        // Behind patterns, which count before beginnings there, too.
+        site.keys.add("rewrite", &rule, place);
     }
     is_said
 }

@@ -1,5 +1,7 @@
 //! What `nginx.conf` keeps from somebody and a file of sites cannot say: a table for each kind.
 
+#![allow(clippy::panic, reason = "a test ends at its first surprise")]
+
 mod common;
 
 use adyton_import::Kind;

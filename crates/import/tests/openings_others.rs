@@ -1,5 +1,7 @@
 //! The same of Unit, uWSGI and gunicorn: a table for each kind that they have.
 
+#![allow(clippy::panic, reason = "a test ends at its first surprise")]
+
 mod common;
 
 use adyton_import::Kind;

@@ -14,9 +14,6 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Places that a pattern has on the way to its files.
 const PATHS_MAX: usize = 100_000;
 
-/// Folders in folders: a link to one around it makes more.
-const DEPTH_MAX: usize = 64;
-
 /// Runs the command; its exit status is 1 if restrictions would be lost, 2 if the file is not what it should be.
 pub(crate) fn import(order: &Import) -> u8 {
     match make(order) {
@@ -127,21 +124,30 @@ fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
 ///
 /// # Errors
 ///
-/// There are more than anybody means to serve, or a link leads back to a folder around it.
+/// There are more than anybody means to serve, or a link leads back, so that there is no end of them.
 fn beneath(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
     let mut found = folders;
     let mut at = 0;
     while let Some(folder) = found.get(at).cloned() {
         at += 1;
         let inside = entries(&folder, "*").into_iter().chain([folder.join(".well-known")]);
-        found.extend(inside.filter(|path| path.is_dir()));
-        if found.len() > PATHS_MAX || folder.components().count() > DEPTH_MAX {
-            return Err(format!(
-                "there are more than {PATHS_MAX} folders, or more than {DEPTH_MAX} in each other"
-            ));
+        for path in inside.filter(|path| path.is_dir()) {
+            if path.is_symlink() && leads_back(&path, &folder) {
+                return Err(format!("{} is a link to a folder around it", path.display()));
+            }
+            found.push(path);
+        }
+        if found.len() > PATHS_MAX {
+            return Err(format!("there are more than {PATHS_MAX} folders to look at"));
         }
     }
     Ok(found)
+}
+
+/// Whether a link in a folder is one to that folder, or to one around it.
+fn leads_back(link: &Path, folder: &Path) -> bool {
+    let (Ok(target), Ok(folder)) = (link.canonicalize(), folder.canonicalize()) else { return true };
+    folder.starts_with(target)
 }
 
 fn entries(folder: &Path, pattern: &str) -> Vec<PathBuf> {

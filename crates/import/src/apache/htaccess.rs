@@ -63,7 +63,7 @@ pub(super) fn read(
 }
 
 /// What such files are called; the line that says it if that cannot be looked for.
-fn names(lines: &[Line]) -> Result<Vec<String>, Line> {
+fn names(lines: &[Line]) -> Result<Vec<String>, &Line> {
     let Some(line) = lines.iter().rfind(|line| line.name == "accessfilename") else {
         return Ok(vec![".htaccess".to_owned()]);
     };
@@ -73,7 +73,7 @@ fn names(lines: &[Line]) -> Result<Vec<String>, Line> {
             && !name.contains(['/', '*', '?', '[', ']', '\\', '$', '{', '!', '^'])
     };
     if line.args.is_empty() || !line.args.iter().all(is_name) {
-        return Err(line.clone());
+        return Err(line);
     }
     Ok(line.args.clone())
 }

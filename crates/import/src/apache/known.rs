@@ -137,14 +137,12 @@ pub(super) fn redirects(line: &Line) -> bool {
 
 /// Whether a rule is for what no file is there for: without it such a request is answered 404.
 pub(super) fn is_for_absent(rule: &Line, conditions: &[&Line]) -> bool {
-    let is_or = |line: &Line| line.arg(2).to_ascii_uppercase().contains("OR");
+    let is_or = |line: &&Line| line.arg(2).to_ascii_uppercase().contains("OR");
     let is_absent = |line: &&Line| {
         matches!(line.arg(0), "%{REQUEST_FILENAME}" | "%{SCRIPT_FILENAME}" | "%{DOCUMENT_ROOT}%{REQUEST_URI}")
             && line.says(1, "!-f")
     };
-    restricts(rule) == Some(REWRITE)
-        && conditions.iter().any(|line| is_absent(line))
-        && !conditions.iter().any(|line| is_or(line))
+    restricts(rule) == Some(REWRITE) && conditions.iter().any(is_absent) && !conditions.iter().any(is_or)
 }
 
 const REWRITE: &str = "a rule that leads to another path is not carried over; one without conditions is rewrite = \"^/old/(.*)$ -> /new/{1}\" in the site";

@@ -36,7 +36,9 @@ pub(super) fn read(server: &Directive, http: &Level, draft: &mut Draft) -> Serve
         }
     }
     let ssl = inside.iter().rfind(|one| one.name == "ssl").map_or(http.ssl, |one| one.arg(0) == "on");
-    listens.iter_mut().for_each(|listen| listen.tls |= ssl);
+    for listen in &mut listens {
+        listen.tls |= ssl;
+    }
     let tls = listens.iter().any(|listen| listen.tls);
     let names = Names { first: site.hosts.first().cloned().unwrap_or_else(|| "localhost".to_owned()), tls };
     let is_clear = (listens.is_empty() && !ssl) || listens.iter().any(|listen| !listen.tls);
@@ -204,7 +206,9 @@ fn routes(
         _ => None,
     };
     if let (Some(ends), true) = (of_any_case, found.iter().any(Route::is_restricted)) {
-        found.iter_mut().for_each(|route| route.paths.clone_from(&ends));
+        for route in &mut found {
+            route.paths.clone_from(&ends);
+        }
         site.routes.extend(found);
         return;
     }
