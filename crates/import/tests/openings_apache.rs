@@ -352,6 +352,11 @@ fn pages_that_would_be_text() {
         ("<Location /b>\nSetOutputFilter INCLUDES\n</Location>", 3, "/b/"),
         ("Action image/gif /cgi-bin/counted.cgi", 2, ""),
     ]);
+}
+
+/// What is run or denied there is so here, too.
+#[test]
+fn pages_that_are_no_text() {
     kept(&[
         ("AddHandler application/x-httpd-php .php", "path = \"*.php\"  # x.conf:2\nrespond = 503"),
         (
@@ -387,7 +392,7 @@ fn pages_that_would_be_text() {
         ),
         ("Options +Indexes\nDirectoryIndex index.html home.php", "so no folder is"),
         (
-            "<Directory /home/*/public_html>\nAllowOverride All\nRequire all denied\n</Directory>",
+            "<Directory /srv/users/*/public>\nAllowOverride All\nRequire all denied\n</Directory>",
             "no folder that is served is one of these",
         ),
         (
