@@ -186,9 +186,54 @@ server {{
     assert 0 == made.returncode
     assert lost in made.stderr
     assert "# - etc/nginx.conf:6: auth_request /who" in (project / "site.toml").read_text(encoding="utf-8")
-    assert [200, 403] == [
+    assert [200, 503] == [
         server.fetch(target, lint_answers=False).status for target in ("/", "/static/site.css")
     ]
+
+
+def test_folders(serve: Servers, project: Path) -> None:
+    """Rules of folders count at any depth, by the name that they have, and only where they may."""
+    text = """
+Listen 127.0.0.1:0
+AccessFileName .rules .htaccess
+DocumentRoot {project}/public
+<Directory {project}/public>
+    AllowOverride AuthConfig
+</Directory>
+<Directory {project}/public/quiet>
+    AllowOverride None
+</Directory>
+"""
+    write(project, "httpd.conf", text.format(project=project))
+    for folder, name, rules in [
+        ("a/b/c/d/e/f", ".htaccess", "Require all denied\n"),
+        ("named", ".rules", "Require ip 192.0.2.1\n"),
+        ("named", ".htaccess", "Require all granted\n"),
+        ("quiet", ".htaccess", "Require all denied\n"),
+    ]:
+        (project / "public" / folder).mkdir(parents=True, exist_ok=True)
+        (project / "public" / folder / name).write_text(rules, encoding="utf-8")
+        (project / "public" / folder / "page.txt").write_text("page\n", encoding="utf-8")
+    made = run("import", "etc/httpd.conf", "-o", "site.toml", cwd=project)
+    assert 0 == made.returncode, made.stderr
+
+    server = serve("site.toml", cwd=project)
+    statuses = {
+        folder: server.fetch(f"/{folder}/page.txt", lint_answers=False).status
+        for folder in ("a/b/c/d/e/f", "named", "quiet")
+    }
+    assert {"a/b/c/d/e/f": 403, "named": 403, "quiet": 200} == statuses
+
+
+def test_folders_without_end(project: Path) -> None:
+    """A link that leads back makes folders without end, and what they say of themselves is not known."""
+    text = "DocumentRoot {project}/public\n<Directory {project}>\nAllowOverride All\n</Directory>\n"
+    write(project, "httpd.conf", text.format(project=project))
+    (project / "public/back").symlink_to(project)
+    made = run("import", "etc/httpd.conf", "-o", "site.toml", cwd=project)
+
+    assert 1 == made.returncode
+    assert f"restriction lost: etc/httpd.conf:1: AllowOverride for {project}/public: " in made.stderr
 
 
 PAGES = [

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use adyton_cli::{Scope, takes};
 
+use crate::inner;
 use crate::model::{Draft, Keys, Loss, Place, Route, Site, plain, shown};
 
 /// Makes a draft that is right as a file of sites.
@@ -15,12 +16,22 @@ pub(crate) fn finish(draft: &mut Draft, file: &Place) {
         let why = "a group goes with a user".to_owned();
         losses.push(Loss { place: group.place, what: shown(&what), why, opens: false });
     }
+    let user = draft.server.get("user").or(draft.server.get("group")).cloned();
     check(&mut draft.server, Scope::Server, losses);
+    if let Some(key) = user.filter(|key| !draft.server.has(key.name)) {
+        let what = format!("{} = {}", key.name, key.value.texts().concat());
+        let why = "it is no user here, and without one workers are who starts the server";
+        draft.refuse_all(&key.place, &what, why);
+    }
+    unnamed(draft);
+    let losses = &mut draft.losses;
     for site in &mut draft.sites {
         check(&mut site.keys, Scope::Site, losses);
         let mut lost = Vec::new();
         site.routes.retain_mut(|route| is_route(route, losses, &mut lost));
         site.refused.extend(lost);
+        site.refused.extend(draft.refused.iter().cloned());
+        inner::guard(site, losses);
         drop_unreached(site, losses);
         if site.routes.is_empty() {
             let place = site.place.clone().unwrap_or_else(|| file.clone());
@@ -32,6 +43,43 @@ pub(crate) fn finish(draft: &mut Draft, file: &Place) {
     check_hosts(draft, file);
     for loss in &mut draft.losses {
         loss.why = plain(&loss.why);
+    }
+}
+
+/// A name that cannot be said would be the first site's: unless it was, a site in front of the others refuses what has no other name.
+fn unnamed(draft: &mut Draft) {
+    for site in &mut draft.sites {
+        let place = site.place.clone().unwrap_or_else(|| Place { file: "".into(), line: 0 });
+        let wrong = site.hosts.extract_if(.., |host| takes(Scope::Site, "hosts", host).is_err());
+        site.patterns.extend(wrong.map(|host| (place.clone(), format!("host {host}"))));
+    }
+    let mut sites = draft.sites.iter();
+    let of_first = sites.next().map_or(Vec::new(), |site| site.patterns.clone());
+    let others: Vec<(Place, String)> = sites.flat_map(|site| site.patterns.clone()).collect();
+    for (place, what) in of_first {
+        draft.lose(
+            &place,
+            &what,
+            "names are names, or *.example.org; what no site has as its name is this one's",
+        );
+    }
+    if others.is_empty() {
+        return;
+    }
+    let mut front = Site::default();
+    for (place, what) in others {
+        let why = "names are names, or *.example.org, and the first site would answer this one";
+        draft.refuse_site(&mut front, &place, &what, why);
+        if front.place.is_none() {
+            let mut route = Route::new("/", &place);
+            route.respond(503, &place);
+            front.routes.push(route);
+            front.place = Some(place);
+        }
+    }
+    match draft.sites.first_mut().filter(|first| first.hosts.is_empty()) {
+        Some(first) => first.refused.extend(front.refused),
+        None => draft.sites.insert(0, front),
     }
 }
 

@@ -19,7 +19,9 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) {
                 wsgi_app = node.text().map(|text| (text.to_owned(), place));
             }
             Kind::Says(name, node) => setting(name, &node, &place, draft, &mut refused),
+            Kind::Code(text) => code(text, &place, draft, &mut refused),
             Kind::Other(line) => {
+                code(line, &place, draft, &mut refused);
                 unknown.push(
                     line.split(|sign: char| !sign.is_alphanumeric() && sign != '_')
                         .next()
@@ -29,7 +31,8 @@ pub(crate) fn read(file: &Arc<str>, text: &str, draft: &mut Draft) {
             }
         }
     }
-    let has_tls = draft.losses.iter().any(|loss| loss.what.starts_with("certfile"));
+    let has_tls = draft.losses.iter().any(|loss| loss.what.starts_with("certfile"))
+        || text.lines().any(|line| assigns(line, "certfile") || assigns(line, "ssl_context"));
     if has_tls {
         // Without TLS it must not be where it was; 127.0.0.1:8000 is for the proxy in front.
         draft.server.0.retain(|key| key.name != "bind");
@@ -68,11 +71,44 @@ enum Kind<'t> {
     Says(&'t str, Node),
     /// Its first line.
     Other(&'t str),
+    /// One that is inside another, which is not the body of a function.
+    Code(&'t str),
+}
+
+/// Names whose values keep somebody out, or keep the server from being root.
+const GUARDS: [&str; 4] = ["user", "group", "cert_reqs", "pre_request"];
+
+/// Whether a line of code gives a name a value.
+fn assigns(line: &str, name: &str) -> bool {
+    line.match_indices(name).any(|(at, _)| {
+        let is_part = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '.' | '"' | '\'' | '[');
+        let (before, behind) = (&line[..at], line[at + name.len()..].trim_start());
+        !before.ends_with(is_part)
+            && (behind.starts_with('=') && !behind.starts_with("==") || behind.starts_with(':'))
+    })
+}
+
+/// What code says is not known: if it may say who is kept out, or which user serves, everybody is refused.
+fn code(text: &str, place: &Place, draft: &mut Draft, refused: &mut Vec<String>) {
+    let line = text.split('#').next().unwrap_or_default().trim();
+    let words: Vec<&str> = line.split(|sign: char| !sign.is_alphanumeric() && sign != '_').collect();
+    let brings = line.starts_with("from ")
+        && line.split_once(" import ").is_some_and(|(_, names)| {
+            names.trim() == "*" || names.split(',').any(|name| GUARDS.contains(&name.trim()))
+        });
+    let is_hook = matches!(words.as_slice(), ["def", "pre_request", ..])
+        || words.starts_with(&["async", "def", "pre_request"]);
+    let changes = ["globals(", "exec(", "locals(", "vars("].iter().any(|call| line.contains(call));
+    if brings || is_hook || changes || GUARDS.iter().any(|name| assigns(line, name)) {
+        let why = "the file is not run, and this may keep somebody out, or say as which user it is served";
+        draft.open(place, line, why);
+        refused.push(format!("{place}: {}", crate::model::shown(line)));
+    }
 }
 
 fn statements(text: &str) -> Vec<Statement<'_>> {
     let mut cursor = Cursor::new(text, Dialect::Python);
-    let mut all = Vec::new();
+    let (mut all, mut is_function) = (Vec::new(), false);
     loop {
         cursor.skip(true);
         if cursor.rest().is_empty() {
@@ -81,15 +117,21 @@ fn statements(text: &str) -> Vec<Statement<'_>> {
         let (line, rest) = (cursor.line, cursor.rest());
         let indent = indent(text, rest);
         let mut ahead = cursor.clone();
+        if indent == 0 {
+            is_function = ["def ", "async ", "class "].iter().any(|word| rest.starts_with(word));
+        }
         if let Some((name, node)) = assignment(&mut ahead).filter(|_| indent == 0) {
             all.push(Statement { line, kind: Kind::Says(name, node) });
             cursor = ahead;
             continue;
         }
         skip_statement(&mut cursor);
+        let first = rest.lines().next().unwrap_or_default();
         // What is indented belongs to what stands above it.
         if indent == 0 {
-            all.push(Statement { line, kind: Kind::Other(rest.lines().next().unwrap_or_default()) });
+            all.push(Statement { line, kind: Kind::Other(first) });
+        } else if !is_function {
+            all.push(Statement { line, kind: Kind::Code(first) });
         }
     }
 }
@@ -311,10 +353,10 @@ const REASONS: [(&str, &str); 20] = [
     ("ssl_version", "TLS is the work of a proxy in front"),
     ("cert_reqs", "TLS is the work of a proxy in front"),
     ("worker_class", "there is one kind of worker, with threads"),
-    ("forwarded_allow_ips", "fields of proxies reach the application, which has to read them itself"),
-    ("secure_scheme_headers", "fields of proxies reach the application, which has to read them itself"),
-    ("proxy_protocol", "the PROXY protocol is not understood"),
-    ("proxy_allow_ips", "the PROXY protocol is not understood"),
+    ("forwarded_allow_ips", "trusted-proxies says whose word counts"),
+    ("secure_scheme_headers", "trusted-fields says which fields of trusted-proxies count"),
+    ("proxy_protocol", "write proxy-protocol = true beside trusted-proxies, in [server]"),
+    ("proxy_allow_ips", "write proxy-protocol = true beside trusted-proxies, in [server]"),
     ("daemon", "the server stays in the foreground, for systemd or a container to keep"),
     ("pidfile", "the server stays in the foreground, for systemd or a container to keep"),
     ("statsd_host", "admin has metrics for Prometheus"),

@@ -10,11 +10,14 @@
 mod access;
 mod apache;
 mod believed;
+mod fields;
 mod finish;
 mod glob;
 mod gunicorn;
 mod include;
+mod inner;
 mod literal;
+mod lost;
 mod model;
 mod nginx;
 mod pages;

@@ -252,6 +252,8 @@ pub(crate) struct Site {
     pub(crate) routes: Vec<Route>,
     /// Why all its routes have to refuse everybody.
     pub(crate) refused: Vec<String>,
+    /// Names that it had and that `hosts` cannot say, with their directives.
+    pub(crate) patterns: Vec<(Place, String)>,
 }
 
 /// All that was made of the source.
@@ -260,6 +262,8 @@ pub(crate) struct Draft {
     pub(crate) server: Keys,
     pub(crate) sites: Vec<Site>,
     pub(crate) losses: Vec<Loss>,
+    /// Why all sites have to refuse everybody.
+    pub(crate) refused: Vec<String>,
     /// The losses as they are told, each once.
     told: HashSet<String>,
 }
@@ -275,8 +279,36 @@ impl Draft {
         self.note(place, what, why, true);
     }
 
+    /// Notes a restriction that is lost, and that is a route's: the route refuses everybody.
+    pub(crate) fn refuse(&mut self, route: &mut Route, place: &Place, what: &str, why: &str) {
+        self.open(place, what, why);
+        let reason = format!("{place}: {}", shown(what));
+        if !route.refused.contains(&reason) {
+            route.refused.push(reason);
+        }
+    }
+
+    /// The same of a site, whose routes refuse.
+    pub(crate) fn refuse_site(&mut self, site: &mut Site, place: &Place, what: &str, why: &str) {
+        self.open(place, what, why);
+        let reason = format!("{place}: {}", shown(what));
+        if !site.refused.contains(&reason) {
+            site.refused.push(reason);
+        }
+    }
+
+    /// The same of the whole server: each of its sites refuses.
+    pub(crate) fn refuse_all(&mut self, place: &Place, what: &str, why: &str) {
+        self.open(place, what, why);
+        let reason = format!("{place}: {}", shown(what));
+        if !self.refused.contains(&reason) {
+            self.refused.push(reason);
+        }
+    }
+
     /// Takes over what another draft has lost.
     pub(crate) fn absorb(&mut self, other: Draft) {
+        self.refused.extend(other.refused);
         for loss in other.losses {
             if self.told.insert(loss.to_string()) {
                 self.losses.push(loss);

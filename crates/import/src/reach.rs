@@ -29,6 +29,18 @@ pub(crate) struct Placed {
     pub(crate) addresses: Vec<Address>,
     /// It does nothing but send everybody to https.
     pub(crate) is_way_to_tls: bool,
+    /// What sends clients to https and is not carried over.
+    pub(crate) lost_ways: Vec<(Place, String)>,
+}
+
+/// A site that is reached without TLS refuses if what would send its clients to https is lost: it would be served in the clear.
+pub(crate) fn keep_from_clear(sites: &mut [Placed], draft: &mut Draft) {
+    for placed in sites.iter_mut().filter(|placed| placed.addresses.iter().any(|address| !address.tls)) {
+        for (place, what) in &placed.lost_ways {
+            let why = "it sends clients to https, and is not carried over, so that they would be served in the clear";
+            draft.refuse_site(&mut placed.site, place, what, why);
+        }
+    }
 }
 
 /// Leaves out sites that only send to https what another one has: a proxy in front, which has TLS, does that.
@@ -40,8 +52,9 @@ pub(crate) fn without_ways_to_tls(sites: Vec<Placed>, draft: &mut Draft) -> Vec<
         let has = |hosts: &Vec<String>| placed.site.hosts.iter().any(|host| hosts.contains(host));
         !with_tls.is_empty() && (placed.site.hosts.is_empty() || with_tls.iter().any(has))
     };
-    let (left, kept): (Vec<Placed>, Vec<Placed>) =
-        sites.into_iter().partition(|placed| placed.is_way_to_tls && is_elsewhere(placed));
+    let (left, kept): (Vec<Placed>, Vec<Placed>) = sites
+        .into_iter()
+        .partition(|placed| placed.is_way_to_tls && !has_tls(&placed) && is_elsewhere(placed));
     for placed in left {
         if let Some(place) = &placed.site.place {
             let why = "it only sends clients to https: that is the work of the proxy in front, which has TLS";

@@ -35,8 +35,20 @@ pub(crate) fn read(
     }
     let mut site = python::site(&place);
     site.keys = std::mem::take(&mut found.site);
-    site.refused = std::mem::take(&mut found.refused);
+    for (place, shown) in std::mem::take(&mut found.ways_to_tls) {
+        if draft.server.has("bind") {
+            let why = "it sends clients to https, and would serve them in the clear here; the proxy in front does that";
+            draft.refuse_site(&mut site, &place, &shown, why);
+        } else {
+            draft.lose(&place, &shown, "that is the work of the proxy in front, which has TLS");
+        }
+    }
+    site.refused.extend(std::mem::take(&mut found.refused));
+    let headers = std::mem::take(&mut found.headers);
     site.routes = found.routes(&place, draft);
+    for key in headers.0 {
+        site.routes.iter_mut().for_each(|route| route.keys.0.push(key.clone()));
+    }
     draft.sites.push(site);
     python::unless_said(&mut draft.server, "uWSGI", &[("processes", "1"), ("threads", "1")]);
     Ok(())
@@ -113,9 +125,21 @@ struct Found {
     /// Folders, with the paths that they are for, and whether the application answers what they lack.
     folders: Vec<(String, String, Place)>,
     refused: Vec<String>,
+    /// Why the folders have to refuse everybody.
+    skipped: Vec<String>,
+    /// Fields of all answers.
+    headers: Keys,
+    /// Ports that send clients to https.
+    ways_to_tls: Vec<(Place, String)>,
 }
 
 impl Found {
+    /// Notes a restriction that is lost: everybody is refused.
+    fn refuse(&mut self, place: &Place, what: &str, why: &str, draft: &mut Draft) {
+        draft.open(place, what, why);
+        self.refused.push(format!("{place}: {}", crate::model::shown(what)));
+    }
+
     /// What answers paths where nothing is mounted: the first application, unless there is none for them.
     fn rest(
         &self,
@@ -160,6 +184,7 @@ impl Found {
             route.keys.set("files", folder.as_str(), place);
             // As there: what the folder lacks is the application's.
             route.keys.set("static-fall-through", Value::Switch(true), place);
+            route.refused.clone_from(&self.skipped);
             routes.push(route);
         }
         match &self.module {
@@ -177,18 +202,33 @@ impl Found {
 fn take(entry: &Entry, found: &mut Found, draft: &mut Draft) {
     let Entry { key, value, place, .. } = entry;
     let shown = format!("{key} = {value}");
-    if value.starts_with("@(") || value.contains("$(") || value.contains("%(") {
-        draft.lose(place, &shown, "a value that comes from elsewhere is not known here");
-        return;
+    if let Some(why) = restricts(key, value) {
+        return found.refuse(place, &shown, why, draft);
     }
-    if key.starts_with("route") || key.starts_with("final-route") || key.starts_with("error-route") {
-        draft.open(place, &shown, "there is no internal routing, and this may keep somebody out");
-        found.refused.push(format!("{place}: {}", crate::model::shown(&shown)));
+    if value.starts_with("@(") || value.contains("$(") || value.contains("%(") {
+        let why = "a value that comes from elsewhere is not known here";
+        if matches!(key.as_str(), "uid" | "gid" | "immediate-uid" | "immediate-gid") {
+            found.refuse(place, &shown, why, draft);
+        } else {
+            draft.lose(place, &shown, why);
+        }
         return;
     }
     match key.as_str() {
         "module" | "wsgi" | "wsgi-file" | "file" => found.module = Some((value.clone(), place.clone())),
         "mount" => mount(entry, found, draft),
+        "http-to-https" => found.ways_to_tls.push((place.clone(), shown)),
+        "static-skip-ext" => {
+            let why = "files with this end are the application's there, and would be sent as they are here";
+            draft.open(place, &shown, why);
+            found.skipped.push(format!("{place}: {}", crate::model::shown(&shown)));
+        }
+        "del-header" => found.headers.add("remove-headers", value, place),
+        "add-header" => match value.split_once(':') {
+            Some((name, text)) => found.headers.pair("add-headers", (name.trim(), text.trim()), place),
+            None => draft.lose(place, &shown, "a field is NAME: VALUE"),
+        },
+        "endif" | "end-if" | "endfor" | "end-for" => {}
         "no-default-app" => found.has_no_default = is_true(value),
         "manage-script-name" => found.manages_script_name = is_true(value),
         "callable" => found.callable = Some(value.clone()),
@@ -249,8 +289,40 @@ fn mount(Entry { key, value, place, .. }: &Entry, found: &mut Found, draft: &mut
             let path = path.trim_end_matches('/').to_owned();
             found.mounts.push((path, module.to_owned(), place.clone()));
         }
-        _ => draft.lose(place, &format!("{key} = {value}"), "this is no path and application"),
+        // A host, whose requests the application of the others would answer.
+        _ => found.refuse(place, &format!("{key} = {value}"), "this is no path and application", draft),
     }
+}
+
+/// Whether a key keeps somebody out, or decides what others say; what to say of it.
+fn restricts(key: &str, value: &str) -> Option<&'static str> {
+    const CONDITIONS: [&str; 8] =
+        ["if-", "ifenv", "ifexists", "ifplugin", "iffile", "ifdir", "for-", "foreach"];
+    const ISOLATION: [&str; 7] = ["chroot", "pivot-root", "namespace", "unshare", "cap", "setns", "apparmor"];
+    const DOUBTS: [&str; 9] =
+        ["access", "auth", "block", "deny", "forbid", "protect", "restrict", "secur", "verify"];
+    let begins = |names: &[&str]| names.iter().any(|front| key.starts_with(front));
+    if begins(&["route", "final-route", "error-route", "response-route"]) {
+        return Some(
+            "internal routing is not carried over, and this may keep somebody out; allow, deny, auth and rewrite are said of sites and routes",
+        );
+    }
+    if begins(&CONDITIONS) || key == "for" {
+        return Some("what stands behind it is decided when uWSGI starts, and is not known here");
+    }
+    if key.starts_with("vhost") && is_true(value) {
+        return Some("applications are not chosen by the names of hosts here; a site for each has hosts");
+    }
+    if begins(&ISOLATION) {
+        return Some("namespaces, capabilities and other roots are the work of systemd or a container");
+    }
+    if matches!(key, "https" | "https2" | "https-socket") && value.split(',').count() > 4 {
+        return Some("no certificates of clients are asked for; TLS is the work of a proxy in front");
+    }
+    DOUBTS
+        .iter()
+        .any(|word| key.contains(word))
+        .then_some("this is not known here, and by its name it may keep somebody out")
 }
 
 /// `static-map = /static=folder`, `check-static = folder`.
@@ -273,7 +345,7 @@ enum Form {
 }
 
 /// uWSGI's name, ours, and how the value is written.
-const NAMES: [(&str, &str, Form); 29] = [
+const NAMES: [(&str, &str, Form); 31] = [
     ("processes", "processes", Form::Plain),
     ("workers", "processes", Form::Plain),
     ("p", "processes", Form::Plain),
@@ -284,6 +356,8 @@ const NAMES: [(&str, &str, Form); 29] = [
     ("chdir2", "chdir", Form::Plain),
     ("uid", "user", Form::Plain),
     ("gid", "group", Form::Plain),
+    ("immediate-uid", "user", Form::Plain),
+    ("immediate-gid", "group", Form::Plain),
     ("umask", "umask", Form::Plain),
     ("prio", "nice", Form::Plain),
     ("harakiri", "request-timeout", Form::Seconds),
@@ -305,13 +379,16 @@ const NAMES: [(&str, &str, Form); 29] = [
     ("wsgi-manage-chunked-input", "stream-body", Form::Switch),
 ];
 
+const VENV: &str =
+    "start the adyton that is installed in the virtual environment, or write a group with its python";
+
 const REASONS: [(&str, &str); 22] = [
-    ("socket", "uwsgi is not spoken yet; the proxy in front has to speak HTTP, to an address of bind"),
-    ("uwsgi-socket", "uwsgi is not spoken yet; the proxy in front has to speak HTTP, to an address of bind"),
-    ("virtualenv", "start the adyton that is installed in the virtual environment"),
-    ("venv", "start the adyton that is installed in the virtual environment"),
-    ("home", "start the adyton that is installed in the virtual environment"),
-    ("pyhome", "start the adyton that is installed in the virtual environment"),
+    ("socket", "uwsgi is not spoken; the proxy in front has to speak HTTP, to an address of bind"),
+    ("uwsgi-socket", "uwsgi is not spoken; the proxy in front has to speak HTTP, to an address of bind"),
+    ("virtualenv", VENV),
+    ("venv", VENV),
+    ("home", VENV),
+    ("pyhome", VENV),
     ("stats", "admin has metrics, and adyton status and adyton top are the views"),
     ("static-index", "index.html is what is looked for in a folder, and nothing else"),
     ("static-expires", "cache-control of a route is the same for all its files"),
@@ -327,7 +404,7 @@ const REASONS: [(&str, &str); 22] = [
     ("mule", "a unit of systemd does that"),
     ("attach-daemon", "a unit of systemd does that"),
     ("emperor", "a unit of systemd for each does that"),
-    ("cgi", "gateways are not there yet"),
+    ("cgi", "programs of a folder are run by a route with cgi = \"DIR\""),
 ];
 
 /// It is so without being said.

@@ -62,7 +62,8 @@ fn route(out: &mut String, route: &Route, of_site: &[String]) {
     for why in refused {
         let _ = writeln!(out, "# Refused, because this was lost: {}", plain(why));
     }
-    out.push_str("respond = 403\n");
+    // Not 403: this is no answer to a client who may not come, but something that is not done yet.
+    out.push_str("respond = 503\n");
     for key in &route.keys.0 {
         // Who may come is still right; what answered waits for somebody to look at it.
         let mark = if Route::is_action(key.name) { "# " } else { "" };

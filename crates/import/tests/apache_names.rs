@@ -113,10 +113,12 @@ fn restrictions_open() {
         let made = imported(&format!("{name} a"));
 
         assert!(made.opens(), "{name}: {}", made.text);
-        assert!(made.text.contains("respond = 403"), "{name}: {}", made.text);
+        assert!(made.text.contains("\nrespond = 503"), "{name}: {}", made.text);
     }
-    assert!(imported("AccessFileName .acl").opens());
-    assert!(!imported("AccessFileName .acl .htaccess").opens());
+    // What they are called matters where they count.
+    let counts = "<Directory /srv/a>\nAllowOverride All\n</Directory>";
+    assert!(imported(&format!("AccessFileName a/b\n{counts}")).opens());
+    assert!(!imported(&format!("AccessFileName .acl .htaccess\n{counts}")).opens());
 }
 
 #[test]

@@ -92,7 +92,7 @@ fn read(path: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The files of a pattern, in the order of their names; a folder is all that is in it, as Apache has it.
+/// The files of a pattern, in the order of their names; a folder is all that is in it, as Apache has it, and `**` any folders.
 fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
     let mut paths = vec![PathBuf::new()];
     for part in folder.join(pattern).components() {
@@ -101,7 +101,9 @@ fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
         if paths.len() > PATHS_MAX {
             return Err(format!("there are more than {PATHS_MAX} places to look at"));
         }
-        paths = if is_pattern {
+        paths = if name == "**" {
+            beneath(paths)?
+        } else if is_pattern {
             paths.iter().flat_map(|path| entries(path, &name)).collect()
         } else {
             paths.into_iter().map(|path| path.join(part)).collect()
@@ -116,6 +118,36 @@ fn find(folder: &Path, pattern: &str) -> Result<Vec<Found>, String> {
         }
     }
     Ok(found)
+}
+
+/// Folders, and all that are in them at any depth. What begins with a dot is never served, but for `.well-known`.
+///
+/// # Errors
+///
+/// There are more than anybody means to serve, or a link leads back, so that there is no end of them.
+fn beneath(folders: Vec<PathBuf>) -> Result<Vec<PathBuf>, String> {
+    let mut found = folders;
+    let mut at = 0;
+    while let Some(folder) = found.get(at).cloned() {
+        at += 1;
+        let inside = entries(&folder, "*").into_iter().chain([folder.join(".well-known")]);
+        for path in inside.filter(|path| path.is_dir()) {
+            if path.is_symlink() && leads_back(&path, &folder) {
+                return Err(format!("{} is a link to a folder around it", path.display()));
+            }
+            found.push(path);
+        }
+        if found.len() > PATHS_MAX {
+            return Err(format!("there are more than {PATHS_MAX} folders to look at"));
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a link in a folder is one to that folder, or to one around it.
+fn leads_back(link: &Path, folder: &Path) -> bool {
+    let (Ok(target), Ok(folder)) = (link.canonicalize(), folder.canonicalize()) else { return true };
+    folder.starts_with(target)
 }
 
 fn entries(folder: &Path, pattern: &str) -> Vec<PathBuf> {

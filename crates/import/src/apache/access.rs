@@ -1,6 +1,6 @@
 //! Who may come: `Require`, and `Order`, `Allow`, `Deny` of releases before 2.4.
 
-use super::lex::Line;
+use super::line::Line;
 use super::network::network;
 use super::password::{Asking, Users};
 use crate::model::{Draft, Place, Route, shown};

@@ -1,6 +1,6 @@
 //! `WSGIDaemonProcess`: what its options are here.
 
-use super::lex::Line;
+use super::line::Line;
 use crate::model::{Draft, Keys, Place, Value};
 
 /// `WSGIDaemonProcess name processes=2 threads=15`: the first one says it for all.
@@ -44,9 +44,11 @@ pub(super) fn read(line: &Line, draft: &mut Draft, keys: &mut Keys, is_site: boo
         if is_first || is_same {
             server.set(ours, value, place);
         } else if matches!(*ours, "user" | "group") {
-            draft.open(place, &shown, "all applications run as the same user here");
+            let why = "the first daemon says it for all; write a group with this user, and group = \"NAME\" in the routes of its applications";
+            draft.refuse_all(place, &shown, why);
         } else {
-            draft.lose(place, &shown, "all applications run in the same processes here");
+            let why = "the first daemon says it for all; an application in a group has processes of its own";
+            draft.lose(place, &shown, why);
         }
     }
     // A daemon has the file of its site; the server's own user stays where it was.
@@ -126,7 +128,10 @@ const REASONS: [(&[&str], &str); 16] = [
     ),
     (&["lang", "locale"], "start the server with LANG or LC_ALL set"),
     (&["python-eggs"], "write env = \"PYTHON_EGG_CACHE=DIR\" in [server]"),
-    (&["python-home"], "start the adyton that is installed in the virtual environment"),
+    (
+        &["python-home"],
+        "start the adyton that is installed in the virtual environment, or write a group with its python",
+    ),
     (&["script-group", "script-user"], "who owns a file of an application is not looked at"),
     (&["server-metrics"], "the setting admin has metrics, at an address of its own"),
     (&["stack-size"], "threads have the stack that the system gives"),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::lex::Line;
+use super::line::Line;
 use crate::include::{Found, Includes};
 use crate::model::{Draft, Mistake};
 

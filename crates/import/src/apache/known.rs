@@ -1,7 +1,7 @@
 //! Directives that are not carried over: what each of them is to Adyton.
 
 use super::express;
-use super::lex::Line;
+use super::line::Line;
 use super::reasons::{ALWAYS_SO, FAMILIES, REASONS};
 use crate::model::Draft;
 
@@ -21,6 +21,24 @@ pub(super) fn tell(line: &Line, draft: &mut Draft) {
     }
 }
 
+/// Names of lines that stand for what is lost: none of them is a directive's.
+pub(super) const LEFT_OUT: &str = "(left out)";
+pub(super) const IN_DOUBT: &str = "(in doubt)";
+pub(super) const NOT_INCLUDED: &str = "(not included)";
+pub(super) const NOT_READ: &str = "(not read)";
+pub(super) const NOT_ALLOWED: &str = "(not allowed)";
+
+pub(super) const WHY_LEFT_OUT: &str = "this is taken not to hold, so what is in it is left out, and it keeps somebody out; see whether that is so";
+
+/// Why each of them keeps everybody out.
+const LOST: [(&str, &str); 5] = [
+    (LEFT_OUT, WHY_LEFT_OUT),
+    (IN_DOUBT, "this is taken to hold, and what is in it lets somebody in; see whether that is so"),
+    (NOT_INCLUDED, "this variable is not known here, so nothing of those files is"),
+    (NOT_READ, "files that folders have for themselves cannot be looked for"),
+    (NOT_ALLOWED, "AllowOverride does not let it stand there, so Apache answers nobody in that folder"),
+];
+
 /// Whether a directive keeps somebody out in a way that has no counterpart; what to say.
 pub(super) fn restricts(line: &Line) -> Option<&'static str> {
     let name = line.name.as_str();
@@ -37,31 +55,118 @@ pub(super) fn restricts(line: &Line) -> Option<&'static str> {
         }
         // They say how, and not whether, somebody is kept out.
         "authzsendforbiddenonfailure" | "authzprovideralias" => return None,
-        "accessfilename" => {
-            return (!line.args.iter().any(|name| name == ".htaccess"))
-                .then_some("files that folders have for themselves are read if they are called .htaccess");
-        }
         name if name.starts_with("python") => {
             return PYTHON
                 .contains(&name)
-                .then_some("mod_python is not there, and this handler may keep somebody out");
+                .then_some("handlers of mod_python are not called, and this one may keep somebody out; allow-python asks a function");
         }
+        name if name.starts_with("perl") => {
+            let is_asked = name.ends_with("handler") && !PERL_AFTERWARDS.contains(&name);
+            return is_asked.then_some(CODE);
+        }
+        "use" => return Some("macros are not expanded, and this one may keep somebody out"),
         _ => {}
     }
     if line.is_section && matches!(name, "limit" | "if" | "elseif" | "else") {
         return Some("sections with conditions are not there, and this one may keep somebody out");
     }
-    RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, why)| *why)
+    let lost = LOST.iter().find(|(other, _)| *other == name);
+    let of_family = || RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix));
+    if let Some((_, why)) = lost.or_else(of_family) {
+        return Some(why);
+    }
+    // A module that nobody knows here is known by the names that it has for such things.
+    let is_doubted = || DOUBTS.iter().any(|word| name.contains(word));
+    (!is_known(name) && is_doubted())
+        .then_some("this is not known here, and by its name it may keep somebody out")
 }
 
-/// A rule that forbids.
-fn rewrites(line: &Line) -> Option<&'static str> {
-    let flags = line.arg(2).trim_matches(['[', ']']).to_ascii_uppercase();
-    let forbids = flags
-        .split(',')
-        .any(|flag| matches!(flag, "F" | "FORBIDDEN" | "G" | "GONE") || flag.starts_with("R=4"));
-    forbids.then_some("paths are not rewritten, and this rule keeps somebody out")
+/// Whether there is something to say of a directive by its name.
+fn is_known(name: &str) -> bool {
+    READ_ELSEWHERE.contains(&name)
+        || ALWAYS_SO.contains(&name)
+        || REASONS.iter().any(|(names, _)| names.contains(&name))
+        || FAMILIES.iter().any(|(prefix, _)| name.starts_with(prefix))
+        || matches!(
+            name,
+            "limitexcept" | "sethandler" | "header" | "options" | "expiresdefault" | "fallbackresource"
+        )
 }
+
+/// Words in names of directives that keep somebody out.
+const DOUBTS: [&str; 13] = [
+    "access",
+    "allow",
+    "auth",
+    "block",
+    "captcha",
+    "challenge",
+    "deny",
+    "forbid",
+    "guard",
+    "protect",
+    "restrict",
+    "secur",
+    "verify",
+];
+
+/// A rule that forbids, or that leads to where somebody may be kept out, or to what answers in the place of a file.
+fn rewrites(line: &Line) -> Option<&'static str> {
+    let flags = flags(line);
+    let has =
+        |words: &[&str]| flags.iter().any(|flag| words.contains(&flag.split('=').next().unwrap_or_default()));
+    if has(&["F", "FORBIDDEN", "G", "GONE"])
+        || flags.iter().any(|flag| flag.starts_with("R=4") || flag.starts_with("R=5"))
+    {
+        return Some("this rule keeps somebody out, and RewriteRule is not carried over");
+    }
+    if has(&["H", "HANDLER", "P", "PROXY"]) {
+        return Some("RewriteRule is not carried over, and what it has answered would be a file");
+    }
+    if redirects(line) || line.arg(1) == "-" {
+        return None;
+    }
+    Some(REWRITE)
+}
+
+/// Whether a rule sends a client elsewhere.
+pub(super) fn redirects(line: &Line) -> bool {
+    let is_one = |flag: &String| matches!(flag.split('=').next(), Some("R" | "REDIRECT"));
+    line.arg(1).contains("://") || flags(line).iter().any(is_one)
+}
+
+/// Whether a rule is for what no file is there for: without it such a request is answered 404.
+pub(super) fn is_for_absent(rule: &Line, conditions: &[&Line]) -> bool {
+    let is_or = |line: &&Line| line.arg(2).to_ascii_uppercase().contains("OR");
+    let is_absent = |line: &&Line| {
+        matches!(line.arg(0), "%{REQUEST_FILENAME}" | "%{SCRIPT_FILENAME}" | "%{DOCUMENT_ROOT}%{REQUEST_URI}")
+            && line.says(1, "!-f")
+    };
+    restricts(rule) == Some(REWRITE) && conditions.iter().any(is_absent) && !conditions.iter().any(is_or)
+}
+
+const REWRITE: &str = "a rule that leads to another path is not carried over; one without conditions is rewrite = \"^/old/(.*)$ -> /new/{1}\" in the site";
+
+const CODE: &str =
+    "code in Apache is not run, and this may keep somebody out; allow-python asks a function of Python";
+
+/// The flags of a rule, in capital letters.
+fn flags(line: &Line) -> Vec<String> {
+    let flags = line.arg(2).trim_matches(['[', ']']).to_ascii_uppercase();
+    flags.split(',').map(|flag| flag.trim().to_owned()).collect()
+}
+
+/// Handlers of `mod_perl` that are asked at other times than before an answer, or that `SetHandler` decides about.
+const PERL_AFTERWARDS: [&str; 8] = [
+    "perlchildexithandler",
+    "perlchildinithandler",
+    "perlcleanuphandler",
+    "perlhandler",
+    "perlloghandler",
+    "perlopenlogshandler",
+    "perlpostconfighandler",
+    "perlresponsehandler",
+];
 
 /// Whether a condition is on the host or on https, which only leads elsewhere.
 fn is_of_host(line: &Line) -> bool {
@@ -78,10 +183,11 @@ fn is_of_host(line: &Line) -> bool {
 }
 
 /// Handlers of `mod_python` that are asked before something else answers.
-const PYTHON: [&str; 10] = [
+const PYTHON: [&str; 11] = [
     "pythonaccesshandler",
     "pythonauthenhandler",
     "pythonauthzhandler",
+    "pythonconnectionhandler",
     "pythonfixuphandler",
     "pythonhandlermodule",
     "pythonheaderparserhandler",
@@ -91,8 +197,10 @@ const PYTHON: [&str; 10] = [
     "pythontypehandler",
 ];
 
+const VHOSTS: &str = "folders are not chosen by the names of hosts, and another one would be served";
+
 /// By how a name begins: each is a loss that opens.
-const RESTRICTIONS: [(&str, &str); 7] = [
+const RESTRICTIONS: [(&str, &str); 19] = [
     ("authmerging", "the sections of a path take each other's place, as without this"),
     ("authz", "this can be said of addresses and users alone"),
     ("sslrequire", "TLS is the work of a proxy in front, which has to refuse plain HTTP"),
@@ -100,10 +208,32 @@ const RESTRICTIONS: [(&str, &str); 7] = [
     ("allowmethods", "methods are said of a route: methods = [\"GET\"]"),
     ("sec", "requests are not searched for attacks"),
     ("session", "sessions are the application's"),
+    ("virtualdocumentroot", VHOSTS),
+    ("virtualscriptalias", VHOSTS),
+    ("luahook", CODE),
+    ("luaauthz", CODE),
+    ("luamaphandler", CODE),
+    ("luaquickhandler", CODE),
+    (
+        "suexecusergroup",
+        "programs are run as the user of the server; write a group with this user, and group = \"NAME\" in their routes",
+    ),
+    (
+        "assignuserid",
+        "requests are answered as the user of the server; write a group with this user, and group = \"NAME\" in their routes",
+    ),
+    (
+        "ruidgid",
+        "requests are answered as the user of the server; write a group with this user, and group = \"NAME\" in their routes",
+    ),
+    ("shibrequire", "users come from files, of htpasswd or htdigest"),
+    ("action", "programs are not chosen by the types of files, and the files themselves would be served"),
+    ("xbithack", "pages are not filled in by the server, and would be served as they are"),
 ];
 
 /// These are read where they count.
-const READ_ELSEWHERE: [&str; 69] = [
+const READ_ELSEWHERE: [&str; 70] = [
+    "accessfilename",
     "addhandler",
     "addtype",
     "alias",

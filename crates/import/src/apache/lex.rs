@@ -6,6 +6,8 @@ use std::str::Chars;
 use std::sync::Arc;
 
 use super::express;
+use super::known;
+use super::line::Line;
 use crate::include::Includes;
 use crate::model::{Draft, Mistake, Place};
 
@@ -58,30 +60,6 @@ const MODULES: [&str; 24] = [
     "ssl",
     "wsgi",
 ];
-
-/// A directive, or a section with what is in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    /// In small letters; of a section without its bracket.
-    pub(super) name: String,
-    pub(super) args: Vec<String>,
-    /// As written.
-    pub(super) text: String,
-    pub(super) place: Place,
-    pub(super) inside: Vec<Line>,
-    pub(super) is_section: bool,
-}
-
-impl Line {
-    pub(super) fn arg(&self, number: usize) -> &str {
-        self.args.get(number).map_or("", String::as_str)
-    }
-
-    /// Whether a word is the argument, in any case.
-    pub(super) fn says(&self, number: usize, word: &str) -> bool {
-        self.arg(number).eq_ignore_ascii_case(word)
-    }
-}
 
 /// Reads a file and all that it includes.
 pub(super) fn read(
@@ -224,26 +202,43 @@ impl Reader<'_, '_, '_> {
 
     /// A section whose condition is decided is what is in it, or nothing.
     fn close(&mut self, mut closed: Line, held: Option<bool>, open: &mut [Line]) {
+        let is_doubted = self.is_doubted(&closed);
         let Some(outer) = open.last_mut() else { return };
         match held {
             None => outer.inside.push(closed),
-            Some(true) => outer.inside.append(&mut closed.inside),
+            Some(true) => {
+                let lets_in = is_doubted && lets_in(&closed);
+                outer.inside.append(&mut closed.inside);
+                if lets_in {
+                    outer.inside.push(closed.lost(known::IN_DOUBT));
+                }
+            }
+            // What it stands for is said where it is used.
+            Some(false) if closed.name == "macro" => {}
             // For releases and builds that lack what is known here.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with('!') => {}
             // What runs processes and threads is one of them, and what is said of others says nothing.
             Some(false) if closed.name == "ifmodule" && closed.arg(0).starts_with("mpm_") => {}
             Some(false) if closed.name == "ifdefine" && self.is_undefined(closed.arg(0)) => {}
-            Some(false) => {
-                let keeps_out = has_restriction(&closed);
+            Some(false) if closed.name == "ifversion" && is_of_old_release(&closed) => {}
+            Some(false) if !has_restriction(&closed) => {
                 let shown = closed.text.trim_matches(['<', '>']).to_owned();
                 let why = "this is taken not to hold, so what is in it is left out; see whether that is so";
-                if keeps_out {
-                    self.draft.open(&closed.place, &shown, why);
-                } else {
-                    self.draft.lose(&closed.place, &shown, why);
-                }
+                self.draft.lose(&closed.place, &shown, why);
             }
+            // Between rules of which one is enough, another line would be none of them.
+            Some(false) if outer.name.starts_with("require") => {
+                let shown = closed.text.trim_matches(['<', '>']).to_owned();
+                self.draft.refuse_all(&closed.place, &shown, known::WHY_LEFT_OUT);
+            }
+            Some(false) => outer.inside.push(closed.lost(known::LEFT_OUT)),
         }
+    }
+
+    /// Whether a condition that is taken to hold may not: a name that the start of the server may define.
+    fn is_doubted(&self, section: &Line) -> bool {
+        let name = section.arg(0);
+        section.name == "ifdefine" && name.strip_prefix('!').is_some_and(|name| !self.is_undefined(name))
     }
 
     /// Whether it is certain, or told elsewhere, that a name of `IfDefine` is not there.
@@ -264,8 +259,9 @@ impl Reader<'_, '_, '_> {
             }
             "ifdefine" => Some(self.defined.contains_key(name) != negated),
             // Releases from 2.4 on are what is read.
-            "ifversion" => Some(!section.arg(0).starts_with('<')),
-            "iffile" => Some(negated),
+            "ifversion" => Some(section.arg(0).starts_with('>') && is_before(section.arg(1), (2, 5))),
+            // What is known of neither: what is in them is told, if it keeps somebody out.
+            "iffile" | "ifdirective" | "ifsection" | "macro" => Some(false),
             _ => None,
         }
     }
@@ -284,6 +280,10 @@ impl Reader<'_, '_, '_> {
             "serverroot" => {
                 let folder = Some(line.arg(0).trim_end_matches('/').to_owned());
                 self.root = Root { folder, is_said: true };
+                Ok(Vec::new())
+            }
+            "undefine" => {
+                self.defined.remove(line.arg(0));
                 Ok(Vec::new())
             }
             name if RELATIVE.contains(&name) => {
@@ -317,12 +317,7 @@ impl Reader<'_, '_, '_> {
             _ => line.arg(0).to_owned(),
         };
         if pattern.contains("${") {
-            self.draft.open(
-                &line.place,
-                &line.text,
-                "this variable is not known here, so nothing of those files is",
-            );
-            return Ok(Vec::new());
+            return Ok(vec![line.lost(known::NOT_INCLUDED)]);
         }
         let found = self.includes.find(&pattern, &line.place);
         let found = if line.name == "includeoptional" { found.unwrap_or_default() } else { found? };
@@ -353,29 +348,63 @@ impl Reader<'_, '_, '_> {
     }
 }
 
-impl Line {
-    /// What stands around a file.
-    fn top(file: &Arc<str>) -> Line {
-        let place = Place { file: Arc::clone(file), line: 1 };
-        Line {
-            name: String::new(),
-            args: Vec::new(),
-            text: String::new(),
-            place,
-            inside: Vec::new(),
-            is_section: true,
-        }
-    }
-}
-
-/// Whether something in a section keeps somebody out.
+/// Whether something in a section keeps somebody out, or leads or answers so that what would else be seen is not.
 fn has_restriction(section: &Line) -> bool {
     section.inside.iter().any(|line| {
         let name = line.name.as_str();
-        name.starts_with("auth")
-            || matches!(name, "require" | "deny" | "order" | "sslrequiressl")
+        let is_one = matches!(
+            name,
+            "require"
+                | "deny"
+                | "order"
+                | "satisfy"
+                | "sethandler"
+                | "addhandler"
+                | "requestheader"
+                | "user"
+                | "allowoverride"
+                | "servername"
+                | "serveralias"
+                | "sslengine"
+                | "virtualhost"
+        );
+        is_one
+            || name.starts_with("auth") && !line.says(0, "off")
+            || ["redirect", "rewriterule", "proxypass", "alias", "scriptalias", "wsgi"]
+                .iter()
+                .any(|front| name.starts_with(front))
+                && line
+                    .args
+                    .iter()
+                    .any(|arg| arg.starts_with("https:") || arg.starts_with('4') && arg.len() == 3)
+            || known::restricts(line).is_some()
             || has_restriction(line)
     })
+}
+
+/// Whether something in a section lets somebody in.
+fn lets_in(section: &Line) -> bool {
+    section.inside.iter().any(|line| match line.name.as_str() {
+        "require" => !line.says(1, "denied"),
+        "allow" | "satisfy" => true,
+        _ => lets_in(line),
+    })
+}
+
+/// Whether a section is for releases before 2.4 alone.
+fn is_of_old_release(section: &Line) -> bool {
+    match section.args.as_slice() {
+        [sign, release] if sign.starts_with('<') => is_before(release, (2, 5)),
+        [sign, release] if sign == "=" || sign == "==" => is_before(release, (2, 4)),
+        [release] => is_before(release, (2, 4)),
+        _ => false,
+    }
+}
+
+/// Whether a release is one before another, as `2.4.10` is before 2.5.
+fn is_before(release: &str, other: (u32, u32)) -> bool {
+    let mut parts = release.split('.').map(|part| part.parse().unwrap_or(u32::MAX));
+    (parts.next().unwrap_or(u32::MAX), parts.next().unwrap_or(0)) < other
 }
 
 /// Lines that go on behind a backslash, in one; blank ones and comments are left out.
@@ -456,7 +485,8 @@ fn quoted(signs: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<bool, &'
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test ends at its first surprise")]
 
-    use super::{Line, read};
+    use super::read;
+    use crate::apache::line::Line;
     use crate::include::{Found, Includes};
     use crate::model::Draft;
 
@@ -494,6 +524,14 @@ mod tests {
             ),
             ("Define X /srv\nA ${X}/a ${Y}", "a(/srv/a|${Y})@2"),
             ("Include y", "b(1)@1"),
+            ("<IfVersion 2.2>\nC\n</IfVersion>\n<IfVersion >= 2.9>\nD\n</IfVersion>", ""),
+            ("<IfVersion < 2.4>\nDeny from all\n</IfVersion>", ""),
+            ("<IfVersion ~ x>\nDeny from all\n</IfVersion>", "(left out)()@1"),
+            ("<IfFile /x>\nRequire user a\n</IfFile>", "(left out)()@1"),
+            ("<IfDefine !X>\nAllow from all\n</IfDefine>", "allow(from|all)@2 (in doubt)()@1"),
+            ("<Macro M $a>\nRequire all denied\n</Macro>\nUse M b", "use(M|b)@4"),
+            ("Define X a\nUnDefine X\nA ${X}", "a(${X})@3"),
+            ("Include ${X}/y", "(not included)()@1"),
             ("WSGIa b='c d' e", "wsgia(b=c d|e)@1"),
             ("A b='c d'", "a(b='c|d')@1"),
         ];

@@ -1,8 +1,8 @@
 //! Which path is answered by what: aliases, applications, redirects, the document root.
 
-use super::lex::Line;
+use super::line::Line;
 use super::matched::{self, Tail};
-use super::section::{is_beneath, trimmed};
+use super::section::{is_beneath, spelled, trimmed};
 use crate::model::{Draft, Place, Value, has_end};
 use crate::regex::{Captured, path_of};
 
@@ -63,10 +63,10 @@ impl Mapping {
 /// All mappings of a site, in the order in which they count: redirects, gateways, aliases, applications, the document root.
 pub(super) fn read(lines: &[Line], draft: &mut Draft) -> Vec<Mapping> {
     let mut kinds: [Vec<Mapping>; 5] = Default::default();
-    for line in lines {
+    for line in &in_one_spelling(lines) {
         match line.name.as_str() {
-            "aliasmatch" | "scriptaliasmatch" => kinds[2].extend(matching(line, draft)),
-            "wsgiscriptaliasmatch" => kinds[3].extend(matching(line, draft)),
+            "aliasmatch" | "scriptaliasmatch" => kinds[2].extend(matching(line)),
+            "wsgiscriptaliasmatch" => kinds[3].extend(matching(line)),
             "redirectmatch" => kinds[0].extend(redirect_match(line, draft)),
             _ => {
                 if let Some((kind, mapping)) = one(line, draft) {
@@ -80,6 +80,23 @@ pub(super) fn read(lines: &[Line], draft: &mut Draft) -> Vec<Mapping> {
     let mut all: Vec<Mapping> = redirects.into_iter().chain(gateways).chain(aliases).chain(scripts).collect();
     all.extend(roots.into_iter().next_back());
     all
+}
+
+/// The same lines, but for folders of aliases.
+fn in_one_spelling(lines: &[Line]) -> Vec<Line> {
+    let each = lines.iter().map(|line| {
+        let at = match line.name.as_str() {
+            "documentroot" => 0,
+            "alias" | "scriptalias" | "wsgiscriptalias" => 1,
+            _ => return line.clone(),
+        };
+        let mut line = line.clone();
+        if let Some(folder) = line.args.get_mut(at) {
+            *folder = spelled(folder);
+        }
+        line
+    });
+    each.collect()
 }
 
 fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {
@@ -120,16 +137,12 @@ fn one(line: &Line, draft: &mut Draft) -> Option<(usize, Mapping)> {
         "proxypass" if second == "!" || first.contains("://") => return None,
         "proxypass" => (1, all(first, Answer::Missing(line.text.clone()))),
         "redirect" | "redirectpermanent" | "redirecttemp" => (0, redirect(line, draft)?),
-        "proxypassmatch" => {
-            draft.lose(&line.place, &line.text, "gateways are not there yet");
-            return None;
-        }
         _ => return None,
     })
 }
 
-/// `AliasMatch ^/(css|js)/(.*)$ /srv/$1/$2`: an alias for each path that its pattern stands for.
-fn matching(line: &Line, draft: &mut Draft) -> Vec<Mapping> {
+/// `AliasMatch ^/(css|js)/(.*)$ /srv/$1/$2`: an alias for each path that its pattern stands for; none if it stands for others.
+pub(super) fn matching(line: &Line) -> Vec<Mapping> {
     let (regex, target) = (line.arg(0), line.arg(1));
     let all = matched::paths(regex, target).filter(|_| target.starts_with('/') && !target.contains("${"));
     let each = all.unwrap_or_default().into_iter().map(|one| {
@@ -147,13 +160,7 @@ fn matching(line: &Line, draft: &mut Draft) -> Vec<Mapping> {
         };
         Some(Mapping { path: one.path, is_exact: one.tail == Tail::Exact, answer, place: line.place.clone() })
     });
-    let found = each.collect::<Option<Vec<Mapping>>>().unwrap_or_default();
-    if found.is_empty() {
-        let why =
-            "a pattern stands for all beneath a path, as ^/old/(.*)$, or beneath several, as ^/(a|b)/(.*)$";
-        draft.lose(&line.place, &line.text, why);
-    }
-    found
+    each.collect::<Option<Vec<Mapping>>>().unwrap_or_default()
 }
 
 /// A folder of programs, or one program, whose name has an end.
@@ -308,14 +315,25 @@ fn refused(line: &Line, regex: &str, status: u64) -> Option<Vec<Mapping>> {
     matched::whole(whole.as_deref().unwrap_or(regex))?.into_iter().map(mapping).collect()
 }
 
-/// A redirect that cannot be said; one that refuses is a restriction.
+/// The pattern or path of a redirect that refuses and cannot be said.
+pub(super) fn lost_refusal(line: &Line) -> Option<&str> {
+    if !line.name.starts_with("redirect") {
+        return None;
+    }
+    let (status, rest) = parts(line);
+    let is_lost = || read(std::slice::from_ref(line), &mut Draft::default()).is_empty();
+    (status >= 400 && is_lost()).then(|| rest.first().map_or("", String::as_str))
+}
+
+/// Why a redirect is lost.
+pub(super) const REDIRECT: &str =
+    "a redirect is from a path, or from ^/old/(.*)$, to a target without variables";
+
+/// A redirect that cannot be said; one that refuses is told where its paths are refused.
 fn lost(line: &Line, draft: &mut Draft) -> Option<Mapping> {
     let (status, _) = parts(line);
-    let why = "a redirect is from a path, or from ^/old/(.*)$, to a target without variables";
-    if status >= 400 {
-        draft.open(&line.place, &line.text, why);
-    } else {
-        draft.lose(&line.place, &line.text, why);
+    if status < 400 {
+        draft.lose(&line.place, &line.text, REDIRECT);
     }
     None
 }

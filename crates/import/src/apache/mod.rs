@@ -6,29 +6,32 @@
 mod access;
 mod daemon;
 mod express;
+mod htaccess;
 mod known;
 mod lex;
+mod line;
 mod mapping;
 mod matched;
+mod names;
 mod network;
 mod pages;
 mod password;
 mod reasons;
 mod remote;
 mod section;
+mod secure;
 mod settings;
 mod site;
 
 use std::sync::Arc;
 
+use adyton_cli::{Scope, takes};
+
 use crate::include::Includes;
 use crate::model::{Draft, Keys, Mistake, Place, Site};
 use crate::reach::{self, Address, Placed};
-use lex::Line;
+use line::Line;
 use section::Sections;
-
-/// How deep beneath a folder `.htaccess` files are looked for.
-const HTACCESS_DEPTH: usize = 3;
 
 /// Whether a text seems to be in this language.
 pub(crate) fn is_one(text: &str) -> bool {
@@ -58,7 +61,7 @@ pub(crate) fn read(
     let lines = lex::read(file, text, includes, draft)?;
     let place = Place { file: Arc::clone(file), line: 1 };
     if file.rsplit('/').next() == Some(".htaccess") {
-        htaccess(&lines, &place, draft);
+        of_folder(&lines, &place, draft);
         return Ok(());
     }
     let (hosts, main): (Vec<Line>, Vec<Line>) =
@@ -88,13 +91,15 @@ pub(crate) fn read(
         remote::of_one(own.map_or(&[], |host| &host.inside), &mut placed.site, draft);
     }
     let mut sites = reach::without_ways_to_tls(sites, draft);
+    reach::keep_from_clear(&mut sites, draft);
+    names::settle(&mut sites, draft);
     reach::bind(&mut sites, draft);
     draft.sites = sites.into_iter().map(|placed| placed.site).collect();
     Ok(())
 }
 
 /// A file for one folder: the site is that folder, where the file of sites lies.
-fn htaccess(lines: &[Line], place: &Place, draft: &mut Draft) {
+fn of_folder(lines: &[Line], place: &Place, draft: &mut Draft) {
     let mut with_root = lines.to_vec();
     with_root.push(Line {
         name: "documentroot".to_owned(),
@@ -129,34 +134,38 @@ fn placed(
 ) -> Result<Placed, Mistake> {
     let own: &[Line] = host.first().map_or(main, |host| &host.inside);
     let mut site = Site { place: Some(place.clone()), ..Site::default() };
-    names(own, &mut site, draft);
+    names(own, &mut site);
     if !host.is_empty() {
         let mut keys = Keys::default();
         let formats = main.iter().filter(|line| line.name == "logformat").cloned();
         let with_formats: Vec<Line> = formats.chain(own.iter().cloned()).collect();
+        // What is lost of a daemon of one site keeps that site alone from being served.
+        let before = draft.refused.len();
         settings::take(&with_formats, true, &mut keys, draft);
+        site.refused = draft.refused.split_off(before);
         site.keys = keys;
     }
     let mut lines: Vec<Line> =
         if host.is_empty() { main.to_vec() } else { main.iter().chain(own).cloned().collect() };
     lines.extend(express::handlers(&lines, includes, draft)?);
     let mut sections = Sections::of(&lines);
-    read_htaccess(&lines, &mut sections, includes, draft)?;
+    htaccess::read(&lines, &mut sections, includes, draft)?;
     site::routes(&lines, &sections, &mut site, draft);
     pages::read(&lines, &sections, &mut site, draft);
-    let tls = own.iter().any(|line| line.name == "sslengine" && line.says(0, "on"));
+    let tls = lines.iter().rfind(|line| line.name == "sslengine").is_some_and(|line| line.says(0, "on"));
     let addresses = addresses(host.first(), listens, tls);
     let is_way_to_tls = !host.is_empty() && site::is_way_to_tls(&site, own);
-    Ok(Placed { site, addresses, is_way_to_tls })
+    let lost_ways = secure::lost_ways(&lines, &sections);
+    Ok(Placed { site, addresses, is_way_to_tls, lost_ways })
 }
 
-fn names(lines: &[Line], site: &mut Site, draft: &mut Draft) {
+fn names(lines: &[Line], site: &mut Site) {
     for line in lines.iter().filter(|line| matches!(line.name.as_str(), "servername" | "serveralias")) {
         for name in &line.args {
             let name = name.rsplit("://").next().unwrap_or(name);
             let name = name.split(':').next().unwrap_or(name);
-            if name.contains("${") || name.trim_start_matches("*.").contains(['*', '?']) {
-                draft.lose(&line.place, &line.text, "names are names, or *.example.org");
+            if takes(Scope::Site, "hosts", name).is_err() {
+                site.patterns.push((line.place.clone(), format!("{} {name}", line.name_as_written())));
             } else {
                 site.hosts.push(name.to_owned());
             }
@@ -213,39 +222,6 @@ fn addresses(host: Option<&Line>, listens: &[Address], tls: bool) -> Vec<Address
         address.shown.clone_from(&host.text);
     }
     all
-}
-
-/// Reads the `.htaccess` files of folders, where `AllowOverride` lets them count.
-fn read_htaccess(
-    lines: &[Line],
-    sections: &mut Sections,
-    includes: &mut Includes<'_>,
-    draft: &mut Draft,
-) -> Result<(), Mistake> {
-    for (folder, place) in site::folders(lines) {
-        let effective = sections.effective(Some(&folder), "");
-        let says = |line: &&Line| line.name == "allowoverride";
-        let counts = effective.iter().flat_map(|section| section.iter()).rfind(says);
-        if counts.is_none_or(|line| line.says(0, "none")) {
-            continue;
-        }
-        for depth in 0..=HTACCESS_DEPTH {
-            // With a bracket it is a pattern: there need be none.
-            let pattern = format!("{folder}{}/.htacces[s]", "/*".repeat(depth));
-            for found in includes.find(&pattern, &place)? {
-                let file: Arc<str> = found.name.clone().into();
-                includes.begin(&file, &found.text)?;
-                let inside = lex::read(&file, &found.text, includes, draft)?;
-                includes.end();
-                let beneath = found.name.rsplit_once('/').map_or("", |(folder, _)| folder);
-                sections.folder(beneath, &inside);
-            }
-        }
-        let why = format!(".htaccess files more than {HTACCESS_DEPTH} folders deep are not looked for");
-        draft.lose(&place, &format!("AllowOverride for {folder}"), &why);
-    }
-    sections.folders.sort_by_key(|(folder, _)| folder.len());
-    Ok(())
 }
 
 #[cfg(test)]

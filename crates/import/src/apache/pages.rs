@@ -1,6 +1,6 @@
 //! `ErrorDocument`: pages for what the server itself answers.
 
-use super::lex::Line;
+use super::line::Line;
 use super::mapping::{self, Answer};
 use super::section::{Around, Sections};
 use crate::model::{Draft, Site, has_end};

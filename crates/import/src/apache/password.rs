@@ -1,6 +1,6 @@
 //! How clients are asked for passwords: `AuthType` and its kin, each of which is inherited by itself.
 
-use super::lex::Line;
+use super::line::Line;
 use crate::model::{Draft, Place, Route, shown};
 
 /// Whose password is enough; without names anybody's.

@@ -1,10 +1,9 @@
 //! What each directive of httpd.conf that is not carried over is to Adyton.
 
 /// It is so without being said, or it is about Apache's own insides.
-pub(super) const ALWAYS_SO: [&str; 88] = [
+pub(super) const ALWAYS_SO: [&str; 87] = [
     "acceptfilter",
     "acceptpathinfo",
-    "accessfilename",
     "addalt",
     "addaltbyencoding",
     "addaltbytype",
@@ -95,14 +94,14 @@ pub(super) const ALWAYS_SO: [&str; 88] = [
 const PACKED: &str = "compress says what is compressed, and how: write compress = true where that is wanted";
 
 /// Names, and what to do instead.
-pub(super) const REASONS: [(&[&str], &str); 69] = [
+pub(super) const REASONS: [(&[&str], &str); 68] = [
     (
         &["errordocument"],
         "a page of one folder or path alone is not there: error-pages is said of a site, static-404 of a folder of files",
     ),
     (
         &["allowoverridelist"],
-        "which directives .htaccess files may have is not looked at: AllowOverride says whether they count",
+        "files of folders are read once, by it and AllowOverride; htaccess = [\"auth\", \"redirect\"] has them count while the server runs",
     ),
     (
         &[
@@ -115,7 +114,7 @@ pub(super) const REASONS: [(&[&str], &str); 69] = [
             "scriptsock",
             "scriptlog",
         ],
-        "programs that are run for a request have settings of their own here",
+        "cgi-timeout, cgi-processes, cgi-memory-limit and cgi-environment are said of programs that are run for a request",
     ),
     (&["chrootdir"], "systemd's RootDirectory or a container keeps a server to a folder"),
     (&["error"], "a message that ends the start is not said here"),
@@ -123,7 +122,7 @@ pub(super) const REASONS: [(&[&str], &str); 69] = [
     (&["globallog", "transferlog"], "write access-log = \"FILE\" in [server], or in the site"),
     (&["bufferedlogs"], "the access log is written by a thread of its own"),
     (&["limitxmlrequestbody"], "body-bytes-max limits every body"),
-    (&["limitinternalrecursion"], "nothing leads from one path of the server to another"),
+    (&["limitinternalrecursion"], "internal-redirects lead from one path to another ten times at most"),
     (
         &["maxranges", "maxrangeoverlaps", "maxrangereversals"],
         "a request with many ranges is answered with the whole file",
@@ -139,7 +138,6 @@ pub(super) const REASONS: [(&[&str], &str); 69] = [
         &["allowencodedslashes"],
         "an encoded slash is a slash where routes are looked for, and reaches the application as it was sent in REQUEST_URI",
     ),
-    (&["undefine", "ifdirective", "ifsection"], "what depends on it is read as if it were not there"),
     (&["directoryindex"], "index.html is what is looked for in a folder, and nothing else"),
     (&["fancyindexing", "headername", "readmename"], "lists of folders have one form"),
     (
@@ -157,10 +155,10 @@ pub(super) const REASONS: [(&[&str], &str); 69] = [
     ),
     (&["setinputfilter", "addinputfilter"], "bodies of requests are not changed on the way"),
     (&["expiresbytype"], "cache-control of a route is the same for all its types"),
-    (&["requestheader"], "fields of requests reach the application as they are"),
+    (&["requestheader"], "fields of requests reach the application as clients send them"),
     (
         &["setenv", "setenvif", "setenvifnocase", "setenvifexpr", "passenv", "unsetenv"],
-        "variables of requests are not there; env is for the application's process",
+        "variables of requests are not there; env is for the application's process, cgi-environment for programs",
     ),
     (&["browsermatch", "browsermatchnocase"], "browsers are all treated alike"),
     (
@@ -208,18 +206,24 @@ pub(super) const REASONS: [(&[&str], &str); 69] = [
         &["authzprovideralias", "authnprovideralias"],
         "users and groups come from files, which the route names",
     ),
-    (&["wsgipythonhome"], "start the adyton that is installed in the virtual environment"),
+    (
+        &["wsgipythonhome"],
+        "start the adyton that is installed in the virtual environment, or write a group with its python",
+    ),
     (&["wsgipythonoptimize"], "start the server with PYTHONOPTIMIZE set"),
     (&["wsgipythonwarnings"], "start the server with PYTHONWARNINGS set"),
     (&["wsgidontwritebytecode"], "start the server with PYTHONDONTWRITEBYTECODE set"),
     (&["wsgipythonhashseed"], "start the server with PYTHONHASHSEED set"),
     (&["wsgipythoneggs"], "write env = \"PYTHON_EGG_CACHE=DIR\" in [server]"),
-    (&["wsgirestrictprocess", "wsgidispatchscript"], "which application answers is said by routes alone"),
+    (
+        &["wsgirestrictprocess", "wsgidispatchscript"],
+        "which application answers is said by routes, and in which processes by their group",
+    ),
     (
         &["wsgiimportscript"],
         "applications are imported when a worker starts; what else has to run is for adyton.hooks.on_worker_start",
     ),
-    (&["wsgihandlerscript"], "what answers is said by routes, and not by the ends of names"),
+    (&["wsgihandlerscript"], "a route has an application, or scripts for a folder of them"),
     (&["wsgipassapacherequest"], "there is no request of Apache to pass on"),
     (&["wsgiscriptreloading"], "adyton reload takes a changed application, or touch-reload = \"FILE\""),
     (&["wsgimapheadtoget"], "an application sees HEAD as HEAD"),
@@ -243,7 +247,7 @@ pub(super) const REASONS: [(&[&str], &str); 69] = [
     (&["wsgigroupauthoritative", "wsgiuserauthoritative"], "groups come from auth-group-file"),
     (
         &["pythonhandler"],
-        "mod_python is not there yet; of a function handler(req) make handler(request), and a route with handler = \"module:handler\"",
+        "mod_python's request is not there; of a function handler(req) make handler(request), and a route with handler = \"module:handler\"",
     ),
     (
         &["pythoninputfilter", "pythonoutputfilter"],
@@ -258,7 +262,7 @@ pub(super) const REASONS: [(&[&str], &str); 69] = [
     (&["pythonoption"], "what an application is told stands in env, in [server]"),
     (
         &["pythoninterpreter", "pythoninterpperdirective", "pythoninterpperdirectory"],
-        "applications share one interpreter in each worker",
+        "applications share one interpreter in each worker; one in a group has workers of its own",
     ),
     (&["pythonautoreload"], "reload = true while you develop; in production adyton reload"),
     (&["pythondebug"], "tracebacks are in the error log, and not in answers"),
@@ -276,7 +280,7 @@ pub(super) const FAMILIES: [(&str, &str); 20] = [
     ("authldap", "users come from files, of htpasswd or htdigest"),
     ("authdb", "users come from files, of htpasswd or htdigest"),
     ("authform", "passwords are asked for by Basic or Digest"),
-    ("balancer", "gateways are not there yet"),
+    ("balancer", "other servers are not asked"),
     ("brotli", PACKED),
     ("cache", "write cache = true in a route, and its answers are kept for other clients"),
     ("dav", "WebDAV is the application's"),
@@ -286,8 +290,8 @@ pub(super) const FAMILIES: [(&str, &str); 20] = [
     ("index", "lists of folders have one form"),
     ("ldap", "users come from files, of htpasswd or htdigest"),
     ("protocols", "HTTP/2 is the work of a proxy in front"),
-    ("proxy", "gateways are not there yet"),
-    ("python", "mod_python is not there yet"),
+    ("proxy", "other servers are not asked"),
+    ("python", "mod_python's request is not there; a route may have a handler"),
     ("remoteip", "the address of a client is that of the connection, or what trusted-proxies say"),
     (
         "rewrite",

@@ -1,6 +1,6 @@
 //! What `mod_remoteip` says of proxies, and whose word counts for the address of a client: never more of it than there.
 
-use super::lex::Line;
+use super::line::Line;
 use super::network::network;
 use crate::believed::Believed;
 use crate::model::{Draft, Keys, Site};

@@ -3,9 +3,10 @@
 use super::access::{self, Access, Old};
 use super::express;
 use super::known;
-use super::lex::Line;
+use super::line::Line;
 use super::password::Asking;
-use crate::model::{Draft, Place, Route, Value, has_end, shown};
+use crate::fields;
+use crate::model::{Draft, Place, Route, Value, has_end};
 
 /// The sections of a site.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +29,7 @@ impl Sections {
         let mut sections = Sections::default();
         for line in lines {
             let name = line.arg(0);
-            let is_plain = line.args.len() == 1 && !name.contains(['*', '?', '[']);
+            let is_plain = line.args.len() == 1 && !name.contains(['*', '?', '[']) && !name.contains("${");
             match line.name.as_str() {
                 "directory" if is_plain => sections.folder(name, &line.inside),
                 "location" if is_plain => {
@@ -47,11 +48,22 @@ impl Sections {
 
     /// Adds what is said of a folder.
     pub(super) fn folder(&mut self, folder: &str, lines: &[Line]) {
-        let folder = trimmed(folder).to_owned();
+        let folder = trimmed(&spelled(folder)).to_owned();
         let (files, lines): (Vec<Line>, Vec<Line>) =
             lines.iter().cloned().partition(|line| matches!(line.name.as_str(), "files" | "filesmatch"));
         self.files.extend(files.into_iter().map(|line| (Some(folder.clone()), line)));
         self.folders.push((folder, lines));
+    }
+
+    /// Whether anything in them keeps somebody out.
+    pub(super) fn restrict(&self) -> bool {
+        let folders = self.folders.iter().chain(&self.paths).map(|(_, lines)| lines.as_slice());
+        let others = self
+            .others
+            .iter()
+            .chain(self.files.iter().map(|(_, line)| line))
+            .map(|line| line.inside.as_slice());
+        folders.chain(others).any(|lines| !Around::of(&[lines]).is_open())
     }
 
     /// All that counts for a path, and for the folder that answers it, if one does; what counts last comes last.
@@ -77,6 +89,26 @@ impl Sections {
     }
 }
 
+/// A folder as Apache sees it: without empty parts, `.` and `..`.
+pub(super) fn spelled(folder: &str) -> String {
+    let is_odd = |part: &str| matches!(part, "" | "." | "..");
+    if !folder.starts_with('/') || !folder.trim_matches('/').split('/').any(is_odd) {
+        return folder.to_owned();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let end = if folder.ends_with('/') && !parts.is_empty() { "/" } else { "" };
+    format!("/{}{end}", parts.join("/"))
+}
+
 /// A path without slashes at its end.
 pub(super) fn trimmed(path: &str) -> &str {
     path.trim_end_matches('/')
@@ -100,6 +132,8 @@ pub(super) struct Around<'l> {
     pub(super) handler: Option<&'l Line>,
     /// Redirects in a section, which are not read.
     misplaced: Vec<&'l Line>,
+    /// Rules for what no file is there for, which lead elsewhere what is not found here.
+    of_absent: Vec<&'l Line>,
 }
 
 impl<'l> Around<'l> {
@@ -108,8 +142,15 @@ impl<'l> Around<'l> {
         let handlers: Vec<&Line> = express::known(sections).collect();
         for (number, section) in sections.iter().enumerate() {
             around.say(access::old(section), access::required(section));
+            let mut conditions: Vec<&Line> = Vec::new();
             for line in *section {
                 around.asking.take(line);
+                let is_of_absent = line.name == "rewriterule" && known::is_for_absent(line, &conditions);
+                match line.name.as_str() {
+                    "rewritecond" => conditions.push(line),
+                    "rewriterule" => conditions.clear(),
+                    _ => {}
+                }
                 match line.name.as_str() {
                     "limitexcept" => {
                         let inside: [&[Line]; 1] = [&line.inside];
@@ -124,6 +165,7 @@ impl<'l> Around<'l> {
                     // Those of the whole site are read with it.
                     "errordocument" if number == 0 => {}
                     _ if express::is_of_rule(line, &handlers) => {}
+                    _ if is_of_absent => around.of_absent.push(line),
                     _ => around.lines.push(line),
                 }
             }
@@ -164,14 +206,21 @@ impl<'l> Around<'l> {
         for line in &self.lines {
             take(line, &mut route, draft);
         }
+        self.keep_from_list(&mut route, draft);
         for line in &self.misplaced {
             let why = "redirects and aliases are read where they stand outside of sections";
-            if line.arg(0).starts_with('4') {
-                draft.open(&line.place, &line.text, why);
-                route.refused.push(format!("{}: {}", line.place, shown(&line.text)));
+            if line.arg(0).starts_with(['4', '5']) || line.says(0, "gone") {
+                draft.refuse(&mut route, &line.place, &line.text, why);
             } else {
                 draft.lose(&line.place, &line.text, why);
             }
+        }
+        for line in &self.of_absent {
+            draft.lose(
+                &line.place,
+                &line.text,
+                "what no file is there for is a 404, or the application's: try = [\"files\", \"app\"]",
+            );
         }
         let mut others = None;
         if let Some((line, inside)) = &self.limit {
@@ -193,6 +242,20 @@ impl<'l> Around<'l> {
         }
         self.asking.say_script(&mut route, draft);
         std::iter::once(route).chain(others).collect()
+    }
+}
+
+impl Around<'_> {
+    /// A folder that is answered with another page than index.html there is not listed here.
+    fn keep_from_list(&self, route: &mut Route, draft: &mut Draft) {
+        let Some(line) = self.lines.iter().rfind(|line| line.name == "directoryindex") else { return };
+        let is_other = |name: &String| name != "index.html" && !matches!(name.as_str(), "disabled");
+        if route.keys.has("static-listing") && line.args.iter().any(is_other) {
+            let why =
+                "a folder with one of these pages, but for index.html, would be listed here, so no folder is";
+            draft.lose(&line.place, &line.text, why);
+            route.keys.0.retain(|key| key.name != "static-listing");
+        }
     }
 }
 
@@ -225,15 +288,38 @@ fn take(line: &Line, route: &mut Route, draft: &mut Draft) {
         "wsgierroroverride" if route.keys.has("app") || route.keys.has("scripts") => {
             route.keys.set("intercept-errors", Value::Switch(line.says(0, "on")), place);
         }
+        "requestheader" => request_header(line, route, draft),
+        // What is said of the ends of names is a route of its own.
+        "addoutputfilter" if fills_in(line) => {}
+        "setoutputfilter" if fills_in(line) => {
+            let why = "pages are not filled in by the server, and would be served as they are";
+            draft.refuse(route, place, &line.text, why);
+        }
         "directoryindex" if line.args.iter().any(|name| name == "index.html") => {}
         _ => {
             if let Some(why) = known::restricts(line) {
-                draft.open(place, &line.text, why);
-                route.refused.push(format!("{place}: {}", shown(&line.text)));
+                draft.refuse(route, place, &line.text, why);
             } else {
                 known::tell(line, draft);
             }
         }
+    }
+}
+
+/// Whether a filter makes an answer of what is written in a file.
+pub(super) fn fills_in(line: &Line) -> bool {
+    let filters = line.arg(0).to_ascii_uppercase();
+    filters.split(';').any(|filter| filter == "INCLUDES" || filter.contains("PHP"))
+}
+
+/// `RequestHeader unset NAME`: an application may believe the field, and files do not look at it.
+fn request_header(line: &Line, route: &mut Route, draft: &mut Draft) {
+    if fields::is_of_proxy(line.arg(1)) {
+        draft.lose(&line.place, &line.text, fields::OF_PROXY);
+    } else if route.has_files() || route.keys.has("redirect") {
+        known::tell(line, draft);
+    } else {
+        draft.refuse(route, &line.place, &line.text, fields::BELIEVED);
     }
 }
 
@@ -283,13 +369,28 @@ fn expires(text: &str) -> Option<u64> {
 
 /// A route that stands for what a handler would have run.
 pub(super) fn unanswered(route: &mut Route, place: &Place, what: &str, draft: &mut Draft) {
-    draft.lose(place, what, "what it runs is not there yet; here it is a 503");
+    draft.lose(place, what, "what it runs is not run here; here it is a 503");
     route.respond(503, place);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{expires, is_beneath};
+    use super::{expires, is_beneath, spelled};
+
+    #[test]
+    fn folders_in_one_spelling() {
+        let cases = [
+            ("/a/b", "/a/b"),
+            ("/a//b/", "/a/b/"),
+            ("/a/../b", "/b"),
+            ("/a/./b/..", "/a"),
+            ("/..", "/"),
+            ("a/../b", "a/../b"),
+        ];
+        for (folder, expected) in cases {
+            assert_eq!(expected, spelled(folder), "{folder}");
+        }
+    }
 
     #[test]
     fn times() {

@@ -1,7 +1,7 @@
 //! Settings of httpd.conf that are settings here: of the server, or of a site.
 
 use super::daemon::{self, time};
-use super::lex::Line;
+use super::line::Line;
 use crate::model::{Draft, Keys, Value};
 use crate::quantity::is_log_format;
 
@@ -9,13 +9,13 @@ use crate::quantity::is_log_format;
 pub(super) fn take(lines: &[Line], is_site: bool, keys: &mut Keys, draft: &mut Draft) {
     for line in lines {
         if line.args.iter().any(|arg| arg.contains("${")) && NAMES.contains(&line.name.as_str()) {
-            let why = match line.name.as_str() {
-                "user" => {
-                    "a variable that is not known here; without user, workers are who starts the server"
-                }
-                _ => "a variable that is not known here",
-            };
-            draft.lose(&line.place, &line.text, why);
+            let why = "a variable that is not known here";
+            if line.name == "user" {
+                let why = format!("{why}; without user, workers are who starts the server");
+                draft.refuse_all(&line.place, &line.text, &why);
+            } else {
+                draft.lose(&line.place, &line.text, why);
+            }
         } else {
             one(line, is_site, lines, keys, draft);
         }

@@ -1,13 +1,15 @@
 //! A virtual host of httpd.conf, or the main server, as a site: each path that something is said of is a route.
 
 use super::express;
+use super::htaccess;
 use super::known;
-use super::lex::Line;
+use super::line::Line;
 use super::mapping::{self, Answer, Mapping};
-use super::section::{Around, Sections, trimmed, unanswered};
-use crate::model::{Draft, Key, Place, Route, Site, Value, has_end, shown};
+use super::section::{Around, Sections, fills_in, is_beneath, trimmed, unanswered};
+use crate::lost::{self, Pattern};
+use crate::model::{Draft, Key, Place, Route, Site, Value, has_end};
 use crate::python;
-use crate::regex::{ends, literal};
+use crate::regex::{ends, is_one_way, literal};
 
 /// Paths of one site; each is compared with each.
 const PATHS_MAX: usize = 2_000;
@@ -18,7 +20,12 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
     let mappings = mapping::read(lines, draft);
     let mut paths = paths(&mappings, sections);
     if paths.len() > PATHS_MAX {
-        draft.open(&place, "site", "there are too many paths in it; those from here on are left out");
+        draft.refuse_site(
+            site,
+            &place,
+            "site",
+            "there are too many paths in it; those from here on are left out",
+        );
         paths.truncate(PATHS_MAX);
     }
     for (at, mapping) in mappings.iter().enumerate() {
@@ -54,7 +61,39 @@ pub(super) fn routes(lines: &[Line], sections: &Sections, site: &mut Site, draft
     }
     by_name(&mappings, sections, site, draft);
     for line in &sections.others {
-        other(line, site, draft);
+        other(line, &mappings, site, draft);
+    }
+    for line in lines {
+        unsaid(line, sections, site, draft);
+    }
+}
+
+/// A pattern that stands for no paths: what would answer in its place may be what nobody is meant to see.
+fn unsaid(line: &Line, sections: &Sections, site: &mut Site, draft: &mut Draft) {
+    let pattern = Pattern { regex: line.arg(0), any_case: false };
+    let at = (&line.place, line.text.as_str());
+    if let Some(regex) = mapping::lost_refusal(line) {
+        lost::refuse(site, Pattern { regex, any_case: false }, at, mapping::REDIRECT, draft);
+    }
+    match line.name.as_str() {
+        "proxypassmatch" if line.arg(1) != "!" => {
+            lost::refuse(
+                site,
+                pattern,
+                at,
+                "other servers are not asked, and what is there in files would be served",
+                draft,
+            );
+        }
+        "aliasmatch" | "scriptaliasmatch" | "wsgiscriptaliasmatch" if mapping::matching(line).is_empty() => {
+            let why = "a pattern stands for all beneath a path, as ^/old/(.*)$, or beneath several, as ^/(a|b)/(.*)$";
+            if line.name != "scriptaliasmatch" && !sections.restrict() {
+                draft.lose(&line.place, &line.text, why);
+            } else {
+                lost::refuse(site, pattern, at, why, draft);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -234,7 +273,11 @@ fn one_file(
     let mut route = Route::new(path, &mapping.place);
     route.keys.set("files", root, &mapping.place);
     let effective = sections.effective(mapping.folder(path).as_deref(), path);
-    site.routes.extend(Around::of(&effective).put(route, draft));
+    let around = Around::of(&effective);
+    if let Some(line) = around.handler {
+        handled(&mut route, line, &effective, draft);
+    }
+    site.routes.extend(around.put(route, draft));
     let mut beneath = Route::new(&format!("{path}/"), &mapping.place);
     beneath.respond(404, &mapping.place);
     site.routes.push(beneath);
@@ -260,17 +303,20 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
     }
     let lines =
         sections.folders.iter().chain(&sections.paths).flat_map(|(_, lines)| lines).chain(&sections.all);
-    for line in lines.filter(|line| matches!(line.name.as_str(), "addhandler" | "addtype")) {
-        let runs = line.name == "addhandler" || line.arg(0).contains("httpd-");
+    for line in
+        lines.filter(|line| matches!(line.name.as_str(), "addhandler" | "addtype" | "addoutputfilter"))
+    {
         let ends: Vec<String> =
             line.args.iter().skip(1).map(|end| format!("*.{}", end.trim_start_matches('.'))).collect();
-        if !runs || ends.is_empty() || matches!(line.arg(0), "type-map" | "default-handler") {
+        if !runs(line) || ends.is_empty() || (line.name == "addoutputfilter" && !lets_fill_in(sections)) {
             continue;
         }
         if let Some(made) = run_by_name(line, &ends, (mappings, sections), draft) {
+            inner_ends(line, &ends, site);
             runners.extend(made);
             continue;
         }
+        inner_ends(line, &ends, site);
         let mut route = Route { paths: ends, place: Some(line.place.clone()), ..Route::default() };
         unanswered(&mut route, &line.place, &line.text, draft);
         guards.push(route);
@@ -288,6 +334,37 @@ fn by_name(mappings: &[Mapping], sections: &Sections, site: &mut Site, draft: &m
         }
         site.routes.push(runner);
     }
+}
+
+/// Whether `Options` of any section let pages be filled in by the server.
+fn lets_fill_in(sections: &Sections) -> bool {
+    let lines =
+        sections.folders.iter().chain(&sections.paths).flat_map(|(_, lines)| lines).chain(&sections.all);
+    let is_one = |word: &String| {
+        let word = word.trim_start_matches('+');
+        ["includes", "includesnoexec", "all"].iter().any(|other| word.eq_ignore_ascii_case(other))
+    };
+    lines.filter(|line| line.name == "options").any(|line| line.args.iter().any(is_one))
+}
+
+/// Whether files with these ends are run, and not sent.
+fn runs(line: &Line) -> bool {
+    match line.name.as_str() {
+        "addhandler" => !matches!(line.arg(0), "type-map" | "default-handler" | "send-as-is"),
+        "addtype" => line.arg(0).contains("httpd-") || line.arg(0).contains("parsed-html"),
+        _ => fills_in(line),
+    }
+}
+
+/// What has such an end before another one is run, too: `page.php.old`. Here it refuses, and is not sent.
+fn inner_ends(line: &Line, ends: &[String], site: &mut Site) {
+    for end in ends.iter().filter_map(|end| end.strip_prefix("*.")).filter(|end| is_plain_end(end)) {
+        lost::close(site, &format!("\\.{end}\\.[^/]*$"), &line.place);
+    }
+}
+
+fn is_plain_end(end: &str) -> bool {
+    !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
 }
 
 /// `AddHandler cgi-script .cgi`, `AddHandler wsgi-script .wsgi`: names that end so are run in the document root, if programs may
@@ -320,12 +397,19 @@ fn protect(guard: &Route, is_shown: fn(&Route) -> bool, site: &mut Site, draft: 
     let ends = guard.paths.join(", ");
     let place = guard.place.as_ref().map(ToString::to_string).unwrap_or_default();
     for route in &mut site.routes {
-        let path =
-            route.paths.first().filter(|path| path.len() > 1 && path.starts_with('/') && path.ends_with('/'));
+        // The document root comes behind an end, and one path before it.
+        let is_first = |path: &&String| match path.strip_suffix('/') {
+            Some(front) => !front.is_empty(),
+            None => {
+                guard.paths.iter().any(|end| end.strip_prefix('*').is_some_and(|end| path.ends_with(end)))
+            }
+        };
+        let path = route.paths.first().filter(|path| path.starts_with('/')).filter(is_first);
         let (Some(path), Some(at)) = (path, route.place.clone()) else { continue };
         if is_shown(route) {
             let why = format!("here it counts before {ends}, and would serve such files beneath it");
-            draft.open(&at, &format!("path {path}"), &why);
+            let what = format!("path {path}");
+            draft.open(&at, &what, &why);
             route.refused.push(format!("{place}: {ends}"));
         }
     }
@@ -361,8 +445,7 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
     }
     let paths = if is_regex { ends(pattern).or_else(|| one_name(pattern)) } else { glob(pattern) };
     let Some(paths) = paths else {
-        draft.open(place, &line.text, "names are said by their ends, as in *.php");
-        site.refused.push(format!("{place}: {}", shown(&line.text)));
+        draft.refuse_site(site, place, &line.text, "names are said by their ends, as in *.php");
         return;
     };
     for mut route in made {
@@ -379,7 +462,10 @@ fn files(line: &Line, site: &mut Site, guards: &mut Vec<Route>, draft: &mut Draf
 
 /// `.ht*`, `^\.ht`, `^\.`: names that begin with a dot.
 fn is_hidden(pattern: &str, is_regex: bool) -> bool {
-    if is_regex { pattern.starts_with("^\\.") || pattern == "^(\\.ht.*)" } else { pattern.starts_with('.') }
+    if !is_regex {
+        return pattern.starts_with('.') && !pattern.contains("${");
+    }
+    pattern == "^(\\.ht.*)" || pattern.strip_prefix("^\\.").is_some_and(is_one_way)
 }
 
 /// The name that a pattern has: also of what ends so, which are more.
@@ -390,28 +476,63 @@ fn one_name(regex: &str) -> Option<Vec<String>> {
 
 fn glob(pattern: &str) -> Option<Vec<String>> {
     let end = pattern.strip_prefix('*').unwrap_or(pattern);
-    let is_plain = !end.is_empty() && !end.contains(['*', '?', '[', '/', '%', '#']);
+    let is_plain = !end.is_empty() && !end.contains(['*', '?', '[', '/', '%', '#', '$', '{']);
     is_plain.then(|| vec![format!("*{end}")])
 }
 
 /// A section that is about folders, paths or requests that cannot be said.
-fn other(line: &Line, site: &mut Site, draft: &mut Draft) {
+fn other(line: &Line, mappings: &[Mapping], site: &mut Site, draft: &mut Draft) {
+    if is_of_elsewhere(line, mappings) {
+        return draft.lose(&line.place, &line.text, "no folder that is served is one of these");
+    }
     let sections: [&[Line]; 1] = [&line.inside];
     let around = Around::of(&sections).without_users();
     let made = around.put(Route { place: Some(line.place.clone()), ..Route::default() }, draft);
-    let restricts =
-        made.iter().any(Route::is_restricted) || known::restricts(line).is_some() || around.handler.is_some();
-    if line.name == "directorymatch" && line.arg(0).contains("/\\.") && restricts {
+    let restricts = made.iter().any(Route::is_restricted)
+        || known::restricts(line).is_some()
+        || around.handler.is_some()
+        || line.inside.iter().any(htaccess::lets_count);
+    if line.name == "directorymatch" && is_of_hidden(line.arg(0)) && restricts {
         // Names that begin with a dot are never served.
         return;
     }
+    let runs = line
+        .inside
+        .iter()
+        .any(|inside| matches!(inside.name.as_str(), "addhandler" | "addtype") && runs(inside));
     let why = "which folders, paths or requests it is about cannot be said";
-    if restricts {
-        draft.open(&line.place, &line.text, why);
-        site.refused.push(format!("{}: {}", line.place, shown(&line.text)));
-    } else {
-        draft.lose(&line.place, &line.text, why);
+    let pattern = match (line.name.as_str(), line.args.as_slice()) {
+        ("locationmatch", [regex]) => Some(regex),
+        ("location", [sign, regex]) if sign == "~" => Some(regex),
+        _ => None,
+    };
+    match pattern {
+        _ if !(restricts || runs) => draft.lose(&line.place, &line.text, why),
+        Some(regex) => {
+            let pattern = Pattern { regex, any_case: false };
+            lost::refuse(site, pattern, (&line.place, &line.text), why, draft);
+        }
+        None => draft.refuse_site(site, &line.place, &line.text, why),
     }
+}
+
+/// Whether no folder that is served is one of a section with wildcards, or beneath one.
+fn is_of_elsewhere(line: &Line, mappings: &[Mapping]) -> bool {
+    let [name] = line.args.as_slice() else { return false };
+    let Some(at) = name.find(['*', '?', '[', '$']).filter(|_| line.name == "directory") else { return false };
+    // A variable may be anything, with slashes in it.
+    let front = name[..at].rsplit_once('/').map_or("", |(front, _)| front);
+    let is_near = |mapping: &Mapping| {
+        let folder = mapping.folder(&mapping.path);
+        folder.is_some_and(|folder| is_beneath(front, &folder) || is_beneath(trimmed(&folder), front))
+    };
+    !name.contains("${") && !mappings.iter().any(is_near)
+}
+
+/// Whether a pattern of folders is of names that begin with a dot, and of nothing else.
+fn is_of_hidden(regex: &str) -> bool {
+    let parts = regex.split_once("/\\.").or_else(|| regex.split_once("(^|/)\\."));
+    parts.is_some_and(|(front, rest)| !front.contains('|') && is_one_way(rest))
 }
 
 /// Whether a site only sends clients to https.
@@ -426,14 +547,4 @@ pub(super) fn is_way_to_tls(site: &Site, lines: &[Line]) -> bool {
         line.name == "rewriterule" && is_every && line.arg(1).starts_with("https://%{")
     };
     site.routes.iter().any(leads) || lines.iter().any(rewrites)
-}
-
-/// The folders that a site serves, for their `.htaccess` files.
-pub(super) fn folders(lines: &[Line]) -> Vec<(String, Place)> {
-    let named = lines.iter().filter_map(|line| match line.name.as_str() {
-        "documentroot" => Some((trimmed(line.arg(0)).to_owned(), line.place.clone())),
-        "alias" => Some((trimmed(line.arg(1)).to_owned(), line.place.clone())),
-        _ => None,
-    });
-    named.filter(|(folder, _)| !folder.is_empty() && !folder.contains("${")).collect()
 }

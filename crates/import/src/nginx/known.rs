@@ -2,6 +2,7 @@
 
 use super::lex::Directive;
 use super::password;
+use crate::fields;
 use crate::model::Draft;
 
 /// What is said of a directive that nothing was made of.
@@ -23,8 +24,39 @@ pub(super) fn restricts(directive: &Directive) -> Option<&'static str> {
     if PARTS.contains(&name) || password::NAMES.contains(&name) {
         return None;
     }
-    RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|(_, why)| *why)
+    if name == "perl" {
+        return Some(CODE);
+    }
+    if let Some((_, why)) = RESTRICTIONS.iter().find(|(prefix, _)| name.starts_with(prefix)) {
+        return Some(why);
+    }
+    // A module that nobody knows here is known by the names that it has for such things.
+    let is_strange = !matches!(name, "access_log" | "allow" | "deny") && !ALWAYS_SO.contains(&name);
+    let is_told = OF_GATEWAYS
+        .iter()
+        .chain(REASONS.iter().map(|(prefix, _)| prefix))
+        .any(|prefix| name.starts_with(prefix));
+    (is_strange && !is_told && DOUBTS.iter().any(|word| name.to_ascii_lowercase().contains(word)))
+        .then_some("this is not known here, and by its name it may keep somebody out")
 }
+
+/// Words in names of directives that keep somebody out.
+const DOUBTS: [&str; 14] = [
+    "access",
+    "allow",
+    "auth",
+    "block",
+    "captcha",
+    "challenge",
+    "deny",
+    "denied",
+    "forbid",
+    "guard",
+    "protect",
+    "restrict",
+    "secur",
+    "verify",
+];
 
 /// It is so without being said, or it is about nginx's own insides.
 const ALWAYS_SO: [&str; 41] = [
@@ -74,36 +106,42 @@ const ALWAYS_SO: [&str; 41] = [
 /// Parts of what is told with `proxy_pass` and its like.
 const OF_GATEWAYS: [&str; 7] = ["proxy_", "fastcgi_", "uwsgi_", "scgi_", "grpc_", "upstream", "memcached_"];
 
+const VARIABLES: &str =
+    "there are no variables; a route may look at if-headers, if-query, methods and remote";
+
+/// Of what leads elsewhere.
+pub(super) const REWRITE: &str = "a redirect has the form rewrite ^/old/(.*)$ /new/$1 permanent; within the site write rewrite = \"^/old/(.*)$ -> /new/{1}\"";
+
 /// By how a name begins.
 const REASONS: [(&str, &str); 25] = [
     ("gzip", "compress says what is compressed, and how: write compress = true where that is wanted"),
     ("brotli", "compress says what is compressed, and how: write compress = true where that is wanted"),
-    ("ssl_", "TLS is the work of a proxy in front"),
+    ("ssl", "TLS is the work of a proxy in front"),
     ("http2", "HTTP/2 is the work of a proxy in front"),
     ("http3", "HTTP/3 is the work of a proxy in front"),
     ("quic", "HTTP/3 is the work of a proxy in front"),
     ("error_page", "pages are said of a site: error-pages = { STATUS = \"FILE\" }"),
-    ("recursive_error_pages", "pages are files, and none leads to another"),
+    ("recursive_error_pages", "error-pages are files, and none leads to another"),
     ("real_ip_", "whose word counts is said once, by trusted-proxies and trusted-fields in [server]"),
-    ("limit_req", "rates are not limited yet; connections-per-address-max limits connections"),
+    ("limit_req", "rate-limit and rate-burst say how many requests a client may send"),
     ("limit_conn", "connections-per-address-max limits connections"),
-    ("limit_rate", "rates are not limited"),
+    ("limit_rate", "how fast an answer is sent is not limited"),
     ("log_format", "formats are written in Apache's atoms here: access-log-format"),
     ("sub_filter", "bodies are not changed on the way"),
     (
         "auth_",
         "users come from files of htpasswd here, and nobody else is asked; write auth = \"basic:FILE\" there",
     ),
-    ("map", "there are no variables"),
-    ("geo", "there are no variables"),
-    ("split_clients", "there are no variables"),
-    ("set", "there are no variables"),
+    ("map", VARIABLES),
+    ("geo", VARIABLES),
+    ("split_clients", VARIABLES),
+    ("set", VARIABLES),
     ("index", "index.html is what is looked for in a folder, and nothing else"),
     ("resolver", "no names are looked up"),
     ("stream", "TCP is not passed on"),
     ("mail", "mail is not passed on"),
     ("add_trailer", "trailers are not added"),
-    ("rewrite", "paths are not rewritten; a redirect has the form rewrite ^/old/(.*)$ /new/$1 permanent"),
+    ("rewrite", REWRITE),
 ];
 
 /// They say how, and not whether, somebody is asked.
@@ -116,8 +154,10 @@ const PARTS: [&str; 6] = [
     "if_modified_since",
 ];
 
+const CODE: &str = "code in nginx is not run, and this may keep somebody out, or answer; allow-python asks a function of Python";
+
 /// By how a name begins: each is a loss that opens.
-const RESTRICTIONS: [(&str, &str); 9] = [
+const RESTRICTIONS: [(&str, &str); 18] = [
     (
         "auth_",
         "users come from files of htpasswd here, and nobody else is asked; write auth = \"basic:FILE\" there",
@@ -130,7 +170,19 @@ const RESTRICTIONS: [(&str, &str); 9] = [
         "the address of a client is that of the proxy in front, so allow and deny would see that one",
     ),
     ("modsecurity", "requests are not searched for attacks"),
-    ("if", "conditions on variables are not there, and this one may keep somebody out"),
-    ("access_by_lua", "there is no Lua"),
+    (
+        "if",
+        "conditions on variables are not there, and this one may keep somebody out; a route may look at if-headers, if-query and remote",
+    ),
+    ("access_by_lua", CODE),
+    ("rewrite_by_lua", CODE),
+    ("server_rewrite_by_lua", CODE),
+    ("content_by_lua", CODE),
+    ("js_access", CODE),
+    ("js_content", CODE),
+    ("ModSecurity", "requests are not searched for attacks"),
+    ("SecRules", "requests are not searched for attacks"),
+    ("more_set_input_headers", fields::BELIEVED),
+    ("more_clear_input_headers", fields::BELIEVED),
     ("limit_except", "this form of it is not carried over"),
 ];

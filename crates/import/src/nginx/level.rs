@@ -3,7 +3,9 @@
 use super::known;
 use super::lex::Directive;
 use super::password::Asking;
+use super::request;
 use crate::access::{Rule, either, lists};
+use crate::fields;
 use crate::model::{Draft, Place, Route};
 use crate::quantity;
 
@@ -21,9 +23,39 @@ pub(super) struct Level {
     headers: Vec<(String, String, Place)>,
     expires: Option<(String, Place)>,
     listing: Option<Place>,
+    /// Fields and parameters that gateways are given.
+    given: Vec<Directive>,
+    /// What it serves is served without TLS.
+    is_clear: bool,
+    /// `ssl on`, of releases in which it was not said by `listen`.
+    pub(super) ssl: bool,
+    /// A page of a folder that is another one than index.html.
+    other_page: Option<Directive>,
 }
 
 impl Level {
+    /// The same, of a server that is reached without TLS or not.
+    pub(super) fn served(&self, is_clear: bool) -> Level {
+        Level { is_clear, ..self.clone() }
+    }
+
+    /// Whether what it serves is served without TLS.
+    pub(super) fn is_clear(&self) -> bool {
+        self.is_clear
+    }
+
+    /// What an application would find in a request otherwise than there: whom it believes has to be looked at.
+    pub(super) fn give(&self, route: &mut Route, draft: &mut Draft) {
+        for one in &self.given {
+            let Some(field) = request::field(one) else { continue };
+            if fields::is_of_proxy(&field) {
+                draft.lose(&one.place, &one.shown(), fields::OF_PROXY);
+            } else {
+                draft.refuse(route, &one.place, &one.shown(), fields::BELIEVED);
+            }
+        }
+    }
+
     /// The level inside, which says this.
     pub(super) fn inner(&self, directives: &[Directive], draft: &mut Draft) -> Level {
         let mut level = self.clone();
@@ -35,6 +67,7 @@ impl Level {
         if says(&["add_header"]) {
             level.headers.clear();
         }
+        level.given.retain(|one| !says(&[one.name.as_str()]));
         for directive in directives {
             level.take(directive, draft);
         }
@@ -47,6 +80,11 @@ impl Level {
         match name.as_str() {
             "root" => self.root = Some((first.to_owned(), place.clone())),
             "default_type" => self.default_type = Some(first.to_owned()),
+            "ssl" => self.ssl = first == "on",
+            "index" => {
+                let other = directive.args.iter().any(|page| page != "index.html");
+                self.other_page = other.then(|| directive.clone());
+            }
             "satisfy" => self.any = first == "any",
             "allow" | "deny" => {
                 let whom = if first == "unix:" { "unix" } else { first };
@@ -57,6 +95,7 @@ impl Level {
             "add_header" => self.add_header(directive, draft),
             "expires" => self.expires(directive, draft),
             _ if self.asking.take(directive) => {}
+            _ if request::is_said(directive) => self.given.push(directive.clone()),
             _ => {
                 if let Some(why) = known::restricts(directive) {
                     self.lose_restriction(directive, why, draft);
@@ -70,7 +109,7 @@ impl Level {
         if directive.name == "limit_except" {
             return;
         }
-        if directive.name == "if" && is_harmless(directive) {
+        if directive.name == "if" && is_harmless(directive, self.is_clear) {
             draft.lose(
                 &directive.place,
                 &directive.shown(),
@@ -124,11 +163,24 @@ impl Level {
         if route.keys.has("files")
             && let Some(place) = &self.listing
         {
-            route.keys.set("static-listing", crate::model::Value::Switch(true), place);
+            if let Some(page) = &self.other_page {
+                let why = "a folder with one of these pages, but for index.html, would be listed here, so no folder is";
+                draft.lose(&page.place, &page.shown(), why);
+            } else {
+                route.keys.set("static-listing", crate::model::Value::Switch(true), place);
+            }
         }
         for (directive, why) in
             self.lost.iter().filter(|(directive, _)| !answers_all || directive.name == "if")
         {
+            if directive.name == "if" && route.is_closed() && only_leads(directive) {
+                draft.lose(
+                    &directive.place,
+                    &directive.shown(),
+                    "conditions on variables are not there; here everybody is refused",
+                );
+                continue;
+            }
             self.refuse(directive, why, route, draft);
         }
         if answers_all {
@@ -150,8 +202,7 @@ impl Level {
             draft.lose(&directive.place, &shown, why);
             return;
         }
-        draft.open(&directive.place, &shown, why);
-        route.refused.push(format!("{}: {}", directive.place, crate::model::shown(&shown)));
+        draft.refuse(route, &directive.place, &shown, why);
     }
 
     /// Says who may come, and with which password.
@@ -208,14 +259,35 @@ impl Level {
     }
 }
 
-/// Whether an `if` only leads some requests elsewhere: by their host or their scheme.
-fn is_harmless(directive: &Directive) -> bool {
+/// Whether an `if` only leads some requests elsewhere: by their host or their scheme, and not to TLS what is served without it.
+fn is_harmless(directive: &Directive, is_clear: bool) -> bool {
     let is_about = |name: &str| directive.arg(0).trim_start_matches('(').starts_with(name);
-    let leads = |one: &Directive| match one.name.as_str() {
-        "return" => one.arg(0).starts_with('3') || one.arg(0).contains("://"),
-        "rewrite" => matches!(one.args.last().map(String::as_str), Some("permanent" | "redirect")),
-        _ => false,
-    };
+    let is_kept = |one: &Directive| redirects(one) && !(is_clear && leads_to_tls(one));
     (is_about("$host") || is_about("$http_host") || is_about("$scheme"))
-        && directive.inside().iter().all(leads)
+        && directive.inside().iter().all(is_kept)
+}
+
+/// Whether nothing in an `if` answers with more than a redirect or a refusal.
+fn only_leads(directive: &Directive) -> bool {
+    let refuses = |one: &Directive| one.name == "return" && one.arg(0).starts_with(['4', '5']);
+    directive.inside().iter().all(|one| redirects(one) || refuses(one))
+}
+
+/// Whether it is a redirect.
+pub(super) fn redirects(one: &Directive) -> bool {
+    match one.name.as_str() {
+        "return" => one.arg(0).starts_with('3') || one.arg(0).contains("://"),
+        "rewrite" => {
+            let flag = one.args.get(2).map_or("", String::as_str);
+            matches!(flag, "permanent" | "redirect")
+                || one.arg(1).contains("://")
+                || one.arg(1).starts_with("$scheme")
+        }
+        _ => false,
+    }
+}
+
+/// Whether its target is said to have TLS.
+pub(super) fn leads_to_tls(one: &Directive) -> bool {
+    one.args.iter().any(|arg| arg.starts_with("https:"))
 }

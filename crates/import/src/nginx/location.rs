@@ -1,7 +1,7 @@
 //! A location of nginx.conf, as one route or several.
 
 use super::known;
-use super::level::Level;
+use super::level::{self, Level};
 use super::lex::Directive;
 use super::password;
 use super::redirect::{self, Names};
@@ -16,6 +16,8 @@ pub(super) struct Location<'d> {
     pub(super) place: &'d Place,
     pub(super) level: Level,
     pub(super) directives: &'d [Directive],
+    /// The location itself; nothing of what a server says for the rest of its paths.
+    pub(super) directive: Option<&'d Directive>,
 }
 
 /// What routes of a server need to know of it.
@@ -23,31 +25,31 @@ pub(super) struct Around<'d> {
     pub(super) names: Names,
     /// `location @name`, with what is around them.
     pub(super) named: Vec<(String, Location<'d>)>,
+    /// Paths of all locations, as nginx has them.
+    pub(super) prefixes: Vec<String>,
 }
 
 /// The routes of a location: the first of them answers, the others what it passes on.
 pub(super) fn routes(location: &Location<'_>, around: &Around<'_>, draft: &mut Draft) -> Vec<Route> {
-    let mut route = Route::new(&location.path, location.place);
     let mut all = Vec::new();
     let find = |name: &str| location.directives.iter().find(|one| one.name == name);
     for directive in location.directives {
         note(directive, draft);
     }
-    let redirect = find("rewrite").and_then(|one| rewritten(one, location, around, draft));
-    let answers_all = if let Some(redirect) = redirect {
-        route = redirect;
-        true
-    } else if let Some(one) = find("return") {
-        redirect::returns(one, &around.names, location.level.default_type.as_deref(), &mut route, draft);
-        true
-    } else {
+    let led = led(location, around, draft);
+    let answers_all = led.route.is_some();
+    let mut route = led.route.unwrap_or_else(|| Route::new(&location.path, location.place));
+    if !answers_all {
         act(location, around, &mut route, &mut all, draft);
-        false
-    };
+    }
     if let Some(one) = find("internal") {
-        draft.lose(&one.place, "internal", "clients are answered 404, and nothing else leads there");
+        let why = "clients are answered 404; where applications lead there, internal-redirects is said of the site, and internal here";
+        draft.lose(&one.place, "internal", why);
         route.respond(404, &one.place);
         all.clear();
+    }
+    for one in led.lost {
+        lose_rewrite(one, &location.level, &mut route, draft);
     }
     location.level.around(&mut route, answers_all, draft);
     let mut routes = match find("limit_except") {
@@ -55,28 +57,71 @@ pub(super) fn routes(location: &Location<'_>, around: &Around<'_>, draft: &mut D
         _ => vec![route],
     };
     routes.append(&mut all);
+    routes.extend(led.inner);
     routes
 }
 
-/// `rewrite`, if the location is a redirect by it.
-fn rewritten(
-    one: &Directive,
-    location: &Location<'_>,
-    around: &Around<'_>,
-    draft: &mut Draft,
-) -> Option<Route> {
-    let found = redirect::rewrite(one, &around.names)
-        .filter(|found| found.path.starts_with(&location.prefix) || found.path == "/");
-    let Some(found) = found else {
-        let why = "paths are not rewritten; a redirect has the form rewrite ^/old/(.*)$ /new/$1 permanent";
-        draft.lose(&one.place, &one.shown(), why);
-        return None;
+/// What `rewrite` and `return` make of a location.
+struct Led<'d> {
+    /// It answers every request of the location.
+    route: Option<Route>,
+    /// Redirects of a part of it.
+    inner: Vec<Route>,
+    /// Rules that nothing is made of.
+    lost: Vec<&'d Directive>,
+}
+
+/// Reads the rules in their order, up to one that answers everything.
+fn led<'d>(location: &Location<'d>, around: &Around<'_>, draft: &mut Draft) -> Led<'d> {
+    let mut led = Led { route: None, inner: Vec::new(), lost: Vec::new() };
+    for one in location.directives {
+        match one.name.as_str() {
+            "return" => {
+                let mut route = Route::new(&location.path, location.place);
+                let kind = location.level.default_type.as_deref();
+                redirect::returns(one, &around.names, kind, &mut route, draft);
+                led.route = Some(route);
+                return led;
+            }
+            "rewrite" => {
+                let found = redirect::rewrite(one, &around.names)
+                    .filter(|found| found.path.starts_with(&location.prefix) || found.path == "/");
+                let Some(found) = found else {
+                    led.lost.push(one);
+                    continue;
+                };
+                let is_whole =
+                    found.path == "/" || found.path == location.path || found.path == location.prefix;
+                let path = if found.path == "/" { &location.path } else { &found.path };
+                let mut route = Route::new(path, &one.place);
+                route.keys.set("redirect", found.target, &one.place);
+                route.keys.set("redirect-status", Value::Number(found.status), &one.place);
+                if is_whole {
+                    led.route = Some(route);
+                    return led;
+                }
+                location.level.around(&mut route, true, draft);
+                led.inner.push(route);
+            }
+            _ => {}
+        }
+    }
+    led
+}
+
+/// A `rewrite` that nothing is made of: what it leads away would be answered here, or in the clear.
+pub(super) fn lose_rewrite(one: &Directive, level: &Level, route: &mut Route, draft: &mut Draft) {
+    let is_harmless = if level::redirects(one) {
+        !(level.is_clear() && level::leads_to_tls(one))
+    } else {
+        // What a gateway would answer is not there.
+        route.refuses()
     };
-    let path = if found.path == "/" { &location.path } else { &found.path };
-    let mut route = Route::new(path, &one.place);
-    route.keys.set("redirect", found.target, &one.place);
-    route.keys.set("redirect-status", Value::Number(found.status), &one.place);
-    Some(route)
+    if is_harmless || route.is_closed() {
+        draft.lose(&one.place, &one.shown(), known::REWRITE);
+    } else {
+        draft.refuse(route, &one.place, &one.shown(), known::REWRITE);
+    }
 }
 
 /// What answers: a gateway that is not there, files, or nothing.
@@ -91,10 +136,11 @@ fn act(
     if let Some(one) = location.directives.iter().find(|one| is_gateway(&one.name)) {
         let mount = mounted(location).map(|path| format!(" and mount = \"{path}\"")).unwrap_or_default();
         let why = format!(
-            "gateways are not there yet; of an application in Python write app = \"module:name\"{mount} in the place of respond"
+            "other servers are not asked; of an application in Python write app = \"module:name\"{mount} in the place of respond"
         );
         draft.lose(&one.place, &one.shown(), &why);
         route.respond(503, &one.place);
+        location.level.give(route, draft);
         return;
     }
     if let Some(one) = find("stub_status") {
@@ -204,11 +250,20 @@ fn tries(
 ) {
     let Some((last, tried)) = one.args.split_last() else { return };
     let place = &one.place;
-    if !tried.iter().all(|one| matches!(one.as_str(), "$uri" | "$uri/" | "$uri/index.html"))
-        || !route.keys.has("files")
-    {
-        draft.lose(place, &one.shown(), "only $uri and $uri/ are tried, as files of a folder");
+    let is_own = |one: &String| matches!(one.as_str(), "$uri" | "$uri/" | "$uri/index.html");
+    if !tried.iter().all(is_own) || !route.keys.has("files") {
+        let why = "only $uri and $uri/ are tried, as files of a folder";
+        if tried.first().is_some_and(is_own) || !route.keys.has("files") {
+            draft.lose(place, &one.shown(), why);
+        } else {
+            // Files would be served that it does not look for.
+            draft.refuse(route, place, &one.shown(), why);
+        }
         return;
+    }
+    if tried.is_empty() {
+        let why = "files of the folder are not looked for there, and would be served here";
+        return draft.refuse(route, place, &one.shown(), why);
     }
     if last.starts_with('=') {
         if last != "=404" {
@@ -258,8 +313,7 @@ fn limited(one: &Directive, mut route: Route, level: &Level, draft: &mut Draft) 
     level.inner(one.inside(), draft).guard(&mut others, draft);
     for inside in one.inside() {
         let Some(why) = known::restricts(inside) else { continue };
-        draft.open(&inside.place, &inside.shown(), why);
-        others.refused.push(format!("{}: {}", inside.place, inside.shown()));
+        draft.refuse(&mut others, &inside.place, &inside.shown(), why);
     }
     vec![route, others]
 }
@@ -300,7 +354,7 @@ fn note(directive: &Directive, draft: &mut Draft) {
         | "keepalive_timeout"
         | "client_body_timeout"
         | "send_timeout" => {
-            draft.lose(&directive.place, &directive.shown(), "this is said of a site, not of a route");
+            draft.lose(&directive.place, &directive.shown(), "this is said of a site, not of a route, here");
         }
         _ if is_gateway(name) => {}
         _ => known::tell(directive, draft),

@@ -12,6 +12,7 @@ mod password;
 mod pattern;
 mod real;
 mod redirect;
+mod request;
 mod server;
 mod settings;
 
@@ -88,6 +89,11 @@ fn main(all: &[Directive], servers: &mut Vec<Server>, draft: &mut Draft) {
             }
         }
     }
+    if all.iter().any(|one| one.name == "events") && !keys.has("user") {
+        let place = Place::unsaid("nginx");
+        let why = "its workers are nobody's, if root starts it, and here they are who starts the server: write user";
+        draft.lose(&place, "user", why);
+    }
     draft.server = keys;
 }
 
@@ -103,19 +109,17 @@ fn in_order(mut servers: Vec<Server>) -> Vec<Server> {
 
 /// Where a server listens: at port 80 of every address, unless it says where.
 fn placed(server: Server, draft: &mut Draft) -> Placed {
+    let Server { mut site, listens, is_way_to_tls } = server;
     let mut addresses = Vec::new();
-    for listen in server.listens {
+    for listen in listens {
         let (place, shown) = (listen.directive.place.clone(), listen.directive.shown());
         if listen.proxied {
-            draft.open(
-                &place,
-                &shown,
-                "the PROXY protocol is not understood: addresses would be those of the proxy",
-            );
+            let why = "whom it is believed of is not said there; write proxy-protocol = true and trusted-proxies, in [server]";
+            draft.refuse_site(&mut site, &place, &shown, why);
         }
         addresses.push(Address { bind: listen.bind, shown, place, tls: listen.tls });
     }
-    if let (true, Some(place)) = (addresses.is_empty(), server.site.place.clone()) {
+    if let (true, Some(place)) = (addresses.is_empty(), site.place.clone()) {
         addresses.push(Address {
             bind: "0.0.0.0:80".to_owned(),
             shown: "server".to_owned(),
@@ -123,5 +127,5 @@ fn placed(server: Server, draft: &mut Draft) -> Placed {
             tls: false,
         });
     }
-    Placed { site: server.site, addresses, is_way_to_tls: server.is_way_to_tls }
+    Placed { site, addresses, is_way_to_tls, lost_ways: Vec::new() }
 }

@@ -1,6 +1,8 @@
 //! Which paths a location is for, in the language of a file of sites.
 
-use crate::regex::ends;
+use super::lex::Directive;
+use crate::lost::Pattern;
+use crate::regex::{ends, is_one_way};
 
 /// Paths of a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +51,17 @@ pub(super) fn read(args: &[String]) -> Paths {
     }
 }
 
+/// The pattern of a location, if it has one.
+pub(super) fn regex(location: Option<&Directive>) -> Option<Pattern<'_>> {
+    let args = location?.args.as_slice();
+    let (sign, regex) = match args {
+        [sign, regex] => (sign.as_str(), regex.as_str()),
+        [one] => one.split_at_checked(if one.starts_with("~*") { 2 } else { 1 })?,
+        _ => return None,
+    };
+    sign.starts_with('~').then(|| Pattern { regex, any_case: sign == "~*" })
+}
+
 fn prefix(path: &str, before_patterns: bool) -> Paths {
     let has_slash = path.ends_with('/');
     let path = if has_slash { path.to_owned() } else { format!("{path}/") };
@@ -69,6 +82,9 @@ fn pattern(regex: &str, any_case: bool) -> Paths {
 fn hidden(regex: &str) -> Option<bool> {
     let body = regex.strip_prefix("(?:^|/)").or_else(|| regex.strip_prefix("(^|/)"));
     let rest = body.or_else(|| regex.strip_prefix('/'))?.strip_prefix("\\.")?;
+    if !is_one_way(rest) {
+        return None;
+    }
     if rest.starts_with("(?!well-known") {
         return Some(false);
     }
@@ -110,6 +126,9 @@ mod tests {
             ("~ /\\.ht", Paths::Hidden { all: false }),
             ("~ /\\.(?!well-known).*", Paths::Hidden { all: false }),
             ("~ /\\.well/secret", Paths::Other),
+            ("~ /\\.ht|secret", Paths::Other),
+            ("~ /\\.?secret", Paths::Other),
+            ("~ \\.ph(p|tml)$", ends(&["*.php", "*.phtml"], false)),
             ("@app", Paths::Named("app".to_owned())),
         ];
         for (text, expected) in cases {

@@ -1,5 +1,7 @@
 //! A server of nginx.conf, as a site.
 
+use adyton_cli::{Scope, takes};
+
 use super::known;
 use super::level::Level;
 use super::lex::Directive;
@@ -9,7 +11,9 @@ use super::password;
 use super::pattern::{self, Paths};
 use super::redirect::{self, Names};
 use super::settings;
-use crate::model::{Draft, Place, Route, Site, shown};
+use crate::lost;
+use crate::model::{Draft, Place, Route, Site};
+use crate::regex::in_any_case;
 
 /// A server that was read.
 pub(super) struct Server {
@@ -23,7 +27,7 @@ pub(super) struct Server {
 pub(super) fn read(server: &Directive, http: &Level, draft: &mut Draft) -> Server {
     let inside = server.inside();
     let mut site = Site { place: Some(server.place.clone()), ..Site::default() };
-    names(inside, &mut site, draft);
+    names(inside, &mut site);
     let mut listens = Vec::new();
     for one in inside.iter().filter(|one| one.name == "listen") {
         match listen::read(one) {
@@ -31,41 +35,42 @@ pub(super) fn read(server: &Directive, http: &Level, draft: &mut Draft) -> Serve
             None => draft.lose(&one.place, &one.shown(), "this is no address"),
         }
     }
+    let ssl = inside.iter().rfind(|one| one.name == "ssl").map_or(http.ssl, |one| one.arg(0) == "on");
+    for listen in &mut listens {
+        listen.tls |= ssl;
+    }
     let tls = listens.iter().any(|listen| listen.tls);
     let names = Names { first: site.hosts.first().cloned().unwrap_or_else(|| "localhost".to_owned()), tls };
-    let level = http.inner(inside, draft);
+    let is_clear = (listens.is_empty() && !ssl) || listens.iter().any(|listen| !listen.tls);
+    let level = http.served(is_clear).inner(inside, draft);
     for one in inside {
         note(one, &mut site, draft);
     }
-    match whole(server, &level, &names, draft) {
-        Some(route) => site.routes.push(route),
-        None => locations(server, &level, names, &mut site, draft),
+    if !whole(server, &level, &names, &mut site, draft) {
+        locations(server, &level, names, &mut site, draft);
     }
     let is_way_to_tls = matches!(site.routes.as_slice(), [route] if leads_to_tls(route));
     Server { site, listens, is_way_to_tls }
 }
 
 fn leads_to_tls(route: &Route) -> bool {
-    if route.paths != ["/"] {
-        return false;
-    }
+    route.paths == ["/"] && leads_to_tls_from(route)
+}
+
+fn leads_to_tls_from(route: &Route) -> bool {
     let target = route.keys.get("redirect").map(|key| key.value.texts().concat());
     target.is_some_and(|target| target.starts_with("https://"))
 }
 
-fn names(inside: &[Directive], site: &mut Site, draft: &mut Draft) {
+fn names(inside: &[Directive], site: &mut Site) {
     for one in inside.iter().filter(|one| one.name == "server_name") {
         for name in &one.args {
             match name.strip_prefix('.') {
                 Some(rest) => site.hosts.extend([rest.to_owned(), format!("*.{rest}")]),
                 // These are nobody's names: nginx's way to say that a server has none.
-                None if matches!(name.as_str(), "_" | "\"\"" | "" | "$hostname") => {}
-                None if name.starts_with('~') || name.ends_with(".*") => {
-                    draft.lose(
-                        &one.place,
-                        &format!("server_name {name}"),
-                        "names are names, or *.example.org",
-                    );
+                None if matches!(name.as_str(), "_" | "\"\"" | "") => {}
+                None if name.starts_with(['~', '$']) || takes(Scope::Site, "hosts", name).is_err() => {
+                    site.patterns.push((one.place.clone(), format!("server_name {name}")));
                 }
                 None => site.hosts.push(name.clone()),
             }
@@ -73,23 +78,42 @@ fn names(inside: &[Directive], site: &mut Site, draft: &mut Draft) {
     }
 }
 
-/// A `return` or `rewrite` of the server itself, which is for every request.
-fn whole(server: &Directive, level: &Level, names: &Names, draft: &mut Draft) -> Option<Route> {
-    let one = server.inside().iter().find(|one| matches!(one.name.as_str(), "return" | "rewrite"))?;
-    let mut route = Route::new("/", &one.place);
-    if one.name == "return" {
-        redirect::returns(one, names, level.default_type.as_deref(), &mut route, draft);
-    } else {
-        let found = redirect::rewrite(one, names).filter(|found| found.path == "/");
-        let Some(found) = found else {
-            known::tell(one, draft);
-            return None;
-        };
-        route.keys.set("redirect", found.target, &one.place);
-        route.keys.set("redirect-status", crate::model::Value::Number(found.status), &one.place);
+/// A `return` or `rewrite` of the server itself, which is for every request; whether there is one.
+fn whole(server: &Directive, level: &Level, names: &Names, site: &mut Site, draft: &mut Draft) -> bool {
+    let mut lost = Vec::new();
+    for one in server.inside() {
+        let mut route = Route::new("/", &one.place);
+        match one.name.as_str() {
+            "return" => redirect::returns(one, names, level.default_type.as_deref(), &mut route, draft),
+            "rewrite" => {
+                let Some(found) = redirect::rewrite(one, names) else {
+                    lost.push(one);
+                    continue;
+                };
+                route.paths = vec![found.path];
+                route.keys.set("redirect", found.target, &one.place);
+                route.keys.set("redirect-status", crate::model::Value::Number(found.status), &one.place);
+            }
+            _ => continue,
+        }
+        let is_whole = route.paths == ["/"];
+        if is_whole {
+            for one in lost.drain(..) {
+                location::lose_rewrite(one, level, &mut route, draft);
+            }
+        }
+        level.around(&mut route, true, draft);
+        site.routes.push(route);
+        if is_whole {
+            return true;
+        }
     }
-    level.around(&mut route, true, draft);
-    Some(route)
+    for one in lost {
+        let mut route = Route::default();
+        location::lose_rewrite(one, level, &mut route, draft);
+        site.refused.extend(route.refused);
+    }
+    false
 }
 
 /// Locations in locations, in one list, each with what is around it.
@@ -107,6 +131,7 @@ fn gather<'d>(
             place: &one.place,
             level: level.clone(),
             directives: one.inside(),
+            directive: Some(one),
         };
         all.push((pattern::read(&one.args), location));
         gather(one.inside(), &level, draft, all);
@@ -116,7 +141,9 @@ fn gather<'d>(
 fn locations(server: &Directive, level: &Level, names: Names, site: &mut Site, draft: &mut Draft) {
     let mut all = Vec::new();
     gather(server.inside(), level, draft, &mut all);
-    let mut around = Around { names, named: Vec::new() };
+    let prefixes = all.iter().filter(|(paths, _)| matches!(paths, Paths::Prefix { .. } | Paths::Exact(_)));
+    let prefixes = prefixes.map(|(_, location)| location.prefix.clone()).collect();
+    let mut around = Around { names, named: Vec::new(), prefixes };
     let mut others = Vec::new();
     for (paths, location) in all {
         match paths {
@@ -146,6 +173,7 @@ fn rest(server: &Directive, level: &Level, around: &Around<'_>, site: &mut Site,
         place: &server.place,
         level: level.clone(),
         directives: &tries,
+        directive: None,
     };
     site.routes.extend(location::routes(&location, around, draft));
 }
@@ -173,9 +201,34 @@ fn routes(
     if !matches!(paths, Paths::Hidden { .. }) || !found.iter().any(Route::keeps_out) {
         draft.absorb(own);
     }
-    if is_said(paths, &location, &found, site, draft) {
+    let of_any_case = match paths {
+        Paths::Ends { ends, any_case: true } => in_any_case(ends),
+        _ => None,
+    };
+    if let (Some(ends), true) = (of_any_case, found.iter().any(Route::is_restricted)) {
+        for route in &mut found {
+            route.paths.clone_from(&ends);
+        }
+        site.routes.extend(found);
+        return;
+    }
+    if is_said(paths, &location, &found, (around, site), draft) {
         site.routes.extend(found);
     }
+}
+
+/// Whether it makes a difference who answers: somebody is kept out, what is behind a gateway is not there, or clients are led to TLS.
+fn matters(found: &[Route], location: &Location<'_>) -> bool {
+    let leads = |route: &Route| location.level.is_clear() && leads_to_tls_from(route);
+    found.iter().any(|route| route.is_restricted() || leads(route))
+}
+
+/// Whether other files would be served than there, if the location were not there.
+fn has_own_files(location: &Location<'_>) -> bool {
+    let is_one = |one: &&Directive| {
+        matches!(one.name.as_str(), "root" | "alias" | "try_files" | "rewrite" | "internal")
+    };
+    location.directives.iter().find(is_one).is_some()
 }
 
 /// Whether the paths of a location are those of its routes; tells where they are others.
@@ -183,48 +236,79 @@ fn is_said(
     paths: &Paths,
     location: &Location<'_>,
     found: &[Route],
-    site: &mut Site,
+    (around, site): (&Around<'_>, &mut Site),
     draft: &mut Draft,
 ) -> bool {
     let place = location.place;
     let what = format!("location {}", location.prefix);
     let kept_out = found.iter().any(Route::keeps_out);
-    let restricted = found.iter().any(Route::is_restricted);
-    // What a gateway runs is a file somewhere, which would be served as it is.
-    let hides = kept_out || (restricted && location.prefix.contains("\\."));
-    let (opens, is_lost, why) = match paths {
+    let matters = matters(found, location);
+    match paths {
         Paths::Prefix { path, has_slash: false, .. } => {
-            let more = path.trim_end_matches('/');
-            let why = format!("it is for {more}x, too, and here for {more} and what is beneath {path}");
-            (kept_out, false, why)
+            spread(path, location, matters, (around, site), draft);
+            true
         }
         Paths::Ends { any_case: true, .. } => {
             let why = "it is for ends of other cases, too, and here for these alone";
-            (restricted, false, why.to_owned())
+            if matters {
+                draft.refuse_site(site, place, &what, why);
+            } else {
+                draft.lose(place, &what, why);
+            }
+            true
         }
         Paths::Hidden { all } if kept_out => {
             hide(&what, place, *all, site, draft);
-            return false;
+            false
         }
         Paths::Hidden { .. } | Paths::Other => {
-            (hides, true, "patterns are not there but for ends, as in \\.php$".to_owned())
+            let why = "a pattern of paths is an end, as in \\.php$; other paths are /a or /a/";
+            let pattern = pattern::regex(location.directive);
+            match pattern.filter(|_| matters || has_own_files(location)) {
+                Some(pattern) => lost::refuse(site, pattern, (place, &what), why, draft),
+                None => draft.lose(place, &what, why),
+            }
+            false
         }
         Paths::Exact(path) if path.ends_with('/') => {
             let why =
                 "a path that ends in a slash has all beneath it here, and cannot stand for itself alone";
-            (kept_out, true, why.to_owned())
+            if matters {
+                draft.refuse_site(site, place, &what, why);
+            } else {
+                draft.lose(place, &what, why);
+            }
+            false
         }
-        _ => return true,
+        _ => true,
+    }
+}
+
+/// `location /a` is for `/ab`, too: what begins so is led to it, unless another location may be for it.
+fn spread(
+    path: &str,
+    location: &Location<'_>,
+    matters: bool,
+    (around, site): (&Around<'_>, &mut Site),
+    draft: &mut Draft,
+) {
+    let (place, what, front) =
+        (location.place, format!("location {}", location.prefix), path.trim_end_matches('/'));
+    let is_longer = |other: &String| {
+        other
+            .strip_prefix(front)
+            .is_some_and(|rest| rest == "/" || !rest.is_empty() && !rest.starts_with('/'))
     };
-    if opens {
-        draft.open(place, &what, &why);
-    } else {
+    if !matters {
+        let why = format!("it is for {front}x, too, and here for {front} and what is beneath {path}");
         draft.lose(place, &what, &why);
+    } else if !around.prefixes.iter().any(is_longer) && lost::lead(site, path, place) {
+        let why = format!("it is for {front}x, too, and here such a path is taken for {path}");
+        draft.lose(place, &what, &why);
+    } else {
+        let why = format!("it is for {front}x, too, and here for {front} and what is beneath {path}");
+        draft.refuse_site(site, place, &what, &why);
     }
-    if opens && is_lost {
-        site.refused.push(format!("{place}: {}", shown(&what)));
-    }
-    !is_lost
 }
 
 /// Names that begin with a dot are never served as files; `.well-known` is.
@@ -257,11 +341,8 @@ fn order(site: &mut Site, kept: &[String], draft: &mut Draft) {
         let what = format!("location {path}");
         if route.keys.has("files") && !guards.is_empty() {
             let ends = guards.iter().flat_map(|(_, ends)| ends.clone()).collect::<Vec<_>>().join(", ");
-            draft.open(
-                &place,
-                &what,
-                &format!("here it counts before {ends}, and would serve such files beneath it"),
-            );
+            let why = format!("here it counts before {ends}, and would serve such files beneath it");
+            draft.open(&place, &what, &why);
             route.refused.extend(guards.iter().map(|(place, ends)| format!("{place}: {}", ends.join(", "))));
         } else if has_ends && !route.is_restricted() {
             draft.lose(&place, &what, "here it counts before patterns of ends, there behind them");

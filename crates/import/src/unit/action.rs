@@ -49,7 +49,7 @@ impl<'c> Steps<'c> {
                 draft.lose(
                     place,
                     &format!("pass {pass}"),
-                    "gateways are not there yet, and of routes it names none",
+                    "other servers are not asked, and of routes it names none",
                 );
                 route.respond(503, place);
             }
@@ -72,9 +72,6 @@ impl<'c> Steps<'c> {
     fn action(&mut self, action: &Node, condition: &Condition, depth: usize, draft: &mut Draft) {
         let place = self.unit.place(action);
         let first = self.all.len();
-        if action.find("rewrite").is_some() {
-            draft.lose(&place, "rewrite", "paths are not rewritten");
-        }
         if let Some(pass) = action.find("pass").and_then(Node::text) {
             self.pass(pass, condition, &place, depth, draft);
         } else if let Some(shares) = action.find("share") {
@@ -84,10 +81,20 @@ impl<'c> Steps<'c> {
             if let Some(status) = action.find("return") {
                 returns(status, action.find("location"), &mut route, &place, draft);
             } else {
-                draft.lose(&place, &shown(action), "gateways are not there yet");
+                draft.lose(&place, &shown(action), "other servers are not asked");
                 route.respond(503, &place);
             }
             self.push(condition.clone(), route, None, draft);
+        }
+        if let Some(rewrite) = action.find("rewrite") {
+            // What it passes on sees another path, which another step may refuse.
+            let (place, what) = (self.unit.place(rewrite), format!("rewrite {}", shown(rewrite)));
+            let why =
+                "a step leads to no other path; rewrite of the site does, before any route is looked for";
+            for step in &mut self.all[first..] {
+                step.route.keys.0.retain(|key| key.name != "static-fall-through");
+                draft.refuse(&mut step.route, &place, &what, why);
+            }
         }
         if let Some(fields) = action.find("response_headers") {
             for step in &mut self.all[first..] {
@@ -130,8 +137,8 @@ impl<'c> Steps<'c> {
             }
             if let Some(types) = action.find("types") {
                 let place = self.unit.place(types);
-                draft.open(&place, &format!("types {}", shown(types)), "files of all types are served");
-                route.refused.push(format!("{place}: types"));
+                let what = format!("types {}", shown(types));
+                draft.refuse(&mut route, &place, &what, "files of all types are served");
             }
             self.push(condition.clone(), route, root, draft);
         }
@@ -181,7 +188,7 @@ impl<'c> Steps<'c> {
             // Where the path of a route is beneath it is seen when the paths are known.
             route.keys.set("mount", text.trim_end_matches('/'), &self.unit.place(node));
         }
-        super::settings::application(self.unit, name, node, said, draft);
+        super::settings::application(self.unit, name, (node, said), route, draft);
     }
 
     /// Adds a step, if what it is for can be said.
@@ -190,23 +197,21 @@ impl<'c> Steps<'c> {
         // Who is kept out by a condition on the address is kept out of what follows: only a refusal can be said so.
         let refuses = route.keeps_out();
         let mut lost = condition.lost.clone();
-        let can_be_said = refuses && Condition { not_remote: Vec::new(), ..condition.clone() }.has_all();
+        let can_be_said = refuses && condition.has_all_but_remote();
         if !condition.not_remote.is_empty() && !can_be_said {
             lost.push("addresses that are not meant can only be refused".to_owned());
         }
-        let is_lost = !lost.is_empty();
-        for why in lost {
-            if refuses {
-                draft.open(&place, "step", &why);
-            } else {
-                draft.lose(&place, "step", &why);
-            }
-            route.refused.push(format!("{place}: {why}"));
-        }
-        if is_lost && !refuses {
+        if lost.is_empty() {
+            self.all.push(Step { condition, route, root });
             return;
         }
-        self.all.push(Step { condition, route, root, is_lost });
+        // Without it a later step would answer, whatever this one does: all requests that it may be for are refused.
+        for why in lost {
+            draft.open(&place, "step", &why);
+            route.refused.push(format!("{place}: {why}"));
+        }
+        route.keys.0.retain(|key| key.name != "static-fall-through");
+        self.all.push(Step { condition: condition.widened(), route, root });
     }
 }
 

@@ -18,6 +18,9 @@ pub(super) struct Condition {
     pub(super) not_remote: Vec<String>,
     /// Half a sentence about each part that cannot be said.
     pub(super) lost: Vec<String>,
+    /// Some of its paths cannot be said, or some of its hosts: it may be for any.
+    any_path: bool,
+    any_host: bool,
 }
 
 impl Condition {
@@ -26,9 +29,11 @@ impl Condition {
         let mut condition = Condition::default();
         for (name, value) in node.pairs() {
             match name.as_str() {
-                "uri" => condition.each(value, path, |all| &mut all.paths),
-                "host" => condition.each(value, host, |all| &mut all.hosts),
-                "method" => condition.each(value, method, |all| &mut all.methods),
+                "uri" => condition.any_path |= !condition.each(value, path, |all| &mut all.paths),
+                "host" => condition.any_host |= !condition.each(value, host, |all| &mut all.hosts),
+                "method" => {
+                    condition.each(value, method, |all| &mut all.methods);
+                }
                 "source" => condition.source(value),
                 "headers" => condition.named(value, |all| &mut all.fields),
                 "arguments" => condition.named(value, |all| &mut all.query),
@@ -40,18 +45,32 @@ impl Condition {
         condition
     }
 
+    /// Reads each of a list; whether all of them can be said.
     fn each(
         &mut self,
         node: &Node,
         read: fn(&str) -> Option<String>,
         list: fn(&mut Condition) -> &mut Vec<String>,
-    ) {
+    ) -> bool {
+        let mut is_whole = true;
         for one in node.each() {
             let text = one.text().unwrap_or_default();
-            match read(text) {
-                Some(value) => list(self).push(value),
-                None => self.lost.push(format!("the pattern {text} cannot be said")),
+            if let Some(value) = read(text) {
+                list(self).push(value);
+            } else {
+                is_whole = false;
+                self.lost.push(format!("the pattern {text} cannot be said"));
             }
+        }
+        is_whole
+    }
+
+    /// All requests that it may be for, and more of them, without what cannot be said.
+    pub(super) fn widened(&self) -> Condition {
+        Condition {
+            paths: if self.any_path { Vec::new() } else { self.paths.clone() },
+            hosts: if self.any_host { Vec::new() } else { self.hosts.clone() },
+            ..Condition::default()
         }
     }
 
@@ -103,6 +122,7 @@ impl Condition {
             if inner.is_empty() {
                 inner.clone_from(outer);
             } else if !outer.is_empty() && outer != inner {
+                both.any_host |= name == "host";
                 both.lost.push(format!("two conditions on {name}, one in another"));
             }
         }
@@ -111,12 +131,15 @@ impl Condition {
         } else if !self.paths.is_empty() {
             let is_within = both.paths.iter().all(|path| self.paths.iter().any(|outer| covers(outer, path)));
             if !is_within {
+                both.any_path = true;
                 both.lost.push("two conditions on uri, one in another".to_owned());
             }
         }
         both.fields.extend(self.fields.iter().cloned());
         both.query.extend(self.query.iter().cloned());
         both.lost.extend(self.lost.iter().cloned());
+        both.any_path |= self.any_path;
+        both.any_host |= self.any_host;
         both
     }
 
@@ -126,11 +149,12 @@ impl Condition {
 
     /// Whether it has all requests of its paths.
     pub(super) fn has_all(&self) -> bool {
-        self.methods.is_empty()
-            && self.fields.is_empty()
-            && self.query.is_empty()
-            && self.remote.is_empty()
-            && self.not_remote.is_empty()
+        self.has_all_but_remote() && self.not_remote.is_empty()
+    }
+
+    /// The same, but for clients that are not meant.
+    pub(super) fn has_all_but_remote(&self) -> bool {
+        self.methods.is_empty() && self.fields.is_empty() && self.query.is_empty() && self.remote.is_empty()
     }
 
     /// Says it in a route, but for the paths.

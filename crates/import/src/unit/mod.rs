@@ -60,7 +60,7 @@ fn listen(unit: &Unit<'_>, listeners: &Node, draft: &mut Draft) -> String {
         pass = Some(to);
         if node.find("forwarded").is_some() || node.find("client_ip").is_some() {
             let why = "the address of a client is that of the proxy in front, so conditions on it would see that one";
-            draft.open(&place, &format!("listener {address}: forwarded"), why);
+            draft.refuse_all(&place, &format!("listener {address}: forwarded"), why);
         }
         if node.find("tls").is_some() {
             let why =
@@ -91,8 +91,6 @@ fn sites(steps: &[Step], place: &Place, draft: &mut Draft) {
             steps.iter().filter(|step| step.condition.is_for_host(name.as_deref())).cloned().collect();
         let mut site =
             Site { place: Some(place.clone()), hosts: name.into_iter().collect(), ..Site::default() };
-        site.refused =
-            own.iter().filter(|step| step.is_lost).flat_map(|step| step.route.refused.clone()).collect();
         site.routes = order::routes(own, draft);
         draft.sites.push(site);
     }

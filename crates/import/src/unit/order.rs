@@ -13,8 +13,6 @@ pub(super) struct Step {
     pub(super) route: Route,
     /// The folder that the whole path is looked for in, of one that answers with files.
     pub(super) root: Option<String>,
-    /// Which requests it is for cannot be said, and it keeps somebody out: the site refuses.
-    pub(super) is_lost: bool,
 }
 
 /// A step for one of its paths; the number is the step's.
@@ -37,12 +35,13 @@ const STEPS_MAX: usize = 500;
 /// The routes of a site. A step whose paths have another, later one among them comes first there, too: its route is said once
 /// more for that path.
 pub(super) fn routes(mut steps: Vec<Step>, draft: &mut Draft) -> Vec<Route> {
-    steps.retain(|step| !step.is_lost);
-    if let Some(step) = steps.get(STEPS_MAX) {
-        if let Some(place) = step.route.place.clone() {
-            draft.open(&place, "routes", "there are too many of them; those from here on are left out");
-        }
+    if let Some(place) = steps.get(STEPS_MAX).and_then(|step| step.route.place.clone()) {
         steps.truncate(STEPS_MAX);
+        let mut route = Route::new("/", &place);
+        route.respond(503, &place);
+        let why = "there are too many of them; those from here on are left out";
+        draft.refuse(&mut route, &place, "routes", why);
+        steps.push(Step { condition: Condition::default(), route, root: None });
     }
     let singles = singles(steps, draft);
     let mut routes: Vec<Route> = Vec::new();
@@ -119,7 +118,7 @@ fn singles(steps: Vec<Step>, draft: &mut Draft) -> Vec<Single> {
             for network in &guard.admitted {
                 route.keys.add("allow", network, &guard.place);
             }
-            let step = Step { condition: Condition::default(), route, root: None, is_lost: false };
+            let step = Step { condition: Condition::default(), route, root: None };
             singles.push(Single { path: guard.path, number: usize::MAX, step });
         }
     }

@@ -2,7 +2,7 @@
 
 use super::config::{Unit, shown};
 use crate::literal::{Item, Node};
-use crate::model::{Draft, Value};
+use crate::model::{Draft, Route, Value};
 use crate::python;
 use crate::quantity::is_log_format;
 
@@ -27,6 +27,10 @@ pub(super) fn read(unit: &Unit<'_>, draft: &mut Draft) {
     }
     if let Some(node) = unit.root.find("access_log") {
         access_log(unit, node, draft);
+    }
+    if !draft.server.has("user") {
+        let why = "applications have the user of unitd there, and here that of who starts the server: write user, if that is root";
+        draft.lose(&unit.place(unit.root), "user", why);
     }
     python::unless_said(
         &mut draft.server,
@@ -54,7 +58,13 @@ fn access_log(unit: &Unit<'_>, node: &Node, draft: &mut Draft) {
 }
 
 /// Reads what an application says of its processes; `said` is the target of it that is meant.
-pub(super) fn application(unit: &Unit<'_>, name: &str, node: &Node, said: &Node, draft: &mut Draft) {
+pub(super) fn application(
+    unit: &Unit<'_>,
+    name: &str,
+    (node, said): (&Node, &Node),
+    route: &mut Route,
+    draft: &mut Draft,
+) {
     if let Some(paths) = said.find("path").or_else(|| node.find("path")) {
         for path in paths.each().iter().filter_map(Node::text) {
             draft.server.add("python-path", path, &unit.place(paths));
@@ -65,8 +75,8 @@ pub(super) fn application(unit: &Unit<'_>, name: &str, node: &Node, said: &Node,
             "type" | "module" | "callable" | "path" | "targets" | "protocol" | "factory" | "prefix" => {}
             "processes" => processes(unit, name, value, draft),
             "threads" => set(unit, name, "threads", value, draft),
-            "user" => set(unit, name, "user", value, draft),
-            "group" => set(unit, name, "group", value, draft),
+            "user" => user(unit, name, "user", value, route, draft),
+            "group" => user(unit, name, "group", value, route, draft),
             "working_directory" => set(unit, name, "chdir", value, draft),
             "environment" => {
                 for (variable, text) in value.pairs() {
@@ -76,12 +86,13 @@ pub(super) fn application(unit: &Unit<'_>, name: &str, node: &Node, said: &Node,
             }
             "limits" => limits(unit, name, value, draft),
             "home" => {
-                let why = "start the adyton that is installed in the virtual environment";
+                let why = "start the adyton that is installed in the virtual environment, or write a group with its python";
                 draft.lose(&unit.place(value), &format!("home {}", shown(value)), why);
             }
             "isolation" => {
                 let why = "namespaces and control groups are the work of systemd or a container";
-                draft.open(&unit.place(value), &format!("application {name}: isolation"), why);
+                let what = format!("application {name}: isolation");
+                draft.refuse(route, &unit.place(value), &what, why);
             }
             _ => draft.lose(&unit.place(value), &format!("{key} {}", shown(value)), "this is not known here"),
         }
@@ -113,17 +124,38 @@ fn limits(unit: &Unit<'_>, name: &str, node: &Node, draft: &mut Draft) {
     }
 }
 
+/// The user of the first application is that of the server; one that has another has to be in a group, which has a user of its own.
+fn user(
+    unit: &Unit<'_>,
+    application: &str,
+    ours: &'static str,
+    node: &Node,
+    route: &mut Route,
+    draft: &mut Draft,
+) {
+    if draft.server.get(ours).is_none_or(|key| key.value == Value::Text(shown(node))) {
+        return set(unit, application, ours, node, draft);
+    }
+    let what = format!("application {application}: {ours} {}", shown(node));
+    draft.refuse(
+        route,
+        &unit.place(node),
+        &what,
+        "write a group with this user, and group = \"NAME\" in the route",
+    );
+}
+
 /// A setting of an application is one of the server: the first application that says it counts.
 fn set(unit: &Unit<'_>, application: &str, ours: &'static str, node: &Node, draft: &mut Draft) {
     let (place, value) = (unit.place(node), Value::Text(shown(node)));
     match draft.server.get(ours) {
         Some(key) if key.value != value => {
             let what = format!("application {application}: {ours} {}", shown(node));
-            if matches!(ours, "user" | "group") {
-                draft.open(&place, &what, "all applications run as the same user here");
-            } else {
-                draft.lose(&place, &what, "all applications run in the same processes here");
-            }
+            draft.lose(
+                &place,
+                &what,
+                "the first application says it for all; one in a group has settings of its own",
+            );
         }
         Some(_) => {}
         None => draft.server.set(ours, value, &place),

@@ -23,14 +23,26 @@ pub(crate) fn with_files(
     let mut include = |pattern: &str| -> Result<Vec<Found>, String> {
         let is_one = |name: &str| {
             let parts = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<_>>();
-            let (pattern, name) = (parts(pattern), parts(name));
-            pattern.len() == name.len()
-                && pattern.iter().zip(&name).all(|(one, other)| adyton_import::matches(one, other))
+            fits(&parts(pattern), &parts(name))
         };
         let found = files.iter().filter(|(name, _)| is_one(name));
         Ok(found.map(|(name, text)| Found { name: (*name).to_owned(), text: (*text).to_owned() }).collect())
     };
     import(kind, name, text, &mut include).map_err(|mistake| mistake.to_string())
+}
+
+/// Whether a path fits a pattern, part by part; `**` is any number of parts.
+fn fits(pattern: &[String], name: &[String]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (Some((any, rest)), _) if any == "**" => {
+            fits(rest, name) || name.split_first().is_some_and(|(_, behind)| fits(pattern, behind))
+        }
+        (Some((one, rest)), Some((other, behind))) => {
+            adyton_import::matches(one, other) && fits(rest, behind)
+        }
+        (None, None) => true,
+        _ => false,
+    }
 }
 
 /// Pages for errors that are there.
@@ -52,6 +64,51 @@ pub(crate) fn check(text: &str) {
     for sentence in failure.sentences() {
         let is_absent = ["there is no ", "is no folder", "is a folder", "is not a file of Python"];
         assert!(is_absent.iter().any(|words| sentence.contains(words)), "{sentence}\n{text}");
+    }
+}
+
+/// A configuration that says something which a file of sites cannot, and what becomes of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Opening<'t> {
+    pub(crate) text: &'t str,
+    /// The line that is named.
+    pub(crate) line: usize,
+    /// The path of a route that refuses everybody; empty: all of them do.
+    pub(crate) path: &'t str,
+}
+
+/// Each is an error that names its line, and its place answers 503 in what is written.
+pub(crate) fn openings(kind: Kind, name: &str, files: &[(&str, &str)], cases: &[Opening<'_>]) {
+    for Opening { text, line, path } in cases {
+        let made = with_files(kind, name, text, files).unwrap();
+        let place = format!("{name}:{line}");
+        let is_told = made.losses.iter().any(|loss| loss.opens && loss.place.to_string() == place);
+        let routes: Vec<&str> = made.text.split("\n[[sites.routes]]").skip(1).collect();
+        let own = |route: &&&str| match *path {
+            "" => true,
+            "/" => !route.lines().nth(1).unwrap_or_default().starts_with("path = "),
+            path => route.lines().nth(1).unwrap_or_default().contains(&format!("\"{path}\"")),
+        };
+        let of_place: Vec<&&str> = routes.iter().filter(own).collect();
+        let refuses = |route: &&&str| {
+            route.contains("\n# Refused, because this was lost: ") && route.contains("\nrespond = 503\n")
+        };
+
+        assert!(is_told, "{text}\nno error names {place}\n{}", made.text);
+        assert!(!of_place.is_empty(), "{text}\nnothing is for {path}\n{}", made.text);
+        assert!(of_place.iter().all(refuses), "{text}\n{path} is served\n{}", made.text);
+        check(&made.text);
+    }
+}
+
+/// Each is carried over, or does not matter: no error, and this is in what is written.
+pub(crate) fn kept(kind: Kind, name: &str, files: &[(&str, &str)], cases: &[(&str, &str)]) {
+    for (text, expected) in cases {
+        let made = with_files(kind, name, text, files).unwrap();
+
+        assert!(!made.opens(), "{text}\n{}", made.text);
+        assert!(made.text.contains(expected), "{text}\n{expected} is missing\n{}", made.text);
+        check(&made.text);
     }
 }
 

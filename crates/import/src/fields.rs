@@ -1,0 +1,41 @@
+//! Fields of requests that servers in front set or remove: an application may believe what is in them.
+
+/// What to say of one that clients could send themselves, here.
+pub(crate) const BELIEVED: &str =
+    "fields of requests reach the application as clients send them, and it may believe this one";
+
+/// The same of those that are said of a client or a connection.
+pub(crate) const OF_PROXY: &str = "what clients send in it reaches the application; trusted-proxies and trusted-fields say whose word counts";
+
+/// Whether a field is one that proxies say of a client or of a connection, and that has its own settings here.
+pub(crate) fn is_of_proxy(field: &str) -> bool {
+    FIELDS.iter().any(|name| name.eq_ignore_ascii_case(field))
+}
+
+const FIELDS: [&str; 25] = [
+    "Accept-Encoding",
+    "Connection",
+    "Content-Length",
+    "Content-Type",
+    "Forwarded",
+    "Host",
+    "Proxy",
+    "SCRIPT_NAME",
+    "Upgrade",
+    "Via",
+    "X-Client-IP",
+    "X-Forwarded-By",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Port",
+    "X-Forwarded-Prefix",
+    "X-Forwarded-Proto",
+    "X-Forwarded-Protocol",
+    "X-Forwarded-Scheme",
+    "X-Forwarded-Server",
+    "X-Forwarded-Ssl",
+    "X-Real-IP",
+    "X-Request-ID",
+    "X-Scheme",
+    "X-Script-Name",
+];

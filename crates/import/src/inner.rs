@@ -1,0 +1,56 @@
+//! Files that a folder answers with at another path than their own: the page of a folder, and the one of what is missing.
+//!
+//! Other servers look once more who may have that file, by its own path. Here the route of the request decides, so a folder refuses
+//! whose page is kept from somebody at that path.
+
+use crate::model::{Key, Loss, Route, Site, Value, shown};
+
+/// Has folders refuse whose pages another route keeps from somebody.
+pub(crate) fn guard(site: &mut Site, losses: &mut Vec<Loss>) {
+    let guards: Vec<Route> = site.routes.iter().filter(|route| route.is_restricted()).cloned().collect();
+    for route in site.routes.iter_mut().filter(|route| route.has_files() && route.refused.is_empty()) {
+        let Some((path, guard)) = kept(route, &guards) else { continue };
+        let says = |key: &&Key| {
+            matches!(key.name, "respond" | "allow" | "deny" | "allow-python" | "methods" | "auth")
+        };
+        let by = guard.keys.0.iter().find(says).map(|key| key.place.clone()).or(guard.place.clone());
+        let (Some(place), Some(by)) = (route.place.clone(), by) else { continue };
+        let why = format!(
+            "the folder of {place} answers with it, too, and here the path of the request decides who may"
+        );
+        losses.push(Loss { place: by.clone(), what: format!("path {}", shown(&path)), why, opens: true });
+        route.refused.push(format!("{by}: {path}"));
+    }
+}
+
+/// A page of a folder, and the route that keeps it from somebody.
+fn kept<'g>(route: &Route, guards: &'g [Route]) -> Option<(String, &'g Route)> {
+    let own = route.paths.iter().filter(|path| path.ends_with('/'));
+    let pages: Vec<String> =
+        own.flat_map(|path| pages(route).map(move |page| format!("{path}{page}"))).collect();
+    pages.into_iter().find_map(|page| {
+        // One that is said of the same path in another way is no other one.
+        let has = |guard: &&Route| guard.paths.iter().any(|path| is_for(path, &page, route));
+        guards.iter().find(has).map(|guard| (page, guard))
+    })
+}
+
+/// The names of a folder's pages, in it.
+fn pages(route: &Route) -> impl Iterator<Item = String> + '_ {
+    let said = ["static-fallback", "static-404"].into_iter().filter_map(|name| match route.keys.get(name) {
+        Some(Key { value: Value::Text(text), .. }) => Some(text.trim_start_matches('/').to_owned()),
+        _ => None,
+    });
+    std::iter::once("index.html".to_owned()).chain(said)
+}
+
+/// Whether a path of another route is more for a page than those of its folder.
+fn is_for(path: &str, page: &str, folder: &Route) -> bool {
+    let longest = folder.paths.iter().filter(|own| page.starts_with(own.as_str())).map(String::len).max();
+    match path.strip_prefix('*') {
+        // A beginning of some length counts before an end.
+        Some(end) => page.ends_with(end),
+        None if path.ends_with('/') => page.starts_with(path) && longest.is_some_and(|own| path.len() > own),
+        None => path == page,
+    }
+}
