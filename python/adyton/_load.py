@@ -233,10 +233,15 @@ def move_in() -> None:
 
 
 def prepare_worker() -> None:
-    """Has the Python stacks of all threads written when this process is ended by a fault, or by SIGABRT."""
+    """Has the Python stacks of all threads written when this process is ended by a fault, or by SIGABRT.
+
+    Shows the application the command line that the user has typed.
+    """
     import faulthandler
 
     faulthandler.enable(2)
+    # A command of this program to itself, and what that is told, stand before it.
+    del sys.argv[1:3]
 
 
 def write_stacks_at_signal(file: int) -> int:
@@ -262,38 +267,6 @@ def write_stack_at_signal(file: int) -> int:
     number = signal.SIGRTMAX - 2
     faulthandler.register(number, file=file, all_threads=False)
     return number
-
-
-def keep_signals() -> Callable[[], None]:
-    """Leaves the server its signals, whatever a request on the main thread sets; returns what undoes that.
-
-    ``asyncio.run`` sets SIGINT, for example, and puts back what it took for the former handler.
-    """
-    import signal
-
-    from adyton._core import relay
-
-    ours: dict[int, str] = {signal.SIGTERM: "SIGTERM", signal.SIGINT: "SIGINT", signal.SIGUSR1: "SIGUSR1"}
-    wanted: dict[int, Any] = {}
-    real = signal.signal
-
-    def restricted(signalnum: int, handler: Any) -> Any:  # noqa: ANN401
-        if signalnum not in ours:
-            return real(signalnum, handler)
-        former = wanted.get(signalnum, signal.getsignal(signalnum))
-        if signalnum not in wanted:
-            relay(20, "adyton", f"{ours[signalnum]} stays with the server: a handler is not set")
-        wanted[signalnum] = handler
-        return former
-
-    signal.signal = restricted
-
-    def undo() -> None:
-        signal.signal = real
-
-    # A child that the application forks has its signals to itself.
-    os.register_at_fork(after_in_child=undo)
-    return undo
 
 
 def forget_children() -> None:
@@ -323,21 +296,42 @@ def before_preload() -> None:
 def after_preload() -> None:
     """Takes what was imported out of the collector's sight: its look would copy every page.
 
-    Says which threads the import has started: a fork has only the one that forks (fork(2)).
+    Says which threads and timers the import has started: a fork has only the thread that forks (fork(2)).
     """
     import gc
 
     gc.freeze()
+    if signals := end_timers():
+        _tell_lost(f"timers of {', '.join(signals)}", "set timers")
     if "threading" not in sys.modules:
         return
     import threading
 
     names = [thread.name for thread in threading.enumerate() if thread is not threading.current_thread()]
     if names:
-        from adyton._core import relay
+        _tell_lost(", ".join(names), "start threads")
 
-        where = "start threads in a hook of on_worker_start"
-        relay(30, "adyton", f"--preload: {', '.join(names)} will not run in workers: {where}")
+
+def _tell_lost(what: str, remedy: str) -> None:
+    from adyton._core import relay
+
+    where = f"{remedy} in a hook of on_worker_start"
+    relay(30, "adyton", f"--preload: {what} will not run in workers: {where}")
+
+
+def end_timers() -> list[str]:
+    """Ends the timers of this process (setitimer(2)); returns which signals they would have sent.
+
+    One that fires when the interpreter has put back what signals do by themselves would kill the process.
+    """
+    import signal
+
+    sends = {
+        signal.ITIMER_REAL: "SIGALRM",
+        signal.ITIMER_VIRTUAL: "SIGVTALRM",
+        signal.ITIMER_PROF: "SIGPROF",
+    }
+    return [name for timer, name in sends.items() if any(signal.setitimer(timer, 0))]
 
 
 #: Set while a process is forked that forks a worker.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import socket
 import stat
 from pathlib import Path
@@ -148,6 +150,34 @@ def test_unix_in_use(serve: Servers, application: Path, tmp_path: Path) -> None:
 
     assert 0 != third.returncode
     assert "precious" == file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_abstract(serve: Servers, application: Path, tmp_path: Path, processes: str) -> None:
+    """A name that begins with `@` is in no file system, is shown as it was given, and is free afterwards."""
+    name = f"@adyton test {os.getpid()}"
+    for _ in range(2):
+        server = serve(application, "--processes", processes, bind=f"unix:{name}", cwd=tmp_path)
+        assert [f"adyton: listening on unix:{name}"] == re.findall(
+            "^adyton: listening .*", server.log(), re.MULTILINE
+        )
+        # The name has a space in it.
+        server.addresses = [name]
+        assert b"hello" == server.fetch().body
+        taken = run("serve", str(application), "--bind", f"unix:{name}")
+        assert 1 == taken.returncode
+        assert f"cannot listen at unix:{name}: Address already in use" in taken.stderr
+        server.stop()
+
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_abstract_has_no_rights(application: Path) -> None:
+    """`--socket-mode` would keep nobody out there, and is refused."""
+    done = run("serve", str(application), "--bind", "unix:@adyton-test", "--socket-mode", "660")
+
+    assert 1 == done.returncode
+    assert "--socket-mode cannot say who" in done.stderr
 
 
 @pytest.mark.parametrize(

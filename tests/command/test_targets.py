@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -275,6 +276,46 @@ def test_what_can_run_is_served(serve: Servers, project: Path, name: str) -> Non
 
     assert f"({kind})" in run("check", f"{name}.py", cwd=project).stdout
     assert b"fit" == serve(f"{name}.py", cwd=project).fetch().body
+
+
+PATCHED = [
+    ("gevent.monkey", "saved", ("_gevent_own", "socket", "_thread", "threading"), "socket, threading"),
+    ("eventlet.patcher", "already_patched", ("thread", "socket"), "socket, thread"),
+    ("gevent.monkey", "saved", ("socket",), ""),
+    ("gevent.other", "saved", ("threading",), ""),
+]
+
+
+@pytest.mark.parametrize(("module", "attribute", "patched", "named"), PATCHED)
+@pytest.mark.parametrize(
+    ("threads", "meaning"), [("1", "only while a request waits"), ("4", "may wait for ever")]
+)
+def test_patched_threads_are_told(
+    serve: Servers,
+    project: Path,
+    module: str,
+    attribute: str,
+    patched: tuple[str, ...],
+    named: str,
+    threads: str,
+    meaning: str,
+) -> None:
+    """What gevent and eventlet have patched is in the log, and what fails; neither is imported for that."""
+    text = (
+        "import sys, types\n"
+        f"module = sys.modules[{module!r}] = types.ModuleType({module!r})\n"
+        f"module.{attribute} = dict.fromkeys({patched!r})\n"
+        "def handler(request):\n    return str(sorted({'gevent', 'eventlet'} & set(sys.modules)))\n"
+    )
+    (project / "patched.py").write_text(text, encoding="utf-8")
+    server = serve("patched.py", "--threads", threads, cwd=project)
+    said = re.findall("ADY344 warning: (gevent|eventlet) has patched ([a-z, ]*): (.*)", server.log())
+
+    assert b"[]" == server.fetch().body
+    assert bool(named) == bool(said)
+    for library, names, rest in said:
+        assert (module.partition(".")[0], named) == (library, names)
+        assert meaning in rest
 
 
 @pytest.mark.parametrize("threads", ["1", "4"])

@@ -619,6 +619,17 @@ def test_memory_limit(crowd: Callable[..., Crowd]) -> None:
     assert 200 == servers.server.fetch("/who").status
 
 
+def test_memory_limit_without_room_for_threads() -> None:
+    """A limit without room for the stacks of all threads is refused by its name, with one that would do."""
+    flags = ["--processes", "1", "--threads", "100", "--memory-limit", "100m", "--bind", "127.0.0.1:0"]
+    done = run("serve", str(APPLICATION), "--control", "off", *flags)
+
+    assert 1 == done.returncode
+    said = "memory-limit: 100 MiB is too small for the 102 threads of --threads 100"
+    assert f"{said}: each has a stack of" in done.stderr
+    assert "(setting --memory-limit)" in done.stderr
+
+
 def test_nice(crowd: Callable[..., Crowd]) -> None:
     """Workers give way to the supervisor."""
     servers = crowd("--processes", "1", "--nice", "5")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 Address = tuple[str, int] | str
-"""Host and port, or the path of a unix socket."""
+"""Host and port, or the path of a unix socket; one that begins with `@` is an abstract name."""
 
 TIMEOUT_S = 40.0
 """Longer than any answer may take on a busy machine; a test that reaches it fails."""
@@ -118,7 +118,8 @@ class Connection:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         self.socket.settimeout(TIMEOUT_S)
         try:
-            self.socket.connect(address)
+            is_abstract = isinstance(address, str) and address.startswith("@")
+            self.socket.connect(f"\0{address[1:]}" if is_abstract else address)
         except OSError:
             self.socket.close()
             raise

@@ -7,6 +7,7 @@ import json
 import logging
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -387,6 +388,23 @@ def answer_memory(environ: WSGIEnvironment, start_response: StartResponse) -> It
     return wrapped
 
 
+@add(good, "seekable")
+def tell_seekable(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Say which file-like objects can be sought behind the wrapper."""
+
+    class Bare:
+        read = None
+
+    class Seeking(Bare):
+        seek = None
+
+    class Stream(io.RawIOBase):
+        """`io` has `seek` everywhere, and `seekable` says whether it works."""
+
+    stand: list[Any] = [io.BytesIO(), Seeking(), Stream(), Bare()]
+    return say(start_response, [str(environ["wsgi.file_wrapper"](each).seekable()) for each in stand])
+
+
 class NotingFile(io.FileIO):
     """A file with DATA in it that notes its close."""
 
@@ -634,11 +652,49 @@ def _wrong_calls(call: Any) -> dict[str, Callable[[], object]]:
 
 @add(broken, "start-twice")
 def start_twice(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-    """Call start_response again before output, without exc_info."""
-    del environ
+    """Call start_response again before output, without exc_info: never, after an error, or in a generator."""
     start_response("200 OK", [PLAIN, ("X-First", "yes")])
-    start_response("202 Accepted", [PLAIN, ("X-Second", "yes")])
-    return [b"twice"]
+    if environ["QUERY_STRING"] == "replaced":
+        try:
+            raise LookupError("an error of the application")
+        except LookupError:
+            start_response("202 Accepted", [PLAIN, ("X-First", "no")], sys.exc_info())
+
+    def again() -> None:
+        try:
+            start_response("203 Again", [PLAIN, ("X-Second", "yes")])
+        except Exception as error:
+            noted.append(f"{type(error).__name__}: {error}")
+
+    def items() -> Iterator[bytes]:
+        yield b""
+        again()
+        yield b"once"
+
+    if environ["QUERY_STRING"] == "generator":
+        return items()
+    again()
+    return [b"once"]
+
+
+@add(broken, "write-in-thread")
+def write_in_thread(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+    """Call `write` on another thread, before and after something was written."""
+    del environ
+    write = start_response("200 OK", [PLAIN])
+
+    def other() -> None:
+        try:
+            write(b"from another thread")
+        except Exception as error:
+            noted.append(f"{type(error).__name__}: {error}")
+
+    for piece in (b"one ", b"two "):
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+        write(piece)
+    return [b"three"]
 
 
 @add(broken, "start-after-data")

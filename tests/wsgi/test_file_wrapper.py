@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.client import request
+from wsgi import files
 from wsgi.test_close import closed
 
 if TYPE_CHECKING:
-    from support.server import Server
+    from pathlib import Path
+
+    from support.server import Server, Servers
 
 DATA = bytes(range(256)) * 4096
 SIZE = len(DATA)
@@ -99,3 +103,46 @@ def test_descriptors_are_given_back(plain: Server) -> None:
 
     assert b"hello, world" == plain.fetch("/").body
     assert plain.settles_at_fds(before)
+
+
+@pytest.fixture(scope="module")
+def odd(serve_session: Servers, applications: Path) -> Server:
+    """Serve files of many kinds."""
+    return serve_session(applications.with_name("files.py"))
+
+
+@pytest.mark.parametrize("kind", files.KINDS)
+def test_what_read_gives(odd: Server, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client gets what `read()` gives, with a Content-Length or without; the kernel sends plain files."""
+    monkeypatch.chdir(tmp_path)
+    opened, is_sent = files.KINDS[kind]
+    with contextlib.closing(opened()) as file:
+        body = b"".join(files.blocks(file))
+    target = f"/?{kind.replace(' ', '%20')}"
+    response = odd.fetch(target)
+
+    assert body == response.body
+    assert is_sent == (response.framing == "length")
+    assert body == odd.fetch(f"{target},{len(body)}").body
+    assert body[:3] == odd.fetch(f"{target},3").body
+
+
+@pytest.mark.parametrize("kind", files.WRONG)
+def test_what_read_refuses(odd: Server, kind: str) -> None:
+    """A file that gives no bytes is an error of the application, although its descriptor would give some."""
+    mark = odd.mark()
+
+    assert 500 == odd.fetch(f"/?{kind.replace(' ', '%20')}").status
+    odd.wait_for_log("TypeError|UnsupportedOperation", since=mark)
+
+
+def test_a_part_far_behind(odd: Server) -> None:
+    """What sends a part of a file asks the wrapper to go there, and nothing before it is read."""
+    assert b"behind" == odd.fetch("/part?rest").body
+    assert "6" == odd.fetch("/part?rest")["Content-Length"]
+    assert b"behind" == odd.fetch("/part?first").body
+
+
+def test_what_can_be_sought(plain: Server) -> None:
+    """The wrapper can be sought if its file can be, and says so."""
+    assert ["True", "True", "False", "False"] == plain.fetch("/seekable").json()

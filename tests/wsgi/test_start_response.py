@@ -68,15 +68,28 @@ def test_kind_of_exception(plain: Server, name: str, kind: str) -> None:
     assert [f"{name}: {kind}"] == plain.fetch("/noted").json()
 
 
-def test_second_call_replaces(plain: Server) -> None:
-    """Without output so far, a second call replaces the first (or is an error)."""
-    response = plain.fetch("/start-twice")
+@pytest.mark.parametrize(
+    ("query", "status", "first"), [("", 200, "yes"), ("generator", 200, "yes"), ("replaced", 202, "no")]
+)
+def test_second_call_before_output(plain: Server, query: str, status: int, first: str) -> None:
+    """Without exc_info a second call is an error, also after one with it; what was said before is sent."""
+    response = plain.fetch(f"/start-twice?{query}")
 
-    assert response.status in {202, 500}
-    assert "X-First" not in response
-    if response.status == 202:
-        assert "yes" == response["X-Second"]
-        assert b"twice" == response.body
+    assert (status, first, b"once") == (response.status, response["X-First"], response.body)
+    assert "X-Second" not in response
+    (told,) = plain.fetch("/noted").json()
+    assert told.startswith("RuntimeError: start_response was called again without exc_info")
+
+
+def test_write_in_another_thread(plain: Server) -> None:
+    """Only the thread that was called may write, and whoever else does is told so."""
+    assert b"one two three" == plain.fetch("/write-in-thread").body
+    told = plain.fetch("/noted").json()
+
+    assert 2 == len(told)
+    assert all(
+        text.startswith("RuntimeError: write() was called") and "on another thread" in text for text in told
+    )
 
 
 def test_exc_info_before_output(site: Server) -> None:

@@ -19,12 +19,17 @@ pub enum Bind {
     },
     /// `unix:PATH`.
     Unix(PathBuf),
+    /// `unix:@NAME`: a name of Linux that is in no file system, the "abstract" one of unix(7).
+    Abstract(String),
     /// `fd://N`: a listening socket that the starting program left open.
     Fd(i32),
 }
 
 /// `sun_path` of unix(7) is 108 bytes with its NUL.
 const UNIX_PATH_BYTES_MAX: usize = 107;
+
+/// All of `sun_path`, with the `@` of an abstract name.
+const UNIX_NAME_BYTES_MAX: usize = 108;
 
 /// The longest name of RFC 1035, section 2.3.4.
 const HOST_BYTES_MAX: usize = 253;
@@ -39,7 +44,7 @@ impl Bind {
             Self::Tcp { host, .. } => {
                 host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
             }
-            Self::Unix(_) => true,
+            Self::Unix(_) | Self::Abstract(_) => true,
             Self::Fd(_) => false,
         }
     }
@@ -62,7 +67,7 @@ impl FromStr for Bind {
         let Some((host, port)) = text.rsplit_once(':') else {
             return Err(match parse_port(text) {
                 Ok(port) => format!("write :{port} for that port of every address, or HOST:{port}"),
-                Err(_) => "write HOST:PORT, [v6]:PORT, unix:PATH or fd://N".to_owned(),
+                Err(_) => "write HOST:PORT, [v6]:PORT, unix:PATH, unix:@NAME or fd://N".to_owned(),
             });
         };
         let host = match host {
@@ -82,6 +87,7 @@ impl fmt::Display for Bind {
             Bind::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
             Bind::Tcp { host, port } => write!(f, "{host}:{port}"),
             Bind::Unix(path) => write!(f, "unix:{}", path.display()),
+            Bind::Abstract(name) => write!(f, "unix:@{name}"),
             Bind::Fd(fd) => write!(f, "fd://{fd}"),
         }
     }
@@ -123,9 +129,15 @@ pub(crate) fn parse_port(text: &str) -> Result<u16, String> {
 }
 
 fn unix(path: &str) -> Result<Bind, String> {
-    match path.len() {
-        0 => Err("the path of the socket is missing".to_owned()),
-        1..=UNIX_PATH_BYTES_MAX => Ok(Bind::Unix(path.into())),
-        _ => Err(format!("the path of a socket has at most {UNIX_PATH_BYTES_MAX} bytes")),
+    match (path.len(), path.strip_prefix('@')) {
+        (0, _) => Err("the path of the socket is missing".to_owned()),
+        (1, Some(_)) => {
+            Err("the name of the socket is missing; a file of that name is written unix:./@".to_owned())
+        }
+        // The NUL that the kernel has in the place of the `@` counts, and none is behind the name.
+        (..=UNIX_NAME_BYTES_MAX, Some(name)) => Ok(Bind::Abstract(name.to_owned())),
+        (_, Some(_)) => Err(format!("the name of a socket has at most {UNIX_NAME_BYTES_MAX} bytes")),
+        (..=UNIX_PATH_BYTES_MAX, None) => Ok(Bind::Unix(path.into())),
+        (_, None) => Err(format!("the path of a socket has at most {UNIX_PATH_BYTES_MAX} bytes")),
     }
 }

@@ -238,7 +238,7 @@ fn is_production(settings: &Settings, environment: &[(String, String)]) -> Optio
     if let Some(open) = settings.bind.iter().find(|bind| !bind.is_local()) {
         return Some(format!("{open} can be reached from elsewhere"));
     }
-    if let Some(unix) = settings.bind.iter().find(|bind| matches!(bind, Bind::Unix(_))) {
+    if let Some(unix) = settings.bind.iter().find(|bind| matches!(bind, Bind::Unix(_) | Bind::Abstract(_))) {
         return Some(format!("{unix} is for a server in front"));
     }
     if lookup(environment, "NOTIFY_SOCKET").is_some_and(|name| !name.is_empty()) {

@@ -27,6 +27,9 @@ fn addresses_are_read_and_written_back() {
         ("[fe80::1%eth0]:80", tcp("fe80::1%eth0", 80), "[fe80::1%eth0]:80"),
         ("unix:/run/a.sock", Bind::Unix("/run/a.sock".into()), "unix:/run/a.sock"),
         ("unix:a:b", Bind::Unix("a:b".into()), "unix:a:b"),
+        ("unix:@a b", Bind::Abstract("a b".into()), "unix:@a b"),
+        ("unix:@@", Bind::Abstract("@".into()), "unix:@@"),
+        ("unix:./@a", Bind::Unix("./@a".into()), "unix:./@a"),
         ("fd://3", Bind::Fd(3), "fd://3"),
     ];
     for (text, expected, written) in cases {
@@ -40,6 +43,7 @@ fn addresses_are_read_and_written_back() {
 #[test]
 fn wrong_addresses_are_refused_with_the_right_form() {
     let long = format!("unix:/{}", "a".repeat(107));
+    let long_name = format!("unix:@{}", "a".repeat(108));
     let cases = [
         ("8000", "write :8000"),
         ("localhost", "HOST:PORT"),
@@ -56,6 +60,8 @@ fn wrong_addresses_are_refused_with_the_right_form() {
         ("a:-1", "a port is a number"),
         ("unix:", "path of the socket is missing"),
         (&long, "at most 107 bytes"),
+        ("unix:@", "the name of the socket is missing"),
+        (&long_name, "at most 108 bytes"),
         ("fd://", "fd://3"),
         ("fd://-1", "fd://3"),
         ("fd://99999999999", "fd://3"),

@@ -1,11 +1,14 @@
 //! `wsgi.file_wrapper` (PEP 3333, "Optional Platform-Specific File Handling").
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use adyton_sys::fs;
 use pyo3::exceptions::PyStopIteration;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyCFunction, PyTuple, PyType};
 
 /// How much of a file that the kernel cannot send is read at once.
 const BLOCK_BYTES: isize = 8192;
@@ -26,24 +29,100 @@ pub(crate) struct Sendable {
 }
 
 impl FileWrapper {
-    /// The file behind the wrapper, if it is a regular one that stands at a known place.
+    /// The file behind the wrapper, if its `read()` reads a regular file of the kernel, and nothing comes between the two.
     pub(crate) fn sendable(&self, py: Python<'_>) -> Option<Sendable> {
-        let file = self.file.bind(py);
-        let number: i32 = file.call_method0("fileno").ok()?.extract().ok()?;
-        let offset: u64 = file.call_method0("tell").ok()?.extract().ok()?;
-        if number < 0 {
-            return None;
-        }
+        let Place { number, offset } = Place::of(self.file.bind(py)).ok()??;
         // SAFETY: the file object, which we hold, says that this descriptor is its own and open; it is
         // only borrowed to make our own from it.
         let owned = unsafe { BorrowedFd::borrow_raw(number) }.try_clone_to_owned().ok()?;
-        let metadata = std::fs::File::from(owned.try_clone().ok()?).metadata().ok()?;
-        metadata.is_file().then(|| Sendable {
-            file: Arc::new(owned),
-            offset,
-            bytes: metadata.len().saturating_sub(offset),
-        })
+        let bytes = fs::sendable_bytes(owned.as_fd())?;
+        Some(Sendable { file: Arc::new(owned), offset, bytes: bytes.saturating_sub(offset) })
     }
+}
+
+/// Where `read()` would begin to read.
+struct Place {
+    number: i32,
+    offset: u64,
+}
+
+impl Place {
+    /// Finds it by what `read` is, and not by `fileno()`: that of `gzip.open()` is the compressed file's. What is bound to
+    /// a reader of `io` is its own `read` and nothing else, whether it was asked of that or of a proxy around it.
+    ///
+    /// `None`: something comes between `read()` and the file.
+    ///
+    /// # Errors
+    ///
+    /// Those of the file object, which may be closed.
+    fn of(file: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+        let py = file.py();
+        let [raw_type, buffered, random] = readers(py)?;
+        let mut read = file.getattr(intern!(py, "read"))?;
+        if is_temporary(file)? {
+            // It has a function around each method, to live as long as that is used.
+            read = read.getattr(intern!(py, "__wrapped__"))?;
+        }
+        if !read.is_instance_of::<PyCFunction>() {
+            return Ok(None);
+        }
+        let reader = read.getattr(intern!(py, "__self__"))?;
+        let Some(kind) = [raw_type, buffered, random].into_iter().find(|kind| is_own(&read, kind, "read"))
+        else {
+            return Ok(None);
+        };
+        let raw = if kind.is(raw_type) {
+            reader.clone()
+        } else {
+            let raw = kind.getattr(intern!(py, "raw"))?.call_method1(intern!(py, "__get__"), (&reader,))?;
+            if !is_own(&raw.getattr(intern!(py, "readinto"))?, raw_type, "readinto") {
+                return Ok(None);
+            }
+            raw
+        };
+        if !is_own(&raw.getattr(intern!(py, "tell"))?, raw_type, "tell") {
+            return Ok(None);
+        }
+        if kind.is(random) {
+            // What was written may not be in the file yet.
+            random.call_method1(intern!(py, "flush"), (&reader,))?;
+        }
+        let number = raw_type.call_method1(intern!(py, "fileno"), (&raw,))?.extract()?;
+        let offset = kind.call_method1(intern!(py, "tell"), (&reader,))?.extract()?;
+        Ok(Some(Self { number, offset }))
+    }
+}
+
+/// The types of `io` that read a descriptor: `FileIO` alone, and what reads and writes one with a buffer.
+fn readers(py: Python<'_>) -> PyResult<[&Bound<'_, PyType>; 3]> {
+    static RAW: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static BUFFERED: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    static RANDOM: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    Ok([
+        RAW.import(py, "io", "FileIO")?,
+        BUFFERED.import(py, "io", "BufferedReader")?,
+        RANDOM.import(py, "io", "BufferedRandom")?,
+    ])
+}
+
+/// Whether `method` is the one called `name` of this type, bound to an object of it: not that of a class made from it, nor
+/// what was put in its place.
+fn is_own(method: &Bound<'_, PyAny>, of: &Bound<'_, PyType>, name: &str) -> bool {
+    let own = || {
+        let bound_to = method.getattr("__self__")?;
+        let own = of.getattr(name)?.call_method1("__get__", (bound_to,))?;
+        own.eq(method)
+    };
+    // It is bound to something of another type.
+    method.is_instance_of::<PyCFunction>() && own().unwrap_or(false)
+}
+
+/// Whether this is what `tempfile.NamedTemporaryFile` has returned.
+fn is_temporary(file: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = file.py();
+    let modules = py.import(intern!(py, "sys"))?.getattr(intern!(py, "modules"))?;
+    let Ok(module) = modules.get_item(intern!(py, "tempfile")) else { return Ok(false) };
+    Ok(file.get_type().is(&module.getattr(intern!(py, "_TemporaryFileWrapper"))?))
 }
 
 #[pymethods]
@@ -64,6 +143,28 @@ impl FileWrapper {
             Ok(bytes) if bytes.as_bytes().is_empty() => Err(PyStopIteration::new_err(())),
             _ => Ok(block),
         }
+    }
+
+    /// Whether [`FileWrapper::seek`] can be called: who sends a part of a file, as Werkzeug does, asks it, and would else read
+    /// all that is before.
+    fn seekable(&self, py: Python<'_>) -> PyResult<bool> {
+        let file = self.file.bind(py);
+        match file.getattr_opt(intern!(py, "seekable"))? {
+            Some(seekable) => seekable.call0()?.is_truthy(),
+            None => file.hasattr(intern!(py, "seek")),
+        }
+    }
+
+    /// Moves the file to where the next block begins.
+    #[pyo3(signature = (*arguments))]
+    fn seek<'py>(&self, arguments: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
+        let py = arguments.py();
+        self.file.bind(py).getattr(intern!(py, "seek"))?.call1(arguments)
+    }
+
+    /// Where the next block begins.
+    fn tell<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.file.bind(py).call_method0(intern!(py, "tell"))
     }
 
     /// Closes the file, if it can be closed.

@@ -10,6 +10,7 @@ use crate::forked;
 use crate::held_stacks;
 use crate::interpreter;
 use crate::payload;
+use crate::signals;
 use crate::threads;
 
 /// A kind of application.
@@ -35,7 +36,7 @@ impl Host for Interpreter {
     }
 
     fn remains(&self) -> Option<Box<dyn Stream>> {
-        payload::remains()
+        signals::remains().or_else(payload::remains)
     }
 
     fn spawn(&self) -> bool {

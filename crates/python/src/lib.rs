@@ -18,6 +18,7 @@ mod payload;
 mod programs;
 mod scripts;
 mod serving;
+mod signals;
 mod streamed;
 mod text;
 mod threads;
@@ -167,9 +168,10 @@ fn refuse_all(program: &str, sentences: &[String], status: u8) -> u8 {
 
 /// The end of a server that has run in this process.
 fn end(py: Python<'_>, done: bool) {
-    let forgotten = py.import("adyton._load").and_then(|module| module.call_method0("forget_children"));
-    if let Err(error) = forgotten {
-        log::write(&messages::ENDING_FAILED, format_args!("children are waited for: {error}"));
+    for call in ["forget_children", "end_timers"] {
+        if let Err(error) = py.import("adyton._load").and_then(|module| module.call_method0(call)) {
+            log::write(&messages::ENDING_FAILED, format_args!("{call} of the server failed: {error}"));
+        }
     }
     logging::end(py);
     if !done {

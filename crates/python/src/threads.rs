@@ -127,8 +127,9 @@ fn are_greenlets(threading: &Bound<'_, PyModule>) -> PyResult<bool> {
 
 /// Runs a server to its end; says whether no thread was left inside the application. Comes and leaves attached.
 ///
-/// `announce` is called when all its threads are there. If it fails, it has told the server to end, which is waited for: no
-/// thread shall be left when the interpreter is taken down.
+/// `attend` is called, attached, when this thread is summoned while others serve. `announce` is called when all its threads
+/// are there. If it fails, it has told the server to end, which is waited for: no thread shall be left when the interpreter
+/// is taken down.
 ///
 /// # Errors
 ///
@@ -137,6 +138,7 @@ pub(crate) fn run(
     py: Python<'_>,
     server: &Arc<Server>,
     threads: usize,
+    attend: fn(Python<'_>),
     announce: impl FnOnce() -> io::Result<()>,
 ) -> PyResult<bool> {
     *lock() = Some(Running { server: Arc::clone(server), started: Vec::new(), count: 0 });
@@ -144,7 +146,7 @@ pub(crate) fn run(
         if threads == 1 { start_beside_main(server).map_err(PyErr::from) } else { start_all(py, server) };
     let ran = started.and_then(|()| {
         let announced = announce();
-        let ran = if threads == 1 { run_on_main(server) } else { wait_on_main(server) };
+        let ran = if threads == 1 { run_on_main(server) } else { wait_on_main(server, attend) };
         announced?;
         Ok(ran)
     });
@@ -227,8 +229,14 @@ fn start_all(py: Python<'_>, server: &Arc<Server>) -> PyResult<()> {
     Ok(())
 }
 
-fn wait_on_main(server: &Arc<Server>) -> bool {
+fn wait_on_main(server: &Arc<Server>, attend: fn(Python<'_>)) -> bool {
     interpreter::detach();
+    server.wait_attentively(|| {
+        interpreter::attach();
+        // SAFETY: this thread has just attached.
+        attend(unsafe { Python::assume_attached() });
+        interpreter::detach();
+    });
     let done = server.wait(PATIENCE);
     await_interpreter(server, |_arrived| interpreter::attach());
     if !done {

@@ -62,6 +62,8 @@ pub struct Server {
     shared: Arc<Shared>,
     loops: usize,
     watch: Mutex<Option<(JoinHandle<()>, Arc<AtomicBool>)>>,
+    /// Whether the thread that waits for the end has something else to do first.
+    summoned: AtomicBool,
 }
 
 impl Server {
@@ -129,7 +131,7 @@ impl Server {
             shared.crew.offer(Box::new(Loop::new(parts, home, Arc::clone(&shared))?));
         }
         let watch = if watched { Some(watch::start(&shared, loops)?) } else { None };
-        let server = Self { shared, loops, watch: Mutex::new(watch) };
+        let server = Self { shared, loops, watch: Mutex::new(watch), summoned: AtomicBool::new(false) };
         // A reader of the board need not wait for a first request.
         server.shared.tally.set(Cell::Threads, server.threads() as u64);
         Ok(server)
@@ -176,6 +178,32 @@ impl Server {
             std::thread::sleep(Duration::from_millis(1));
         }
         true
+    }
+
+    /// Waits until all loops have ended, and runs `attend` whenever [`Server::summon`] was called.
+    pub fn wait_attentively(&self, mut attend: impl FnMut()) {
+        let mut ended = lock(&self.shared.ended);
+        while ended.len() < self.loops {
+            if self.summoned.swap(false, Ordering::SeqCst) {
+                drop(ended);
+                attend();
+                ended = lock(&self.shared.ended);
+            } else {
+                ended = self.shared.has_ended.wait(ended).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Has the thread that waits for the end attend to something else, and each loop see whether its host has something for
+    /// it to discard ([`Host::remains`]).
+    pub fn summon(&self) {
+        self.summoned.store(true, Ordering::SeqCst);
+        // Not between that thread's look and its wait.
+        drop(lock(&self.shared.ended));
+        self.shared.has_ended.notify_all();
+        for inbox in &self.shared.inboxes {
+            inbox.wake.wake();
+        }
     }
 
     pub(crate) fn shared(&self) -> &Shared {

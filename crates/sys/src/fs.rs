@@ -462,6 +462,21 @@ pub fn stat(fd: BorrowedFd<'_>) -> io::Result<Meta> {
     Ok(Meta::of(&rustix::fs::fstat(fd)?))
 }
 
+/// How many bytes an open file has, if the kernel may be trusted to send them all: it is a regular file that can be read,
+/// and what it says of its length is true. Files that the kernel itself writes as they are read have no length, or that of a
+/// page; a file that says that it is empty is read rather than believed.
+pub fn sendable_bytes(fd: BorrowedFd<'_>) -> Option<u64> {
+    let meta = stat(fd).ok().filter(|meta| meta.kind == Kind::File && meta.bytes > 0)?;
+    let mode = rustix::fs::fcntl_getfl(fd).ok()? & OFlags::RWMODE;
+    let is_made_up = is_made_up(rustix::fs::fstatfs(fd).ok()?.f_type);
+    (mode != OFlags::WRONLY && !is_made_up).then_some(meta.bytes)
+}
+
+/// Whether the files of a file system of this type are written as they are read.
+fn is_made_up(of_type: impl TryInto<i64>) -> bool {
+    of_type.try_into().is_ok_and(|of_type| MADE_UP.contains(&of_type))
+}
+
 /// Names in an open folder with what each stands for, `.` and `..` left out, at most `names_max` of them.
 ///
 /// In the order of the file system. Symlinks are not followed: they come back as [`Kind::Link`].
@@ -486,6 +501,11 @@ pub fn list(folder: BorrowedFd<'_>, names_max: usize) -> io::Result<Vec<(CString
     }
     Ok(found)
 }
+
+/// The types (statfs(2)) of `/proc`, `/sys`, and what is mounted beneath them: control groups of both versions, debugfs,
+/// tracefs, securityfs.
+const MADE_UP: [i64; 7] =
+    [0x9fa0, 0x6265_6572, 0x27_e0eb, 0x6367_7270, 0x6462_6720, 0x7472_6163, 0x7363_6673];
 
 #[inline]
 fn nanoseconds(seconds: impl TryInto<i64>, nanoseconds: impl TryInto<i64>) -> i64 {
@@ -648,6 +668,29 @@ mod tests {
 
         assert_eq!(expected.map(|(name, kind)| (name.to_owned(), kind))[..], found);
         assert_eq!(2, list(folder.as_fd(), 2).unwrap().len());
+    }
+
+    /// What can be read is sent if it has a length of its own.
+    #[test]
+    fn what_the_kernel_may_send() {
+        let place = TempFolder::new("sendable");
+        let file = place.root().join("a/b/file");
+        let bytes = |file: fs::File| sendable_bytes(file.as_fd());
+        assert_eq!(Some(5), bytes(fs::File::open(&file).unwrap()));
+        assert_eq!(
+            None,
+            bytes(fs::OpenOptions::new().append(true).open(&file).unwrap()),
+            "it cannot be read"
+        );
+        fs::write(&file, "").unwrap();
+        for none in [file.as_path(), &place.root(), Path::new("/proc/self/stat"), Path::new("/dev/null")] {
+            assert_eq!(None, bytes(fs::File::open(none).unwrap()), "{}", none.display());
+        }
+        // Its length is said to be that of a page.
+        let made_up = Path::new("/sys/kernel/mm/transparent_hugepage/enabled");
+        if let Ok(file) = fs::File::open(made_up) {
+            assert_eq!(None, bytes(file));
+        }
     }
 
     #[test]

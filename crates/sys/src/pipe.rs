@@ -24,6 +24,17 @@ pub fn from_program() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((reader, writer))
 }
 
+/// A pipe: the end that is read, which waits, and the one that signal handlers write to, which never does.
+///
+/// # Errors
+///
+/// The process is out of descriptors.
+pub fn from_signals() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reader, writer) = pair()?;
+    rustix::io::ioctl_fionbio(&writer, true)?;
+    Ok((reader, writer))
+}
+
 /// The end of a pipe that is read, with these bytes in it and nothing behind them; `None` if it does not take them all.
 ///
 /// # Errors

@@ -196,6 +196,21 @@ pub fn limit_data(bytes: u64) {
     }
 }
 
+/// What the data of this process take that `RLIMIT_DATA` counts, by /proc; 0 without it.
+pub fn data_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
+}
+
+/// How large the stack of a thread is whose starter says nothing of it: pthread_create(3).
+pub fn stack_bytes() -> u64 {
+    // What the C library takes where the limit is that there is none.
+    const WITHOUT_LIMIT: u64 = 2 << 20;
+    getrlimit(Resource::Stack).current.unwrap_or(WITHOUT_LIMIT)
+}
+
 /// Names the calling thread, and with the main thread its process, for `ps` and `top`: at most 15 bytes.
 pub fn set_name(name: &str) {
     let name: Vec<u8> = name.bytes().filter(|&byte| byte != 0).take(15).collect();
@@ -207,7 +222,17 @@ pub fn set_name(name: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{cpus_allowed, wake_on_time};
+    use super::{cpus_allowed, data_bytes, wake_on_time};
+
+    /// What is allocated is counted, whether it is touched or not.
+    #[test]
+    fn data() {
+        let before = data_bytes();
+        let allocated = Vec::<u8>::with_capacity(64 << 20);
+
+        assert!(before > 0 && data_bytes() >= before + (64 << 20));
+        drop(allocated);
+    }
 
     /// As many as the kernel tells all processes: the quota of a control group, which the standard library counts in,
     /// has no effect here.

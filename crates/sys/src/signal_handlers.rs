@@ -12,7 +12,8 @@
 //! which programs of the application would inherit.
 //!
 //! They are put in place when the application is loaded, so that they come after its own. What Python code sets later,
-//! which is possible on the main thread only, `adyton._load.keep_signals` keeps from the kernel.
+//! which is possible on the main thread only, `adyton._signals` keeps from the kernel. A worker leaves SIGUSR1 to the
+//! application, if that has a handler for it.
 
 use std::io;
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -115,21 +116,25 @@ impl Handlers {
     ///
     /// As sigaction(2); or `ResourceBusy` when another server of this process holds them.
     pub fn install(stop: Arc<Wake>, user1: Option<Arc<Wake>>) -> io::Result<Self> {
-        Self::put((stop, user1), |_| on_signal)
+        Self::put((stop, user1), |_| Some(on_signal))
     }
 
-    /// As [`Self::install`], in a worker: SIGTERM alone wakes `stop`.
+    /// As [`Self::install`], in a worker: SIGTERM alone wakes `stop`, SIGINT passes, and SIGUSR1 is left as it is.
     ///
     /// # Errors
     ///
     /// As there.
     pub fn install_in_worker(stop: Arc<Wake>) -> io::Result<Self> {
-        Self::put((stop, None), |signal| if signal == libc::SIGTERM { on_signal } else { on_passing })
+        Self::put((stop, None), |signal| match signal {
+            libc::SIGTERM => Some(on_signal),
+            libc::SIGINT => Some(on_passing),
+            _ => None,
+        })
     }
 
     fn put(
         wakes: (Arc<Wake>, Option<Arc<Wake>>),
-        handler_of: impl Fn(libc::c_int) -> Handler,
+        handler_of: impl Fn(libc::c_int) -> Option<Handler>,
     ) -> io::Result<Self> {
         let (stop, user1) = &wakes;
         if STOP_WAKE.compare_exchange(-1, stop.raw(), Ordering::SeqCst, Ordering::SeqCst).is_err() {
@@ -143,7 +148,9 @@ impl Handlers {
         // SAFETY: all-zero is a valid `sigaction`.
         let mut former: [libc::sigaction; SIGNALS.len()] = unsafe { std::mem::zeroed() };
         for (signal, former) in SIGNALS.into_iter().zip(&mut former) {
-            *former = handle(signal, handler_of(signal)).inspect_err(|_| forget_wakes())?;
+            let done =
+                handler_of(signal).map_or_else(|| action_of(signal), |handler| handle(signal, handler));
+            *former = done.inspect_err(|_| forget_wakes())?;
         }
         *FORMER.lock().unwrap_or_else(PoisonError::into_inner) = Some(former);
         Ok(Self { former, _wakes: wakes })

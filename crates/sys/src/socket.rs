@@ -114,6 +114,20 @@ pub fn listen_unix(path: &Path, backlog: u32, access: Option<Access>) -> io::Res
     Ok(socket)
 }
 
+/// Listens on a unix socket with a name that is in no file system (unix(7), "abstract"): it is free again when the last
+/// process has closed it, and every user of this network namespace may connect.
+///
+/// # Errors
+///
+/// `AddrInUse` when a socket has the name already; otherwise as bind(2).
+pub fn listen_abstract(name: &[u8], backlog: u32) -> io::Result<OwnedFd> {
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?;
+    rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(name)?)?;
+    rustix::net::listen(&socket, i32::try_from(backlog).unwrap_or(i32::MAX))?;
+    forks::own_listener(&socket);
+    Ok(socket)
+}
+
 /// Sets group and rights of the socket at `path`: by a descriptor, because a user who may write in its folder could put
 /// a link there that leads elsewhere. (That fchmod(2) before bind(2) counts, too, is of no use: the umask takes from
 /// it.)
@@ -266,6 +280,12 @@ pub fn local_path(socket: impl AsFd) -> Option<std::path::PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     let address = SocketAddrUnix::try_from(rustix::net::getsockname(socket).ok()?).ok()?;
     address.path_bytes().map(|path| std::ffi::OsStr::from_bytes(path).into())
+}
+
+/// The abstract name of a unix socket; `None` for other sockets.
+pub fn local_name(socket: impl AsFd) -> Option<Vec<u8>> {
+    let address = SocketAddrUnix::try_from(rustix::net::getsockname(socket).ok()?).ok()?;
+    address.abstract_name().map(<[u8]>::to_vec)
 }
 
 fn internet(address: &SocketAddrAny) -> Option<SocketAddr> {

@@ -19,9 +19,10 @@ pub(super) const ROWS: &[Row] = &[
         default: "127.0.0.1:8000",
         example: "unix:/run/adyton/site.sock",
         repeatable: true,
-        help: "HOST:PORT, [v6]:PORT, unix:PATH or fd://N",
+        help: "HOST:PORT, [v6]:PORT, unix:PATH, unix:@NAME or fd://N",
         detail: "`:PORT` is that port of every IPv4 address; port 0 lets the kernel pick one, which the banner \
-                 shows. `fd://N` is a listening socket that whoever started the server left open. Sockets that a \
+                 shows. `unix:@NAME` is a name that is in no file system (unix(7), abstract): every user of the network \
+                 namespace may connect, and it is free again when the server is gone. `fd://N` is a listening socket that whoever started the server left open. Sockets that a \
                  service manager hands over (`$LISTEN_FDS`, sd_listen_fds(3)) take the place of all addresses, \
                  unless one is an `fd://N`. The default is not reachable from other machines. Not together with `--host` or `--port`.",
         ..GROUP
@@ -66,7 +67,8 @@ pub(super) const ROWS: &[Row] = &[
         detail: "Connecting takes the right to write. Unset, the umask decides, and the usual 022 leaves 755: only the user \
                  who starts the server can connect. 660 lets the socket's group in, too, which with `--user` is the group \
                  of the workers. It counts for each `unix:PATH` of `--bind`, before a client can connect; not for `--admin` \
-                 and `--control`, nor for sockets that the server has not opened itself.",
+                 and `--control`, nor for sockets that the server has not opened itself. With `unix:@NAME`, which has no \
+                 rights, it is refused.",
         ..GROUP
     },
     Row {

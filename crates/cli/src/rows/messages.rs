@@ -90,7 +90,9 @@ pub(super) const ROWS: &[Row] = &[
         example: "/var/tmp",
         ambient: Some("TMPDIR"),
         help: "folder for large bodies; $TMPDIR is honoured",
-        detail: "Where `/tmp` is in memory (tmpfs), a folder on disk such as `/var/tmp` is the better choice.",
+        detail: "Where `/tmp` is in memory (tmpfs), a folder on disk such as `/var/tmp` is the better choice. A folder that is \
+                 named and cannot be written to is refused at the start. Without `/tmp` the server serves, and says that it \
+                 refuses bodies that are too large for memory.",
         ..GROUP
     },
     Row {

@@ -123,7 +123,9 @@ pub(super) const ROWS: &[Row] = &[
         default: "0",
         example: "1g",
         help: "data that a worker may allocate; 0: any",
-        detail: "`RLIMIT_DATA` of setrlimit(2): what would pass it raises `MemoryError` in the application.",
+        detail: "`RLIMIT_DATA` of setrlimit(2): what would pass it raises `MemoryError` in the application. The stacks of threads \
+                 count in full, 8 MiB for each mostly (`ulimit -s`): a limit that leaves no room for all `--threads` is \
+                 refused at the start.",
         ..GROUP
     },
     Row {
@@ -239,7 +241,8 @@ pub(super) const ROWS: &[Row] = &[
         example: "/run/mysite/control.sock",
         help: "socket for adyton status, reload and the like",
         detail: "Only its own user and root may use it. `auto` is a socket named after the process in \
-                 `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for other users.",
+                 `$RUNTIME_DIRECTORY`, or `/run/adyton` for root, `$XDG_RUNTIME_DIR/adyton` or a folder in /tmp for other users. \
+                 Where it cannot be made, the server says so and serves without it.",
         ..GROUP
     },
     Row {

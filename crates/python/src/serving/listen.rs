@@ -9,6 +9,7 @@ use adyton_process::Entrance;
 use adyton_sys::socket::{self, Access};
 
 use super::failure::Failure;
+use crate::text::one_line;
 use crate::wsgi::Listener;
 
 /// An open listener.
@@ -28,8 +29,7 @@ impl Listening {
         let address = socket::local_address(&socket)?;
         let shown = match address {
             Some(address) => format!("http://{address}"),
-            None => socket::local_path(&socket)
-                .map_or_else(|| "a unix socket".to_owned(), |path| format!("unix:{}", path.display())),
+            None => unix_address(&socket),
         };
         let is_shared = address.is_some() && socket::is_shared(&socket);
         Ok(Self { socket, address, shown, is_shared })
@@ -68,6 +68,16 @@ impl Listening {
             None => Listener { name: "localhost".to_owned(), port: "80".to_owned() },
         }
     }
+}
+
+/// Where a unix socket listens, as `--bind` has it.
+fn unix_address(socket: &OwnedFd) -> String {
+    if let Some(path) = socket::local_path(socket) {
+        return format!("unix:{}", path.display());
+    }
+    // Another program may have put any bytes in the name.
+    let shown = |name: Vec<u8>| one_line(&format!("unix:@{}", String::from_utf8_lossy(&name)));
+    socket::local_name(socket).map_or_else(|| "a unix socket".to_owned(), shown)
 }
 
 /// Opens everything that `--bind` names, once for each of `loops` loops; `shared`: there may be more later. Unix sockets
@@ -136,6 +146,14 @@ pub(crate) fn open_one(
             let socket = socket::listen_unix(path, backlog, access)?;
             files.add(path.clone());
             all.push(Listening::new(socket)?);
+        }
+        Bind::Abstract(_) if access.is_some() => {
+            let why = "a name that begins with @ is in no file system, so every user may connect: \
+                       --socket-mode cannot say who";
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, why));
+        }
+        Bind::Abstract(name) => {
+            all.push(Listening::new(socket::listen_abstract(name.as_bytes(), backlog)?)?);
         }
         Bind::Fd(number) => all.push(Listening::new(socket::adopt(*number)?)?),
         // A name may stand for several addresses: `localhost` is one of each kind.

@@ -128,14 +128,38 @@ fn load(
     examine(py, object, &name, interface).map_err(|error| report(py, module, &error))
 }
 
-/// Makes sure that large bodies can be stored, which would only be known when the first one comes.
+/// Makes sure that large bodies can be stored, which would only be known when the first one comes. Where nobody has named the
+/// folder, a server does without rather than not to start ([`warn_of_process`]).
 pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
+    let named = adyton_cli::ROWS
+        .iter()
+        .any(|row| row.name == "temp-dir" && settings.temp_dir.as_os_str() != row.default);
+    match temp_dir_fault(settings) {
+        Some(fault) if named => Err(Failure::Said(fault, 2)),
+        _ => Ok(()),
+    }
+}
+
+/// Why large bodies cannot be stored, if they cannot be.
+fn temp_dir_fault(settings: &Settings) -> Option<String> {
     let folder = &settings.temp_dir;
-    let refused = |error| {
-        let what = format!("large bodies cannot be stored in {}: {error}", folder.display());
-        Failure::Said(format!("{what} (setting --temp-dir)"), 2)
-    };
-    temp::unlinked(folder).map(|_| ()).map_err(refused)
+    let error = temp::unlinked(folder).err()?;
+    Some(format!("large bodies cannot be stored in {}: {error} (setting --temp-dir)", folder.display()))
+}
+
+/// Warns of what the process lacks, and of what the application has done to it. Once for all workers.
+pub(crate) fn warn_of_process(py: Python<'_>, settings: &Settings) -> PyResult<()> {
+    if let Some(fault) = temp_dir_fault(settings) {
+        log::write(
+            &messages::BODIES_NOT_STORED,
+            format_args!("{fault}; those that are too large for memory are refused"),
+        );
+    }
+    let patched = py.import("adyton._patched")?.call_method1("report", (settings.threads,))?;
+    if let Some(report) = patched.extract::<Option<String>>()? {
+        log::write(&messages::THREADS_PATCHED, format_args!("{report}"));
+    }
+    Ok(())
 }
 
 /// The application with what development adds to it.

@@ -6,6 +6,7 @@ mod failure;
 mod folders;
 mod listen;
 mod load;
+mod memory;
 mod reopen;
 mod scripts;
 mod settings;
@@ -53,6 +54,7 @@ use crate::hosted::{self, interpreter};
 use crate::own_stack;
 use crate::programs;
 use crate::scripts::Scripts;
+use crate::signals::{self, Keeper, ProcessKind};
 use crate::threads;
 use crate::wsgi::{Caller, Listener, Wsgi};
 
@@ -68,6 +70,9 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
     let applications = load::prepare(py, settings, programs(settings))?;
     for application in &applications {
         load::warn_of_memory(py, application, processes)?;
+    }
+    if !applications.is_empty() {
+        load::warn_of_process(py, settings)?;
     }
     let faults = load::script_faults(py, settings, &applications)?;
     if !faults.is_empty() {
@@ -204,6 +209,9 @@ fn serve_as(
     for application in applications.iter().filter(|_| place.0 == 1) {
         load::warn_of_memory(py, application, processes)?;
     }
+    if place.0 == 1 && !applications.is_empty() {
+        load::warn_of_process(py, settings)?;
+    }
     let events = [("on_fork", forked), ("on_reload", place.2 > 1)];
     for (event, _) in events.into_iter().filter(|(_, happens)| *happens) {
         hook(py, event, place).inspect_err(|_| blame(py, settings, |files| line.blame(files)))?;
@@ -294,6 +302,9 @@ fn serve_opened(
         let hint = "name an application, or a folder with --static PREFIX=DIR";
         return Err(Failure::Said(format!("there is nothing to serve: {hint}"), 2));
     }
+    if !applications.is_empty() {
+        load::warn_of_process(py, settings)?;
+    }
     // One thread cannot wait for requests in two places.
     let loops = if !applications.is_empty() && settings.threads > 1 { loops(py)? } else { 1 };
     let mut files = OwnFiles::default();
@@ -355,7 +366,8 @@ fn serve_at(
     // A worker's supervisor says when its logs are to be opened again.
     let renamed = if line.is_none() { Some(Arc::new(Wake::new().map_err(Failure::system)?)) } else { None };
     let handlers = handlers(&wake, renamed.as_ref()).map_err(Failure::system)?;
-    let keeper = keep_signals(py, settings, !applications.is_empty())?;
+    let has_applications = !applications.is_empty();
+    let kind = ProcessKind { is_worker: line.is_some(), is_main_alone: settings.threads == 1 };
     let description = descriptions(&applications);
     // A worker's supervisor says it for all.
     let banner = line.is_none().then(|| -> PyResult<String> {
@@ -376,15 +388,13 @@ fn serve_at(
     let ordered = Arc::new(Ordered::default());
     let leaver = line.as_ref().map(Line::leaver).transpose().map_err(Failure::system)?;
     let asked = ordered.asked(handlers, leaver);
-    let server =
-        Server::new(config, plan, parts, asked, Some(interpreter()), tally).map_err(Failure::system)?;
-    let server = Arc::new(server);
-    held_stacks::prepare(py)?;
-    own_stack::prepare(py)?;
+    let server = Server::new(config, plan, parts, asked, Some(interpreter()), tally);
+    let server = Arc::new(server.map_err(|error| memory::blame(settings, error))?);
+    let keeper = prepare(py, settings, &server, has_applications.then_some(kind))?;
     let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
     let beat_ms = supervise::limits(settings).beat_ms();
     let reopener = renamed.map(|wake| Reopener::start(wake, &server)).transpose().map_err(Failure::system)?;
-    let done = threads::run(py, &server, threads, move || {
+    let done = threads::run(py, &server, threads, signals::run_handlers, move || {
         if let Some(text) = banner {
             banner::print(&text);
         }
@@ -393,11 +403,24 @@ fn serve_at(
     drop(reopener);
     // Attached: what the loops still hold of the application is given back here.
     server.clear();
-    if let Some(undo) = keeper {
-        undo.call0()?;
+    if let Some(keeper) = keeper {
+        keeper.end(py)?;
     }
     hook(py, "on_worker_stop", place)?;
-    Ok(done?)
+    done.map_err(|error| memory::blame(settings, Failure::from(error).into_sentence()))
+}
+
+/// Makes this process ready for the threads of its server. Of one without applications nobody sets signal handlers.
+fn prepare(
+    py: Python<'_>,
+    settings: &Settings,
+    server: &Arc<Server>,
+    kind: Option<ProcessKind>,
+) -> Result<Option<Keeper>, Failure> {
+    memory::check(settings, server.threads())?;
+    held_stacks::prepare(py)?;
+    own_stack::prepare(py)?;
+    Ok(kind.map(|kind| Keeper::begin(py, server, kind)).transpose()?)
 }
 
 /// What each loop is made of; the first one is woken by signals, through `wake`.
@@ -469,22 +492,13 @@ fn handlers(stop: &Arc<Wake>, renamed: Option<&Arc<Wake>>) -> std::io::Result<Ha
     }
 }
 
-/// Requests of a single thread are on the main one, where Python lets them set handlers. Gives what undoes it.
-fn keep_signals<'py>(
-    py: Python<'py>,
-    settings: &Settings,
-    has_application: bool,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let may_be_set = settings.threads == 1 && has_application;
-    may_be_set.then(|| py.import("adyton._load")?.call_method0("keep_signals")).transpose()
-}
-
 /// Has threads of their own write the logs from now on; `tally`: what a worker leaves to its supervisor.
 fn begin_logs(settings: &Settings, tally: Option<&Tally>) -> Result<(), Failure> {
     // What the application has closed until now is not to be the number of a file, or of a queue of events.
     stdio::occupy().map_err(Failure::system)?;
-    log::begin_queue(log_queue_bytes_max(settings))
-        .map_err(|error| Failure::system(format!("no thread could be started for the error log: {error}")))?;
+    log::begin_queue(log_queue_bytes_max(settings)).map_err(|error| {
+        memory::blame(settings, format!("no thread could be started for the error log: {error}"))
+    })?;
     if let Some(tally) = tally {
         tally.keep_entries();
     }

@@ -473,27 +473,41 @@ fn current_folder() -> io::Result<PathBuf> {
     Ok(std::env::var_os("PWD").map(PathBuf::from).filter(is_real).unwrap_or(real))
 }
 
-/// Opens the control socket; `files` learns of what it makes.
+/// Opens the control socket; `files` learns of what it makes. Where none was asked for, a server does without one rather
+/// than not to start.
 fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, Failure> {
-    let path = match &settings.control {
+    let (path, opened) = match &settings.control {
         Control::Off => return Ok(None),
-        Control::Path(path) => path.clone(),
+        Control::Path(path) => (path.clone(), open_control(path)),
         Control::Auto => {
             let folder = control_folder();
-            own_folder(&folder)
-                .map_err(|error| refused("the control socket cannot be in", &folder, &error))?;
-            remove_stale(&folder);
-            folder.join(format!("{}.sock", process::id()))
+            let path = folder.join(format!("{}.sock", process::id()));
+            let opened = own_folder(&folder).and_then(|()| {
+                remove_stale(&folder);
+                open_control(&path)
+            });
+            (path, opened)
         }
     };
-    let owner_only = Access { mode: 0o600, group: None };
-    let opened = socket::listen_unix(&path, ADMIN_BACKLOG, Some(owner_only));
-    let socket = opened.map_err(|error| {
-        let path = path.display();
-        Failure::system(format!("cannot listen for orders at {path}: {error} (setting --control)"))
-    })?;
-    files.add(path);
-    Ok(Some(socket))
+    match opened {
+        Ok(socket) => {
+            files.add(path);
+            Ok(Some(socket))
+        }
+        Err(error) => {
+            let why = format!("cannot listen for orders at {}: {error} (setting --control)", path.display());
+            if settings.control != Control::Auto {
+                return Err(Failure::system(why));
+            }
+            let lost = "adyton status, reload, stop and the like do not find this server";
+            log::write(&messages::CONTROL_NOT_OPENED, format_args!("{why}; {lost}"));
+            Ok(None)
+        }
+    }
+}
+
+fn open_control(path: &Path) -> io::Result<OwnedFd> {
+    socket::listen_unix(path, ADMIN_BACKLOG, Some(Access { mode: 0o600, group: None }))
 }
 
 /// Removes the control sockets of servers that were killed: no process listens there, and theirs are gone.

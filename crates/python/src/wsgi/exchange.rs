@@ -142,7 +142,8 @@ impl Exchange {
         if state.over {
             return Err(PyRuntimeError::new_err("start_response was called after its request was over"));
         }
-        if state.begun || exc_info.is_some() {
+        // A call that has failed has said nothing.
+        if state.facts.is_some() || exc_info.is_some() {
             let begun = state.begun;
             drop(state);
             admit_again(begun, exc_info)?;
@@ -175,7 +176,7 @@ impl Exchange {
         };
         let (exchange, reply) = CURRENT.get();
         if !std::ptr::eq(exchange, self) {
-            return Err(PyRuntimeError::new_err("write() was called outside its request"));
+            return Err(PyRuntimeError::new_err(self.why_not_here()));
         }
         forked::refuse("the client")?;
         let begun = self.lock().begun;
@@ -190,6 +191,18 @@ impl Exchange {
         // The application goes on, for as long as it likes.
         reply.before_wait();
         sent.map_err(|error| PyOSError::new_err(format!("the client has not taken the answer: {error}")))
+    }
+}
+
+impl Exchange {
+    /// Why this thread, which is not inside this request's call, cannot write to its answer.
+    fn why_not_here(&self) -> &'static str {
+        if self.lock().over {
+            "write() was called after its request was over"
+        } else {
+            "write() was called outside the call of the application, or on another thread than that: only the thread \
+             that the server has called may write, so hand the data over to it, with a queue.Queue for example"
+        }
     }
 }
 
@@ -234,9 +247,11 @@ impl Door for Exchange {
 /// Whether `start_response` may replace what it was told before.
 fn admit_again(begun: bool, exc_info: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     let Some(exc_info) = exc_info else {
-        return Err(PyRuntimeError::new_err(
-            "start_response was called again after the answer had begun (PEP 3333)",
-        ));
+        return Err(PyRuntimeError::new_err(if begun {
+            "start_response was called again after the answer had begun (PEP 3333)"
+        } else {
+            "start_response was called again without exc_info: only an error may replace what was said (PEP 3333)"
+        }));
     };
     let tuple = exc_info.cast::<PyTuple>().map_err(|_| {
         PyTypeError::new_err(format!(

@@ -1,0 +1,36 @@
+//! Whether a limit of memory leaves room for the threads.
+
+use adyton_cli::Settings;
+use adyton_sys::process;
+
+use super::banner::size;
+use super::failure::Failure;
+
+/// Refuses a limit in which the stacks of so many threads, of which the kernel counts each in full, have no place beside what
+/// this process has allocated already. Python would only say that it cannot start a thread.
+pub(super) fn check(settings: &Settings, threads: usize) -> Result<(), Failure> {
+    let limit = settings.memory_limit_bytes;
+    let (each, taken) = (process::stack_bytes(), process::data_bytes());
+    let wanted = each.saturating_mul(threads as u64);
+    if limit == 0 || taken.saturating_add(wanted) <= limit {
+        return Ok(());
+    }
+    let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
+    Err(Failure::system(format!(
+        "memory-limit: {} is too small for the {threads} threads of --threads {}: each has a stack of {} (ulimit -s), and \
+         {} MiB are taken already; it has to be above {}m (setting --memory-limit)",
+        size(limit),
+        settings.threads,
+        size(each),
+        mebibytes(taken),
+        mebibytes(taken + wanted),
+    )))
+}
+
+/// What was refused, with a word about the limit if there is one: it may be why.
+pub(super) fn blame(settings: &Settings, refused: impl std::fmt::Display) -> Failure {
+    match settings.memory_limit_bytes {
+        0 => Failure::system(refused),
+        limit => Failure::system(format!("{refused}: with --memory-limit there are {} for all", size(limit))),
+    }
+}

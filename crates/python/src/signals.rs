@@ -1,0 +1,170 @@
+//! Signal handlers of the application.
+//!
+//! Python runs them on the main thread, between two steps of its code. That thread sleeps while it drives the loop, or while
+//! other threads serve. So the thread `adyton-signals` hears of each signal through a pipe, which `signal.set_wakeup_fd` has
+//! Python write to, and summons the main thread. It is started when the application has a handler.
+
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
+
+use adyton_log::{self as log, messages};
+use adyton_server::{Pull, Reply, Server, Stream};
+use adyton_sys::pipe;
+use pyo3::prelude::*;
+use pyo3::types::{PyCFunction, PyDict, PyTuple};
+
+use crate::failure;
+use crate::forked;
+
+/// Handlers that raise, in one look: one may have its own signal come again.
+const RAISED_MAX: usize = 64;
+
+/// Whether a signal has come for a main thread that serves requests, and it has not looked since.
+static CAME: AtomicBool = AtomicBool::new(false);
+
+/// Runs the handlers of all signals that have come, if this is the main thread.
+pub(crate) fn run_handlers(py: Python<'_>) {
+    for _ in 0..RAISED_MAX {
+        match forked::stay(py, py.check_signals()) {
+            Ok(()) => return,
+            Err(error) => failure::log(py, &error, "a signal handler of the application"),
+        }
+    }
+}
+
+/// What runs them when it is dropped, if a signal has come: by whoever enters the application, as if it had something to
+/// discard. With one thread for the application that is the main one.
+pub(crate) fn remains() -> Option<Box<dyn Stream>> {
+    let came = CAME.load(Ordering::Relaxed) && CAME.swap(false, Ordering::SeqCst);
+    came.then(|| Box::new(Look) as _)
+}
+
+/// The main thread's look at what has come.
+struct Look;
+
+impl Stream for Look {
+    fn pull(&mut self, _reply: &mut Reply<'_>) -> Pull {
+        Pull::End
+    }
+}
+
+impl Drop for Look {
+    fn drop(&mut self) {
+        // SAFETY: the loop drops streams between `attach` and `detach`.
+        run_handlers(unsafe { Python::assume_attached() });
+    }
+}
+
+/// What kind of process serves.
+#[derive(Clone, Copy)]
+pub(crate) struct ProcessKind {
+    /// A worker has a supervisor that obeys some signals in its stead.
+    pub(crate) is_worker: bool,
+    /// The main thread alone enters the application.
+    pub(crate) is_main_alone: bool,
+}
+
+/// Keeps the server's signals, and runs the handlers of others, until [`Keeper::end`].
+pub(crate) struct Keeper {
+    undo: Py<PyAny>,
+    ear: Arc<Mutex<Option<Ear>>>,
+}
+
+impl Keeper {
+    /// Begins, for a server that is about to run.
+    ///
+    /// # Errors
+    ///
+    /// A thread is needed, and cannot be started.
+    pub(crate) fn begin(py: Python<'_>, server: &Arc<Server>, kind: ProcessKind) -> PyResult<Self> {
+        let ear: Arc<Mutex<Option<Ear>>> = Arc::default();
+        let (own, server) = (Arc::clone(&ear), Arc::downgrade(server));
+        let hear = move |_: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| -> PyResult<i32> {
+            let begun = Ear::begin(Weak::clone(&server), kind.is_main_alone)?;
+            let number = begun.writer.as_raw_fd();
+            *lock(&own) = Some(begun);
+            Ok(number)
+        };
+        let tell = |arguments: &Bound<'_, PyTuple>, _: Option<&Bound<'_, PyDict>>| -> PyResult<()> {
+            log::write(&messages::HANDLER_LOST, format_args!("{}", arguments.get_item(0)?));
+            Ok(())
+        };
+        let (hear, tell) = (
+            PyCFunction::new_closure(py, None, None, hear)?,
+            PyCFunction::new_closure(py, None, None, tell)?,
+        );
+        let arguments = (kind.is_worker, kind.is_main_alone, hear, tell);
+        let undo = py.import("adyton._signals")?.call_method1("keep", arguments)?.unbind();
+        Ok(Self { undo, ear })
+    }
+
+    /// Leaves signals to themselves.
+    ///
+    /// # Errors
+    ///
+    /// None that a correct program sees.
+    pub(crate) fn end(self, py: Python<'_>) -> PyResult<()> {
+        self.undo.call0(py)?;
+        if let Some(ear) = lock(&self.ear).take() {
+            py.detach(|| ear.end());
+        }
+        CAME.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+fn lock(ear: &Mutex<Option<Ear>>) -> MutexGuard<'_, Option<Ear>> {
+    ear.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A thread that hears of signals.
+struct Ear {
+    writer: File,
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Ear {
+    fn begin(server: Weak<Server>, is_main_alone: bool) -> io::Result<Self> {
+        // Children that the application forks may keep the other end open: its close would not tell of the end.
+        let (reader, writer) = pipe::from_signals()?;
+        let ends = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&ends);
+        let listen = move || listen(reader.into(), &server, &is_over, is_main_alone);
+        let thread = std::thread::Builder::new().name("adyton-signals".into()).spawn(listen)?;
+        Ok(Self { writer: writer.into(), ends, thread })
+    }
+
+    fn end(mut self) {
+        self.ends.store(true, Ordering::SeqCst);
+        // A full pipe wakes it as well.
+        let _ = self.writer.write(&[0]);
+        // One that has panicked has said so.
+        let _ = self.thread.join();
+    }
+}
+
+/// Summons the main thread for each signal.
+fn listen(mut reader: File, server: &Weak<Server>, is_over: &AtomicBool, is_main_alone: bool) {
+    // A profiler's timer may send many at once: one look is for all of them.
+    let mut signals = [0; 512];
+    loop {
+        match reader.read(&mut signals) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) | Ok(0) => return,
+            Ok(_) if is_over.load(Ordering::SeqCst) => return,
+            Ok(_) => {}
+        }
+        if is_main_alone {
+            CAME.store(true, Ordering::SeqCst);
+        }
+        match server.upgrade() {
+            Some(server) => server.summon(),
+            None => return,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+"""Signals while a server runs: some stay with it, and of all others the application's handlers run.
+
+Python runs handlers on the main thread, between two steps of its code (:mod:`signal`). That thread sleeps
+while it drives the loop, or while other threads serve: what :func:`signal.set_wakeup_fd` is given here has it
+woken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Why a signal stays with the server.
+REASONS = {
+    signal.SIGTERM: "it has the server stop",
+    signal.SIGINT: "it has the server stop",
+    signal.SIGUSR1: "it has the server open its logs again",
+}
+
+
+def keep(
+    is_worker: bool,  # noqa: FBT001
+    may_be_set: bool,  # noqa: FBT001
+    hear: Callable[[], int],
+    tell: Callable[[str], None],
+) -> Callable[[], None]:
+    """Leaves the server its signals, and has handlers of others run; returns what undoes that.
+
+    ``may_be_set``: requests are served by the main thread, which may set handlers. ``hear`` begins to listen
+    for signals, and returns the descriptor that tells of them; ``tell`` takes a sentence for the log.
+    """
+    keeper = Keeper(is_worker, hear, tell)
+    keeper.look()
+    if may_be_set:
+        keeper.watch()
+    # A child that the application forks has its signals to itself.
+    os.register_at_fork(after_in_child=keeper.undo)
+    return keeper.undo
+
+
+class Keeper:
+    """What stands between the application and the signals of its process."""
+
+    def __init__(self, is_worker: bool, hear: Callable[[], int], tell: Callable[[str], None]) -> None:  # noqa: FBT001
+        """Changes nothing yet."""
+        # A worker opens its logs again when its supervisor says so.
+        self._kept = {number for number in REASONS if not (is_worker and number == signal.SIGUSR1)}
+        self._hear = hear
+        self._tell = tell
+        self._told: set[int] = set()
+        #: Handlers that the application has for signals of the server.
+        self._wanted: dict[int, Any] = {}
+        #: What tells of signals, once it is listened to.
+        self._descriptor = -1
+        #: Whether it cannot be.
+        self._is_deaf = False
+        self._set = signal.signal
+        self._set_wakeup = signal.set_wakeup_fd
+
+    def look(self) -> None:
+        """Looks at the handlers that the application has set until now."""
+        for number in signal.valid_signals():
+            self._note(number, signal.getsignal(number))
+
+    def watch(self) -> None:
+        """Looks at each handler that is set from now on."""
+        signal.signal = self._signal
+        signal.set_wakeup_fd = self._set_wakeup_fd
+
+    def undo(self) -> None:
+        """Leaves signals to themselves."""
+        signal.signal = self._set
+        signal.set_wakeup_fd = self._set_wakeup
+        if self._descriptor >= 0:
+            # Elsewhere than on the main thread it was never set.
+            with contextlib.suppress(ValueError):
+                self._set_wakeup(-1)
+            self._descriptor = -1
+
+    def _signal(self, signalnum: int, handler: Any) -> Any:  # noqa: ANN401
+        """Stands in for :func:`signal.signal`.
+
+        ``asyncio.run`` sets SIGINT, for example, and puts back what it took for the former handler.
+        """
+        if signalnum in self._kept:
+            former = self._wanted.get(signalnum, signal.getsignal(signalnum))
+            self._wanted[signalnum] = handler
+        else:
+            former = self._set(signalnum, handler)
+        self._note(signalnum, handler)
+        return former
+
+    def _set_wakeup_fd(self, fd: int, *, warn_on_full_buffer: bool = True) -> int:
+        """Stands in for :func:`signal.set_wakeup_fd`: none is the server's own."""
+        if fd == -1:
+            former = self._set_wakeup(self._descriptor, warn_on_full_buffer=False)
+        else:
+            former = self._set_wakeup(fd, warn_on_full_buffer=warn_on_full_buffer)
+        return -1 if former == self._descriptor else former
+
+    def _note(self, number: int, handler: Any) -> None:  # noqa: ANN401
+        """Has a handler of the application run, or says once that it does not."""
+        if not _is_of_application(handler):
+            return
+        if number not in self._kept:
+            self._listen()
+        elif number not in self._told:
+            self._told.add(number)
+            name, reason = signal.Signals(number).name, REASONS[signal.Signals(number)]
+            self._tell(
+                f"{name} stays with the server, because {reason}: the application's handler does not run"
+            )
+
+    def _listen(self) -> None:
+        """Begins to hear of signals, if it has not begun."""
+        if self._descriptor >= 0 or self._is_deaf:
+            return
+        try:
+            former = self._set_wakeup(-1)
+        except ValueError:
+            # This is not the main thread, which is the program's own and runs its handlers.
+            self._is_deaf = True
+            return
+        if former != -1:
+            self._set_wakeup(former)
+            self._is_deaf = True
+            self._tell(
+                "the application has called signal.set_wakeup_fd itself: its signal handlers run only while "
+                "a request has the main thread, and with several threads never"
+            )
+            return
+        self._descriptor = self._hear()
+        self._set_wakeup(self._descriptor, warn_on_full_buffer=False)
+
+
+def _is_of_application(handler: object) -> bool:
+    """Whether it is a function, and neither the interpreter's nor one that ``asyncio`` sets for a while."""
+    function = handler.func if isinstance(handler, functools.partial) else handler
+    module = getattr(function, "__module__", None) or ""
+    return (
+        callable(handler) and handler is not signal.default_int_handler and not module.startswith("asyncio.")
+    )
