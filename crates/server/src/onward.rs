@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use adyton_http::{Method, Request, Version};
+use adyton_http::{Known, Method, Request, Version};
 use adyton_route::escaped;
 
 use crate::changes::Changes;
@@ -160,6 +160,10 @@ fn head_with(request: Request<'_>, (method, target): (&[u8], &[u8]), has: impl F
     let version: &[u8] =
         if request.version() == Version::Http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" };
     let mut head = [method, b" ", target, version].concat();
+    // The old target may have named a host that no field does.
+    if let Some(host) = request.host().filter(|_| !request.has(Known::Host)) {
+        head.extend_from_slice(&[b"Host: ", host, b"\r\n"].concat());
+    }
     for field in request.fields() {
         let name = request.name(field);
         if has(name) {
@@ -230,15 +234,24 @@ mod tests {
         );
     }
 
+    /// The host of the request is that of its target, wherever it is sent on.
     #[test]
     fn heads() {
-        let sent = "POST http://a.example/x HTTP/1.1\r\nHost: a.example\r\nContent-Length: 2\r\nRange: bytes=0-1\r\n\r\n";
-        let mut head = Head::new();
-        assert_eq!(Ok(Parsed::Complete), head.parse(sent.as_bytes(), &Limits::default()));
+        for (sent, expected) in [
+            (
+                "POST http://a.example/x HTTP/1.1\r\nHost: b.example\r\nContent-Length: 2\r\nRange: bytes=0-1\r\n\r\n",
+                "GET /y HTTP/1.1\r\nHost: a.example\r\nRange: bytes=0-1\r\n\r\n",
+            ),
+            ("GET http://a.example/x HTTP/1.0\r\n\r\n", "GET /y HTTP/1.0\r\nHost: a.example\r\n\r\n"),
+        ] {
+            let mut head = Head::new();
+            assert_eq!(Ok(Parsed::Complete), head.parse(sent.as_bytes(), &Limits::default()));
 
-        assert_eq!(
-            "GET /y HTTP/1.1\r\nHost: a.example\r\nRange: bytes=0-1\r\n\r\n",
-            String::from_utf8_lossy(&head_for(head.of(sent.as_bytes()), b"/y"))
-        );
+            assert_eq!(
+                expected,
+                String::from_utf8_lossy(&head_for(head.of(sent.as_bytes()), b"/y")),
+                "{sent}"
+            );
+        }
     }
 }
