@@ -173,13 +173,13 @@ fn send_file(folder: &TempFolder, lines: &str, fields: &[(&[u8], &[u8])]) -> Res
     let date = b"Sun, 06 Nov 2022 08:49:37 GMT";
     let identity = Identity { date, server: b"", lines: b"" };
     let (asked, request) = (head.asked(), head.of(request.as_bytes()));
-    let ask = Ask { request, prefix: b"", asked, identity, fresh: 1, as_stored: false };
+    let ask = Ask { request, prefix: b"", asked, identity, fresh: 1, as_stored: false, names_others: false };
     let mut out = Vec::new();
     match answer_file(&ask, &Arc::new(file), &meta, "text/x", fields, &mut out) {
         Ok(FileAnswer::Whole { status, .. } | FileAnswer::Parts { status, .. }) => {
             Ok((status, String::from_utf8(out).unwrap()))
         }
-        Ok(FileAnswer::FallThrough) => panic!("an open file does not fall through"),
+        Ok(FileAnswer::FallThrough | FileAnswer::Named(_)) => panic!("an open file does not fall through"),
         Err(error) => Err(format!("{error:?}")),
     }
 }

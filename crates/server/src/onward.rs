@@ -6,6 +6,7 @@ use adyton_http::{Known, Method, Request, Version};
 use adyton_route::escaped;
 
 use crate::changes::Changes;
+use crate::met::Met;
 
 /// Whereto the application of a route may send requests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +42,18 @@ pub(crate) struct Onward {
     pub(crate) times: u8,
     /// Its head as the client has sent it.
     pub(crate) head: Vec<u8>,
+    /// How often a file of another path was to answer it.
+    pub(crate) named: u8,
+    /// What it has met on its way there.
+    pub(crate) met: Option<Met>,
+}
+
+/// Another target for a request.
+#[derive(Debug)]
+pub(crate) struct Rewritten {
+    pub(crate) target: Vec<u8>,
+    /// What the request has met, if a file of another path is to answer it; else a rule of its site has changed its path.
+    pub(crate) met: Option<Met>,
 }
 
 /// Where a request is sent on to.
@@ -54,7 +67,8 @@ pub(crate) enum To {
     Nowhere(String),
 }
 
-/// A request is sent on so often, as with nginx; then two applications send it to each other.
+/// A request is sent on so often, as with nginx; then two applications send it to each other. So often a file of another path may
+/// answer it, too.
 pub(crate) const TIMES_MAX: u8 = 10;
 
 impl SendsOn {
