@@ -92,7 +92,7 @@ class Plan:
     """A file of sites, and what its routes do, by the lines where they begin."""
 
     lines: list[str] = field(default_factory=list)
-    routes: dict[int, str] = field(default_factory=dict)
+    routes: dict[int, str | None] = field(default_factory=dict)
 
     def add(self, *lines: str) -> None:
         """Add some lines."""
@@ -116,21 +116,27 @@ def plan(seed: int, sites: int, routes: int) -> Plan:
             )
         if chance.random() < 0.3:
             made.add('rewrite = ["/to/ -> /a/", "/none -> /a/x.txt"]')
-        taken: set[str] = set()
+        full: set[str] = set()
+        if routes == 1 and chance.random() < 0.6:
+            # An application alone, with nothing around it.
+            made.add("", "[[sites.routes]]", 'app = "shop:told"')
+            made.routes[len(made.lines) - 1] = None
+            continue
         for _ in range(routes):
             path = "/" if routes == 1 else chance.choice(PATHS)
-            if path not in taken or chance.random() < 0.3:
-                _add_route(made, path, chance, is_first=path not in taken)
-            taken.add(path)
+            # What stands behind a route that has every request would be a mistake.
+            if path not in full and _add_route(made, path, chance):
+                full.add(path)
     return made
 
 
-def _add_route(made: Plan, path: str, chance: random.Random, *, is_first: bool) -> None:
+def _add_route(made: Plan, path: str, chance: random.Random) -> bool:
+    """Add a route; return whether it has every request for its path."""
     made.add("", "[[sites.routes]]")
     line, number = len(made.lines), len(made.routes)
     lines = [f'path = "{path}"', f'headers = {{ X-Route = "{number}" }}']
-    if not is_first or chance.random() < 0.2:
-        # Else it would never be taken, which is a mistake in a file.
+    is_for_some = chance.random() < 0.2
+    if is_for_some:
         lines.append('methods = "PUT"')
     guard = chance.choice(["", "", "", 'deny = ["127.0.0.0/8", "::1"]', "internal = true"])
     action = chance.choice(
@@ -147,6 +153,7 @@ def _add_route(made: Plan, path: str, chance: random.Random, *, is_first: bool) 
     # The page that keeps a client from a redirect on its way to an index has the fields of another route.
     is_guarded = guard and "redirect" not in action
     made.add(*lines, *[guard] * bool(is_guarded), *action.split("\n"))
+    return not is_for_some and "files" not in action
 
 
 def predicted(said: str, made: Plan) -> tuple[int, str | None]:
