@@ -34,6 +34,12 @@ def user(environ: dict[str, Any], start_response: Any) -> list[bytes]:
     return [" ".join(map(str, told)).encode()]
 
 
+def hosts(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+    """Answer with the module, and the host that was asked for."""
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [f"{__name__} {environ['HTTP_HOST']}".encode()]
+
+
 def who(request: Any) -> str:
     """Answer with who has asked, and whether the password can be seen."""
     return f"{request.user} {'Authorization' in request.headers}"

@@ -153,6 +153,10 @@ impl Variables {
         let request = facts.request;
         let never = NEVER.iter().fold(facts.hidden, |bits, known| bits | known.bit());
         let fields = request.fields();
+        // The target may name a host that no field does.
+        if let Some(host) = request.host().filter(|_| !request.has(Known::Host)) {
+            self.set("HTTP_HOST", host);
+        }
         for (number, field) in fields.iter().enumerate() {
             let name = request.name(field);
             let is_hidden = field.known != Known::Other && never & field.known.bit() != 0;
@@ -292,6 +296,24 @@ mod tests {
             assert!(all.iter().any(|variable| variable == expected), "{expected} in {all:?}");
         }
         assert!(!all.iter().any(|variable| variable.starts_with("HTTP_CONTENT")), "{all:?}");
+    }
+
+    /// The host is that of the target if it has one, whatever the field says (RFC 9112 section 3.2.2).
+    #[test]
+    fn of_an_absolute_target() {
+        for request in [
+            "GET http://a.example:81/x HTTP/1.1\r\nHost: b.example\r\n\r\n",
+            "GET http://a.example:81/x HTTP/1.0\r\n\r\n",
+        ] {
+            let all = variables(request, |_| ());
+            let is_host = |name: &&String| name.starts_with("HTTP_HOST") || name.starts_with("SERVER_NAME");
+
+            assert_eq!(
+                vec!["HTTP_HOST=a.example:81", "SERVER_NAME=a.example"],
+                all.iter().filter(is_host).collect::<Vec<_>>(),
+                "{request}"
+            );
+        }
     }
 
     /// What a client could use to mislead a script is not told.

@@ -37,7 +37,7 @@ pub use resolve::{Handed, To, absent_folders, from_keywords, waiting};
 pub use row::{Kind, Row, Scope};
 pub use rows::ROWS;
 pub use settings::{
-    AccessLogFormat, AppTarget, Auth, CaptureOutput, Compress, Control, Group, HandOver, Interface,
+    AccessLogFormat, AppTarget, Auth, CaptureOutput, Compress, Control, Group, HandOver, INDEX, Interface,
     LogFormat, Pace, Part, Processes, ScriptFolder, Settings, Site, SiteAction, SiteRoute, Sites,
     StaticMount, UnderscoreHeaders,
 };

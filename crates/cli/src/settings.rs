@@ -7,7 +7,7 @@ use std::sync::Arc;
 use adyton_compress::Coding;
 use adyton_log::Level;
 use adyton_log::sink::Destination;
-use adyton_route::{HostPattern, Location, Networks, PathPattern, Rewrites, When};
+use adyton_route::{DeniedPaths, HostPattern, Location, Networks, PathPattern, Rewrites, When};
 
 use crate::bind::Bind;
 use crate::may_set::MaySet;
@@ -261,11 +261,16 @@ pub struct Group {
     pub line: usize,
 }
 
+/// The file that answers for its folder, where files are served.
+pub const INDEX: &str = "index.html";
+
 /// What some host names stand for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
     /// Its names; the first site needs none.
     pub hosts: Vec<HostPattern>,
+    /// Paths that nobody gets.
+    pub denied: DeniedPaths,
     /// How paths are changed before routes are looked for.
     pub rewrites: Rewrites,
     /// Its routes, in the order of the file.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test ends at its first surprise")]
 
-use adyton_cli::{Command, Failure, SiteAction, Sites, parse};
+use adyton_cli::{Command, Failure, Question, SiteAction, Sites, parse};
 use adyton_route::Door;
 
 /// What a file says.
@@ -563,6 +563,64 @@ fn one_is_tried_before_another() {
         found.collect::<Vec<_>>()
     );
     assert_eq!((&routes[0].paths, &routes[0].when), (&routes[1].paths, &routes[1].when));
+}
+
+/// What happens to a request from this machine, without the line about its site.
+fn explained(sites: &Sites, url: &str) -> String {
+    let (method, url, client) = ("GET".to_owned(), url.to_owned(), "127.0.0.1".parse().ok());
+    let said = sites.explain(&Question { method, url, fields: Vec::new(), client }).expect("it is a request");
+    said.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default()
+}
+
+/// Paths that nobody gets are told, and so is what is around the path of a file that another path is answered with.
+#[test]
+fn what_is_around_other_paths() {
+    let text = "[[sites]]\ndeny-paths = [\"*.bak\", \"/b/index.html\"]\nrewrite = \"/to/ -> /x.bak/\"\n\
+                [[sites.routes]]\nfiles = \"src\"\ntry = \"files\"\n\
+                [[sites.routes]]\npath = \"/index.html\"\nfiles = \"src\"\ndeny = \"127.0.0.1\"\n\
+                [[sites.routes]]\npath = \"/c/\"\nfiles = \"src\"\ntry = \"files\"\n\
+                [[sites.routes]]\npath = \"/d/index.html\"\nredirect = \"/d/\"\n\
+                [[sites.routes]]\npath = \"/e/index.html\"\nredirect = \"/e/\"\nauth = \"basic:staff\"\n";
+    let sites = read(text).expect("it is right");
+    for (url, expected) in [
+        ("/a.bak/b", "answer 403: nobody gets it, by deny-paths = *.bak\n"),
+        ("/a.bak.gz", "answer 403: nobody gets it, by deny-paths = *.bak\n"),
+        (
+            "/to/x",
+            "path   /x.bak/x, by a rule of the site\nanswer 403: nobody gets it, by deny-paths = *.bak\n",
+        ),
+        (
+            "/",
+            "answer files src / (line 4)\n       and if that is /index.html, as for its path:\n         \
+             answer 403 /index.html (line 7): not for this client\n       and if there is no such file:\n\
+             answer 404: no route is for this path\n",
+        ),
+        (
+            "/b/",
+            "answer files src / (line 4)\n       and if that is /b/index.html, as for its path:\n         \
+             answer 403: nobody gets it, by deny-paths = /b/index.html\n       and if there is no such file:\n\
+             answer 404: no route is for this path\n",
+        ),
+        (
+            "/c/",
+            "answer files src /c/ (line 11)\n       and if there is no such file:\n\
+             passed / (line 4): another folder was looked in\nanswer 404: no route is for this path\n",
+        ),
+        (
+            "/e/",
+            "answer files src / (line 4)\n       and if that is /e/index.html, as for its path:\n         \
+             answer 401 /e/index.html (line 18): without a name and a password; with them:\n         the file\n       \
+             and if there is no such file:\nanswer 404: no route is for this path\n",
+        ),
+        (
+            "/d/",
+            "answer files src / (line 4)\n       and if there is no such file:\n\
+             answer 404: no route is for this path\n",
+        ),
+    ] {
+        assert_eq!(expected, explained(&sites, url), "{url}");
+    }
+    assert!(sites.table().contains("\n  nobody gets *.bak, /b/index.html\n"), "{}", sites.table());
 }
 
 /// Routes that name one application share it; called otherwise it is another one.

@@ -21,9 +21,11 @@ pub struct Ask<'r> {
     pub fresh: u64,
     /// Whether the file is to be sent as it is, and not compressed by the server.
     pub as_stored: bool,
+    /// Whether a file that another path names (an index, a fallback) is to be named, and not sent: [`FileAnswer::Named`].
+    pub names_others: bool,
 }
 
-/// How a request was answered. A head is in `out`, ready to be sent, in all cases but the last.
+/// How a request was answered. A head is in `out`, ready to be sent, in all cases but the last two.
 #[derive(Debug)]
 pub enum FileAnswer {
     /// Head and body are in `out`.
@@ -48,6 +50,8 @@ pub enum FileAnswer {
     },
     /// There is no such file, and the application is to be asked. Nothing was written.
     FallThrough,
+    /// A file that another path names would be sent: its path beneath the folder, decoded. Nothing was written.
+    Named(Vec<u8>),
 }
 
 impl FileAnswer {
@@ -55,7 +59,7 @@ impl FileAnswer {
     pub fn status(&self) -> Option<u16> {
         match self {
             FileAnswer::Whole { status, .. } | FileAnswer::Parts { status, .. } => Some(*status),
-            FileAnswer::FallThrough => None,
+            FileAnswer::FallThrough | FileAnswer::Named(_) => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Conditional requests: may the file be sent, must it be, and if so which part (RFC 9110 section 13).
 
+use std::borrow::Cow;
 use std::time::{Duration, UNIX_EPOCH};
 
 use adyton_http::{Known, Method, Request};
@@ -9,7 +10,7 @@ use adyton_http::{Known, Method, Request};
 pub struct Validators<'a> {
     /// The entity tag with its quotes, `W/` in front when it is weak; empty: there is none.
     pub etag: &'a [u8],
-    /// Last modification, seconds since 1970, where it is known.
+    /// Last modification, seconds since 1970, where it is known. It may lie in the future.
     pub modified_s: Option<u64>,
 }
 
@@ -29,11 +30,16 @@ pub enum Outcome {
 /// Evaluates the conditions of a request in the order of RFC 9110 section 13.2.2.
 ///
 /// `date` is the value of the answer's `Date` field.
-/// Dates that are not valid are ignored, as are conditions on a date that the file does not have.
+/// Dates that are not valid are ignored, as are conditions on a date that the file does not have. A file whose date lies in the
+/// future was modified now, as its answers say ([`shown_date`]); what is asked of a time that is still to come is ignored then.
 pub fn evaluate(request: Request<'_>, validators: Validators<'_>, date: &[u8; 29]) -> Outcome {
     let modified_by = |known: Known| {
         let limit = parse_date(request.first(known)?)?;
-        Some(validators.modified_s? <= limit)
+        let modified_s = validators.modified_s?;
+        match parse_date(date) {
+            Some(now) if modified_s > now => (limit <= now).then_some(now <= limit),
+            _ => Some(modified_s <= limit),
+        }
     };
     let tags = |known: Known| request.all(known);
     if request.has(Known::IfMatch) {
@@ -75,6 +81,14 @@ pub fn parse_date(value: &[u8]) -> Option<u64> {
 pub(crate) fn format_date(seconds: u64) -> Option<String> {
     const YEAR_10000: u64 = 253_402_300_800;
     (seconds < YEAR_10000).then(|| httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds)))
+}
+
+/// The `Last-Modified` of an answer with this `Date`: never one that is later (RFC 9110 section 8.8.2.1).
+pub(crate) fn shown_date(modified_s: u64, date: &[u8; 29]) -> Option<Cow<'_, [u8]>> {
+    if parse_date(date).is_some_and(|now| modified_s > now) {
+        return Some(Cow::Borrowed(date));
+    }
+    format_date(modified_s).map(|text| Cow::Owned(text.into_bytes()))
 }
 
 /// The strong entity tag of a file, quotes included: its length and modification time in nanoseconds.

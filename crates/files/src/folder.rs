@@ -43,6 +43,8 @@ pub struct Folder {
 enum Resolved {
     /// A file, whose entry is at hand under this path.
     File(FilePath),
+    /// The same, of an index, which has a path of its own.
+    Index(FilePath),
     /// A folder whose path lacks its slash.
     Redirect(FilePath),
     /// A folder to be listed.
@@ -102,7 +104,8 @@ impl Folder {
         let start = out.len();
         let answer = self.answer_by_method(ask, out);
         self.guest = None;
-        debug_assert!(!matches!(answer, FileAnswer::FallThrough) || out.len() == start);
+        let is_unwritten = matches!(answer, FileAnswer::FallThrough | FileAnswer::Named(_));
+        debug_assert!(!is_unwritten || out.len() == start);
         answer
     }
 
@@ -149,6 +152,9 @@ impl Folder {
         let raw = ask.request.path();
         let mut path = raw.get(ask.prefix.len()..)?.strip_prefix(b"/")?;
         if matches!(path, [] | [.., b'/']) {
+            if ask.names_others {
+                return None;
+            }
             self.index_path.clear();
             self.index_path.extend_from_slice(path);
             self.index_path.extend_from_slice(self.options.index.as_bytes());
@@ -173,6 +179,7 @@ impl Folder {
     fn read(&mut self, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         match self.find(ask) {
             Resolved::File(path) => self.send(&path, ask, out),
+            Resolved::Index(path) => self.send_other(&path, ask, out),
             Resolved::Redirect(path) => redirect(&path, ask, out),
             Resolved::Listing(path, folder) => self.list(&path, &folder, ask, out),
             Resolved::Nothing(404, _) => self.not_found(ask, out),
@@ -217,7 +224,7 @@ impl Folder {
         if !self.options.index.is_empty() {
             let index = path.join(self.options.index.as_bytes());
             match self.bring(&index, ask) {
-                Ok(Brought::File) => return Resolved::File(index),
+                Ok(Brought::File) => return Resolved::Index(index),
                 Ok(Brought::Folder(_) | Brought::Other) => {}
                 Err(error) if Fault::of(&error) == Fault::Absent => {}
                 Err(error) => return nothing_for(&error),
@@ -276,6 +283,14 @@ impl Folder {
         }
     }
 
+    /// Sends a file that another path names, or says which one that is.
+    fn send_other(&mut self, path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
+        if ask.names_others {
+            return FileAnswer::Named(path.relative().to_vec());
+        }
+        self.send(path, ask, out)
+    }
+
     fn send(&mut self, path: &FilePath, ask: &Ask<'_>, out: &mut Vec<u8>) -> FileAnswer {
         let start = out.len();
         let cache_control = self.options.cache_control.clone();
@@ -328,7 +343,7 @@ impl Folder {
         if let Some(page) = self.spa_fallback.clone().filter(|_| is_navigation(ask))
             && matches!(self.bring(&page, ask), Ok(Brought::File))
         {
-            return self.send(&page, ask, out);
+            return self.send_other(&page, ask, out);
         }
         if self.options.fall_through {
             return FileAnswer::FallThrough;

@@ -122,10 +122,10 @@ impl Loader<'_> {
         let mut is_settled = true;
         for form in &mut forms {
             form.checked = ask.fresh;
-            form.modified_s = modified_s(&form.meta, now_ns);
+            form.modified_s = modified_s(&form.meta);
             is_settled &= form.is_settled(now_ns);
-            form.render(self, &content_type, is_negotiated, ask);
-            is_settled &= form.date_at.is_some();
+            form.render(self, &content_type, is_negotiated, (now_ns, ask));
+            is_settled &= form.date_at.is_some() || form.is_ahead(now_ns);
         }
         let plain = forms.remove(0);
         Ok(Entry {
@@ -236,7 +236,7 @@ impl Entry {
         let place = loader.root.locate(self.plain.place.relative());
         let mut form = Form { reply, ..Form::of(coding, place, self.plain.meta) };
         form.modified_s = self.plain.modified_s;
-        form.render(loader, &self.content_type, true, ask);
+        form.render(loader, &self.content_type, true, (now_ns(), ask));
         self.made.push(form);
     }
 
@@ -363,8 +363,23 @@ impl Form {
         now_ns.saturating_sub(self.meta.ctime_ns) >= tick
     }
 
-    /// Writes the head of a 200 in front of the content, and notes where its date stands.
-    fn render(&mut self, loader: &Loader<'_>, content_type: &str, is_negotiated: bool, ask: &Ask<'_>) {
+    /// Whether its date lies in the future, so that each answer has another `Last-Modified`.
+    fn is_ahead(&self, now_ns: i64) -> bool {
+        self.meta.mtime_ns > now_ns
+    }
+
+    /// Writes the head of a 200 in front of the content, and notes where its date stands, unless each answer needs a head of
+    /// its own.
+    fn render(
+        &mut self,
+        loader: &Loader<'_>,
+        content_type: &str,
+        is_negotiated: bool,
+        (now_ns, ask): (i64, &Ask<'_>),
+    ) {
+        if self.is_ahead(now_ns) {
+            return;
+        }
         let asked = Asked { version: Version::Http11, is_head: false, keep_alive: true };
         // Other requests get it, too: nothing in it is of this request alone.
         let identity = Identity { lines: b"", ..ask.identity };

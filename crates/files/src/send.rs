@@ -10,7 +10,7 @@ use adyton_http::{BadResponse, BodySize, Known, ResponseHead, reason_phrase};
 use adyton_http1::{self as http1, Framed};
 use adyton_sys::fs::Meta;
 
-use crate::conditions::{Outcome, Validators, etag, evaluate, format_date};
+use crate::conditions::{Outcome, Validators, etag, evaluate, shown_date};
 use crate::pages::error_page;
 use crate::ranges::{Requested, parse};
 use crate::{Ask, FileAnswer, Part};
@@ -58,7 +58,7 @@ pub fn answer_file(
     let own_tag = etag(meta.bytes, meta.mtime_ns);
     let modified_s = match given(b"last-modified") {
         Some(date) => crate::conditions::parse_date(date),
-        None => modified_s(meta, now_ns()),
+        None => modified_s(meta),
     };
     let etag = given(b"etag").unwrap_or(own_tag.as_bytes());
     // Those two are written by us, from the validators.
@@ -116,7 +116,7 @@ pub(crate) fn whole(
     if !form.validators.etag.is_empty() {
         head.raw(b"Accept-Ranges: bytes\r\n");
     }
-    describe(&mut head, form)?;
+    describe(&mut head, ask, form)?;
     let framed = finish(head, ask, bytes)?;
     let mut body = Body::new(ask, status, framed);
     body.push(form.content, 0..bytes, out);
@@ -132,12 +132,8 @@ impl Content<'_> {
     }
 }
 
-/// Seconds since 1970 for `Last-Modified`; `None` for a time before that or in the future, which must
-/// not be sent (RFC 9110 section 8.8.2.1).
-pub(crate) fn modified_s(meta: &Meta, now_ns: i64) -> Option<u64> {
-    if meta.mtime_ns > now_ns {
-        return None;
-    }
+/// Seconds since 1970 for `Last-Modified`; `None` for a time before that.
+pub(crate) fn modified_s(meta: &Meta) -> Option<u64> {
     u64::try_from(meta.mtime_ns).ok().map(|nanoseconds| nanoseconds / 1_000_000_000)
 }
 
@@ -160,9 +156,14 @@ fn finish(mut head: ResponseHead<'_>, ask: &Ask<'_>, bytes: u64) -> Result<Frame
     Ok(http1::finish(head, ask.asked, &ask.identity, BodySize::Known(bytes)))
 }
 
-fn describe(head: &mut ResponseHead<'_>, form: &Representation<'_>) -> Result<(), BadResponse> {
-    if let Some(date) = form.validators.modified_s.and_then(format_date) {
-        head.field(b"Last-Modified", date.as_bytes())?;
+fn describe(
+    head: &mut ResponseHead<'_>,
+    ask: &Ask<'_>,
+    form: &Representation<'_>,
+) -> Result<(), BadResponse> {
+    let shown = form.validators.modified_s.and_then(|modified_s| shown_date(modified_s, ask.identity.date));
+    if let Some(date) = shown {
+        head.field(b"Last-Modified", &date)?;
     }
     if !form.validators.etag.is_empty() {
         head.field(b"ETag", form.validators.etag)?;
@@ -205,7 +206,7 @@ fn single(
     let mut head = begin(out, 206)?;
     head.field(b"Content-Type", form.content_type)?;
     head.field(b"Content-Range", content_range(range, form).as_bytes())?;
-    describe(&mut head, form)?;
+    describe(&mut head, ask, form)?;
     let framed = finish(head, ask, range.end - range.start)?;
     let mut body = Body::new(ask, 206, framed);
     body.push(form.content, range.clone(), out);
@@ -234,7 +235,7 @@ fn multiple(
     }
     let mut head = begin(out, 206)?;
     head.field(b"Content-Type", format!("multipart/byteranges; boundary={boundary}").as_bytes())?;
-    describe(&mut head, form)?;
+    describe(&mut head, ask, form)?;
     let framed = finish(head, ask, bytes)?;
     let mut body = Body::new(ask, 206, framed);
     for (head, range) in heads.iter().zip(ranges) {

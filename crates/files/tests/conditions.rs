@@ -125,15 +125,42 @@ fn if_range_compares_strongly() {
     assert_eq!(200, client.get_with("/a.txt", &line).status);
 }
 
+/// A file whose date lies in the future was modified now (RFC 9110 section 8.8.2.1), and conditions are about the date that is
+/// sent.
 #[test]
-fn times_that_must_not_be_sent_are_not() {
-    let folder = TempFolder::with(&[("future.txt", "a")]);
+fn a_date_in_the_future_is_now() {
+    let folder = TempFolder::with(&[("future.txt", "12345")]);
     folder.set_modified("future.txt", 4_000_000_000, 0);
     let mut client = folder.client();
-    let reply = client.get_with("/future.txt", "If-Modified-Since: Sun, 06 Nov 2094 08:49:37 GMT");
+    let mut tags = Vec::new();
+    for round in ["first", "second"] {
+        let now = client.date.clone();
+        let reply = client.get("/future.txt");
 
-    assert_eq!((200, None), (reply.status, reply.field("last-modified")));
-    assert!(reply.field("etag").is_some());
+        assert_eq!((200, Some(&*now)), (reply.status, reply.field("last-modified")), "{round}");
+        tags.push(reply.field("etag").map(str::to_owned));
+        for (line, status) in [
+            (format!("If-Modified-Since: {now}"), 304),
+            (format!("If-Unmodified-Since: {now}"), 200),
+            // Nobody knows of what is to come.
+            ("If-Modified-Since: Sun, 06 Nov 2094 08:49:37 GMT".to_owned(), 200),
+            (format!("If-Modified-Since: {SAME}"), 200),
+            (format!("If-Unmodified-Since: {SAME}"), 412),
+            (format!("If-Range: {now}\r\nRange: bytes=0-1"), 200),
+            (format!("If-Range: {}\r\nRange: bytes=0-1", tags[0].as_deref().unwrap_or_default()), 206),
+        ] {
+            assert_eq!(status, client.get_with("/future.txt", &line).status, "{round}: {line}");
+        }
+        // What was sent a while ago says nothing of now.
+        client.pass_seconds(5);
+        for (line, status) in [("If-Modified-Since", 200), ("If-Unmodified-Since", 412)] {
+            let line = format!("{line}: {now}");
+
+            assert_eq!(status, client.get_with("/future.txt", &line).status, "{round}: {line}");
+        }
+    }
+
+    assert_eq!(tags[0], tags[1]);
 }
 
 /// Answers with `answer_file`, as for a handler that returns a path.
@@ -146,13 +173,13 @@ fn send_file(folder: &TempFolder, lines: &str, fields: &[(&[u8], &[u8])]) -> Res
     let date = b"Sun, 06 Nov 2022 08:49:37 GMT";
     let identity = Identity { date, server: b"", lines: b"" };
     let (asked, request) = (head.asked(), head.of(request.as_bytes()));
-    let ask = Ask { request, prefix: b"", asked, identity, fresh: 1, as_stored: false };
+    let ask = Ask { request, prefix: b"", asked, identity, fresh: 1, as_stored: false, names_others: false };
     let mut out = Vec::new();
     match answer_file(&ask, &Arc::new(file), &meta, "text/x", fields, &mut out) {
         Ok(FileAnswer::Whole { status, .. } | FileAnswer::Parts { status, .. }) => {
             Ok((status, String::from_utf8(out).unwrap()))
         }
-        Ok(FileAnswer::FallThrough) => panic!("an open file does not fall through"),
+        Ok(FileAnswer::FallThrough | FileAnswer::Named(_)) => panic!("an open file does not fall through"),
         Err(error) => Err(format!("{error:?}")),
     }
 }

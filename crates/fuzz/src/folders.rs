@@ -42,13 +42,16 @@ fn check_answer(site: &mut Folder, head: &Head, bytes: &[u8]) {
         },
         fresh: site.counts().hits + site.counts().loads,
         as_stored: false,
+        names_others: false,
     };
     let (status, body_bytes, keep_alive, parts) = match site.answer(&ask, &mut out) {
         FileAnswer::Whole { status, body_bytes, keep_alive } => (status, body_bytes, keep_alive, Vec::new()),
         FileAnswer::Parts { status, body_bytes, keep_alive, parts } => {
             (status, body_bytes, keep_alive, parts)
         }
-        FileAnswer::FallThrough => return assert!(out.is_empty(), "something was written"),
+        FileAnswer::FallThrough | FileAnswer::Named(_) => {
+            return assert!(out.is_empty(), "something was written");
+        }
     };
     let head_bytes = find(&out, b"\r\n\r\n").expect("an end") + 4;
     let body = parts.iter().fold(out[head_bytes..].to_vec(), |body, part| [body, content(part)].concat());

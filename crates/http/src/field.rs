@@ -44,6 +44,13 @@ impl Fields {
         self.list.push(field);
     }
 
+    /// Gives the first field of this name another value, if there is one.
+    pub fn replace(&mut self, known: Known, value: Span) {
+        if let Some(field) = self.list.iter_mut().find(|field| field.known == known) {
+            field.value = value;
+        }
+    }
+
     /// All fields in their order.
     #[inline]
     pub fn as_slice(&self) -> &[Field] {

@@ -203,6 +203,9 @@ impl Head {
     }
 
     /// To whom the request goes, RFC 9112 section 3.2 and RFC 9110 section 7.2.
+    ///
+    /// A target with a host of its own has it in the place of the field (RFC 9112 section 3.2.2): whoever reads the field
+    /// afterwards finds the same host there.
     fn settle_host(&mut self, input: &[u8]) -> Result<(), Refusal> {
         let request = &mut self.request;
         let named = request.fields.first(Known::Host);
@@ -211,12 +214,17 @@ impl Head {
             None if request.version == Version::Http11 => return Err(NO_HOST),
             _ => {}
         }
-        request.host = request.host.or(named);
-        if let (Some(host), Some(named)) = (request.host, named)
-            && host != named
-            && !host.of(input).eq_ignore_ascii_case(named.of(input))
-        {
-            return Err(OTHER_HOST);
+        let Some(host) = request.host else {
+            request.host = named;
+            return Ok(());
+        };
+        match named {
+            // What a tunnel leads to is named twice, and alike.
+            Some(named) if request.method == Method::Connect => {
+                let is_same = host.of(input).eq_ignore_ascii_case(named.of(input));
+                return if is_same { Ok(()) } else { Err(OTHER_HOST) };
+            }
+            _ => request.fields.replace(Known::Host, host),
         }
         Ok(())
     }

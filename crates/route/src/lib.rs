@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod denied;
 mod edits;
 mod host;
 mod networks;
@@ -17,6 +18,7 @@ mod spelling;
 mod when;
 
 pub use admission::{Admission, Door};
+pub use denied::{COMPRESSED_ENDS, DeniedPaths};
 pub use edits::HeadEdits;
 pub use host::{HostError, HostPattern, Hosts, without_port};
 pub use networks::{NetworkError, Networks};

@@ -38,6 +38,23 @@ impl PathPattern {
         if let PathPattern::Prefix(prefix) = self { prefix.len() } else { 0 }
     }
 
+    /// Whether it may be for a file of this name, and not for the folder that the file is in.
+    pub fn knows_file(&self, name: &[u8]) -> bool {
+        let is_its = |path: &[u8]| path.strip_suffix(name).is_some_and(|folder| folder.ends_with(b"/"));
+        match self {
+            PathPattern::Exact(path) | PathPattern::Prefix(path) => is_its(path),
+            PathPattern::Suffix(end) => name.ends_with(end) || end.ends_with(name),
+        }
+    }
+
+    /// Whether it may be for files whose names end in one of these, and not for all that is beneath their folder.
+    pub fn knows_end(&self, ends: [&[u8]; 2]) -> bool {
+        ends.iter().any(|end| match self {
+            PathPattern::Exact(path) | PathPattern::Prefix(path) => path.ends_with(end),
+            PathPattern::Suffix(own) => own.ends_with(end) || end.ends_with(own),
+        })
+    }
+
     /// What is tried first is less; patterns that are equal are neighbours.
     fn rank(&self) -> (u8, Reverse<usize>, &[u8]) {
         match self {
@@ -124,6 +141,11 @@ impl<A> Routes<A> {
     #[inline]
     pub fn action(&self, number: usize) -> Option<&A> {
         self.all.get(number).map(|(_, action)| action)
+    }
+
+    /// The actions of all routes, by their numbers.
+    pub fn actions_mut(&mut self) -> impl Iterator<Item = &mut A> {
+        self.all.iter_mut().map(|(_, action)| action)
     }
 
     /// All routes, in the order in which they are tried.
@@ -281,6 +303,42 @@ mod tests {
             }
         }
         assert!(2 * patterns.len() > FEW);
+    }
+
+    #[test]
+    fn patterns_of_files() {
+        for (pattern, is_for_it) in [
+            (exact("/index.html"), true),
+            (exact("/a/index.html"), true),
+            (exact("/a/my-index.html"), false),
+            (exact("/a/"), false),
+            (prefix("/a/index.html"), true),
+            (prefix("/a"), false),
+            (prefix(""), false),
+            (suffix(".html"), true),
+            (suffix("index.html"), true),
+            (suffix("-index.html"), true),
+            (suffix(".htm"), false),
+        ] {
+            assert_eq!(is_for_it, pattern.knows_file(b"index.html"), "{pattern:?}");
+        }
+    }
+
+    #[test]
+    fn patterns_of_ends() {
+        for (pattern, is_for_some) in [
+            (exact("/a/b.py"), true),
+            (prefix("/a/b.wsgi"), true),
+            (exact("/a/b.pyc"), false),
+            (prefix("/a"), false),
+            (prefix(""), false),
+            (suffix(".py"), true),
+            (suffix("b.py"), true),
+            (suffix("y"), true),
+            (suffix(".php"), false),
+        ] {
+            assert_eq!(is_for_some, pattern.knows_end([b".py", b".wsgi"]), "{pattern:?}");
+        }
     }
 
     #[test]

@@ -80,7 +80,7 @@ pub(crate) fn use_of(request: Request<'_>, asker: Option<&Asker>) -> Use {
         Method::Options | Method::Trace | Method::Connect => return Use::None,
         _ => return Use::Changes,
     };
-    // A target that names its host has another one in the field `Host`.
+    // A target that names its host would have a key of its own.
     if request.has_any(ALONE)
         || request.target().first() != Some(&b'/')
         || asker.is_some_and(|asker| asker.user.is_some())

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use adyton_http::{Method, Request, Version};
+use adyton_http::{Known, Method, Request, Version};
 use adyton_route::escaped;
 
 use crate::changes::Changes;
+use crate::met::Met;
 
 /// Whereto the application of a route may send requests on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,6 +42,18 @@ pub(crate) struct Onward {
     pub(crate) times: u8,
     /// Its head as the client has sent it.
     pub(crate) head: Vec<u8>,
+    /// How often a file of another path was to answer it.
+    pub(crate) named: u8,
+    /// What it has met on its way there.
+    pub(crate) met: Option<Met>,
+}
+
+/// Another target for a request.
+#[derive(Debug)]
+pub(crate) struct Rewritten {
+    pub(crate) target: Vec<u8>,
+    /// What the request has met, if a file of another path is to answer it; else a rule of its site has changed its path.
+    pub(crate) met: Option<Met>,
 }
 
 /// Where a request is sent on to.
@@ -54,7 +67,8 @@ pub(crate) enum To {
     Nowhere(String),
 }
 
-/// A request is sent on so often, as with nginx; then two applications send it to each other.
+/// A request is sent on so often, as with nginx; then two applications send it to each other. So often a file of another path may
+/// answer it, too.
 pub(crate) const TIMES_MAX: u8 = 10;
 
 impl SendsOn {
@@ -160,6 +174,10 @@ fn head_with(request: Request<'_>, (method, target): (&[u8], &[u8]), has: impl F
     let version: &[u8] =
         if request.version() == Version::Http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" };
     let mut head = [method, b" ", target, version].concat();
+    // The old target may have named a host that no field does.
+    if let Some(host) = request.host().filter(|_| !request.has(Known::Host)) {
+        head.extend_from_slice(&[b"Host: ", host, b"\r\n"].concat());
+    }
     for field in request.fields() {
         let name = request.name(field);
         if has(name) {
@@ -230,15 +248,24 @@ mod tests {
         );
     }
 
+    /// The host of the request is that of its target, wherever it is sent on.
     #[test]
     fn heads() {
-        let sent = "POST http://a.example/x HTTP/1.1\r\nHost: a.example\r\nContent-Length: 2\r\nRange: bytes=0-1\r\n\r\n";
-        let mut head = Head::new();
-        assert_eq!(Ok(Parsed::Complete), head.parse(sent.as_bytes(), &Limits::default()));
+        for (sent, expected) in [
+            (
+                "POST http://a.example/x HTTP/1.1\r\nHost: b.example\r\nContent-Length: 2\r\nRange: bytes=0-1\r\n\r\n",
+                "GET /y HTTP/1.1\r\nHost: a.example\r\nRange: bytes=0-1\r\n\r\n",
+            ),
+            ("GET http://a.example/x HTTP/1.0\r\n\r\n", "GET /y HTTP/1.0\r\nHost: a.example\r\n\r\n"),
+        ] {
+            let mut head = Head::new();
+            assert_eq!(Ok(Parsed::Complete), head.parse(sent.as_bytes(), &Limits::default()));
 
-        assert_eq!(
-            "GET /y HTTP/1.1\r\nHost: a.example\r\nRange: bytes=0-1\r\n\r\n",
-            String::from_utf8_lossy(&head_for(head.of(sent.as_bytes()), b"/y"))
-        );
+            assert_eq!(
+                expected,
+                String::from_utf8_lossy(&head_for(head.of(sent.as_bytes()), b"/y")),
+                "{sent}"
+            );
+        }
     }
 }

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use adyton_cache::Rules as CacheRules;
 use adyton_compress::Rules;
-use adyton_files::{ErrorPage, Folder};
+use adyton_files::{ErrorPage, Folder, INDEX};
 use adyton_http::{Known, Request};
 use adyton_route::{
-    Admission, DotSegment, HostError, HostPattern, Hosts, Location, PathPattern, Rewrites, Routes, Taken,
-    When, raw_bytes, spelled,
+    Admission, DeniedPaths, DotSegment, HostError, HostPattern, Hosts, Location, PathPattern, Rewrites,
+    Routes, Taken, When, raw_bytes, spelled,
 };
 
 use crate::app::App;
@@ -23,13 +23,14 @@ use crate::folders::Folders;
 use crate::guard::Guard;
 use crate::limiter::Limiter;
 use crate::limits::SiteLimits;
+use crate::met::{Met, Past};
 use crate::passage::Elsewhere;
 use crate::terms::{SharedLog, StatusPage, Terms};
 
 /// What answers the requests that take a route. What comes next (gateways) is one more of these, and
 /// an arm in `Loop::route`.
 pub enum Action {
-    /// A folder, by its number among those of [`crate::Parts`].
+    /// A folder, by its number among those of [`crate::Parts`], whose folders are answered with files of the name [`INDEX`].
     ///
     /// A file that one lacks which falls through is a question for the next route that is none of a folder.
     Files(usize),
@@ -92,6 +93,10 @@ pub struct Route {
     pub cache: Option<CacheRules>,
     /// How many bytes of its path are where its application stands, which sees what is behind them as its own.
     pub mount_bytes: usize,
+    /// The file beneath its folder that answers for those that are not there, if one does.
+    pub fallback: Option<Box<[u8]>>,
+    /// The name of the script that answers for a folder, if its application is a folder of scripts.
+    pub scripts_index: Option<Box<[u8]>>,
     /// What answers.
     pub action: Action,
 }
@@ -103,6 +108,9 @@ pub struct Apart {
     pub(crate) is_internal: bool,
     /// How its clients are treated, in place of its site's terms.
     pub(crate) terms: Option<Arc<Terms>>,
+    /// Whether what answers one of its paths may have another path, which another rule of the site is about. Set by
+    /// [`Site::with_one_spelling`].
+    pub(crate) names_others: bool,
 }
 
 impl From<Action> for Route {
@@ -118,6 +126,8 @@ impl From<Action> for Route {
             compress: None,
             cache: None,
             mount_bytes: 0,
+            fallback: None,
+            scripts_index: None,
             action,
         }
     }
@@ -170,8 +180,27 @@ impl Route {
     }
 
     /// Whether it is only for requests that an application has sent on.
-    fn is_internal(&self) -> bool {
+    pub(crate) fn is_internal(&self) -> bool {
         self.apart.as_ref().is_some_and(|apart| apart.is_internal)
+    }
+
+    /// What a request has met that has come into it.
+    pub(crate) fn met(&self) -> Met {
+        let guard = self.guard.as_ref().filter(|guard| !guard.asks_of_all()).map(|guard| guard.number);
+        Met { guard, limiter: self.limiter.clone() }
+    }
+
+    /// What of it a request has met before.
+    pub(crate) fn past(&self, met: &Met) -> Past {
+        let guard = self.guard.as_ref().map(|guard| guard.number);
+        let limiters = (&met.limiter, &self.limiter);
+        let is_counted = matches!(limiters, (Some(one), Some(other)) if Arc::ptr_eq(one, other));
+        Past { is_let_in: guard.is_some() && guard == met.guard, is_counted }
+    }
+
+    /// Whether what answers one of its paths may have another path, which another rule of the site is about.
+    pub(crate) fn names_others(&self) -> bool {
+        self.apart.as_ref().is_some_and(|apart| apart.names_others)
     }
 
     /// Whether a request takes it; if only its method keeps it from that, `methods` gets those with which it would.
@@ -213,6 +242,9 @@ impl Route {
     }
 }
 
+/// How the names of scripts end.
+pub(crate) const SCRIPT_ENDS: [&[u8]; 2] = [b".py", b".wsgi"];
+
 /// How many sites there ever were in this process.
 static SITES: AtomicU64 = AtomicU64::new(0);
 
@@ -229,8 +261,17 @@ pub struct Site {
     has_one_spelling: bool,
     /// Whether any of its applications is mounted beneath a path.
     has_mounts: bool,
-    /// How paths are changed before routes are looked for, if they are.
-    pub(crate) rewrites: Option<Box<Rewrites>>,
+    /// What comes before its routes, if anything does.
+    pub(crate) ahead: Option<Box<Ahead>>,
+}
+
+/// What a site does with paths before routes are looked for.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    /// Those that nobody gets.
+    denied: DeniedPaths,
+    /// How others are changed.
+    rewrites: Rewrites,
 }
 
 /// What a site with these names is called in logs: by its first one.
@@ -259,7 +300,7 @@ impl Site {
         let terms = Arc::new(Terms { name: name_of(&hosts), limits, log, pages: Vec::new() });
         let has_mounts = routes.iter().any(|(_, route)| route.mount_bytes > 0);
         let number = SITES.fetch_add(1, Ordering::Relaxed);
-        Site { number, hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts, rewrites: None }
+        Site { number, hosts, terms, routes, is_one_app, has_one_spelling: false, has_mounts, ahead: None }
     }
 
     /// The same, but its routes are found by the decoded path with single slashes, whatever was sent, and a path with dot
@@ -267,23 +308,77 @@ impl Site {
     #[must_use]
     pub fn with_one_spelling(mut self) -> Site {
         self.has_one_spelling = true;
+        self.mark_names();
         self
     }
 
-    /// The same, but paths are changed before its routes are looked for. Its routes are found by the new path in its one
-    /// spelling.
+    /// The same, but some paths are for nobody, whatever its routes and folders say, and others are changed before its routes
+    /// are looked for. Its routes are found by the new path in its one spelling.
     #[must_use]
-    pub fn with_rewrites(mut self, rewrites: Rewrites) -> Site {
-        if !rewrites.is_empty() {
-            self.rewrites = Some(Box::new(rewrites));
-            (self.has_one_spelling, self.is_one_app) = (true, false);
+    pub fn with_paths(mut self, denied: DeniedPaths, rewrites: Rewrites) -> Site {
+        if !denied.is_empty() || !rewrites.is_empty() {
+            self.ahead = Some(Box::new(Ahead { denied, rewrites }));
+            self.is_one_app = false;
+            self = self.with_one_spelling();
         }
         self
     }
 
+    /// Marks the routes of which what answers may have another path, which another rule is about: they alone have to ask.
+    fn mark_names(&mut self) {
+        let all = self.routes.iter().enumerate();
+        let marks: Vec<bool> =
+            all.map(|(number, (pattern, route))| self.may_name_others(number, pattern, route)).collect();
+        for (route, _) in self.routes.actions_mut().zip(marks).filter(|(_, is_marked)| *is_marked) {
+            route.apart.get_or_insert_default().names_others = true;
+        }
+    }
+
+    fn may_name_others(&self, number: usize, pattern: &PathPattern, route: &Route) -> bool {
+        let own: &[u8] = if let PathPattern::Prefix(own) = pattern { own } else { b"" };
+        let is_beneath = |other: &&PathPattern| match other {
+            PathPattern::Exact(path) | PathPattern::Prefix(path) => path.starts_with(own),
+            PathPattern::Suffix(_) => true,
+        };
+        let denied = || self.ahead.iter().flat_map(|ahead| ahead.denied.iter());
+        let others = self.routes.iter().enumerate().filter(|(other, _)| *other != number);
+        let mut others = others.map(|(_, (other, _))| other).chain(denied()).filter(is_beneath);
+        let is_led_away = |fallback: &[u8]| {
+            let path = [own, b"/", fallback].concat();
+            self.denies(&path) || self.routes.first(&path).is_none_or(|(first, ..)| first != number)
+        };
+        match (&route.action, &route.scripts_index) {
+            // A fallback may lie where another folder has a say.
+            (Action::Folders(_), _) if route.fallback.as_ref().is_some_and(|name| name.contains(&b'/')) => {
+                true
+            }
+            (Action::Files(_) | Action::Folders(_), _) => {
+                route.fallback.as_deref().is_some_and(is_led_away)
+                    || others.any(|other| other.knows_file(INDEX.as_bytes()))
+            }
+            (Action::App(_), Some(index)) => {
+                others.any(|other| other.knows_file(index) || other.knows_end(SCRIPT_ENDS))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a path in its one spelling is for nobody.
+    #[inline]
+    pub(crate) fn denies(&self, path: &[u8]) -> bool {
+        self.ahead.as_ref().is_some_and(|ahead| ahead.denied.find(path).is_some())
+    }
+
+    /// Whether a path has dot segments, and is to have none. An application sees most of them as they were sent, so that those
+    /// without a dot or an escape are not looked at any closer.
+    #[inline]
+    pub(crate) fn refuses(&self, path: &[u8]) -> bool {
+        self.has_one_spelling && path.iter().any(|byte| matches!(byte, b'.' | b'%')) && spelled(path).is_err()
+    }
+
     /// The target that stands in the place of that of a request whose path this is, in its one spelling.
     pub(crate) fn rewritten(&self, path: &[u8], request: Request<'_>) -> Option<Vec<u8>> {
-        self.rewrites.as_ref()?.target(path, request.query())
+        self.ahead.as_ref()?.rewrites.target(path, request.query())
     }
 
     /// The same, with pages of its own.
@@ -342,6 +437,9 @@ impl Site {
         mut has_missed: bool,
     ) -> Fate {
         let Ok(path) = self.spelled(request.path()) else { return Fate::Here };
+        if self.denies(&path) {
+            return Fate::Here;
+        }
         if let Some(target) = self.rewritten(&path, request) {
             return self.fate_at(&target, has_missed);
         }

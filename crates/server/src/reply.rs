@@ -300,7 +300,16 @@ impl<'c> Reply<'c> {
         let is_plain = kept.is_empty() && self.holder.is_none();
         let before = self.answer.onward.take();
         let (times, head) = before.map_or((0, Vec::new()), |before| (before.times, before.head));
-        self.answer.onward = Some(Box::new(Onward { to: Some(to), kept, changes, is_plain, times, head }));
+        self.answer.onward = Some(Box::new(Onward {
+            to: Some(to),
+            kept,
+            changes,
+            is_plain,
+            times,
+            head,
+            named: 0,
+            met: None,
+        }));
     }
 
     /// Sends the request on to another path of its site, which answers as if it had been asked for that.
@@ -414,7 +423,7 @@ impl<'c> Reply<'c> {
         let (status, body_bytes, keep_alive, parts) = match answer {
             Made::Whole { status, body_bytes, keep_alive } => (status, body_bytes, keep_alive, Vec::new()),
             Made::Parts { status, body_bytes, keep_alive, parts } => (status, body_bytes, keep_alive, parts),
-            Made::FallThrough => return false,
+            Made::FallThrough | Made::Named(_) => return false,
         };
         self.commit(status, Framed { framing: BodyFraming::None, keep_alive });
         self.answer.body_bytes = body_bytes;

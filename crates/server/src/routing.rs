@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use adyton_files::{Ask as FileAsk, ErrorPage, Folder, error_page};
+use adyton_files::{Ask as FileAsk, ErrorPage, FileAnswer, Folder, error_page};
 use adyton_http::{BadResponse, BodySize, Known, Method, Request, reason_phrase};
 use adyton_http1::{Asked, Head};
 use adyton_log::request::RequestId;
+use adyton_route::escaped;
 
 use crate::access_log::Record;
 use crate::answer::{After, Answer};
@@ -25,6 +26,9 @@ use crate::folders::{FolderAnswer, Folders, Place};
 use crate::guard::{Credentials, Denial, Judgement};
 use crate::lock::lock;
 use crate::looking::{Looked, Sought, look_up};
+use crate::met::Past;
+use crate::onward::Rewritten;
+use crate::other_names::{Other, scripts_of};
 use crate::outbox::Outbox;
 use crate::outcome::{Left, Stream};
 use crate::passage::Elsewhere;
@@ -52,8 +56,8 @@ pub(crate) enum Routed {
     Elsewhere(Elsewhere),
     /// This script is to be run, for the route with this number.
     Script(usize, Box<WantedScript>),
-    /// This is its target from here on.
-    Rewritten(Vec<u8>),
+    /// Another target is its own from here on.
+    Rewritten(Rewritten),
 }
 
 impl Loop {
@@ -123,9 +127,9 @@ impl Loop {
                 exchange.take_route(self.plan.site(site), route);
                 return Answering::Script(wanted);
             }
-            Routed::Rewritten(target) => {
+            Routed::Rewritten(rewritten) => {
                 answer.asked = asked;
-                return Answering::Rewritten(target);
+                return Answering::Rewritten(rewritten);
             }
         }
         let after = self.conclude_answer(connection, answer, exchange.started_us, request);
@@ -145,11 +149,11 @@ impl Loop {
         let Self { plan, folders, shared, date, looks, now_ms, .. } = &mut *self;
         let site = plan.site(number);
         if !has_missed && !is_web_socket(request) && !is_for_server(request) {
-            if site.is_one_app {
+            if site.is_one_app && !site.refuses(request.path()) {
                 return Routed::App(0);
             }
             // The usual case: the first route has nothing around it.
-            if site.rewrites.is_none()
+            if site.ahead.is_none()
                 && let Ok(path) = site.spelled(request.path())
                 && let Some((number, pattern, route)) = site.routes.first(&path)
                 && route.is_bare()
@@ -165,11 +169,18 @@ impl Loop {
                         has_missed = true;
                     }
                     Action::Folders(own) => {
-                        let path = (&*path, pattern.prefix_bytes());
-                        let at = Beneath { site, path, folders: own, now_ms: *now_ms, looks: *looks };
+                        let own_bytes = pattern.prefix_bytes();
+                        let inside = Inside { site, number, route, path: &path, own_bytes };
                         let asking = (request, client_of(answer), verdict);
-                        let folder = &mut folders[own.number];
-                        match answer_in(answer, &at, folder, asking, (&shared.common, date)) {
+                        let folder = (&**own, &mut folders[own.number]);
+                        match answer_in(
+                            answer,
+                            inside,
+                            folder,
+                            (*now_ms, *looks),
+                            asking,
+                            (&shared.common, date),
+                        ) {
                             Some(routed) => return routed,
                             None => has_missed = true,
                         }
@@ -198,11 +209,8 @@ impl Loop {
             Reply::new(answer, common, date).fail(400, DOT_SEGMENT);
             return Routed::Answered;
         };
-        if answer.onward.is_none()
-            && !is_for_server(request)
-            && let Some(target) = site.rewritten(&path, request)
-        {
-            return Routed::Rewritten(target);
+        if let Some(routed) = come_to_routes(answer, (site, &path), request, (common, date)) {
+            return routed;
         }
         let mut methods: Vec<&[u8]> = Vec::new();
         for (number, pattern, route) in site.routes.of(&path) {
@@ -210,28 +218,24 @@ impl Loop {
             if is_passed || !route.takes(request, client, &mut methods) {
                 continue;
             }
-            if let Some(routed) = come_in(answer, route, (request, client, verdict), (common, date)) {
+            let asking = (request, client, verdict);
+            let inside = Inside { site, number, route, path: &path, own_bytes: pattern.prefix_bytes() };
+            let stopped = come_in(answer, route, asking, (common, date));
+            if let Some(routed) = stopped.or_else(|| lead_to_scripts(answer, inside, asking, (common, date)))
+            {
                 return routed;
             }
-            let prefix = || site.raw_bytes(request.path(), pattern.prefix_bytes());
+            let prefix = || site.raw_bytes(request.path(), inside.own_bytes);
             let mut reply = Reply::new(answer, common, date);
             let (of, keys) = ((site, number, route), (&mut *cache_key, *now_ms));
             match &route.action {
-                Action::Files(number) => {
-                    if !serve_file(&mut reply, &mut folders[*number], (request, prefix()), *looks) {
-                        has_missed = true;
-                        leave(answer, site, route);
-                        continue;
-                    }
-                }
-                Action::Folders(own) => {
-                    let path = (&*path, pattern.prefix_bytes());
-                    let at = Beneath { site, path, folders: own, now_ms: *now_ms, looks: *looks };
-                    let folder = &mut folders[own.number];
-                    match answer_in(answer, &at, folder, (request, client, verdict), (common, date)) {
+                Action::Files(_) | Action::Folders(_) => {
+                    let now = (*now_ms, *looks);
+                    match answer_with_file(answer, inside, folders, now, asking, (common, date)) {
                         Some(routed) => return routed,
                         None => has_missed = true,
                     }
+                    leave(answer, site, route);
                     continue;
                 }
                 Action::App(_) if is_web_socket(request) => reply.fail(501, NO_WEB_SOCKETS),
@@ -240,8 +244,13 @@ impl Loop {
                 &Action::Elsewhere { passage, .. } => {
                     return Routed::Elsewhere(Elsewhere { passage, has_missed });
                 }
-                Action::Cgi(cgi) => match cgi.wanted(&path, pattern.prefix_bytes()) {
-                    Ok(wanted) => return ask(&mut reply, request, of, keys, Some(wanted)),
+                Action::Cgi(cgi) => match cgi.wanted(&path, inside.own_bytes) {
+                    Ok(wanted) => {
+                        let led = lead_behind(answer, inside, wanted.name(), asking, (common, date));
+                        return led.unwrap_or_else(|| {
+                            ask(&mut Reply::new(answer, common, date), request, of, keys, Some(wanted))
+                        });
+                    }
                     Err(missing) => reply.fail(missing.status, missing.detail),
                 },
                 Action::Page(page) => write_page(&mut reply, page),
@@ -420,6 +429,8 @@ const DOT_SEGMENT: &str = "The path has a . or .. as a segment.";
 
 const NOTHING: &str = "Nothing is served here.";
 
+const DENIED: &str = "Nobody gets what is at this path.";
+
 const TOO_MANY: &str = "You have sent too many requests in a short time.";
 
 const WRONG_FOLDER: &str = "The settings of a folder on this path are wrong; the server's log says how.";
@@ -430,6 +441,22 @@ const NOT_ADMITTED: &str = "It is not for clients with this address.";
 fn client_of(answer: &mut Answer) -> Option<IpAddr> {
     let peer = answer.outbox().peer;
     answer.client(peer).map(|client| client.ip())
+}
+
+/// What is before all routes of a site: what follows if it does not come to these.
+fn come_to_routes(
+    answer: &mut Answer,
+    (site, path): (&Site, &[u8]),
+    request: Request<'_>,
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    if site.denies(path) {
+        Reply::new(answer, common, date).fail(403, DENIED);
+        return Some(Routed::Answered);
+    }
+    let is_first = answer.onward.is_none() && !is_for_server(request);
+    let target = if is_first { site.rewritten(path, request) } else { None };
+    target.map(|target| Routed::Rewritten(Rewritten { target, met: None }))
 }
 
 /// What is around a route, before its action: what follows if it does not come to that. The answer has the changes of the
@@ -445,18 +472,29 @@ fn come_in(
         answer.compress = route.compress.as_ref().map(|rules| Wanted::by(request, rules));
     }
     keep_lines(answer);
-    if let Some(apart) = &route.apart {
-        if apart.is_internal && answer.onward.as_ref().is_none_or(|onward| onward.times == 0) {
-            Reply::new(answer, common, date).fail(404, NOTHING);
-            return Some(Routed::Answered);
-        }
-        if let Some(terms) = &apart.terms {
-            answer.outbox().terms = Arc::clone(terms);
-        }
+    if let Some(terms) = route.apart.as_ref().and_then(|apart| apart.terms.as_ref()) {
+        answer.outbox().terms = Arc::clone(terms);
     }
+    let met = answer.onward.as_ref().and_then(|onward| onward.met.as_ref());
+    let past = met.map(|met| route.past(met)).unwrap_or_default();
+    meet(answer, (route, past), (request, client, verdict), (common, date))
+}
+
+/// Whether a request may come to a route: what follows if it may not, or that is not known.
+fn meet(
+    answer: &mut Answer,
+    (route, past): (&Route, Past),
+    (request, client, verdict): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
     let onward = answer.onward.as_ref();
+    let is_sent = onward.is_some_and(|onward| onward.times > 0);
+    if route.is_internal() && !is_sent {
+        Reply::new(answer, common, date).fail(404, NOTHING);
+        return Some(Routed::Answered);
+    }
     // One whose password was looked at, or that was sent on, was counted before.
-    let is_new = verdict.is_none() && onward.is_none_or(|onward| onward.times == 0);
+    let is_new = verdict.is_none() && !is_sent && !past.is_counted;
     if let Some(limiter) = route.limiter.as_ref().filter(|_| is_new)
         && let Some(wait_s) = limiter.wait_s(client)
     {
@@ -464,7 +502,10 @@ fn come_in(
         Reply::new(answer, common, date).page(429, TOO_MANY, &[(b"Retry-After", wait_s.as_bytes())]);
         return Some(Routed::Answered);
     }
-    pass(answer, &route.door(client), (request, client, verdict), (common, date))
+    match route.door(client) {
+        Door::Guarded(_) if past.is_let_in => None,
+        door => pass(answer, &door, (request, client, verdict), (common, date)),
+    }
 }
 
 /// Has an answer say what its request is called, if a field does.
@@ -494,42 +535,206 @@ fn keep_lines(answer: &mut Answer) {
     }
 }
 
-/// A path beneath that of a route whose folders speak.
-struct Beneath<'p> {
+/// A route that a request has come into.
+#[derive(Clone, Copy)]
+struct Inside<'p> {
     site: &'p Site,
-    /// The path in its one spelling, and how much of it is the route's own.
-    path: (&'p [u8], usize),
-    folders: &'p Folders,
-    now_ms: u64,
-    looks: u64,
+    number: usize,
+    route: &'p Route,
+    /// The path in its one spelling.
+    path: &'p [u8],
+    /// How much of it is the route's own.
+    own_bytes: usize,
+}
+
+/// Answers with a file; nothing, if there is no such file.
+fn answer_with_file(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    folders: &mut [Folder],
+    (now_ms, looks): (u64, u64),
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    to: (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    match &inside.route.action {
+        Action::Folders(own) => {
+            answer_in(answer, inside, (own, &mut folders[own.number]), (now_ms, looks), asking, to)
+        }
+        Action::Files(number) => serve_at(answer, inside, (&mut folders[*number], None), looks, asking, to),
+        _ => None,
+    }
 }
 
 /// Answers with what is in a folder, as the folders on the way say; nothing, if there is no such file.
 fn answer_in(
     answer: &mut Answer,
-    at: &Beneath<'_>,
-    folder: &mut Folder,
+    inside: Inside<'_>,
+    (folders, folder): (&Folders, &mut Folder),
+    (now_ms, looks): (u64, u64),
     asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
     (common, date): (&Common, &[u8; 29]),
 ) -> Option<Routed> {
-    let (path, prefix_bytes) = at.path;
-    let rest = path.get(prefix_bytes..).unwrap_or_default();
-    let place = at.folders.place_of(rest, &at.site.terms, at.now_ms);
+    let Inside { site, path, own_bytes, .. } = inside;
+    let rest = path.get(own_bytes..).unwrap_or_default();
+    let place = folders.place_of(rest, &site.terms, now_ms);
     if let Some(routed) = enter(answer, &place, asking, (common, date)) {
         return Some(routed);
     }
-    let (request, ..) = asking;
-    let raw_bytes = |bytes: usize| at.site.raw_bytes(request.path(), prefix_bytes + bytes);
-    let mut reply = Reply::new(answer, common, date);
     if let Some((found, bytes)) = place.answer(rest) {
-        found.answer(&mut reply, (request, raw_bytes(bytes)));
+        let (request, ..) = asking;
+        let raw_bytes = site.raw_bytes(request.path(), own_bytes + bytes);
+        found.answer(&mut Reply::new(answer, common, date), (request, raw_bytes));
         return Some(Routed::Answered);
     }
-    if serve_in(&mut reply, folder, (request, raw_bytes(0)), (&place, at.looks)) {
-        return Some(Routed::Answered);
+    let served = serve_at(answer, inside, (folder, Some(&place)), looks, asking, (common, date));
+    if served.is_none() {
+        answer.outbox().terms = Arc::clone(&site.terms);
     }
-    answer.outbox().terms = Arc::clone(&at.site.terms);
-    None
+    served
+}
+
+/// Answers with a file, if what else its path has around it allows that; nothing, if there is no such file.
+fn serve_at(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    (folder, place): (&mut Folder, Option<&Place>),
+    looks: u64,
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let Inside { site, route, path, own_bytes, .. } = inside;
+    let (request, ..) = asking;
+    let prefix_bytes = site.raw_bytes(request.path(), own_bytes);
+    let mut names_others = route.names_others();
+    loop {
+        let mut reply = Reply::new(answer, common, date);
+        let how = FileWay { place, looks, names_others };
+        match serve_in(&mut reply, folder, (request, prefix_bytes), how) {
+            Served::Sent => return Some(Routed::Answered),
+            Served::Missed => return None,
+            Served::Named(name) => {
+                let name = [&path[..own_bytes], b"/", &name].concat();
+                if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
+                    return Some(routed);
+                }
+                // What folders say was heard for those on the way to this path, of which an index has no others.
+                let is_beside = name.strip_prefix(path).is_some_and(|rest| !rest.contains(&b'/'));
+                if place.is_some() && !is_beside {
+                    return Some(rewritten(inside, &name, request));
+                }
+            }
+        }
+        names_others = false;
+    }
+}
+
+/// What comes of a request that the file of another path would answer, if it is not answered here after all: what is around that
+/// path counts, too, and another route of its own answers.
+fn lead(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    name: &[u8],
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    match other(answer, inside, name, asking, (common, date)) {
+        Err(routed) => Some(routed),
+        Ok(Other::Nothing) => None,
+        Ok(Other::Route(_) | Other::Nowhere) => Some(rewritten(inside, name, asking.0)),
+    }
+}
+
+/// What comes of a request for what is behind the path of a script, if the script does not answer it after all. A script of
+/// another route answers by its own path alone.
+fn lead_behind(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    name: &[u8],
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    if name.len() == inside.path.len() {
+        return None;
+    }
+    let found = match other(answer, inside, name, asking, (common, date)) {
+        Err(routed) => return Some(routed),
+        Ok(Other::Nothing) => return None,
+        Ok(Other::Nowhere) => None,
+        Ok(Other::Route(route)) => Some(route),
+    };
+    let past = |route: &Route| route.past(&inside.route.met());
+    if let Some(routed) = found.and_then(|route| meet(answer, (route, past(route)), asking, (common, date))) {
+        return Some(routed);
+    }
+    let mut reply = Reply::new(answer, common, date);
+    match found.map(|route| &route.action) {
+        Some(Action::App(_) | Action::Cgi(_)) => return None,
+        Some(Action::Page(page)) => write_page(&mut reply, page),
+        Some(Action::Fixed(fixed)) => fixed.answer(&mut reply),
+        _ => reply.fail(404, NOTHING),
+    }
+    Some(Routed::Answered)
+}
+
+/// The same for all scripts that may answer a path of a folder of scripts.
+fn lead_to_scripts(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    to: (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let index = inside.route.scripts_index.as_ref().filter(|_| inside.route.names_others())?;
+    scripts_of(inside.path, inside.own_bytes, index).into_iter().find_map(|name| {
+        if inside.path.starts_with(&name) {
+            lead_behind(answer, inside, &name, asking, to)
+        } else {
+            lead(answer, inside, &name, asking, to)
+        }
+    })
+}
+
+/// What another path has around it that the request's own has not; `Err`: what follows from that.
+fn other<'p>(
+    answer: &mut Answer,
+    inside: Inside<'p>,
+    name: &[u8],
+    asking: (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+    (common, date): (&Common, &[u8; 29]),
+) -> Result<Other<'p>, Routed> {
+    let Inside { site, number, .. } = inside;
+    if site.denies(name) {
+        Reply::new(answer, common, date).fail(403, DENIED);
+        return Err(Routed::Answered);
+    }
+    let (request, client, _) = asking;
+    let mut methods = Vec::new();
+    for (found, _, route) in site.routes.of(name) {
+        if found == number {
+            return Ok(Other::Nothing);
+        }
+        if !route.takes(request, client, &mut methods) {
+            continue;
+        }
+        if !matches!(route.action, Action::Redirect(..)) {
+            return Ok(Other::Route(route));
+        }
+        // It says where clients go, and not who has the file: the next route counts, once this one's door is open.
+        let past = route.past(&inside.route.met());
+        if let Some(routed) = meet(answer, (route, past), asking, (common, date)) {
+            return Err(routed);
+        }
+    }
+    Ok(Other::Nowhere)
+}
+
+/// The request is one for the path of this file from here on.
+fn rewritten(inside: Inside<'_>, name: &[u8], request: Request<'_>) -> Routed {
+    let mut target = escaped(name);
+    if !request.query().is_empty() {
+        target.push(b'?');
+        target.extend_from_slice(request.query());
+    }
+    Routed::Rewritten(Rewritten { target, met: Some(inside.route.met()) })
 }
 
 /// What folders say of a path: what follows if it does not come to the file. The answer has the changes of all of them from
@@ -636,31 +841,62 @@ pub(crate) fn serve_file(
 ) -> bool {
     let prefix = &request.path()[..prefix_bytes];
     let made = reply.render(|out, asked, identity| {
-        folder.answer(&FileAsk { request, prefix, asked, identity, fresh: looks, as_stored: false }, out)
+        folder.answer(
+            &FileAsk {
+                request,
+                prefix,
+                asked,
+                identity,
+                fresh: looks,
+                as_stored: false,
+                names_others: false,
+            },
+            out,
+        )
     });
     reply.take(made)
 }
 
-/// The same for a path of which folders say something: their pages stand in the place of the folder's own.
+/// How a file is looked for.
+struct FileWay<'w> {
+    /// What folders say of the path, whose pages stand in the place of the folder's own.
+    place: Option<&'w Place>,
+    looks: u64,
+    /// Whether a file that another path names is to be named, and not sent.
+    names_others: bool,
+}
+
+/// What has come of looking for a file.
+enum Served {
+    /// The answer is written.
+    Sent,
+    /// There is no such file.
+    Missed,
+    /// This file, whose path beneath the folder another path names.
+    Named(Vec<u8>),
+}
+
+/// The same where more is known of the path.
 fn serve_in(
     reply: &mut Reply<'_>,
     folder: &mut Folder,
     (request, prefix_bytes): (Request<'_>, usize),
-    (place, looks): (&Place, u64),
-) -> bool {
+    FileWay { place, looks, names_others }: FileWay<'_>,
+) -> Served {
     let prefix = &request.path()[..prefix_bytes];
     let mark = reply.written_bytes();
+    let as_stored = place.is_some_and(|place| place.is_as_stored);
     let made = reply.render(|out, asked, identity| {
-        folder.answer(
-            &FileAsk { request, prefix, asked, identity, fresh: looks, as_stored: place.is_as_stored },
-            out,
-        )
+        let ask = FileAsk { request, prefix, asked, identity, fresh: looks, as_stored, names_others };
+        folder.answer(&ask, out)
     });
-    let page = made.status().and_then(|status| place.page_of(status));
-    match page {
-        Some(page) => reply.take_page(&made, mark, page),
-        None => reply.take(made),
-    }
+    let page = made.status().and_then(|status| place?.page_of(status));
+    let is_taken = match (page, made) {
+        (_, FileAnswer::Named(name)) => return Served::Named(name),
+        (Some(page), made) => reply.take_page(&made, mark, page),
+        (None, made) => reply.take(made),
+    };
+    if is_taken { Served::Sent } else { Served::Missed }
 }
 
 impl FolderAnswer {

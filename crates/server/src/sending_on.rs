@@ -13,7 +13,7 @@ use crate::connection::Connection;
 use crate::desk::Desk;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, Owned, RequestBytes, parse_again};
-use crate::onward::{Onward, TIMES_MAX, To, head_at, head_for};
+use crate::onward::{Onward, Rewritten, TIMES_MAX, To, head_at, head_for};
 use crate::reply::Reply;
 use crate::routing::{Routed, serve_file};
 use crate::step::{Next, Step};
@@ -61,7 +61,7 @@ impl Loop {
         key: usize,
         mut connection: Box<Connection>,
         desk: &mut Desk,
-        target: &[u8],
+        Rewritten { target, met }: Rewritten,
     ) -> Step {
         let mut exchange = desk.take_exchange();
         exchange.key = key;
@@ -75,17 +75,23 @@ impl Loop {
             return Step::On(connection, Next::Close);
         };
         let site = self.plan.number_of(desk.head.of(&owned.head), &mut self.last_host);
-        let head = head_at(desk.head.of(&owned.head), target);
-        let (kept, changes) = (Vec::new(), Arc::default());
-        let onward = Onward { to: None, kept, changes, is_plain: false, times: 0, head: owned.head };
-        exchange.answer.onward = Some(Box::new(onward));
-        let to = if matches!(desk.head.parse(&head, &self.shared.config.head), Ok(Parsed::Complete)) {
-            To::Path(target.to_vec())
+        let head = head_at(desk.head.of(&owned.head), &target);
+        let Owned { head: before, body } = *owned;
+        let onward = exchange.answer.onward.take();
+        let mut onward = onward.unwrap_or_else(|| Box::new(Onward::rewritten(before)));
+        onward.named += u8::from(met.is_some());
+        onward.met = met;
+        let is_turning = onward.named > TIMES_MAX;
+        exchange.answer.onward = Some(onward);
+        let to = if is_turning {
+            To::Nowhere(format!("more than {TIMES_MAX} files in turn were to answer it"))
+        } else if matches!(desk.head.parse(&head, &self.shared.config.head), Ok(Parsed::Complete)) {
+            To::Path(target)
         } else {
             To::Nowhere("the new head is longer than those of requests may be".to_owned())
         };
         let routed = self.route_onward(&mut exchange, desk, &head, (Some(site), Some(to), has_missed));
-        let owned = Owned { head, body: owned.body };
+        let owned = Owned { head, body };
         self.follow_onward(connection, exchange, desk, (owned, Some(site), routed))
     }
 
@@ -157,9 +163,15 @@ impl Loop {
             desk.keep_exchange(exchange);
             return self.conclude(key, connection, desk, after);
         }
+        if let Routed::Rewritten(rewritten) = routed {
+            exchange.request = RequestBytes::Owned(Box::new(owned));
+            desk.exchange = Some(exchange);
+            return self.rewrite(key, connection, desk, rewritten);
+        }
         if let Routed::Elsewhere(elsewhere) = routed {
-            // If it is rewritten, it is so there, too.
-            let sent = exchange.answer.onward.take().filter(|onward| onward.times == 0);
+            // If it is rewritten, it is so there, too, but for what only a look at a folder has told.
+            let onward = exchange.answer.onward.take();
+            let sent = onward.filter(|onward| onward.times == 0 && onward.named == 0);
             let head = sent.map_or(owned.head, |onward| onward.head);
             connection.outbox = exchange.answer.outbox.take();
             // It is counted where it is answered.
@@ -193,6 +205,12 @@ const CANNOT_GO: &str = "This request was sent on where it cannot go.";
 const HAS_CHANGED: &str = "What is served here has changed just now. Ask again, please.";
 
 impl Onward {
+    /// A request with this head whose target has become another one, though nothing has sent it on.
+    fn rewritten(head: Vec<u8>) -> Onward {
+        let (kept, changes) = (Vec::new(), Arc::default());
+        Onward { to: None, kept, changes, is_plain: false, times: 0, head, named: 0, met: None }
+    }
+
     /// The request as the client has sent it.
     pub(crate) fn first<'h>(&'h self, head: &'h mut Head, limits: &Limits) -> Option<Request<'h>> {
         let is_whole = matches!(head.parse(&self.head, limits), Ok(Parsed::Complete));
@@ -205,6 +223,7 @@ impl Onward {
             self.head = head.to_vec();
         }
         self.times += 1;
+        self.met = None;
         let to = self.to.take();
         if self.times > TIMES_MAX {
             Some(To::Nowhere(format!("it was sent on {TIMES_MAX} times already")))

@@ -339,7 +339,7 @@ impl Loop {
             Answering::Check(credentials) => self.begin_check(key, connection, desk, credentials),
             Answering::Script(wanted) => self.begin_script(key, connection, desk, wanted),
             Answering::Await(wanting) => self.await_kept(key, connection, desk, wanting),
-            Answering::Rewritten(target) => self.rewrite(key, connection, desk, &target),
+            Answering::Rewritten(rewritten) => self.rewrite(key, connection, desk, rewritten),
             Answering::Done(_) | Answering::Ask | Answering::Pass(_) => {
                 unreachable!("it is answered now, or by another")
             }

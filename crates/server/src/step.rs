@@ -5,6 +5,7 @@ use crate::cgi::WantedScript;
 use crate::connection::Connection;
 use crate::errand::Errand;
 use crate::guard::Credentials;
+use crate::onward::Rewritten;
 use crate::passage::Elsewhere;
 use crate::wanting::Wanting;
 
@@ -54,5 +55,5 @@ pub(crate) enum Answering {
     /// By another process.
     Pass(Elsewhere),
     /// As one for this target.
-    Rewritten(Vec<u8>),
+    Rewritten(Rewritten),
 }

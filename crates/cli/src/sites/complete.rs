@@ -52,8 +52,8 @@ impl Document {
                 routes.extend(made.routes(route, &root, &of_route, line));
             }
             let line = lines.line(site.at);
-            let SiteDraft { hosts, rewrites, .. } = site.draft;
-            sites.push(Site { hosts, rewrites, routes, settings: of_site, line });
+            let SiteDraft { hosts, denied, rewrites, .. } = site.draft;
+            sites.push(Site { hosts, denied, rewrites, routes, settings: of_site, line });
         }
         let Maker { apps, mistakes, .. } = made;
         if mistakes.is_empty() {

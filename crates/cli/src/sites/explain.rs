@@ -10,7 +10,7 @@ use adyton_route::{Door, HostPattern, Hosts, Taken, spelled, without_port};
 use super::path::written;
 use super::table::conditions;
 use crate::failure::Failure;
-use crate::settings::{Site, SiteAction, SiteRoute, Sites};
+use crate::settings::{INDEX, Site, SiteAction, SiteRoute, Sites};
 use crate::target::Target;
 
 /// The host of a path alone: no site has it as its name.
@@ -21,6 +21,19 @@ const FOLDERS_SPEAK: &str = "       as folders on the way say, which may keep cl
 /// Whoever lets folders speak may believe that they are heard everywhere.
 const FOLDERS_UNHEARD: &str = "       whatever folders on the way say, for that counts where files are served: \
                                see files and try\n";
+
+/// What is looked up for a request, and for the paths of files that answer it.
+#[derive(Clone, Copy)]
+struct Asking<'s> {
+    site: &'s Site,
+    request: Request<'s>,
+    client: Option<IpAddr>,
+    /// How many files in turn are to answer it so far.
+    depth: usize,
+}
+
+/// So many files in turn are told that may answer a request.
+const OTHERS_MAX: usize = 3;
 
 /// A request that is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,6 +103,10 @@ impl Sites {
         if *path != *request.path() {
             let _ = writeln!(text, "path   {}", String::from_utf8_lossy(&path));
         }
+        if let Some(denied) = site.denied.find(&path) {
+            let _ = writeln!(text, "answer 403: nobody gets it, by deny-paths = {}", written(denied));
+            return Ok(text);
+        }
         if let (None, Some(target)) = (rewritten, site.rewrites.target(&path, request.query())) {
             let target = String::from_utf8_lossy(&target);
             let _ = writeln!(text, "path   {target}, by a rule of the site");
@@ -97,22 +114,21 @@ impl Sites {
             text.extend(rest.split_inclusive('\n').skip(1));
             return Ok(text);
         }
-        self.explain_routes(site, (request, &path), *client, &mut text);
+        self.explain_routes(&Asking { site, request, client: *client, depth: 0 }, &path, &mut text);
         Ok(text)
     }
 
     /// Which of a site's routes are passed, and which one answers.
-    fn explain_routes(
-        &self,
-        site: &Site,
-        (request, path): (Request<'_>, &[u8]),
-        client: Option<IpAddr>,
-        text: &mut String,
-    ) {
-        let (mut is_refused, mut are_heard) = (false, false);
-        for (_, path, route) in site.table().of(path) {
+    fn explain_routes(&self, asking: &Asking<'_>, path: &[u8], text: &mut String) {
+        let (site, request, client) = (asking.site, asking.request, asking.client);
+        let (mut is_refused, mut are_heard, mut has_missed) = (false, false, false);
+        for (number, pattern, route) in site.table().of(path) {
             let route = &site.routes[*route];
-            let place = format!("{} (line {})", written(path), route.line);
+            let place = format!("{} (line {})", written(pattern), route.line);
+            if has_missed && matches!(route.action, SiteAction::Files(_)) {
+                let _ = writeln!(text, "passed {place}: another folder was looked in");
+                continue;
+            }
             let taken = route.when.takes(request, client);
             is_refused |= taken == Taken::OtherMethod;
             if taken != Taken::Yes {
@@ -120,22 +136,8 @@ impl Sites {
                 let _ = writeln!(text, "passed {place}: it is for {wants}");
                 continue;
             }
-            if route.is_internal {
-                let _ = writeln!(text, "answer 404 {place}: only applications send requests there");
+            if !is_open(route, client, &place, text) {
                 return;
-            }
-            match route.settings.admission().door(route.settings.auth.is_some(), client) {
-                Door::Open => {}
-                Door::Password => {
-                    let _ = writeln!(text, "answer 401 {place}: without a name and a password; with them:");
-                }
-                Door::Closed => {
-                    let _ = writeln!(text, "answer 403 {place}: not for this client");
-                    return;
-                }
-            }
-            if let Some(target) = &route.settings.allow_python {
-                let _ = writeln!(text, "answer 403 {place}: unless {target} lets it in; then:");
             }
             let falls = matches!(route.action, SiteAction::Files(_)) && route.settings.static_fall_through;
             let _ = writeln!(text, "answer {} {place}", self.action(&route.action));
@@ -147,9 +149,11 @@ impl Sites {
                 Some(false) if !are_heard => text.push_str(FOLDERS_UNHEARD),
                 _ => {}
             }
+            self.explain_others(asking, (number, route, path), pattern.prefix_bytes(), text);
             if !falls {
                 return;
             }
+            has_missed = true;
             text.push_str("       and if there is no such file:\n");
         }
         text.push_str(if is_refused {
@@ -157,6 +161,99 @@ impl Sites {
         } else {
             "answer 404: no route is for this path\n"
         });
+    }
+
+    /// What is around the paths of files that a route may answer with in the place of this one, if that is something else.
+    fn explain_others(
+        &self,
+        asking: &Asking<'_>,
+        (number, route, path): (usize, &SiteRoute, &[u8]),
+        own_bytes: usize,
+        text: &mut String,
+    ) {
+        if asking.depth == OTHERS_MAX {
+            return;
+        }
+        for name in self.other_names(route, path, own_bytes) {
+            let told = self.explain_other(asking, &name, number);
+            if told.is_empty() {
+                continue;
+            }
+            let shown = String::from_utf8_lossy(&name);
+            let _ = if path.starts_with(&name) {
+                writeln!(text, "       and if that is the script {shown}, what is around its path counts:")
+            } else {
+                writeln!(text, "       and if that is {shown}, as for its path:")
+            };
+            for line in told.lines() {
+                let _ = writeln!(text, "         {line}");
+            }
+        }
+    }
+
+    /// What is around the path of a file that this route would answer with; nothing, if that is nothing else.
+    fn explain_other(&self, asking: &Asking<'_>, name: &[u8], number: usize) -> String {
+        let mut told = String::new();
+        if let Some(denied) = asking.site.denied.find(name) {
+            let _ = writeln!(told, "answer 403: nobody gets it, by deny-paths = {}", written(denied));
+            return told;
+        }
+        for (found, pattern, route) in asking.site.table().of(name) {
+            let route = &asking.site.routes[*route];
+            if found == number {
+                if !told.is_empty() {
+                    told.push_str("the file\n");
+                }
+                return told;
+            }
+            if route.when.takes(asking.request, asking.client) != Taken::Yes {
+                continue;
+            }
+            if !matches!(route.action, SiteAction::Redirect(..)) {
+                break;
+            }
+            // It says where clients go, and not who has the file.
+            let place = format!("{} (line {})", written(pattern), route.line);
+            if !is_open(route, asking.client, &place, &mut told) {
+                return told;
+            }
+        }
+        self.explain_routes(&Asking { depth: asking.depth + 1, ..*asking }, name, &mut told);
+        told
+    }
+
+    /// The paths of files with which a route may answer in the place of this one.
+    fn other_names(&self, route: &SiteRoute, path: &[u8], own_bytes: usize) -> Vec<Vec<u8>> {
+        let scripts = match &route.action {
+            SiteAction::App(number) => match &self.apps[*number].target {
+                Target::Scripts(scripts) => Some(&scripts.index),
+                _ => return Vec::new(),
+            },
+            SiteAction::Files(_) | SiteAction::Cgi(_) => None,
+            _ => return Vec::new(),
+        };
+        let mut names = Vec::new();
+        if !matches!(route.action, SiteAction::Files(_)) {
+            let above = path.iter().enumerate().filter(|(at, byte)| **byte == b'/' && *at > own_bytes);
+            names.extend(above.map(|(at, _)| path[..at].to_vec()));
+        }
+        if scripts.is_some() {
+            names.retain(|name| name.ends_with(b".py") || name.ends_with(b".wsgi"));
+        }
+        let index = match (&route.action, scripts) {
+            (SiteAction::Files(_), _) => Some(INDEX),
+            (_, Some(index)) => Some(index.as_str()),
+            _ => None,
+        };
+        if let Some(index) = index.filter(|_| path.ends_with(b"/")) {
+            names.push([path, index.as_bytes()].concat());
+        }
+        let fallback = route.settings.static_fallback.as_ref();
+        if let Some(page) = fallback.filter(|_| matches!(route.action, SiteAction::Files(_))) {
+            let page = page.trim_start_matches("./").trim_start_matches('/');
+            names.push([&path[..own_bytes], b"/", page.as_bytes()].concat());
+        }
+        names
     }
 
     /// Whether what folders say counts for a route that has folders and lets them speak.
@@ -171,4 +268,26 @@ impl Sites {
             _ => None,
         }
     }
+}
+
+/// Whether a request comes to what answers a route, if perhaps with a name and a password; says what happens if not.
+fn is_open(route: &SiteRoute, client: Option<IpAddr>, place: &str, text: &mut String) -> bool {
+    if route.is_internal {
+        let _ = writeln!(text, "answer 404 {place}: only applications send requests there");
+        return false;
+    }
+    match route.settings.admission().door(route.settings.auth.is_some(), client) {
+        Door::Open => {}
+        Door::Password => {
+            let _ = writeln!(text, "answer 401 {place}: without a name and a password; with them:");
+        }
+        Door::Closed => {
+            let _ = writeln!(text, "answer 403 {place}: not for this client");
+            return false;
+        }
+    }
+    if let Some(target) = &route.settings.allow_python {
+        let _ = writeln!(text, "answer 403 {place}: unless {target} lets it in; then:");
+    }
+    true
 }

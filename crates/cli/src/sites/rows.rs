@@ -1,7 +1,7 @@
 //! The keys of sites and routes that are no settings of the server.
 
 use adyton_http::bytes::is_token;
-use adyton_route::{HostPattern, Location, PathPattern, Rewrites, Wanted, When};
+use adyton_route::{DeniedPaths, HostPattern, Location, PathPattern, Rewrites, Wanted, When};
 use std::path::{Path, PathBuf};
 
 use super::path;
@@ -15,6 +15,7 @@ use crate::units::Unit;
 pub(crate) struct SiteDraft {
     pub(crate) hosts: Vec<HostPattern>,
     pub(crate) root: Option<PathBuf>,
+    pub(crate) denied: DeniedPaths,
     pub(crate) rewrites: Rewrites,
 }
 
@@ -92,6 +93,19 @@ pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
         example: "/srv/shop/public",
         help: "folder that `files` of its routes are relative to",
         detail: "Itself relative to `chdir`, which is the folder of the file unless it is set.",
+        ..SITE
+    },
+    Row {
+        name: "deny-paths",
+        kind: Kind::Form { shape: "PATH", set: |site, text| denied(text).map(|path| site.denied.add(path)) },
+        example: "*.bak",
+        repeatable: true,
+        help: "paths that nobody gets",
+        detail: "Written as the `path` of a route: `*.bak` is for all paths that end so, `/.git/` for all beneath it, `/a` for that path. \
+                 They are answered 403 before any route is looked for, so that no route and no file of a folder lets them in again, \
+                 and so is what is beneath such a path (`/x.bak/y`), what a file is called once it is compressed (`/x.bak.gz`), and \
+                 what such a file would answer in the place of another path, as an index or a script for its folder. Paths are \
+                 compared in their decoded form with single slashes; of a path that `rewrite` changes, both are.",
         ..SITE
     },
     Row {
@@ -434,6 +448,17 @@ fn rewrite(rewrites: &mut Rewrites, text: &str) -> Result<(), String> {
         rewrites.add_expression(from, to)
     } else {
         rewrites.add_path(path::read(from)?, to)
+    }
+}
+
+/// A path that nobody gets.
+fn denied(text: &str) -> Result<PathPattern, String> {
+    match path::read(text)? {
+        PathPattern::Prefix(prefix) if prefix.is_empty() => {
+            Err("/ is everything, and the site would answer nothing; write some of its paths, as *.bak"
+                .to_owned())
+        }
+        pattern => Ok(pattern),
     }
 }
 

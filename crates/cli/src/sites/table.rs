@@ -16,6 +16,10 @@ impl Sites {
         for (number, site) in self.sites.iter().enumerate() {
             let separator = if number == 0 { "" } else { "\n" };
             let _ = writeln!(text, "{separator}{} (line {})", self.names(number), site.line);
+            if !site.denied.is_empty() {
+                let denied: Vec<String> = site.denied.iter().map(written).collect();
+                let _ = writeln!(text, "  nobody gets {}", denied.join(", "));
+            }
             let rows: Vec<[String; 4]> =
                 site.tried().iter().map(|(path, _, route)| self.row(path, &site.routes[*route])).collect();
             let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

@@ -88,6 +88,8 @@ pub(crate) struct Client {
     /// Counted up before each request, unless the requests are to arrive together.
     pub(crate) fresh: u64,
     pub(crate) arrive_together: bool,
+    /// Whether files that other paths name are named, and not sent.
+    pub(crate) names_others: bool,
 }
 
 /// An answer, read to its end.
@@ -104,7 +106,7 @@ pub(crate) struct Reply {
 impl Client {
     pub(crate) fn new(site: Folder) -> Client {
         let date = httpdate::fmt_http_date(SystemTime::now());
-        Client { site, prefix: "", date, fresh: 0, arrive_together: false }
+        Client { site, prefix: "", date, fresh: 0, arrive_together: false, names_others: false }
     }
 
     /// Lets the wall clock of the answers run on.
@@ -143,6 +145,7 @@ impl Client {
             identity,
             fresh,
             as_stored: false,
+            names_others: self.names_others,
         };
         // Bytes of an earlier answer stand in front, as when requests are pipelined.
         let mut out = b"before".to_vec();
@@ -171,16 +174,13 @@ impl Reply {
             FileAnswer::Parts { status, body_bytes, keep_alive, parts } => {
                 (status, body_bytes, keep_alive, parts)
             }
-            FileAnswer::FallThrough => {
+            unwritten @ (FileAnswer::FallThrough | FileAnswer::Named(_)) => {
                 assert_eq!(b"", out);
-                return Reply {
-                    status: 0,
-                    head: String::new(),
-                    body: Vec::new(),
-                    keep_alive: true,
-                    fell_through: true,
-                    has_parts: false,
-                };
+                let fell_through = matches!(unwritten, FileAnswer::FallThrough);
+                // The name of the file is the body.
+                let body = if let FileAnswer::Named(name) = unwritten { name } else { Vec::new() };
+                let (head, keep_alive, has_parts) = (String::new(), true, false);
+                return Reply { status: 0, head, body, keep_alive, fell_through, has_parts };
             }
         };
         let end = memchr::memmem::find(out, b"\r\n\r\n").expect("an end of the head") + 4;

@@ -46,6 +46,19 @@ fn spans() {
     assert!(head.method_span.len() <= METHOD_BYTES_MAX);
 }
 
+/// Whoever reads the field finds the host of the target there (RFC 9112 section 3.2.2).
+#[test]
+fn the_host_of_a_target() {
+    let input = b"GET HTTP://Shop.example:8/a HTTP/1.1\r\nAccept: b\r\nhost: other.example\r\n\r\n";
+    let head = parsed(input);
+    let request = head.of(input);
+
+    assert_eq!(Some(&b"Shop.example:8"[..]), request.host());
+    assert_eq!(Some(&b"Shop.example:8"[..]), request.first(Known::Host));
+    assert_eq!(vec![&b"Shop.example:8"[..]], request.all_named(b"Host").collect::<Vec<_>>());
+    assert_eq!(Some(&b"b"[..]), request.first(Known::Accept));
+}
+
 /// Nothing of one request shows in the next.
 #[test]
 fn a_scratch_forgets() {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "an error here is a failed test")]
 
-use adyton_http::Version;
+use adyton_http::{Known, Method, Version};
 use adyton_http1::{Head, Limits, Parsed};
 
 /// Heads to spoil.
@@ -66,6 +66,12 @@ fn compare(head: &Head, input: &[u8]) {
     assert_eq!(twin.path.unwrap().as_bytes(), head.target.of(input), "{label}");
     assert_eq!(twin.headers.len(), head.fields.as_slice().len(), "{label}");
     for (theirs, ours) in twin.headers.iter().zip(head.fields.as_slice()) {
+        // The twin does not put the host of the target in the place of the field's.
+        let is_absolute = head.method != Method::Connect && !head.target.of(input).starts_with(b"/");
+        if ours.known == Known::Host && is_absolute {
+            assert_eq!(head.host, head.fields.first(Known::Host), "{label}");
+            continue;
+        }
         assert_eq!(
             (theirs.name.as_bytes(), theirs.value),
             (ours.name.of(input), ours.value.of(input)),

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use adyton_cli::{
-    AccessLogFormat, Auth, Compress, HandOver as HandsOver, LogFormat, Part, Settings, Site as CliSite,
-    SiteAction, SiteRoute, Sites, Target, UnderscoreHeaders,
+    AccessLogFormat, Auth, Compress, HandOver as HandsOver, INDEX, LogFormat, Part, Settings,
+    Site as CliSite, SiteAction, SiteRoute, Sites, Target, UnderscoreHeaders,
 };
 use adyton_compress::{CODINGS, Coding};
+use adyton_files::path::FilePath;
 use adyton_files::{CacheRoom, Compressing, ErrorPage, Folder, Options, mime_type};
 use adyton_http1::Limits;
 use adyton_log::sink::Destination;
@@ -259,6 +260,7 @@ fn open_folder(
 ) -> Result<Folder, Failure> {
     let folder = how.place(folder);
     let options = Options {
+        index: INDEX.to_owned(),
         listing: how.static_listing,
         cache_control: how.static_cache_control.clone(),
         not_found_page: how.static_404.clone(),
@@ -306,6 +308,7 @@ fn site_of_command_line(
     let mut routes: Vec<(PathPattern, Route)> = Vec::new();
     for (number, (path, place)) in folders(settings).into_iter().enumerate() {
         let (path, made) = route(path, Action::Files(number));
+        let made = Route { fallback: fallback(settings), ..made };
         let made = speaking((number, &place), &path, (made, settings))?;
         routes.push((path, made));
     }
@@ -368,7 +371,7 @@ fn sites_of_file(
             let around = Around::of(settings, &route.settings, &mut guards)?;
             for path in &route.paths {
                 let action = action(route, folder, &apps)?;
-                let made = compiled((path, route), action, &around);
+                let made = naming(compiled((path, route), action, &around), file, route);
                 let made = timed(made, site, &route.settings, (&log, &pages));
                 let made = match (&route.action, folder) {
                     (SiteAction::Files(place), Some(number)) => {
@@ -380,7 +383,8 @@ fn sites_of_file(
             }
         }
         let made = Site::new(site.hosts.clone(), Routes::new(routes), limits(&site.settings), log);
-        sites.push(made.with_one_spelling().with_rewrites(site.rewrites.clone()).with_pages(pages));
+        let made = made.with_one_spelling().with_paths(site.denied.clone(), site.rewrites.clone());
+        sites.push(made.with_pages(pages));
     }
     Ok(sites)
 }
@@ -509,6 +513,26 @@ fn compiled((path, route): (&PathPattern, &SiteRoute), action: Action, around: &
     let made = Route { mount_bytes: route.mount.bytes(path).unwrap_or_default(), ..made };
     let made = if route.is_internal { made.internal() } else { made };
     cached(compressed(made, compress_rules(&route.settings).as_ref()), &route.settings)
+}
+
+/// A route that says with which files it answers in the place of others.
+fn naming(route: Route, file: &Sites, said: &SiteRoute) -> Route {
+    match &said.action {
+        SiteAction::Files(_) => Route { fallback: fallback(&said.settings), ..route },
+        SiteAction::App(number) => match &file.apps[*number].target {
+            Target::Scripts(scripts) => {
+                Route { scripts_index: Some(scripts.index.as_bytes().into()), ..route }
+            }
+            _ => route,
+        },
+        _ => route,
+    }
+}
+
+/// The path beneath its folder of the file that answers for those that are not there.
+fn fallback(settings: &Settings) -> Option<Box<[u8]>> {
+    let page = settings.static_fallback.as_ref()?.replace('%', "%25");
+    FilePath::parse(page.as_bytes()).ok().map(|path| path.relative().into())
 }
 
 /// A route whose calls may take as long as its own settings say, where those of its site say something else.

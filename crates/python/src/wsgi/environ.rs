@@ -206,6 +206,12 @@ impl Environs {
         }
         if request.version() == Version::Http10 {
             put(&environ, &keys.protocol, keys.http10.bind(py))?;
+            // Its target may name a host that no field does.
+            if let (false, Some(host), Some(key)) =
+                (request.has(Known::Host), request.host(), &keys.fields[Known::Host as usize])
+            {
+                put(&environ, key, &latin1(py, host)?)?;
+            }
         }
         let mut seen = self.lock();
         let mut met = [false; Known::COUNT];

@@ -10,7 +10,8 @@ use std::time::Instant;
 use adyton_files::{ErrorPage, Folder, Options};
 use adyton_log::sink::Destination;
 use adyton_route::{
-    Admission, HeadEdits, HostPattern, Location, Networks, PathPattern, Routes, Wanted, When,
+    Admission, DeniedPaths, HeadEdits, HostPattern, Location, Networks, PathPattern, Rewrites, Routes,
+    Wanted, When,
 };
 use adyton_server::{
     AccessLog, Action, App, Call, Changes, Fixed, Outcome, Plan, Route, Site, SiteLimits, Ticket,
@@ -204,6 +205,133 @@ fn around_actions() {
     client.send("GET /only HTTP/1.1\r\nHost: b.example\r\n\r\n");
     let refused = client.answer();
     assert!(refused.status == 405 && refused.head.contains("Allow: PUT\r\n"), "{}", refused.head);
+    server.stop();
+}
+
+/// The server has one spelling for what it serves, however few routes there are.
+#[test]
+fn one_application_alone() {
+    let of_file = || {
+        Site::new(
+            Vec::new(),
+            table(vec![(prefix(""), Action::App(says("app")))]),
+            SiteLimits::default(),
+            None,
+        )
+    };
+    for (site, status) in [(of_file(), 200), (of_file().with_one_spelling(), 400)] {
+        let server = Server::serving(config(), Plan::new(vec![site]).unwrap(), vec![Vec::new()]);
+        let mut client = server.client();
+        for path in ["/a/../b", "/..", "/a/.", "/%2e%2E/a", "/a%2f..%2fb"] {
+            assert_eq!(status, ask(&mut client, "a.example", path).0, "{path}");
+        }
+        for path in ["/", "/a..b/c.d", "/.well-known/x", "/a%20b", "/%2561", "/..."] {
+            assert_eq!((200, "app".to_owned()), ask(&mut client, "a.example", path), "{path}");
+        }
+        server.stop();
+    }
+}
+
+/// Addresses of clients that there are none of here.
+fn nobody() -> Route {
+    let mut allow = Networks::default();
+    assert_eq!(Ok(()), allow.add("192.0.2.0/24"));
+    let admission = Admission { allow, ..Admission::default() };
+    Route { admission: Some(Box::new(admission)), ..Action::Files(0).into() }
+}
+
+/// A folder has no other way to its index, and none to its fallback, than the paths of these have.
+#[test]
+fn files_of_other_paths() {
+    let exact = |path: &str| PathPattern::Exact(path.as_bytes().into());
+    let app = |words| Route::from(Action::App(says(words)));
+    let page = || Route::from(Action::Page(ErrorPage::new(410, "It was here.")));
+    let away = Location::read("/elsewhere").unwrap();
+    let post = When { methods: vec![b"POST"[..].into()], ..When::default() };
+    let only_post = Route { when: Some(Box::new(post)), ..page() };
+    for (pattern, route, status, words) in [
+        (exact("/index.html"), nobody(), 403, "It is not for clients"),
+        (PathPattern::Suffix(b".html"[..].into()), nobody(), 403, "It is not for clients"),
+        (prefix("/index.html"), nobody(), 403, "It is not for clients"),
+        (exact("/index.html"), page(), 410, "It was here."),
+        (exact("/index.html"), app("asked"), 200, "asked"),
+        (exact("/index.html"), Route::from(Action::Files(0)).internal(), 404, "Nothing is served here."),
+        (exact("/index.html"), Route::from(Action::Redirect(308, away)), 200, "of the index"),
+        (exact("/index.html"), only_post, 200, "of the index"),
+        (exact("/sub/index.html"), nobody(), 200, "of the index"),
+        (PathPattern::Suffix(b".htm"[..].into()), nobody(), 200, "of the index"),
+    ] {
+        let place = TempFolder::new();
+        fs::write(place.0.join("index.html"), "of the index").unwrap();
+        let folder = || {
+            let options = Options { spa_fallback: Some("index.html".into()), ..Options::new(&place.0) };
+            Folder::open(options).unwrap()
+        };
+        let files = Route { fallback: Some(b"index.html"[..].into()), ..Action::Files(0).into() };
+        let shown = format!("{pattern:?}");
+        let routes = Routes::new(vec![(pattern, route), (prefix(""), files)]);
+        let site = Site::new(Vec::new(), routes, SiteLimits::default(), None).with_one_spelling();
+        let server = Server::serving(config(), Plan::new(vec![site]).unwrap(), vec![vec![folder()]]);
+        let mut client = server.client();
+        for (path, is_file) in
+            [("/", false), ("//?a=b", false), ("/users/17", false), ("/", false), ("/file.txt", true)]
+        {
+            client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n"));
+            let answer = client.answer();
+            let (status, words) = if is_file { (200, "of the folder") } else { (status, words) };
+
+            assert_eq!(status, answer.status, "{shown} {path}: {}", answer.text());
+            assert!(answer.text().contains(words), "{shown} {path}: {}", answer.text());
+        }
+        server.stop();
+    }
+}
+
+/// What a site denies is for nobody, in any spelling, before any route and any rule; nor is it as an index.
+#[test]
+fn denied_paths() {
+    let place = TempFolder::new();
+    for name in ["index.html", "x.old"] {
+        fs::write(place.0.join(name), "of the folder").unwrap();
+    }
+    let mut denied = DeniedPaths::default();
+    for pattern in [PathPattern::Suffix(b".old"[..].into()), prefix("/secret"), prefix("/app/index.html")] {
+        denied.add(pattern);
+    }
+    let mut rewrites = Rewrites::default();
+    assert_eq!(Ok(()), rewrites.add_path(prefix("/to"), "/secret/"));
+    assert_eq!(Ok(()), rewrites.add_path(PathPattern::Exact(b"/secret/x"[..].into()), "/fine"));
+    let routes = vec![
+        (prefix(""), Action::App(says("app"))),
+        (PathPattern::Exact(b"/app/y.old"[..].into()), Action::App(says("app"))),
+        (prefix("/app"), Action::Files(0)),
+        (prefix("/other"), Action::Files(0)),
+    ];
+    let site = site(&[], routes).with_one_spelling().with_paths(denied, rewrites);
+    let server = Server::serving(config(), Plan::new(vec![site]).unwrap(), vec![vec![place.folder()]]);
+    let mut client = server.client();
+    for (path, status) in [
+        ("/", 200),
+        ("/a.old", 403),
+        ("/a%2Eold", 403),
+        ("//a.old//x", 403),
+        ("/app/y.old", 403),
+        ("/app/x.old", 403),
+        ("/app/x.old.gz", 403),
+        ("/secret", 403),
+        ("/%73ecret/a", 403),
+        ("/secret/x", 403),
+        ("/to/x", 403),
+        ("/to", 403),
+        ("/secrets", 200),
+        ("/app/", 403),
+        ("/other/", 200),
+        ("/app/file.txt", 200),
+        ("/x.oldest", 200),
+        ("/a/../b.old", 400),
+    ] {
+        assert_eq!(status, ask(&mut client, "a.example", path).0, "{path}");
+    }
     server.stop();
 }
 

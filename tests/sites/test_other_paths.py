@@ -1,0 +1,287 @@
+"""Paths that are answered by what another path names: the rules of that path count, too."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sites.conftest import write
+from sites.scripts import SAY_ALL, script
+from sites.test_auth import PASSWORD, digest
+from support.server import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from support.server import Servers
+
+STAFF = ("Authorization", "Basic " + b64encode(b"ann:correct horse").decode())
+
+FOLDER = """
+[server]
+access-log = "all.log"
+
+[[sites]]
+root = "public"
+rate-limit = "1/h"
+rate-burst = 40
+
+[[sites.routes]]
+files = "."
+static-fallback = "app.html"
+
+[[sites.routes]]
+path = ["/index.html", "/told/index.html"]
+{rule}
+
+[[sites.routes]]
+path = "/app.html"
+files = "."
+headers = {{ X-App = "yes" }}
+
+[[sites.routes]]
+path = "/open/index.html"
+redirect = "/open/"
+"""
+
+RULES = [
+    ('files = "."\ndeny = ["127.0.0.0/8", "::1"]', 403, None),
+    ('files = "."\nauth = "basic:staff.htpasswd"', 401, b"index\n"),
+    ('files = "."\ninternal = true', 404, None),
+    ("respond = 410", 410, None),
+    ('app = "shop:told"', 200, None),
+    ('files = "."\nmethods = "PUT"', 200, b"index\n"),
+]
+"""What is around the path of an index, what the path of its folder is answered, and what with a password."""
+
+
+@pytest.fixture
+def pages(project: Path) -> Path:
+    """Return a project with indexes, and a page for paths that are not there."""
+    for name in ("index.html", "told/index.html", "open/index.html"):
+        file = project / "public" / name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("index\n", encoding="utf-8")
+    (project / "public/app.html").write_text("app\n", encoding="utf-8")
+    return project
+
+
+@pytest.mark.parametrize(("rule", "status", "admitted"), RULES, ids=[rule for rule, _, _ in RULES])
+def test_indexes(serve: Servers, pages: Path, rule: str, status: int, admitted: bytes | None) -> None:
+    """A folder is no way to its index; one that may have it gets it from there."""
+    server = serve(write(pages, FOLDER.format(rule=rule)), cwd=pages)
+    with server.connect(lint_answers=False) as connection:
+        for target in ("/", "//?a=b", "/told/", "/%74old//", "/told/"):
+            for method in ("GET", "HEAD"):
+                answer = connection.get(target, method=method)
+
+                assert status == answer.status, (target, method, answer)
+                assert status == 200 or b"index" not in answer.body
+        if admitted:
+            assert admitted == connection.get("/told/", fields=[STAFF]).body
+        assert connection.get("/told").status == 301
+        assert b"index\n" == connection.get("/open/").body
+        deep = connection.get("/users/17", fields=[("Accept", "text/html")])
+        told = connection.get("/told/", fields=[STAFF])
+    server.stop()
+    first = (pages / "all.log").read_text(encoding="utf-8").splitlines()[0].split()
+
+    assert ["/", str(status)] == [first[6], first[8]]
+    assert ("yes", b"app\n") == (deep["X-App"], deep.body)
+    if "shop" in rule:
+        assert told.body.startswith(b"GET /told/index.html ")
+
+
+def test_an_index_is_counted_once(serve: Servers, pages: Path) -> None:
+    """A limit of the site counts a request for a folder as one."""
+    text = FOLDER.format(rule='files = "."').replace("rate-burst = 40", "rate-burst = 3")
+    server = serve(write(pages, text), cwd=pages)
+
+    assert [200, 200, 200, 429] == [server.fetch("/", lint_answers=False).status for _ in range(4)]
+
+
+def test_a_digest_is_for_an_index_too(serve: Servers, pages: Path) -> None:
+    """A digest that lets a request into a folder lets it to the index, where the same is asked."""
+    hashed = hashlib.new("md5", f"ann:Staff:{PASSWORD}".encode(), usedforsecurity=False).hexdigest()
+    (pages / "digests").write_text(f"ann:Staff:{hashed}\n", encoding="utf-8")
+    guard = 'auth = "digest:digests"\nauth-realm = "Staff"\nroot = "public"'
+    text = FOLDER.format(rule='files = "."').replace('root = "public"', guard)
+    server = serve(write(pages, text), cwd=pages)
+    refused = server.fetch("/told/", lint_answers=False)
+    answers = [
+        server.fetch("/told/", fields=digest(refused, "GET", "/told/", count), lint_answers=False)
+        for count in (1, 2)
+    ]
+
+    assert [(200, b"index\n")] * 2 == [(answer.status, answer.body) for answer in answers]
+
+
+SCRIPTS = """
+[[sites]]
+root = "public"
+deny-paths = "/pages/none.py"
+
+[[sites.routes]]
+path = "/pages/"
+scripts = "pages"
+
+[[sites.routes]]
+path = ["/pages/index.py", "/pages/a.py", "/cgi-bin/a.sh"]
+deny = ["127.0.0.0/8", "::1"]
+respond = 200
+
+[[sites.routes]]
+path = ["/pages/gone.py", "/cgi-bin/gone.sh"]
+respond = 410
+
+[[sites.routes]]
+path = "/cgi-bin/"
+cgi = "cgi-bin"
+"""
+
+SCRIPT_ANSWERS = [
+    ("/pages/", 403),
+    ("/pages/a.py", 403),
+    ("/pages/a.py/", 403),
+    ("/pages/a.py/x", 403),
+    ("/pages/%61.py//x/y", 403),
+    ("/pages/gone.py/x", 410),
+    ("/pages/none.py/x", 403),
+    ("/pages/b.py", 200),
+    ("/pages/b.py/x", 200),
+    ("/pages/sub/", 200),
+    ("/cgi-bin/a.sh", 403),
+    ("/cgi-bin/a.sh/x", 403),
+    ("/cgi-bin//a%2Esh/", 403),
+    ("/cgi-bin/gone.sh/x", 410),
+    ("/cgi-bin/b.sh/x", 200),
+]
+"""What is asked for, and the status."""
+
+
+def test_scripts(serve: Servers, project: Path) -> None:
+    """What is behind the name of a script is no way to it, and a folder none to its index."""
+    for name in ("index", "a", "b", "gone", "none", "sub/index"):
+        file = project / f"public/pages/{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("def handler(request):\n    return 'ran'\n", encoding="utf-8")
+    for name in ("a", "b", "gone"):
+        script(project, f"{name}.sh", SAY_ALL)
+    server = serve(write(project, SCRIPTS), cwd=project)
+    with server.connect(lint_answers=False) as connection:
+        for target, status in SCRIPT_ANSWERS:
+            answer = connection.get(target)
+
+            assert status == answer.status, (target, answer)
+
+
+DENIED = """
+[[sites]]
+root = "public"
+deny-paths = ["*.bak", "/.git/", "/told/index.html", "*.secret"]
+rewrite = ["/away/ -> /.git/", "/x.bak -> /fine"]
+
+[[sites.routes]]
+app = "shop:told"
+
+[[sites.routes]]
+path = "/told/"
+files = "told"
+may-set = "allow"
+htaccess = "allow"
+
+[[sites.routes]]
+path = "/told/a.secret"
+app = "shop:told"
+"""
+
+DENIED_ANSWERS = [
+    ("/", 200),
+    ("/x.bak", 403),
+    ("/x.ba%6B", 403),
+    ("//deep//x.bak//", 403),
+    ("/x.bak/y", 403),
+    ("/x.bak.gz", 403),
+    ("/.git", 403),
+    ("/%2egit/config", 403),
+    ("/away/config", 403),
+    ("/.gitignore", 200),
+    ("/told/", 403),
+    ("/told/index.html", 403),
+    ("/told/a.secret", 403),
+    ("/told/b.txt", 200),
+]
+
+
+def test_denied_paths(serve: Servers, pages: Path) -> None:
+    """No route, no rule and no file of a folder lets anyone in, and `adyton route` tells it."""
+    folder = pages / "public/told"
+    (folder / "a.secret").write_text("secret", encoding="utf-8")
+    (folder / "b.txt").write_text("b", encoding="utf-8")
+    (folder / ".adyton.toml").write_text("allow = []\n", encoding="utf-8")
+    (folder / ".htaccess").write_text("Require all granted\n", encoding="utf-8")
+    server = serve(write(pages, DENIED), cwd=pages)
+    with server.connect(lint_answers=False) as connection:
+        for target, status in DENIED_ANSWERS:
+            assert status == connection.get(target).status, target
+
+    said = run("route", "site.toml", "/deep/x.ba%6B/y", cwd=pages).stdout.splitlines()
+
+    assert ["path   /deep/x.bak/y", "answer 403: nobody gets it, by deny-paths = *.bak"] == said[1:]
+
+    said = run("route", "site.toml", "/told/", cwd=pages).stdout
+
+    assert "and if that is /told/index.html, as for its path:\n         answer 403: nobody gets it" in said
+
+
+def test_wrong_patterns(pages: Path) -> None:
+    """A pattern that would deny everything, or is none, is told."""
+    for pattern, why in [
+        ("/", "/ is everything, and the site would answer nothing"),
+        ("bak", "a path begins with a slash"),
+        ("*", "behind * stands how paths end"),
+    ]:
+        write(pages, DENIED.replace('"*.bak"', f'"{pattern}"'))
+        said = run("check", "site.toml", cwd=pages)
+
+        assert (2, True) == (said.returncode, f"deny-paths = {pattern}: {why}" in said.stderr), said
+
+
+HOSTS = """
+[[sites]]
+hosts = ["a.example"]
+[[sites.routes]]
+app = "shop:hosts"
+
+[[sites]]
+hosts = ["b.example"]
+rewrite = "/old/ -> /new/"
+[[sites.routes]]
+app = "blog:hosts"
+
+[[sites.routes]]
+path = "/cgi-bin/"
+cgi = "public/cgi-bin"
+"""
+
+
+def test_absolute_targets(serve: Servers, project: Path) -> None:
+    """The host of a target is that of the request, whatever the field says (RFC 9112 section 3.2.2)."""
+    script(project, "a.sh", SAY_ALL)
+    server = serve(write(project, HOSTS), cwd=project)
+    with server.connect(lint_answers=False) as connection:
+        for target, host, body in [
+            ("http://b.example/x", "a.example", b"blog b.example"),
+            ("http://A.example:81/x", "b.example", b"shop A.example:81"),
+            ("http://b.example/old/x", "a.example", b"blog b.example"),
+            ("/x", "b.example", b"blog b.example"),
+        ]:
+            answer = connection.get(target, fields=[("Host", host)])
+
+            assert (200, body) == (answer.status, answer.body), (target, host)
+        ran = connection.get("http://b.example/cgi-bin/a.sh", fields=[("Host", "a.example")]).body.decode()
+
+    assert {"HTTP_HOST=b.example", "SERVER_NAME=b.example"} <= set(ran.splitlines())
