@@ -170,10 +170,13 @@ def _hint(owner: object, name: str) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def report(error: BaseException) -> str:
-    """Why the application could not be loaded: its own traceback, without our frames."""
+def report(error: BaseException, place: str = "") -> str:
+    """Why the application could not be loaded: its own traceback, without our frames.
+
+    ``place`` is where a file of sites names it, as ``site.toml:3:7: ``, or empty.
+    """
     if isinstance(error, NotFoundError | NoApplicationError):
-        return f"adyton: {error}\n"
+        return f"adyton: {place}{error}\n"
     from traceback import format_exception, walk_tb
 
     from adyton import _single
@@ -183,6 +186,8 @@ def report(error: BaseException) -> str:
         _failed.append(error.filename)
     frames = without_ours(error.__traceback__)
     lines = format_exception(type(error), error, frames)
+    if place:
+        lines.insert(0, f"adyton: {place}what is named here cannot be loaded:\n")
     if isinstance(error, ModuleNotFoundError) and frames is None:
         lines.append(_where_it_is_not(error.name or ""))
     lines.append(_single.hint(error))

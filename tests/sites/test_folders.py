@@ -230,7 +230,9 @@ def test_words(serve: Servers, project: Path, public: Path, word: str, text: str
         f'[[sites.routes]]\npath = "/{name}/"\nfiles = "."\nmay-set = {may}\n'
         for name, may in [("yes", f'["{word}"]'), ("no", WORDS.replace(f'"{word}"', '"redirect"'))]
     )
-    inherits = '[[sites.routes]]\nfiles = "."\n[[sites.routes]]\npath = "/off/"\nfiles = "."\nmay-set = []\n'
+    inherits = (
+        '[[sites.routes]]\nfiles = "."\n[[sites.routes]]\npath = "/off/"\nfiles = "."\nmay-set = "none"\n'
+    )
     server = serve(
         write(project, f'[[sites]]\nroot = "public"\nmay-set = ["{word}"]\n{routes}{inherits}'), cwd=project
     )
@@ -327,7 +329,10 @@ def test_another_root(serve: Servers, project: Path, public: Path) -> None:
         ('auth = "basic:/etc/passwd"', ": /etc/passwd: a file of passwords lies in the folder or beneath it"),
         ('auth = "basic:.link"', ": .link: it leads out of the folder"),
         ('auth = "basic:.fifo"', ".fifo cannot be read: it is no regular file"),
-        ('auth = "basic:.empty"\nauth-group-file = "groups"', ": groups cannot be read: "),
+        (
+            'auth = "basic:.empty"\nauth-groups = "some"\nauth-group-file = "groups"',
+            ": groups cannot be read: ",
+        ),
         ('error-pages = { 404 = "none.html" }', ": error-pages: 404=none.html: "),
         ('error-pages = { 404 = "../x.txt" }', ": error-pages: 404=../x.txt: a page is a file in the folder"),
         (

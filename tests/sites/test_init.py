@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from support.server import run
+from support.server import AS_ROOT, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,25 @@ DJANGO = {
     "staticfiles/site.css": "p {}",
 }
 
+SETTINGS = """
+from pathlib import Path
+BASE_DIR = Path(__file__).resolve().parent.parent
+STATIC_URL = "assets/"
+STATIC_ROOT = BASE_DIR / "collected"
+"""
+"""Where Django's files are, and a folder of their sources is not."""
+
+WITH_SETTINGS = DJANGO | {
+    "shop/settings.py": SETTINGS,
+    "collected/site.css": "p {}",
+    "static/site.css": "source",
+}
+
 FOLDERS = [
+    (
+        WITH_SETTINGS,
+        {"/assets/site.css": b"p {}", "/static/site.css": b"from application", "/": b"from application"},
+    ),
     (DJANGO, {"/": b"from application", "/static/site.css": b"p {}"}),
     ({"app.py": WSGI.format(name="app")}, {"/x": b"from app"}),
     ({"main.py": "def create_app():\n    return made\n" + WSGI.format(name="made")}, {"/": b"from made"}),
@@ -59,6 +77,53 @@ def test_first_file(
         response = server.fetch(target, lint_answers=False)
 
         assert answer == (response.body if response.status == 200 else response.status), target
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("DEBUG = True\n", "shop/settings.py sets no STATIC_ROOT: set it, have "),
+        (
+            'STATIC_ROOT = env("STATIC")\n',
+            "STATIC_ROOT is computed in shop/settings.py, of which nothing was run: ",
+        ),
+        ('STATIC_URL = "https://cdn.example/"\nSTATIC_ROOT = "static"\n', ""),
+        (
+            "BASE_DIR = Path(__file__).resolve().parents[1]\nSTATIC_ROOT = BASE_DIR\n",
+            "where the project itself lies: choose a folder that has nothing else",
+        ),
+        (
+            'BASE = Path(__file__).parent\nSTATIC_URL = "https://a/"\nMEDIA_URL = "/m/"\nMEDIA_ROOT = BASE\n',
+            "where the project itself lies: choose a folder that has nothing else",
+        ),
+    ],
+)
+def test_no_harm_for_django(tmp_path: Path, settings: str, said: str) -> None:
+    """What is not known of files is told, nothing is run, and the project itself is never served."""
+    broken = f"raise SystemExit\n{settings}"
+    for name, text in (DJANGO | {"shop/settings.py": broken, "static/site.css": "source"}).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    made = run("init", cwd=tmp_path)
+    text = (tmp_path / "site.toml").read_text(encoding="utf-8")
+    routes = [line for line in text.splitlines() if line.startswith(("files =", "path ="))]
+
+    assert (0, "") == (made.returncode, made.stderr)
+    assert said in " ".join(text.replace("\n#", " ").split())
+    assert [] == routes
+
+
+def test_what_is_proposed(tmp_path: Path) -> None:
+    """What stands behind a hash can be taken as it is: no log lies in a folder that is served."""
+    (tmp_path / "index.html").write_text("front", encoding="utf-8")
+    run("init", cwd=tmp_path)
+    file = tmp_path / "site.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("# access-log", "access-log"), encoding="utf-8")
+    checked = run("check", "site.toml", cwd=tmp_path)
+
+    assert "access-log" in text
+    assert (0, "") == (checked.returncode, AS_ROOT.sub("", checked.stderr))
 
 
 def test_wrong_folder(tmp_path: Path) -> None:

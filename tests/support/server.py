@@ -42,6 +42,9 @@ OUR_TRACEBACK = re.compile(
 )
 """A traceback that begins in our package; one that passes through it began in an application."""
 
+AS_ROOT = re.compile(r"^.*ADY336 warning: .*\n", re.MULTILINE)
+"""What the server says where root runs the tests."""
+
 SETTINGS_PREFIXES = ("ADYTON_", "PORT")
 """Variables of the tests' own environment that must not reach the server."""
 

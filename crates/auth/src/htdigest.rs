@@ -85,6 +85,42 @@ impl DigestPasswords {
         if all.is_empty() { some } else { all }
     }
 
+    /// The realms that users have a password for, in the order of the alphabet.
+    pub fn realms(&self) -> Vec<String> {
+        let realm = |place: &[u8]| {
+            let colon = place.iter().position(|&byte| byte == b':')?;
+            Some(String::from_utf8_lossy(&place[colon + 1..]).into_owned())
+        };
+        let mut realms: Vec<String> = self.users.keys().filter_map(|place| realm(place)).collect();
+        realms.sort();
+        realms.dedup();
+        realms
+    }
+
+    /// Whether a user has a password in a realm.
+    pub fn has(&self, user: &str, realm: &Realm) -> bool {
+        Algorithm::ALL.into_iter().any(|algorithm| self.hash_of(user.as_bytes(), realm, algorithm).is_some())
+    }
+
+    /// Users whom one of the algorithms does not help that are offered in this realm: a client that knows it and takes it
+    /// cannot let them in. Each with the algorithm and the line of its other hash, in the order of the file.
+    pub fn lacking(&self, realm: &Realm) -> Vec<(String, Algorithm, usize)> {
+        let offered = self.algorithms(realm);
+        let end = format!(":{}", realm.as_str()).into_bytes();
+        let mut lacking = Vec::new();
+        for (place, hashes) in &self.users {
+            // The first colon ends the name, and a realm may have colons, too.
+            let colon = place.iter().position(|&byte| byte == b':').unwrap_or_default();
+            let line = hashes.iter().flatten().map(|hash| hash.line).min();
+            let (Some(line), true) = (line, place[colon..] == *end) else { continue };
+            let user = String::from_utf8_lossy(&place[..colon]).into_owned();
+            let missing = offered.iter().filter(|algorithm| hashes[**algorithm as usize].is_none());
+            lacking.extend(missing.map(|algorithm| (user.clone(), *algorithm, line)));
+        }
+        lacking.sort_by_key(|&(_, _, line)| line);
+        lacking
+    }
+
     /// `H(user ":" realm ":" password)` in hexadecimal.
     pub(crate) fn hash_of(&self, user: &[u8], realm: &Realm, algorithm: Algorithm) -> Option<&[u8]> {
         if user.contains(&b':') {
@@ -157,6 +193,34 @@ mod tests {
 
             assert_eq!(expected, passwords.algorithms(&realm("here")), "{text}");
         }
+    }
+
+    #[test]
+    fn who_cannot_come_in() {
+        let (md5, sha256) = (Algorithm::Md5, Algorithm::Sha256);
+        let of = |lines: &[(&str, &str)]| {
+            let lines: Vec<_> = lines.iter().map(|(place, hash)| format!("{place}:{hash}\n")).collect();
+            DigestPasswords::read(&lines.concat()).unwrap_or_default()
+        };
+        for (lines, expected) in [
+            (&[("ann:here", MD5), ("ann:here", SHA256), ("bob:here", MD5)][..], vec![]),
+            (&[("ann:there", MD5), ("bob:here", SHA256)], vec![]),
+            (
+                &[("ann:here", MD5), ("bob:here", SHA256), ("carl:here", MD5)],
+                vec![("ann", sha256, 1), ("bob", md5, 2), ("carl", sha256, 3)],
+            ),
+        ] {
+            let expected: Vec<_> = expected
+                .into_iter()
+                .map(|(user, algorithm, line)| (user.to_owned(), algorithm, line))
+                .collect();
+
+            assert_eq!(expected, of(lines).lacking(&realm("here")), "{lines:?}");
+        }
+        let passwords = of(&[("ann:here", MD5), ("bob:a: b", MD5), ("ann:a: b", SHA256)]);
+
+        assert_eq!(vec!["a: b", "here"], passwords.realms());
+        assert!(passwords.has("bob", &realm("a: b")) && !passwords.has("bob", &realm("here")));
     }
 
     #[test]

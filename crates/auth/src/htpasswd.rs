@@ -55,6 +55,11 @@ impl Passwords {
         weak
     }
 
+    /// Whether there is such a user.
+    pub fn has(&self, user: &str) -> bool {
+        self.users.contains_key(user.as_bytes())
+    }
+
     /// How many users there are.
     pub fn len(&self) -> usize {
         self.users.len()

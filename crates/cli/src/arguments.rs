@@ -109,23 +109,28 @@ pub fn parse(
         "route" => route(rest, environment, ink),
         "init" => init(rest, ink),
         "import" => import(rest, ink),
-        "schema" => Ok(Command::Done(schema())),
+        "schema" => printed(rest, help::SCHEMA_USAGE, help::schema(ink), schema()),
         "bench" => bench(rest, ink),
         "compare" => Ok(Command::Compare(rest.to_vec())),
         "tune" => Ok(Command::Tune(rest.to_vec())),
         "help" | "-h" | "--help" => help_about(rest.first().map(String::as_str), ink),
-        "reference" if rest.first().is_some_and(|topic| topic == "bench") => {
-            Ok(Command::Done(bench_reference()))
-        }
-        "reference" if rest.first().is_some_and(|topic| topic == "sites") => {
-            Ok(Command::Done(sites_reference()))
-        }
-        "reference" => Ok(Command::Done(reference())),
+        "reference" if rest == ["bench"] => Ok(Command::Done(bench_reference())),
+        "reference" if rest == ["sites"] => Ok(Command::Done(sites_reference())),
+        "reference" => printed(rest, help::REFERENCE_USAGE, help::printed_reference(ink), reference()),
         "-V" | "--version" => Ok(Command::Done(format!("adyton {VERSION}\n"))),
         other => match Order::find(other) {
             Some(order) => client(order, rest, ink),
             None => Err(unknown_command(other)),
         },
+    }
+}
+
+/// A command that prints a text, and takes nothing but a wish for help.
+fn printed(args: &[String], usage: &str, help: String, text: String) -> Result<Command, Failure> {
+    match args {
+        [] => Ok(Command::Done(text)),
+        [word] if word == "-h" || word == "--help" => Ok(Command::Done(help)),
+        [word, ..] => Err(Failure::usage(format!("{word} is not understood; the command is: {usage}"))),
     }
 }
 
@@ -220,12 +225,11 @@ fn serve(
 
 /// `adyton init ./mysite`.
 fn init(args: &[String], ink: Ink) -> Result<Command, Failure> {
-    const USAGE: &str = "adyton init [FOLDER]";
     let folder = match args {
         [] => PathBuf::from("."),
-        [word] if word == "-h" || word == "--help" => return Ok(Command::Done(help::init(USAGE, ink))),
+        [word] if word == "-h" || word == "--help" => return Ok(Command::Done(help::init(ink))),
         [folder] if !folder.starts_with('-') => PathBuf::from(folder),
-        _ => return Err(Failure::usage(format!("the command is: {USAGE}"))),
+        _ => return Err(Failure::usage(format!("the command is: {}", help::INIT_USAGE))),
     };
     let text = first_file(&folder)?;
     Ok(Command::Init(if args.is_empty() { FILE.into() } else { folder.join(FILE) }, text))
@@ -233,15 +237,14 @@ fn init(args: &[String], ink: Ink) -> Result<Command, Failure> {
 
 /// `adyton route site.toml GET http://shop.example/admin/ --from 10.0.0.1 -H 'X-Beta: 1'`.
 fn route(args: &[String], environment: &[(String, String)], ink: Ink) -> Result<Command, Failure> {
-    const USAGE: &str = "adyton route FILE [METHOD] URL [--from ADDRESS] [-H FIELD]...";
-    let usage = || Failure::usage(format!("the command is: {USAGE}"));
+    let usage = || Failure::usage(format!("the command is: {}", help::ROUTE_USAGE));
     let mut words: Vec<&str> = Vec::new();
     let client = Some(IpAddr::V4(Ipv4Addr::LOCALHOST));
     let mut question = Question { method: "GET".to_owned(), url: String::new(), fields: Vec::new(), client };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
-            "-h" | "--help" => return Ok(Command::Done(help::route(USAGE, ink))),
+            "-h" | "--help" => return Ok(Command::Done(help::route(ink))),
             "-H" | "--header" => question.fields.push(args.next().ok_or_else(usage)?.clone()),
             "--from" => {
                 let text = args.next().ok_or_else(usage)?;
@@ -265,6 +268,7 @@ fn route(args: &[String], environment: &[(String, String)], ink: Ink) -> Result<
         }
         _ => return Err(usage()),
     };
+    question.check().map_err(Failure::usage)?;
     let settings = resolve(Given::new(Source::Flag), Some(file), environment, None)?;
     if settings.sites.is_none() {
         return Err(Failure::usage(format!("{file} is no file of sites, as site.toml")));
@@ -462,7 +466,11 @@ fn plain(error: &clap::Error) -> String {
 
 fn help_about(topic: Option<&str>, ink: Ink) -> Result<Command, Failure> {
     let text = match topic {
-        None | Some("help" | "reference") => help::overview(ink),
+        None | Some("help" | "version" | "--version") => help::overview(ink),
+        Some("route") => help::route(ink),
+        Some("init") => help::init(ink),
+        Some("schema") => help::schema(ink),
+        Some("reference") => help::printed_reference(ink),
         Some("serve") => help::long("serve", ink),
         Some("check") => help::long("check", ink),
         Some("bench") => help::bench_long(ink),
@@ -487,6 +495,7 @@ fn unknown_command(wrong: &str) -> Failure {
         "serve",
         "check",
         "route",
+        "init",
         "import",
         "schema",
         "bench",

@@ -8,8 +8,10 @@ use crate::settings::Settings;
 impl Settings {
     /// Which clients are let in.
     pub fn admission(&self) -> Admission {
+        // Whoever everybody is, nobody has to be compared with: but for passwords, which it may replace.
+        let is_all = !self.auth_satisfy_any && self.allow == everybody();
         Admission {
-            allow: self.allow.clone(),
+            allow: if is_all { Networks::default() } else { self.allow.clone() },
             deny: self.deny.clone(),
             replaces_password: self.auth_satisfy_any,
         }
@@ -81,6 +83,40 @@ const CACHE_CONTROL: &str = "Cache-Control";
 
 fn is_name(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
+}
+
+/// Every client there is, wherever it comes from.
+pub(crate) fn everybody() -> Networks {
+    let mut networks = Networks::default();
+    for range in EVERYBODY {
+        let added = networks.add(range);
+        debug_assert_eq!(Ok(()), added, "a range is right");
+    }
+    networks
+}
+
+/// An IPv4 address counts as an IPv6 address, too.
+const EVERYBODY: [&str; 2] = ["::/0", "unix"];
+
+/// Reads a range of clients that are let in.
+pub(crate) fn allowed(networks: &mut Networks, text: &str) -> Result<(), String> {
+    match text {
+        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
+        "none" => Err("to let nobody in, write deny = \"all\"".to_owned()),
+        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
+        _ => network(networks, text),
+    }
+}
+
+/// Reads a range of clients that are kept out.
+pub(crate) fn denied(networks: &mut Networks, text: &str) -> Result<(), String> {
+    match text {
+        "all" => EVERYBODY.into_iter().try_for_each(|range| network(networks, range)),
+        "none" if networks.is_empty() => Ok(()),
+        "none" => Err("others are kept out here, too; none stands alone".to_owned()),
+        "*" | "any" | "everyone" => Err("write all for every client".to_owned()),
+        _ => network(networks, text),
+    }
 }
 
 /// Reads a range of addresses into others.

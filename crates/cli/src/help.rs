@@ -131,18 +131,45 @@ pub(crate) fn order(order: &Order, ink: Ink) -> String {
     out + &format!("\n{} {}\n", ink.bold("Example:"), order.example)
 }
 
+/// How `adyton route` is called.
+pub(crate) const ROUTE_USAGE: &str = "adyton route FILE [METHOD] URL [--from ADDRESS] [-H FIELD]...";
+
+/// How `adyton init` is called.
+pub(crate) const INIT_USAGE: &str = "adyton init [FOLDER]";
+
+/// How `adyton schema` is called.
+pub(crate) const SCHEMA_USAGE: &str = "adyton schema";
+
+/// How `adyton reference` is called.
+pub(crate) const REFERENCE_USAGE: &str = "adyton reference [bench|sites]";
+
 /// What `adyton route --help` prints.
-pub(crate) fn route(command: &str, ink: Ink) -> String {
+pub(crate) fn route(ink: Ink) -> String {
     let what = "Says which site and which route of a file answer a request, which routes are passed, and why. It sends \
                 nothing, and loads no application. A path alone is for the first site.";
-    small((command, what), &ROUTE_OPTIONS, "adyton route site.toml http://shop.example/admin/", ink)
+    small((ROUTE_USAGE, what), &ROUTE_OPTIONS, "adyton route site.toml http://shop.example/admin/", ink)
 }
 
 /// What `adyton init --help` prints.
-pub(crate) fn init(command: &str, ink: Ink) -> String {
+pub(crate) fn init(ink: Ink) -> String {
     let what = "Writes site.toml, a first file of sites with comments, for what it finds in the folder: a Django project, an \
-                application in a file such as wsgi.py or app.py, a folder of files. A file that is there is left alone.";
-    small((command, what), &ROUTE_OPTIONS[2..], "adyton init ./mysite", ink)
+                application in a file such as wsgi.py or app.py, a folder of files. Where Django keeps its files is read in its \
+                settings; nothing of the project is run. A file that is there is left alone.";
+    small((INIT_USAGE, what), &ROUTE_OPTIONS[2..], "adyton init ./mysite", ink)
+}
+
+/// What `adyton schema --help` prints.
+pub(crate) fn schema(ink: Ink) -> String {
+    let what = "Prints the JSON Schema of a file of sites, with which editors complete keys and tell what they do. It is \
+                in docs/reference/sites.schema.json, too.";
+    small((SCHEMA_USAGE, what), &ROUTE_OPTIONS[2..], "adyton schema > sites.schema.json", ink)
+}
+
+/// What `adyton reference --help` prints.
+pub(crate) fn printed_reference(ink: Ink) -> String {
+    let what = "Prints all settings with their whole texts, in Markdown; with bench those of adyton bench, with sites the keys \
+                of a file of sites.";
+    small((REFERENCE_USAGE, what), &ROUTE_OPTIONS[2..], "adyton reference sites", ink)
 }
 
 /// The help of a command that has few options.
@@ -280,7 +307,7 @@ pub(crate) fn sentence(help: &str) -> String {
 }
 
 /// The text in lines of at most `chars_max`; a longer word has a line of its own.
-fn wrapped(text: &str, chars_max: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, chars_max: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -4,7 +4,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use crate::django::{self, Place, Project, Said};
 use crate::failure::Failure;
+use crate::help::wrapped;
+use crate::row::Scope;
+use crate::sites::takes;
 
 /// What the file is called.
 pub(crate) const FILE: &str = "site.toml";
@@ -37,6 +41,8 @@ struct Found {
     app: Option<(String, bool)>,
     /// Folders of files, and their paths.
     files: Vec<(String, String)>,
+    /// Comments about files for which there is no route.
+    notes: Vec<String>,
     /// Whether the file of sites lies in what is served.
     shows_file: bool,
 }
@@ -63,17 +69,15 @@ fn look(folder: &Path) -> Found {
         }
         files
     };
-    if let Some(project) = django(folder) {
-        let (what, app) =
-            ("a Django project".to_owned(), Some((format!("{project}.wsgi:application"), false)));
-        return Found { what, app, files: assets(folder), shows_file: false };
+    if let Some(project) = django::project(folder) {
+        return of_django(folder, &project, || assets(folder));
     }
     for module in MODULES {
         let source = source(&folder.join(format!("{module}.py")));
         if let Some((name, is_factory)) = source.as_deref().and_then(application) {
             let (what, app) =
                 (format!("an application in {module}.py"), Some((format!("{module}:{name}"), is_factory)));
-            return Found { what, app, files: assets(folder), shows_file: false };
+            return Found { what, app, files: assets(folder), ..Found::default() };
         }
     }
     let has_page = |name: &&str| folder.join(name).join("index.html").is_file();
@@ -82,20 +86,83 @@ fn look(folder: &Path) -> Found {
         let place = site.unwrap_or(".");
         let what = format!("a site of files in {}", if place == "." { "this folder" } else { place });
         let files = vec![(place.to_owned(), "/".to_owned())];
-        return Found { what, app: None, files, shows_file: place == "." };
+        return Found { what, files, shows_file: place == ".", ..Found::default() };
     }
     Found { what: "nothing that it knows".to_owned(), ..Found::default() }
 }
 
-/// The package of a Django project.
-fn django(folder: &Path) -> Option<String> {
-    source(&folder.join("manage.py")).filter(|text| text.contains("DJANGO_SETTINGS_MODULE"))?;
-    let entries = fs::read_dir(folder).ok()?;
-    let mut names: Vec<String> =
-        entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
-    names.into_iter().find(|name| folder.join(name).join("wsgi.py").is_file())
+/// What a Django project is served as; `guess`: folders that are usually served.
+fn of_django(folder: &Path, project: &Project, guess: impl FnOnce() -> Vec<(String, String)>) -> Found {
+    let app = Some((format!("{}.wsgi:application", project.package), false));
+    let mut found = Found { what: "a Django project".to_owned(), app, ..Found::default() };
+    let Some(settings) = &project.settings else {
+        found.files = guess();
+        found.notes.push(
+            "The settings of the project were not found: compare the folders here with its STATIC_ROOT and MEDIA_ROOT, \
+             and their paths with STATIC_URL and MEDIA_URL."
+                .to_owned(),
+        );
+        return found;
+    };
+    let settings = settings.display().to_string();
+    for (kind, place, usual) in
+        [("STATIC", &project.statics, Some("static/")), ("MEDIA", &project.media, None)]
+    {
+        match of_place((folder, project), (kind, place, usual), &settings) {
+            Ok(Some(route)) => found.files.push(route),
+            Ok(None) => {}
+            Err(note) => found.notes.push(note),
+        }
+    }
+    found
 }
+
+/// The folder and the path of files of one kind; nothing, if there are none.
+///
+/// # Errors
+///
+/// A sentence that says why no route is made for them.
+fn of_place(
+    (folder, project): (&Path, &Project),
+    (kind, place, usual): (&str, &Place, Option<&str>),
+    settings: &str,
+) -> Result<Option<(String, String)>, String> {
+    let url = match (&place.url, usual) {
+        (Said::Text(url), _) if url.contains("//") => return Ok(None),
+        (Said::Text(url), _) if !url.is_empty() => url.as_str(),
+        (Said::Computed, _) => "",
+        (Said::Nothing | Said::Text(_), Some(usual)) => usual,
+        (Said::Nothing | Said::Text(_), None) => return Ok(None),
+    };
+    let path = format!("/{}/", url.trim_matches('/'));
+    let is_path = !url.is_empty() && path != "//" && takes(Scope::Route, "path", &path).is_ok();
+    let root = match &place.root {
+        Said::Text(root) if !root.is_empty() => root,
+        Said::Computed => {
+            return Err(format!("{kind}_ROOT is computed in {settings}, of which nothing was run: {ADD}"));
+        }
+        Said::Nothing | Said::Text(_) if kind == "STATIC" => {
+            return Err(format!(
+                "{settings} sets no STATIC_ROOT: set it, have `python manage.py collectstatic` put the files there, and {ADD}"
+            ));
+        }
+        Said::Nothing | Said::Text(_) => return Ok(None),
+    };
+    if django::holds_project(Path::new(root), folder, &project.package) {
+        return Err(format!(
+            "{kind}_ROOT in {settings} is {root}, where the project itself lies: choose a folder that has nothing else, and {ADD}"
+        ));
+    }
+    if !is_path {
+        return Err(format!("{kind}_URL in {settings} was not understood: {ADD}"));
+    }
+    let base = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let root = Path::new(root);
+    let shown = root.strip_prefix(&base).unwrap_or(root).display().to_string();
+    Ok(Some((shown, path)))
+}
+
+const ADD: &str = "add a route with path and files";
 
 /// The beginning of a source.
 fn source(file: &Path) -> Option<String> {
@@ -140,6 +207,12 @@ fn text(found: &Found) -> String {
         );
         text.push_str(CACHE);
     }
+    for note in &found.notes {
+        text.push('\n');
+        for line in wrapped(note, NOTE_CHARS_MAX) {
+            let _ = writeln!(text, "# {line}");
+        }
+    }
     if found.shows_file {
         let _ = write!(
             text,
@@ -162,11 +235,14 @@ bind = ["127.0.0.1:8000"]                # "0.0.0.0:80": for everybody
 # processes = 4                          # one for each core, and some
 # threads = 8                            # calls of the application at once, in each process
 # user = "www-data"                      # that the workers become, if the server is started by root
-# access-log = "access.log"
+# access-log = "-"                       # a line for each request; a file must not lie in a folder that is served
 
 [[sites]]
 # hosts = ["example.org", "*.example.org"]   # other sites follow as [[sites]] with hosts of their own
 "#;
+
+/// Comments are as wide as code.
+const NOTE_CHARS_MAX: usize = 98;
 
 const CACHE: &str = "# cache-control = \"max-age=3600\"\n";
 

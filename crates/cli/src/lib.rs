@@ -12,10 +12,12 @@ mod arguments;
 mod around;
 pub mod bench;
 mod bind;
+mod django;
 mod elsewhere;
 mod failure;
 mod help;
 mod init;
+mod lint;
 mod may_set;
 mod nearest;
 mod orders;
@@ -23,6 +25,7 @@ mod reference;
 mod resolve;
 mod row;
 mod rows;
+mod said;
 mod settings;
 mod sites;
 mod target;
@@ -31,11 +34,13 @@ mod units;
 pub use arguments::{Client, Command, Import, VERSION, parse};
 pub use bind::Bind;
 pub use failure::Failure;
+pub use lint::{mistakes_alone, warnings};
 pub use may_set::MaySet;
 pub use reference::{bench_reference, reference, sites_reference};
 pub use resolve::{Handed, To, absent_folders, from_keywords, waiting};
 pub use row::{Kind, Row, Scope};
 pub use rows::ROWS;
+pub use said::{Fault, SaidAt, Sayings};
 pub use settings::{
     AccessLogFormat, AppTarget, Auth, CaptureOutput, Compress, Control, Group, HandOver, INDEX, Interface,
     LogFormat, Pace, Part, Processes, ScriptFolder, Settings, Site, SiteAction, SiteRoute, Sites,

@@ -18,12 +18,15 @@ impl MaySet {
     /// All words.
     pub const ALL: MaySet = MaySet((1 << WORDS.len()) - 1);
 
-    /// Adds what a word stands for.
+    /// Adds what a word stands for; `none` stands alone, for nothing.
     ///
     /// # Errors
     ///
     /// Half a sentence with the words that there are.
     pub(crate) fn add(&mut self, word: &str) -> Result<(), String> {
+        if word == "none" && self.is_empty() {
+            return Ok(());
+        }
         let Some(number) = WORDS.iter().position(|(other, _)| *other == word) else {
             let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
             return Err(format!("the words are {}", words.join(", ")));

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use crate::bind::{Bind, EVERY_ADDRESS};
 use crate::elsewhere::{self, Here};
 use crate::failure::Failure;
+use crate::lint;
 use crate::nearest::nearest;
 use crate::row::{Row, VARIABLE_PREFIX};
 use crate::rows::ROWS;
+use crate::said::{Fault, SaidAt, Saying, Sayings};
 use crate::settings::{Part, Processes, Settings, StaticMount};
-use crate::sites::{self, Document};
+use crate::sites::{self, Document, Lines, Mistake, Said};
 use crate::target::{Target, barred, did_you_mean, is_absent, look_for_page};
 
 /// Makes settings of what a program passes to `adyton.serve(application, keyword=...)`.
@@ -112,7 +114,14 @@ pub(crate) fn resolve(
     let mut settings = Settings::default();
     let server = file.as_ref().map(|file| &file.document.server);
     let mut chosen = choose(given, environment, server)?;
-    let from_parts = settle_address(&mut chosen)?;
+    if let Some(file) = &file {
+        settings.sayings = Sayings(file.sayings(&chosen));
+    }
+    let mut faults = Vec::new();
+    let from_parts = settle_address(&mut chosen).unwrap_or_else(|why| {
+        faults.push(Fault { at: settings.said_at("bind"), what: why });
+        false
+    });
     for chosen in &chosen {
         for value in &chosen.values {
             let applied = chosen.row.apply(&mut settings, value);
@@ -128,22 +137,23 @@ pub(crate) fn resolve(
     } else if from_parts {
         settings.bind = vec![Bind::Tcp { host: settings.host.clone(), port: settings.port }];
     }
-    refuse_twice(&settings)?;
+    faults.extend(refuse_twice(&settings));
     if settings.reload
         && let Some(why) = is_production(&settings, environment)
     {
-        return Err(Failure::usage(format!("reload: it is for development, and {why}")));
+        let what = format!("reload: it is for development, and {why}");
+        faults.push(Fault { at: settings.said_at("reload"), what });
     }
     if settings.processes == Processes::None {
-        refuse_for_workers(&chosen)?;
+        faults.extend(refuse_for_workers(&chosen, &settings));
     }
     settings.target = target.map(str::to_owned);
-    if let Some(file) = file {
-        file.complete(&mut settings)?;
-    } else {
-        look_at_disk(&mut settings)?;
+    match file {
+        Some(file) => faults.extend(file.complete(&mut settings)),
+        None => faults.extend(look_at_disk(&mut settings)),
     }
-    Ok(settings)
+    faults.extend(settings.sites.iter().flat_map(|sites| lint::mistakes(sites)));
+    if faults.is_empty() { Ok(settings) } else { Err(Failure::of(faults, settings)) }
 }
 
 /// A file of sites that has been read.
@@ -151,6 +161,8 @@ struct SitesFile {
     path: PathBuf,
     text: String,
     document: Document,
+    /// What was not understood of it.
+    mistakes: Vec<Mistake>,
     /// Where it is, as an absolute path: relative ones in it begin in the same folder.
     place: PathBuf,
     part: Part,
@@ -172,7 +184,7 @@ impl SitesFile {
             Some(handed) => handed.text.to_owned(),
             None => fs::read_to_string(&path).map_err(|error| unreadable(target, &path, &error))?,
         };
-        let document = Document::read(Path::new(target), &text)?;
+        let (document, mistakes) = Document::read(Path::new(target), &text)?;
         let place = std::path::absolute(&path).unwrap_or(path);
         let part = match handed.map_or(To::Whole, |handed| handed.to) {
             To::Whole => Part::Whole,
@@ -182,29 +194,46 @@ impl SitesFile {
                 Part::Group(document.group_named(name).ok_or_else(no_group)?)
             }
         };
-        Ok(SitesFile { path: target.into(), text, document, place, part })
+        Ok(SitesFile { path: target.into(), text, document, mistakes, place, part })
     }
 
-    /// Puts into the settings what it says that is served.
-    fn complete(self, settings: &mut Settings) -> Result<(), Failure> {
+    /// Where it says the settings that count.
+    fn sayings(&self, chosen: &[Chosen<'_>]) -> Vec<Saying> {
+        let lines = Lines::new(&self.text);
+        let counts = |said: &&Said| chosen.get(said.row).is_some_and(|one| one.source == Source::File);
+        let server = self.document.server.iter().filter(counts);
+        server
+            .flat_map(|said| sites::sayings(said, &|at| lines.said_at(&self.path, at)).collect::<Vec<_>>())
+            .collect()
+    }
+
+    /// Puts into the settings what it says that is served; returns what is wrong with it.
+    fn complete(self, settings: &mut Settings) -> Vec<Fault> {
+        let SitesFile { path, text, document, mut mistakes, place, part } = self;
+        let mut faults = Vec::new();
         if !settings.statics.is_empty() {
-            let message =
+            let what =
                 "static: a file of sites has routes for folders: path = \"/static/\", files = \"static\"";
-            return Err(Failure::usage(message.to_owned()));
+            faults.push(Fault { at: SaidAt::default(), what: what.to_owned() });
         }
         let base = settings.chdir.take().unwrap_or_default();
-        settings.chdir = Some(self.place.parent().map_or(base.clone(), |folder| folder.join(&base)));
+        settings.chdir = Some(place.parent().map_or(base.clone(), |folder| folder.join(&base)));
         let base = settings.chdir.clone().unwrap_or_default();
-        if !base.is_dir() {
-            return Err(missing_folder("chdir", &base, Path::new(".")));
+        let lines = Lines::new(&text);
+        let at = |at: usize| lines.said_at(&path, at);
+        if base.is_dir() {
+            if let Part::Group(number) = part {
+                *settings = document.settings_of_group(number, settings, &at);
+            }
+            let (sites, missing) = document.complete((&path, place), (text.clone(), part), settings);
+            mistakes.extend(missing);
+            settings.sites = Some(Arc::new(sites));
+        } else {
+            let at = settings.said_at("chdir");
+            faults.push(Fault { at, what: missing_folder("chdir", &base, Path::new(".")) });
         }
-        if let Part::Group(number) = self.part {
-            *settings = self.document.settings_of_group(number, settings);
-        }
-        let text = (self.text, self.part);
-        let sites = self.document.complete((&self.path, self.place), text, settings)?;
-        settings.sites = Some(Arc::new(sites));
-        Ok(())
+        faults.extend(mistakes.into_iter().map(|Mistake { at: place, what }| Fault { at: at(place), what }));
+        faults
     }
 }
 
@@ -220,17 +249,16 @@ fn unreadable(target: &str, path: &Path, error: &io::Error) -> Failure {
 }
 
 /// One address cannot be listened at twice; the kernel would only say that it is in use, and not by which process.
-fn refuse_twice(settings: &Settings) -> Result<(), Failure> {
+fn refuse_twice(settings: &Settings) -> Option<Fault> {
     let bound = |bind: &Bind| settings.bind.iter().filter(|other| *other == bind).count();
     // Of port 0 the kernel makes another port each time.
     let is_one = |bind: &&Bind| !matches!(bind, Bind::Tcp { port: 0, .. });
     if let Some(twice) = settings.bind.iter().filter(is_one).find(|bind| bound(bind) > 1) {
-        return Err(Failure::usage(format!("bind: {twice} is given twice")));
+        return Some(Fault { at: settings.said_at("bind"), what: format!("bind: {twice} is given twice") });
     }
-    match settings.admin.as_ref().filter(is_one).filter(|admin| bound(admin) > 0) {
-        Some(admin) => Err(Failure::usage(format!("admin: requests are served at {admin} already (bind)"))),
-        None => Ok(()),
-    }
+    let admin = settings.admin.as_ref().filter(is_one).filter(|admin| bound(admin) > 0)?;
+    let what = format!("admin: requests are served at {admin} already (bind)");
+    Some(Fault { at: settings.said_at("admin"), what })
 }
 
 /// What says that this is no developer's own machine, if anything does.
@@ -259,22 +287,22 @@ fn is_service(environment: &[(String, String)], process: u32, parent: u32) -> bo
 }
 
 /// Without a supervisor and workers these settings would do nothing.
-fn refuse_for_workers(chosen: &[Chosen<'_>]) -> Result<(), Failure> {
+fn refuse_for_workers(chosen: &[Chosen<'_>], settings: &Settings) -> Vec<Fault> {
     // What a process does to itself, and a user, of whom it says more when it serves.
     const OTHERS: [&str; 3] = ["processes", "umask", "user"];
     let is_asked = |chosen: &&Chosen<'_>| {
         let means_nothing = |value: &&str| ["0", "off", chosen.row.default].contains(value);
         chosen.source > Source::Default && !chosen.values.iter().all(means_nothing)
     };
-    let mut ours =
-        chosen.iter().filter(|one| one.row.group == "Processes" && !OTHERS.contains(&one.row.name));
-    match ours.find(is_asked) {
-        Some(wrong) => Err(Failure::usage(format!(
+    let ours = chosen.iter().filter(|one| one.row.group == "Processes" && !OTHERS.contains(&one.row.name));
+    let fault = |wrong: &Chosen<'_>| Fault {
+        at: settings.said_at(wrong.row.name),
+        what: format!(
             "{}: it is for workers and their supervisor, and with --processes 0 there are none",
             spelled(wrong)
-        ))),
-        None => Ok(()),
-    }
+        ),
+    };
+    ours.filter(is_asked).map(fault).collect()
 }
 
 /// The first descriptor of `sd_listen_fds(3)`.
@@ -300,13 +328,12 @@ fn source_of(chosen: &[Chosen<'_>], name: &str) -> String {
 fn choose<'a>(
     given: Given<'a>,
     environment: &'a [(String, String)],
-    file: Option<&'a Vec<(usize, Vec<String>)>>,
+    file: Option<&'a sites::Given>,
 ) -> Result<Vec<Chosen<'a>>, Failure> {
     let variables = variables(environment)?;
     let mut chosen = Vec::with_capacity(ROWS.len());
     for (index, ((row, arguments), variable)) in ROWS.iter().zip(given.values).zip(variables).enumerate() {
-        let mut in_file = file.into_iter().flatten().filter(|(row, _)| *row == index);
-        let in_file = in_file.next().map(|(_, values)| values.iter().map(String::as_str).collect());
+        let in_file = file.into_iter().flatten().find(|said| said.row == index).map(Said::texts);
         let ambient = row.ambient.and_then(|name| lookup(environment, name));
         let (source, values) = if !arguments.is_empty() {
             (given.source, arguments)
@@ -337,6 +364,10 @@ fn variables(environment: &[(String, String)]) -> Result<Vec<Vec<&str>>, Failure
         };
         if ROWS[index].repeatable {
             values[index] = value.split(',').filter_map(present).collect();
+            if values[index].is_empty() && !value.is_empty() {
+                let what = format!("{name}={value}: there is nothing between the commas");
+                return Err(Failure::usage(what));
+            }
         } else {
             values[index] = present(value).into_iter().collect();
         }
@@ -353,15 +384,14 @@ fn is_service_link(name: &str, value: &str) -> bool {
 /// Decides between `bind` and the pair of `host` and `port`: what is given more strongly counts.
 ///
 /// Returns whether the address is made of the pair.
-fn settle_address(chosen: &mut [Chosen<'_>]) -> Result<bool, Failure> {
+fn settle_address(chosen: &mut [Chosen<'_>]) -> Result<bool, String> {
     let index = |name| ROWS.iter().position(|row| row.name == name).unwrap_or_default();
     let (bind, host, port) = (index("bind"), index("host"), index("port"));
     let half = if chosen[host].source >= chosen[port].source { host } else { port };
     let (whole_source, half_source) = (chosen[bind].source, chosen[half].source);
     if whole_source == half_source && whole_source != Source::Default {
         let (whole, half) = (spelled(&chosen[bind]), spelled(&chosen[half]));
-        let message = format!("{whole} and {half} are both given; {whole} alone says host and port");
-        return Err(Failure::usage(message));
+        return Err(format!("{whole} and {half} are both given; {whole} alone says host and port"));
     }
     if whole_source > half_source {
         for half in [host, port] {
@@ -376,42 +406,51 @@ fn settle_address(chosen: &mut [Chosen<'_>]) -> Result<bool, Failure> {
     Ok(true)
 }
 
-/// Says which folder is missing before anything is started, and finds out what the target is.
-fn look_at_disk(settings: &mut Settings) -> Result<(), Failure> {
+/// Says which folders are missing before anything is started, and finds out what the target is.
+fn look_at_disk(settings: &mut Settings) -> Vec<Fault> {
     let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
     if !base.is_dir() {
-        return Err(missing_folder("chdir", &base, Path::new(".")));
+        return vec![Fault::from(missing_folder("chdir", &base, Path::new(".")))];
     }
+    let mut faults = Vec::new();
     for (index, mount) in settings.statics.iter().enumerate() {
         let place = base.join(&mount.dir);
         if !place.is_dir() && !is_absent(&place) {
-            return Err(missing_folder("static", &mount.dir, &base));
+            faults.push(missing_folder("static", &mount.dir, &base).into());
         }
         if settings.statics[..index].iter().any(|earlier| earlier.prefix == mount.prefix) {
-            let message = format!("static: {}/ is given two folders; each prefix has one", mount.prefix);
-            return Err(Failure::usage(message));
+            let what = format!("static: {}/ is given two folders; each prefix has one", mount.prefix);
+            faults.push(what.into());
         }
     }
-    settings.located = settings.target.as_deref().map(|target| Target::find(target, &base)).transpose()?;
+    match settings.target.as_deref().map(|target| Target::find(target, &base)).transpose() {
+        Ok(located) => settings.located = located,
+        Err(failure) => faults.push(failure.message.into()),
+    }
     if let Some(Target::Folder(folder)) = &settings.located
         && settings.statics.iter().any(|mount| mount.prefix.is_empty())
     {
-        let message = format!("static: / is given two folders; {} is there already", folder.display());
-        return Err(Failure::usage(message));
+        let what = format!("static: / is given two folders; {} is there already", folder.display());
+        faults.push(what.into());
     }
-    look_for_pages(settings, &base)
+    if faults.is_empty() {
+        faults.extend(look_for_pages(settings, &base).into_iter().map(Fault::from));
+    }
+    faults
 }
 
 /// Warnings of folders that are to be served and do not exist yet, one sentence for each.
 pub fn absent_folders(settings: &Settings) -> Vec<String> {
     let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
-    let mounted = settings.statics.iter().map(|StaticMount { prefix, dir }| (format!("{prefix}/"), dir));
+    let mounted = settings.statics.iter();
+    let mounted = mounted.map(|StaticMount { prefix, dir }| (format!("{prefix}/"), dir, SaidAt::default()));
     let routed = settings.sites.iter().flat_map(|sites| sites.folders());
-    let absent = mounted.chain(routed).filter(|(_, folder)| is_absent(&base.join(folder)));
-    let sentence = |(place, folder): (String, &PathBuf)| {
+    let absent = mounted.chain(routed).filter(|(_, folder, _)| is_absent(&base.join(folder)));
+    let sentence = |(place, folder, at): (String, &PathBuf, SaidAt)| {
+        let name = if at.is_in_file() { "files" } else { "static" };
         let hint = did_you_mean(folder, &base);
         let folder = folder.display();
-        format!("static: there is no folder {folder} yet, so everything below {place} is a 404{hint}")
+        format!("{at}{name}: there is no folder {folder} yet, so everything below {place} is a 404{hint}")
     };
     absent.map(sentence).collect()
 }
@@ -449,22 +488,21 @@ pub fn waiting(before: &Settings, now: &Settings) -> Vec<&'static str> {
 }
 
 /// A page that stands in for missing files may be in some of the folders only, but in one at least.
-fn look_for_pages(settings: &Settings, base: &Path) -> Result<(), Failure> {
+fn look_for_pages(settings: &Settings, base: &Path) -> Vec<String> {
     let mut folders: Vec<PathBuf> = settings.statics.iter().map(|mount| base.join(&mount.dir)).collect();
     if let Some(Target::Folder(folder)) = &settings.located {
         folders.push(base.join(folder));
     }
     let pages = [("static-404", &settings.static_404), ("static-fallback", &settings.static_fallback)];
-    let missing = pages.into_iter().filter_map(|(name, page)| look_for_page(name, page.as_ref()?, &folders));
-    missing.map(Failure::usage).map(Err).next().unwrap_or(Ok(()))
+    pages.into_iter().filter_map(|(name, page)| look_for_page(name, page.as_ref()?, &folders)).collect()
 }
 
-fn missing_folder(name: &str, folder: &Path, base: &Path) -> Failure {
+fn missing_folder(name: &str, folder: &Path, base: &Path) -> String {
     if let Some(why) = barred(&base.join(folder)) {
-        return Failure::usage(format!("{name}: {} cannot be looked at: {why}", folder.display()));
+        return format!("{name}: {} cannot be looked at: {why}", folder.display());
     }
     let hint = did_you_mean(folder, base);
-    Failure::usage(format!("{name}: there is no folder {}{hint}", folder.display()))
+    format!("{name}: there is no folder {}{hint}", folder.display())
 }
 
 /// The sentence about a name that no row has: what is there for it if another server has it, or else the nearest.
@@ -475,9 +513,12 @@ pub(crate) fn unknown(source: Source, name: &str) -> Failure {
     };
     let bare = bare.replace('_', "-");
     let spelled = |name| Row::find(name).map(|row| spell(row, source));
-    let elsewhere = elsewhere::find(&bare).and_then(|here| match here {
-        Here::Called(ours) => spelled(ours).map(|ours| format!("here it is {ours}")),
-        Here::Said(sentence) => Some((*sentence).to_owned()),
+    let elsewhere = elsewhere::find(&bare).map(|here| match here {
+        Here::Called(ours) => spelled(ours).map_or_else(
+            || format!("a file of sites has {ours} for it"),
+            |ours| format!("here it is {ours}"),
+        ),
+        Here::Said(sentence) => (*sentence).to_owned(),
     });
     let near = || nearest(&bare, ROWS.iter().map(|row| row.name)).and_then(spelled);
     let hint = elsewhere.or_else(|| near().map(|near| format!("did you mean {near}?")));

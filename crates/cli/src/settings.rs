@@ -11,6 +11,7 @@ use adyton_route::{DeniedPaths, HostPattern, Location, Networks, PathPattern, Re
 
 use crate::bind::Bind;
 use crate::may_set::MaySet;
+use crate::said::{SaidAt, Sayings};
 use crate::target::Target;
 
 /// Every setting, checked.
@@ -28,6 +29,8 @@ pub struct Settings {
     pub located: Option<Target>,
     /// What a file of sites says, if the target is one; `located` is nothing then.
     pub sites: Option<Arc<Sites>>,
+    /// What a file says of settings, and where.
+    pub sayings: Sayings,
 
     /// Where to listen, never empty; `host` and `port` have gone into it.
     pub bind: Vec<Bind>,
@@ -259,6 +262,8 @@ pub struct Group {
     pub fingerprint: String,
     /// The line of the file where it begins.
     pub line: usize,
+    /// Where it begins.
+    pub said_at: SaidAt,
 }
 
 /// The file that answers for its folder, where files are served.
@@ -331,6 +336,18 @@ pub struct SiteRoute {
     pub settings: Settings,
     /// The line of the file where it begins.
     pub line: usize,
+    /// Where it begins, and where its own keys are said.
+    pub(crate) said: RouteSaid,
+}
+
+/// Where a route of a file is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RouteSaid {
+    pub(crate) table: SaidAt,
+    /// Of the keys that only routes have.
+    pub(crate) keys: Vec<(&'static str, SaidAt)>,
+    /// Whether all that its table and those around it say was understood.
+    pub(crate) is_understood: bool,
 }
 
 /// What answers the requests of a route.
@@ -381,6 +398,8 @@ pub struct AppTarget {
     pub factory: bool,
     /// The group that has it, by its number among [`Sites::groups`].
     pub group: Option<usize>,
+    /// Where it is named first.
+    pub said_at: SaidAt,
 }
 
 /// Which codings answers are compressed with.

@@ -77,6 +77,50 @@ fn each_order_is_explained() {
     }
 }
 
+/// Whatever the overview names has a help, by both ways to ask for it.
+#[test]
+fn each_command_is_explained() {
+    let overview = printed(&["help"]);
+    for command in ["serve", "check", "bench", "route", "init", "import", "schema", "reference"] {
+        let text = printed(&["help", command]);
+
+        assert!(overview.contains(&format!("  adyton {command} ")), "{overview}");
+        assert!(text.starts_with(&format!("Usage: adyton {command}")), "{text}");
+        assert_eq!(text, printed(&[command, "--help"]));
+    }
+    let wrong = run(&["schema", "now"], &[]).unwrap_err();
+
+    assert_eq!("now is not understood; the command is: adyton schema", wrong.message);
+}
+
+/// What no client could ask for is said in words.
+#[test]
+fn requests_that_are_none() {
+    for (words, said) in [
+        (
+            &["GET", "foo"][..],
+            "\"foo\" is no URL: write http://shop.example/path, or a path that begins with a slash, ",
+        ),
+        (&["/a", "GET"], "\"/a\" is no method: write one as GET or PURGE; it stands in front of the URL"),
+        (&["get", "/a"], "\"get\" is no method: they are in capitals; write GET"),
+        (&["G T", "/a"], "\"G T\" is no method: write one as GET or PURGE"),
+        (&["", "/a"], "\"\" is no method: write one as GET or PURGE"),
+        (&[""], "\"\" is no URL: write http://shop.example/path, "),
+        (&["/a b"], "\"/a b\" is no URL: blanks and control characters are written as %20"),
+        (&["/a#b"], "\"/a#b\" has a part behind #, which clients keep for themselves; leave it out"),
+        (&["ftp://a/"], "\"ftp://a/\" is no URL of http or https, but of ftp"),
+        (&["http:///a"], "\"http:///a\" is no URL: behind :// stands the name of a host, as in "),
+        (&["http://me@a/"], "\"http://me@a/\" is no URL: behind :// stands the name of a host, as in "),
+        (&["-H", "X", "/a"], "-H \"X\": write a field as 'X-Beta: 1'"),
+    ] {
+        let words: Vec<&str> = ["route", "site.toml"].iter().chain(words).copied().collect();
+        let failure = run(&words, &[]).unwrap_err();
+
+        assert!(failure.message.starts_with(said), "{words:?}: {failure}");
+        assert_eq!(2, failure.status);
+    }
+}
+
 #[test]
 fn what_python_does_explains_itself() {
     let helps = |words: &Vec<String>| words == &["--help"];

@@ -56,8 +56,31 @@ const WRONG_VALUES: &[(&str, &str)] = &[
     ),
     ("remote = \"10.0.0.0/33\"", "10: remote = 10.0.0.0/33: such an address has 32 bits"),
     ("allow = \"10.1.0.0/8\"", "9: allow = 10.1.0.0/8: there are bits behind its length; write 10.0.0.0/8"),
-    ("allow = \"*\"", "9: allow = *: write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix"),
-    ("deny = \"all\"", "8: deny = all: write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix"),
+    ("allow = \"*\"", "9: allow = *: write all for every client"),
+    ("allow = \"none\"", "9: allow = none: to let nobody in, write deny = \"all\""),
+    ("deny = \"any\"", "8: deny = any: write all for every client"),
+    ("deny = [\"10.0.0.1\", \"none\"]", "21: deny = none: others are kept out here, too; none stands alone"),
+    ("remote = \"all\"", "10: remote = all: write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix"),
+    (
+        "allow = []",
+        "9: allow = []: an empty list says neither all nor none; write allow = \"all\" to let everybody in, or leave it out",
+    ),
+    (
+        "deny = []",
+        "8: deny = []: an empty list says neither all nor none; write deny = \"none\" to keep nobody out, or leave it out",
+    ),
+    (
+        "htaccess = []",
+        "12: htaccess = []: an empty list says neither all nor none; write htaccess = \"none\" to let folders say nothing, \
+         or leave it out",
+    ),
+    ("path = []", "8: path = []: an empty list says neither all nor none; leave path out"),
+    ("methods = []", "11: methods = []: an empty list says neither all nor none; leave methods out"),
+    ("remote = []", "10: remote = []: an empty list says neither all nor none; leave remote out"),
+    ("if-headers = {}", "14: if-headers = {}: an empty list says neither all nor none; leave if-headers out"),
+    ("if-query = []", "12: if-query = []: an empty list says neither all nor none; leave if-query out"),
+    ("auth-users = []", "14: auth-users = []: an empty list says neither all nor none; leave auth-users out"),
+    ("compress = []", "12: compress = []: an empty list says neither all nor none; leave compress out"),
     ("headers = \"X\"", "11: headers = X: write NAME=VALUE, or a table of them"),
     (
         "headers = { \"a b\" = \"c\" }",
@@ -193,7 +216,7 @@ const WRONG_ACTIONS: &[(&str, &str)] = &[
         "4:1: scripts-index belongs to scripts, which this route does not have",
     ),
     (
-        "app = \"src\"\nscripts = \"src\"",
+        "app = \"a:b\"\nscripts = \"src\"",
         "4:1: app and scripts: a route has one of them; write another route",
     ),
     ("cgi = \"Cargo.toml\"", "3:7: Cargo.toml is no folder"),
@@ -294,6 +317,61 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ("", "1:1: there is no site: a file has [[sites]] with [[sites.routes]]"),
     ("[server]\n", "1:1: there is no site: a file has [[sites]] with [[sites.routes]]"),
     ("[[sites]]\n", "1:1: this site has no routes, so nothing is served"),
+    ("sites = []\n", "1:9: there is none; write [[sites]] for each of them"),
+    ("[[sites]]\nroutes = []\n", "2:10: there is none; write [[sites.routes]] for each of them"),
+    (
+        "[server]\nbind = []\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
+        "2:8: bind = []: an empty list says neither all nor none; leave bind out",
+    ),
+    (
+        "[[sites]]\nhosts = []\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: hosts = []: an empty list says neither all nor none; leave hosts out",
+    ),
+    (
+        "[[sites]]\nhosts = \"[::1\"\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: hosts = [::1: write a host name without a port, as shop.example, *.shop.example or [::1]",
+    ),
+    (
+        "[[sites]]\nhosts = \"[zz]\"\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: hosts = [zz]: zz is no IPv6 address",
+    ),
+    (
+        "[[sites]]\nhosts = \"[127.0.0.1]\"\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: hosts = [127.0.0.1]: 127.0.0.1 is no IPv6 address",
+    ),
+    (
+        "[[sites]]\nhosts = \"[0:0:0:0:0:0:0:1]\"\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: hosts = [0:0:0:0:0:0:0:1]: clients write that address as [::1]",
+    ),
+    (
+        "[[sites]]\nhosts = \"::1\"\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: hosts = ::1: an IPv6 address stands in brackets; write [::1]",
+    ),
+    (
+        "[[sites]]\nhosts = \".a.example\"\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: hosts = .a.example: for all names beneath a.example write *.a.example",
+    ),
+    (
+        "[[sites]]\nhosts = \"a..example\"\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: hosts = a..example: between two dots stands a part of the name",
+    ),
+    (
+        "[[sites]]\nhosts = \"_\"\n[[sites.routes]]\nrespond = 200\n",
+        "2:9: hosts = _: the first site is for all names that no site has, and needs no hosts",
+    ),
+    (
+        "[location]\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
+        "1:2: location is no table of a file of sites; here it is path, in [[sites.routes]]",
+    ),
+    (
+        "hosts = \"a\"\n[[sites]]\n[[sites.routes]]\nrespond = 200\n",
+        "1:1: hosts is no table of a file of sites; it stands in [[sites]]",
+    ),
+    (
+        "[[sites]]\n[[sites.routes]]\napp = \"m:a\"\ngroup = \"www-data\"\n",
+        "4:9: there is no table [groups.www-data]; it is what has workers of its own, and the group that processes become \
+         is group in [server]",
+    ),
     ("[sites]\n", "1:2: sites is a table; write [[sites]]"),
     ("sites = 5\n", "1:1: sites is a table; write [[sites]]"),
     ("sites = [5]\n", "1:10: sites holds tables; write [[sites]] for each of them"),
@@ -381,7 +459,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\nallow = \"everyone\"\n[[sites.routes]]\nrespond = 200\n",
-        "2:9: allow = everyone: write an address, or a range as 10.0.0.0/8 or fd00::/8, or unix",
+        "2:9: allow = everyone: write all for every client",
     ),
     (
         "[[sites]]\nheaders = { Date = \"now\" }\n[[sites.routes]]\nrespond = 200\n",
@@ -401,7 +479,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "[[sites]]\nhost = \"a\"\n[[sites.routes]]\nrespond = 200\n",
-        "2:1: host is no key of a site; it stands in [server]",
+        "2:1: host is no key of a site; names of a site are hosts in [[sites]], and host in [server] is where to listen",
     ),
     (
         "[[sites]]\nacces-log = \"a\"\n[[sites.routes]]\nrespond = 200\n",
@@ -514,11 +592,11 @@ fn settings_are_inherited() {
 /// What stands around an action is taken over from the tables around it, key by key; fields by their names.
 #[test]
 fn what_is_around_is_inherited() {
-    let text = "[server]\nallow = \"10.0.0.0/8\"\nauth-satisfy = \"any\"\nheaders = { A = \"server\", B = \"server\" }\n\
+    let text = "[server]\nallow = \"10.0.0.0/8\"\nauth = \"basic:users\"\nauth-satisfy = \"any\"\nheaders = { A = \"server\", B = \"server\" }\n\
                 cache-control = \"no-store\"\n\
                 [[sites]]\ndeny = \"10.0.0.1\"\nheaders = { a = \"site\" }\nadd-headers = { C = \"site\" }\n\
                 [[sites.routes]]\nrespond = 200\n\
-                [[sites.routes]]\npath = \"/a/\"\nrespond = 200\nallow = []\ndeny = \"192.0.2.1\"\nremove-headers = [\"b\", \"c\"]\n\
+                [[sites.routes]]\npath = \"/a/\"\nrespond = 200\nallow = [\"0.0.0.0/0\", \"::/0\"]\ndeny = \"192.0.2.1\"\nremove-headers = [\"b\", \"c\"]\n\
                 cache-control = \"public\"\n\
                 [[sites.routes]]\npath = \"/b/\"\nrespond = 200\nheaders = { Cache-Control = \"private\", C = \"route\" }\n\
                 auth-satisfy = \"all\"\n";

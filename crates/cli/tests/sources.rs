@@ -121,7 +121,10 @@ fn options_of_other_servers_are_known() {
             "--limit-request-field_size is not a setting; here it is --header-field-bytes-max",
         ),
         ("--certfile", "--certfile is not a setting; TLS is the work of a proxy in front"),
-        ("-c", "-c is not a setting; settings are flags or ADYTON_* variables, and no file has them"),
+        (
+            "-c",
+            "-c is not a setting; settings are flags or ADYTON_* variables, or stand in a file of sites: adyton serve site.toml",
+        ),
         ("--master", "--master is not a setting; it is always so"),
         ("--access-logfile", "--access-logfile is not a setting; did you mean --access-log?"),
     ];

@@ -114,7 +114,7 @@ fn main(py: Python<'_>, args: Vec<OsString>, color: bool) -> u8 {
             Some(sites) => sites.explain(&question).map_err(Failure::from).and_then(|text| print(&text)),
             None => Ok(()),
         },
-        Err(failure) => Err(failure.into()),
+        Err(refused) => Err(serving::refusal(py, refused, args.first().is_some_and(|word| word == "check"))),
     };
     match done {
         Ok(()) => 0,
@@ -236,10 +236,11 @@ fn serve(py: Python<'_>, app: Option<Py<PyAny>>, settings: Option<&Bound<'_, PyD
         return Err(PyValueError::new_err(format!("{name}: {hint}")));
     }
     let settings = adyton_cli::from_keywords(&keywords, &environment())
-        .map_err(|failure| PyValueError::new_err(failure.message))?;
+        .map_err(|failure| PyValueError::new_err(failure.sentences().collect::<Vec<_>>().join("\n")))?;
     let application = app.map(|object| examine(py, object, settings.interface)).transpose()?;
     serving::serve_application(py, &settings, application.into_iter().collect()).map(|_| ()).map_err(
         |failure| match failure {
+            Failure::Mistakes(sentences, 1) => PyOSError::new_err(sentences.join("\n")),
             Failure::Mistakes(sentences, _) => PyValueError::new_err(sentences.join("\n")),
             Failure::Said(message, 2) => PyValueError::new_err(message),
             Failure::Said(message, _) => PyOSError::new_err(message),
@@ -287,6 +288,14 @@ fn keywords(settings: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Vec<String>)>
     settings
         .iter()
         .map(|(name, value)| {
+            let is_empty_list = value.is_instance_of::<PyList>()
+                || value.is_instance_of::<PyTuple>()
+                || value.is_instance_of::<PyDict>();
+            if is_empty_list && value.is_empty()? {
+                let what =
+                    format!("{name}: an empty list says neither all nor none; leave it out, or pass None");
+                return Err(PyValueError::new_err(what));
+            }
             let values = if value.is_none() {
                 Vec::new()
             } else if let Ok(pairs) = value.cast::<PyDict>() {

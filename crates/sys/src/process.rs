@@ -204,7 +204,7 @@ pub fn data_bytes() -> u64 {
     kib.unwrap_or(0) << 10
 }
 
-/// How large the stack of a thread is whose starter says nothing of it: pthread_create(3).
+/// How large the stack of a thread is whose starter says nothing of it: `pthread_create(3)`.
 pub fn stack_bytes() -> u64 {
     // What the C library takes where the limit is that there is none.
     const WITHOUT_LIMIT: u64 = 2 << 20;

@@ -1,6 +1,6 @@
 //! Who may use what is served: names and passwords, and addresses.
 
-use crate::around::network;
+use crate::around::{allowed, denied};
 use crate::row::{Kind, Row, Scope};
 use crate::rows::files::field_value;
 use crate::settings::Auth;
@@ -113,23 +113,23 @@ pub(super) const ROWS: &[Row] = &[
     },
     Row {
         name: "allow",
-        kind: Kind::Form { shape: "NETWORK", set: |settings, text| network(&mut settings.allow, text) },
+        kind: Kind::Form { shape: "NETWORK", set: |settings, text| allowed(&mut settings.allow, text) },
         example: "10.0.0.0/8",
         repeatable: true,
         help: "addresses of clients that are let in",
         detail: "Others are answered 403. Without it all are that `deny` does not name. `unix` are clients of unix sockets. In a \
-                 file, the list of a route counts in place of that of its site, and that one in place of the server's; `[]` lets \
+                 file, the list of a route counts in place of that of its site, and that one in place of the server's; `all` lets \
                  all in again.",
         ..GROUP
     },
     Row {
         name: "deny",
-        kind: Kind::Form { shape: "NETWORK", set: |settings, text| network(&mut settings.deny, text) },
+        kind: Kind::Form { shape: "NETWORK", set: |settings, text| denied(&mut settings.deny, text) },
         example: "192.0.2.0/24",
         repeatable: true,
         help: "addresses of clients that are not",
-        detail: "They are answered 403, even if `allow` has them. In a file, the list of a route counts in place of that of its \
-                 site, as with `allow`.",
+        detail: "They are answered 403, even if `allow` has them. `all` are all clients. In a file, the list of a route counts in \
+                 place of that of its site, as with `allow`; `none` keeps nobody out.",
         ..GROUP
     },
     Row {

@@ -113,7 +113,7 @@ pub(super) const ROWS: &[Row] = &[
                  tables `[[redirects]]`. To be let in, a client has to be let in by the route and by each folder on the way. A \
                  change counts within a second. What is wrong in such a file, or not among these words, is told in the log, and \
                  all beneath it is answered 500. Paths are compared in their decoded form, also on the command line; symbolic links \
-                 are not followed. In a file, the list of a route counts in place of that of its site; `[]` lets folders say nothing.",
+                 are not followed. In a file, the list of a route counts in place of that of its site; `none` lets folders say nothing.",
         scope: Scope::Route,
         ..GROUP
     },

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::document::{Document, Given, GroupTable, RouteTable};
-use super::mistake::{Lines, Mistake, failure};
+use super::document::{Document, Given, GroupTable, RouteTable, Said};
+use super::mistake::{Lines, Mistake};
 use super::rows::{RouteDraft, SiteDraft};
-use crate::failure::Failure;
 use crate::rows::ROWS;
+use crate::said::{SaidAt, Saying};
 use crate::settings::{
-    AppTarget, Control, Group, Interface, Mount, Part, ScriptFolder, Settings, Site, SiteAction, SiteRoute,
-    Sites,
+    AppTarget, Control, Group, Interface, Mount, Part, RouteSaid, ScriptFolder, Settings, Site, SiteAction,
+    SiteRoute, Sites,
 };
 use crate::target::{Scripts, Target, barred, did_you_mean, is_absent, look_for_page};
 
@@ -23,44 +23,39 @@ const CONTENT_TYPE: &str = "text/plain; charset=utf-8";
 const SCRIPTS_INDEX: &str = "index.py";
 
 impl Document {
-    /// What it says that is served, beneath the settings of its server.
-    ///
-    /// # Errors
-    ///
-    /// All applications and folders that do not exist, as [`Document::read`] tells mistakes.
+    /// What it says that is served, beneath the settings of its server; and all applications and folders that are not there.
     pub(crate) fn complete(
         self,
         (file, place): (&Path, PathBuf),
         (text, part): (String, Part),
         settings: &Settings,
-    ) -> Result<Sites, Failure> {
+    ) -> (Sites, Vec<Mistake>) {
         let base = settings.chdir.clone().unwrap_or_else(|| ".".into());
         let lines = Lines::new(&text);
-        let groups: Vec<Group> =
-            self.groups.iter().map(|group| self.group(group, settings, &lines)).collect();
-        let mut made = Maker { base, part, groups: &groups, apps: Vec::new(), mistakes: Vec::new() };
+        let at = |at: usize| lines.said_at(file, at);
+        let groups: Vec<Group> = self.groups.iter().map(|group| self.group(group, settings, &at)).collect();
+        let mut made = Maker { base, part, groups: &groups, apps: Vec::new(), mistakes: Vec::new(), at: &at };
         made.pythons(&self.groups);
         let logs = if let Part::Group(number) = part { self.groups[number].logs() } else { Given::new() };
         let mut sites = Vec::new();
         for site in self.sites {
-            let of_site = with(&with(settings, &site.given), &logs);
+            let of_site = with(&with(settings, &site.given, &at), &logs, &at);
             let root = site.draft.root.clone().unwrap_or_default();
             let mut routes = Vec::new();
             for route in site.routes {
-                let of_route = with(&of_site, &route.given);
+                let of_route = with(&of_site, &route.given, &at);
+                let keys = route.keys.iter().map(|(key, place)| (*key, at(*place))).collect();
+                let is_understood = self.is_server_understood && site.is_understood && route.is_understood;
+                let said = RouteSaid { table: at(route.at), keys, is_understood };
                 let line = lines.line(route.at);
-                routes.extend(made.routes(route, &root, &of_route, line));
+                routes.extend(made.routes(route, &root, &of_route, (line, said)));
             }
             let line = lines.line(site.at);
             let SiteDraft { hosts, denied, rewrites, .. } = site.draft;
             sites.push(Site { hosts, denied, rewrites, routes, settings: of_site, line });
         }
         let Maker { apps, mistakes, .. } = made;
-        if mistakes.is_empty() {
-            Ok(Sites { file: file.to_owned(), sites, apps, groups, part, text, place })
-        } else {
-            Err(failure(file, &lines, mistakes))
-        }
+        (Sites { file: file.to_owned(), sites, apps, groups, part, text, place }, mistakes)
     }
 
     /// The number of a group.
@@ -69,8 +64,8 @@ impl Document {
     }
 
     /// The settings of the processes of a group.
-    pub(crate) fn settings_of_group(&self, number: usize, settings: &Settings) -> Settings {
-        let own = with(settings, &self.groups[number].given);
+    pub(crate) fn settings_of_group(&self, number: usize, settings: &Settings, at: At<'_>) -> Settings {
+        let own = with(settings, &self.groups[number].given, at);
         Settings {
             // Those are the server's.
             bind: Vec::new(),
@@ -82,17 +77,18 @@ impl Document {
         }
     }
 
-    fn group(&self, group: &GroupTable, settings: &Settings, lines: &Lines<'_>) -> Group {
-        let min = group.given.iter().find(|(row, _)| ROWS[*row].name == "min-processes");
-        let may_be_absent = min.is_some_and(|(_, values)| values.iter().any(|value| value == "0"));
+    fn group(&self, group: &GroupTable, settings: &Settings, at: At<'_>) -> Group {
+        let min = group.given.iter().find(|said| ROWS[said.row].name == "min-processes");
+        let may_be_absent = min.is_some_and(|said| said.texts().contains(&"0"));
         let idle_timeout_ms = group.draft.idle_timeout_ms.unwrap_or(IDLE_TIMEOUT_MS);
         Group {
             name: group.name.clone(),
             python: group.draft.python.clone(),
             idle_timeout_ms: may_be_absent.then_some(idle_timeout_ms),
-            settings: with(settings, &group.given),
+            settings: with(settings, &group.given, at),
             fingerprint: self.fingerprint(group),
-            line: lines.line(group.at),
+            line: at(group.at).line().unwrap_or_default(),
+            said_at: at(group.at),
         }
     }
 }
@@ -101,30 +97,42 @@ impl GroupTable {
     /// What it says of the logs of requests, which counts for all sites.
     fn logs(&self) -> Given {
         let is_log = |row: usize| ["access-log", "access-log-format"].contains(&ROWS[row].name);
-        self.given.iter().filter(|(row, _)| is_log(*row)).cloned().collect()
+        self.given.iter().filter(|said| is_log(said.row)).cloned().collect()
     }
 }
 
 /// What `idle-timeout` is unless it is given.
 const IDLE_TIMEOUT_MS: u64 = 5 * 60 * 1_000;
 
+/// Where a byte of a file stands.
+pub(crate) type At<'a> = &'a dyn Fn(usize) -> SaidAt;
+
 /// The settings with what a table says.
-pub(super) fn with(around: &Settings, given: &Given) -> Settings {
-    let names: Vec<&str> = given.iter().map(|(index, _)| ROWS[*index].name).collect();
+pub(super) fn with(around: &Settings, given: &Given, at: At<'_>) -> Settings {
+    let names: Vec<&str> = given.iter().map(|said| ROWS[said.row].name).collect();
     let mut settings = around.for_table(&names);
-    for (index, values) in given {
-        for value in values {
+    for said in given {
+        let row = &ROWS[said.row];
+        for value in &said.values {
             // It was applied to other settings before, and does not depend on them.
-            let applied = ROWS[*index].apply(&mut settings, value);
+            let applied = row.apply(&mut settings, &value.text);
             debug_assert_eq!(Ok(()), applied);
         }
+        settings.sayings.0.extend(sayings(said, at));
     }
     settings.end_table(around, &names);
     settings
 }
 
+/// What a table says of a setting, and where.
+pub(crate) fn sayings<'s>(said: &'s Said, at: At<'s>) -> impl Iterator<Item = Saying> + 's {
+    let name = ROWS[said.row].name;
+    said.values.iter().map(move |value| Saying { name, value: value.text.clone(), at: at(value.at) })
+}
+
 /// What gathers the applications of a file, and what is not there.
 struct Maker<'g> {
+    at: At<'g>,
     base: PathBuf,
     part: Part,
     groups: &'g [Group],
@@ -161,7 +169,13 @@ impl Maker<'_> {
     }
 
     /// What a table makes: a route, or two where one is tried before the other.
-    fn routes(&mut self, table: RouteTable, root: &Path, settings: &Settings, line: usize) -> Vec<SiteRoute> {
+    fn routes(
+        &mut self,
+        table: RouteTable,
+        root: &Path,
+        settings: &Settings,
+        (line, said): (usize, RouteSaid),
+    ) -> Vec<SiteRoute> {
         let RouteTable { mut draft, places, .. } = table;
         if draft.scripts.is_some() {
             draft.mount = Mount::Folder;
@@ -182,6 +196,7 @@ impl Maker<'_> {
                 action,
                 settings: Settings { static_fall_through: falls, ..settings.clone() },
                 line,
+                said: said.clone(),
             }
         };
         actions.into_iter().map(route).collect()
@@ -243,7 +258,8 @@ impl Maker<'_> {
                 return None;
             }
         };
-        Some(self.named(AppTarget { text, target, interface, factory, group }))
+        let said_at = (self.at)(at);
+        Some(self.named(AppTarget { text, target, interface, factory, group, said_at }))
     }
 
     /// An application, which may have been named before.
@@ -267,7 +283,8 @@ impl Maker<'_> {
         }
         let text = folder.display().to_string();
         let target = Target::Scripts(Scripts { folder, index, follow_symlinks: settings.static_symlinks });
-        Some(self.named(AppTarget { text, target, interface: settings.interface, factory: false, group }))
+        let (interface, said_at) = (settings.interface, (self.at)(at));
+        Some(self.named(AppTarget { text, target, interface, factory: false, group, said_at }))
     }
 
     /// Where a folder is that is one, or is not there yet.

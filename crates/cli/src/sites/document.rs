@@ -9,14 +9,14 @@ use adyton_route::{HostPattern, PathPattern, When};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::keys::{Keys, Place};
 use super::mistake::{Lines, Mistake, failure};
 use super::path;
 use super::rows::{
     ACTIONS, GROUP_ROWS, GroupDraft, PARTS, ROUTE_ROWS, RouteDraft, SITE_ROWS, SiteDraft, group_name,
-    is_of_group,
 };
+use super::unknown::{unknown, unknown_table};
 use crate::failure::Failure;
-use crate::may_set::MaySet;
 use crate::nearest::nearest;
 use crate::row::{Row, Scope};
 use crate::rows::ROWS;
@@ -27,6 +27,8 @@ use crate::settings::Settings;
 pub(crate) struct Document {
     /// The settings of `[server]`.
     pub(crate) server: Given,
+    /// Whether all that it says was understood.
+    pub(crate) is_server_understood: bool,
     pub(crate) groups: Vec<GroupTable>,
     pub(crate) sites: Vec<SiteTable>,
 }
@@ -34,8 +36,31 @@ pub(crate) struct Document {
 /// More would be more than a process can be handed passages to.
 const GROUPS_MAX: usize = 64;
 
-/// Settings that a table gives: the number of the row, and its values.
-pub(crate) type Given = Vec<(usize, Vec<String>)>;
+/// Settings that a table gives.
+pub(crate) type Given = Vec<Said>;
+
+/// What a table says of one setting.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    /// The number of its row.
+    pub(crate) row: usize,
+    pub(crate) values: Vec<Value>,
+}
+
+/// One value, as it would be written on the command line.
+#[derive(Clone, Debug)]
+pub(crate) struct Value {
+    pub(crate) text: String,
+    /// Where it stands, in bytes.
+    pub(crate) at: usize,
+}
+
+impl Said {
+    /// The values.
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        self.values.iter().map(|value| value.text.as_str()).collect()
+    }
+}
 
 /// A table `[groups.NAME]`.
 #[derive(Clone, Debug)]
@@ -55,6 +80,8 @@ pub(crate) struct SiteTable {
     pub(crate) draft: SiteDraft,
     pub(crate) given: Given,
     pub(crate) routes: Vec<RouteTable>,
+    /// Whether all that it says itself was understood.
+    pub(crate) is_understood: bool,
 }
 
 /// A table `[[sites.routes]]`.
@@ -64,10 +91,12 @@ pub(crate) struct RouteTable {
     pub(crate) at: usize,
     /// Where what its actions name stands.
     pub(crate) places: ActionPlaces,
-    /// Where its group is named, or where it begins.
-    pub(crate) group_at: usize,
+    /// Where the values of keys that only routes have stand, in bytes.
+    pub(crate) keys: Vec<(&'static str, usize)>,
     pub(crate) draft: RouteDraft,
     pub(crate) given: Given,
+    /// Whether all that it says was understood.
+    pub(crate) is_understood: bool,
 }
 
 /// Where the values of the keys that answer stand, in bytes; where the route begins, if there is none.
@@ -84,47 +113,49 @@ impl Document {
     pub(crate) fn fingerprint(&self, group: &GroupTable) -> String {
         let sites = self.sites.iter().map(|site| {
             let is_its = |route: &RouteTable| route.draft.group.as_ref() == Some(&group.name);
-            let routes = site.routes.iter().map(|route| (&route.draft, &route.given));
+            let routes = site.routes.iter().map(|route| (&route.draft, shown(&route.given)));
             let whole = site
                 .routes
                 .iter()
                 .any(is_its)
-                .then(|| (&site.draft, &site.given, routes.collect::<Vec<_>>()));
+                .then(|| (&site.draft, shown(&site.given), routes.collect::<Vec<_>>()));
             (&site.draft.hosts, whole)
         });
-        format!("{:?}", (&self.server, &group.name, &group.draft, &group.given, sites.collect::<Vec<_>>()))
+        let (server, own) = (shown(&self.server), shown(&group.given));
+        format!("{:?}", (server, &group.name, &group.draft, own, sites.collect::<Vec<_>>()))
     }
 
-    /// Reads a file.
+    /// Reads a file: what was understood of it, and all mistakes in that.
     ///
     /// # Errors
     ///
-    /// All mistakes in it, each on a line of its own with file, line and column.
-    pub(crate) fn read(file: &Path, text: &str) -> Result<Document, Failure> {
+    /// It is no TOML; each mistake on a line of its own with file, line and column.
+    pub(crate) fn read(file: &Path, text: &str) -> Result<(Document, Vec<Mistake>), Failure> {
         #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is one for each lifetime")]
         read(file, text, |reader, table| reader.document(table))
     }
 }
 
-/// Reads a file's tables.
+/// What is given, without where it stands.
+fn shown(given: &Given) -> Vec<(usize, Vec<&str>)> {
+    given.iter().map(|said| (said.row, said.texts())).collect()
+}
+
+/// Reads a file's tables: what was understood of them, and all mistakes in them.
 ///
 /// # Errors
 ///
-/// All mistakes in it, as [`Document::read`] tells them.
+/// As those of [`Document::read`].
 pub(super) fn read<T>(
     file: &Path,
     text: &str,
     take: impl FnOnce(&mut Reader<'_>, &DeTable<'_>) -> T,
-) -> Result<T, Failure> {
+) -> Result<(T, Vec<Mistake>), Failure> {
     let (table, errors) = DeTable::parse_recoverable(text);
     let mut reader = Reader { lines: Lines::new(text), mistakes: Vec::new() };
     if errors.is_empty() {
         let made = take(&mut reader, table.get_ref());
-        return if reader.mistakes.is_empty() {
-            Ok(made)
-        } else {
-            Err(failure(file, &reader.lines, reader.mistakes))
-        };
+        return Ok((made, reader.mistakes));
     }
     for error in errors {
         // The parser's sentence may have lines of its own.
@@ -140,46 +171,20 @@ pub(super) struct Reader<'t> {
     pub(super) mistakes: Vec<Mistake>,
 }
 
-/// A table, and which of its keys were found.
-pub(super) struct Keys<'k, 't> {
-    pub(super) table: &'k DeTable<'t>,
-    /// What the table is called in messages.
-    pub(super) name: &'static str,
-    pub(super) place: Place,
-    /// Keys with tables of their own.
-    pub(super) children: &'static [&'static str],
-}
-
-/// Which table it is, as far as settings of the server go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    Scope(Scope),
-    Group,
-    /// A file in a folder that may say this.
-    Folder(MaySet),
-}
-
-impl Place {
-    /// Whether a setting may stand there.
-    fn has(self, row: &Row) -> bool {
-        match self {
-            Place::Scope(scope) => is_of(row, scope),
-            Place::Group => is_of_group(row),
-            Place::Folder(may) => may.has(row.name),
-        }
-    }
-}
-
 impl Reader<'_> {
     pub(super) fn note(&mut self, span: Range<usize>, what: String) {
         self.mistakes.push(Mistake { at: span.start, what });
     }
 
     fn document(&mut self, table: &DeTable<'_>) -> Document {
-        let mut document = Document::default();
+        let mut document = Document { is_server_understood: true, ..Document::default() };
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                ("server", DeValue::Table(server)) => document.server = self.server(server),
+                ("server", DeValue::Table(server)) => {
+                    let before = self.mistakes.len();
+                    document.server = self.server(server);
+                    document.is_server_understood = self.mistakes.len() == before;
+                }
                 ("groups", DeValue::Table(groups)) => document.groups = self.groups(groups),
                 ("sites", DeValue::Array(_)) => document.sites = self.sites(value),
                 (name @ ("server" | "groups" | "sites"), _) => {
@@ -190,15 +195,7 @@ impl Reader<'_> {
                     };
                     self.note(key.span(), format!("{name} is a table; write {form}"));
                 }
-                (name, _) => {
-                    let tables = ["server", "groups", "sites"];
-                    let hint = match (Row::find(name), nearest(name, tables.into_iter())) {
-                        (Some(_), _) => "; settings stand in [server]".to_owned(),
-                        (None, Some(near)) => format!("; did you mean {near}?"),
-                        (None, None) => "; there are [server], [groups.NAME] and [[sites]]".to_owned(),
-                    };
-                    self.note(key.span(), format!("{name} is no table of a file of sites{hint}"));
-                }
+                (name, _) => self.note(key.span(), unknown_table(name)),
             }
         }
         if document.sites.is_empty() && !table.iter().any(|(key, _)| key.get_ref() == "sites") {
@@ -230,9 +227,8 @@ impl Reader<'_> {
             let keys = Keys { table: inside, name: "a group", place: Place::Group, children: &[] };
             let given = self.keys(&keys, GROUP_ROWS, &mut draft);
             let find = |name: &str| inside.iter().find(|(key, _)| key.get_ref() == name);
-            let of = |name: &str| given.iter().find(|(row, _)| ROWS[*row].name == name);
-            let says_none =
-                |name: &str| of(name).is_some_and(|(_, values)| values.iter().any(|value| value == "0"));
+            let of = |name: &str| given.iter().find(|said| ROWS[said.row].name == name);
+            let says_none = |name: &str| of(name).is_some_and(|said| said.texts().contains(&"0"));
             if says_none("processes")
                 && let Some((key, _)) = find("processes")
             {
@@ -263,16 +259,18 @@ impl Reader<'_> {
         let mut sites = Vec::new();
         for (at, table) in self.tables(value, "sites") {
             let mut draft = SiteDraft::default();
+            let before = self.mistakes.len();
             let keys =
                 Keys { table, name: "a site", place: Place::Scope(Scope::Site), children: &["routes"] };
             let given = self.keys(&keys, SITE_ROWS, &mut draft);
+            let is_understood = self.mistakes.len() == before;
             let routes = if let Some((_, routes)) = table.iter().find(|(key, _)| key.get_ref() == "routes") {
                 self.routes(routes)
             } else {
                 self.note(at..at, "this site has no routes, so nothing is served".to_owned());
                 Vec::new()
             };
-            sites.push(SiteTable { at, draft, given, routes });
+            sites.push(SiteTable { at, draft, given, routes, is_understood });
         }
         sites
     }
@@ -282,6 +280,7 @@ impl Reader<'_> {
         let mistakes_before = self.mistakes.len();
         for (at, table) in self.tables(value, "sites.routes") {
             let mut draft = RouteDraft::default();
+            let before = self.mistakes.len();
             let keys = Keys { table, name: "a route", place: Place::Scope(Scope::Route), children: &[] };
             let given = self.keys(&keys, ROUTE_ROWS, &mut draft);
             if !table.iter().any(|(key, _)| key.get_ref() == "path") {
@@ -289,9 +288,13 @@ impl Reader<'_> {
             }
             let places = self.check_action(at, table, &draft.tried);
             self.check_mount(table, &draft);
-            let group = table.iter().find(|(key, _)| key.get_ref() == "group");
-            let group_at = group.map_or(at, |(_, value)| value.span().start);
-            routes.push(RouteTable { at, places, group_at, draft, given });
+            let row = |key: &str| ROUTE_ROWS.iter().find(|row| row.name == key).map(|row| row.name);
+            let own = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
+                Some((row(key.get_ref())?, value.span().start))
+            };
+            let keys = table.iter().filter_map(own).collect();
+            let is_understood = self.mistakes.len() == before;
+            routes.push(RouteTable { at, places, keys, draft, given, is_understood });
         }
         // A key that is not understood may be what tells two routes apart.
         if self.mistakes.len() == mistakes_before {
@@ -310,6 +313,9 @@ impl Reader<'_> {
             self.note(value.span(), format!("write [[{name}]], with two brackets, for each of them"));
             return Vec::new();
         };
+        if array.is_empty() {
+            self.note(value.span(), format!("there is none; write [[{name}]] for each of them"));
+        }
         let mut tables = Vec::new();
         for item in array {
             match item.get_ref() {
@@ -341,14 +347,21 @@ impl Reader<'_> {
                 continue;
             };
             // Where the value goes is not known yet; whether it is right is.
-            given.push((index, self.values(&ROWS[index], value, &mut Settings::default())));
+            let values = self.values(&ROWS[index], value, &mut Settings::default());
+            given.push(Said { row: index, values });
         }
         given
     }
 
     /// Reads the value of a key, and stores it; the texts that it was stored as.
-    fn values<S>(&mut self, row: &Row<S>, value: &Spanned<DeValue<'_>>, draft: &mut S) -> Vec<String> {
+    fn values<S>(&mut self, row: &Row<S>, value: &Spanned<DeValue<'_>>, draft: &mut S) -> Vec<Value> {
         let name = row.name;
+        if let Some(shown) = empty(value.get_ref()) {
+            let what =
+                format!("{name} = {shown}: an empty list says neither all nor none; {}", instead(name));
+            self.note(value.span(), what);
+            return Vec::new();
+        }
         let texts = match value.get_ref() {
             DeValue::Array(array) if row.is_list() => {
                 let texts: Option<Vec<String>> = array.iter().map(|item| scalar(item.get_ref())).collect();
@@ -376,7 +389,7 @@ impl Reader<'_> {
                 continue;
             };
             match row.apply(draft, &text) {
-                Ok(()) => stored.push(text),
+                Ok(()) => stored.push(Value { text, at: span.start }),
                 Err(why) => {
                     let shown =
                         if text.is_empty() { "\"\"".to_owned() } else { text.escape_debug().to_string() };
@@ -493,9 +506,9 @@ impl Reader<'_> {
             if document.groups.iter().all(|group| group.name != *name) {
                 let names = document.groups.iter().map(|group| group.name.as_str());
                 let hint =
-                    nearest(name, names).map_or(String::new(), |near| format!("; did you mean {near}?"));
-                let at = route.group_at;
-                self.note(at..at, format!("there is no table [groups.{name}]{hint}"));
+                    nearest(name, names).map_or(NO_GROUP.to_owned(), |near| format!("did you mean {near}?"));
+                let at = route.keys.iter().find(|(key, _)| *key == "group").map_or(route.at, |(_, at)| *at);
+                self.note(at..at, format!("there is no table [groups.{name}]; {hint}"));
             }
         }
         for group in &document.groups {
@@ -529,11 +542,6 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a setting may stand in such a table. A folder is a route in a file.
-pub(crate) fn is_of(row: &Row, scope: Scope) -> bool {
-    row.scope >= scope && row.name != "static"
-}
-
 /// A value as it would be written on the command line.
 fn scalar(value: &DeValue<'_>) -> Option<String> {
     match value {
@@ -546,49 +554,27 @@ fn scalar(value: &DeValue<'_>) -> Option<String> {
     }
 }
 
-/// What to say about a key that a table does not have.
-fn unknown<S>(name: &str, keys: &Keys<'_, '_>, rows: &'static [Row<S>]) -> String {
-    let table = keys.name;
-    if let Place::Folder(_) = keys.place {
-        return unknown_in_folder(name, keys, rows);
+/// How an empty list or table is written, if this is one.
+fn empty(value: &DeValue<'_>) -> Option<&'static str> {
+    match value {
+        DeValue::Array(array) if array.is_empty() => Some("[]"),
+        DeValue::Table(table) if table.is_empty() => Some("{}"),
+        _ => None,
     }
-    let elsewhere = |scope: Scope, place: &str| {
-        let is_there = match scope {
-            // What a group may not say is the server's.
-            Scope::Server => Row::find(name).is_some_and(|row| is_of(row, scope)),
-            Scope::Site => SITE_ROWS.iter().any(|row| row.name == name),
-            Scope::Route => ROUTE_ROWS.iter().any(|row| row.name == name),
-        };
-        is_there.then(|| format!("{name} is no key of {table}; it stands in {place}"))
-    };
-    if name == "static" {
-        return format!(
-            "{name} is no key of {table}; a folder is a route: path = \"/static/\", files = \"static\""
-        );
-    }
-    let places =
-        [(Scope::Route, "[[sites.routes]]"), (Scope::Site, "[[sites]]"), (Scope::Server, "[server]")];
-    if let Some(said) = places.into_iter().find_map(|(scope, place)| elsewhere(scope, place)) {
-        return said;
-    }
-    let settings = ROWS.iter().filter(|row| keys.place.has(row)).map(|row| row.name);
-    let names = rows.iter().map(|row| row.name).chain(keys.children.iter().copied()).chain(settings);
-    let hint = nearest(name, names).map_or(String::new(), |near| format!("; did you mean {near}?"));
-    format!("{name} is no key of {table}{hint}")
 }
 
-/// The same, in a file in a folder.
-fn unknown_in_folder<S>(name: &str, keys: &Keys<'_, '_>, rows: &'static [Row<S>]) -> String {
-    let table = keys.name;
-    if let Some(word) = MaySet::word_of(name)
-        && rows.is_empty()
-    {
-        return format!(
-            "{name} may not be said in a folder here; the site would have to allow it with {word:?}"
-        );
+/// What is written in the place of an empty list.
+fn instead(name: &str) -> String {
+    match name {
+        "allow" => "write allow = \"all\" to let everybody in, or leave it out".to_owned(),
+        "deny" => "write deny = \"none\" to keep nobody out, or leave it out".to_owned(),
+        "may-set" | "htaccess" => {
+            format!("write {name} = \"none\" to let folders say nothing, or leave it out")
+        }
+        _ => format!("leave {name} out"),
     }
-    let Place::Folder(may) = keys.place else { return String::new() };
-    let names = rows.iter().map(|row| row.name).chain(may.keys());
-    let hint = nearest(name, names).map_or(String::new(), |near| format!("; did you mean {near}?"));
-    format!("{name} is no key of {table}{hint}")
 }
+
+/// Whoever names a group that no table has may mean those of the system.
+const NO_GROUP: &str =
+    "it is what has workers of its own, and the group that processes become is group in [server]";

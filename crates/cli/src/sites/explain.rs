@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use adyton_http::Request;
+use adyton_http::bytes::is_token;
 use adyton_http1::{Head, Limits, Parsed};
 use adyton_route::{Door, HostPattern, Hosts, Taken, spelled, without_port};
 
@@ -47,6 +48,64 @@ pub struct Question {
     /// Its client; `None` is one of a unix socket.
     pub client: Option<IpAddr>,
 }
+
+impl Question {
+    /// Whether it is about something that a client could ask for.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is none.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let Question { method, url, fields, .. } = self;
+        let is_url = |text: &str| text.starts_with('/') || text.contains("://");
+        if !is_token(method.as_bytes()) || is_url(method) {
+            let hint = if is_url(method) { "; it stands in front of the URL" } else { "" };
+            return Err(format!("{method:?} is no method: write one as GET or PURGE{hint}"));
+        }
+        let upper = method.to_ascii_uppercase();
+        if *method != upper && METHODS.contains(&upper.as_str()) {
+            return Err(format!("{method:?} is no method: they are in capitals; write {upper}"));
+        }
+        if url.bytes().any(|byte| byte <= b' ' || byte == 0x7F) {
+            return Err(format!("{url:?} is no URL: blanks and control characters are written as %20"));
+        }
+        if url.contains('#') {
+            return Err(format!(
+                "{url:?} has a part behind #, which clients keep for themselves; leave it out"
+            ));
+        }
+        match url.split_once("://") {
+            Some(("http" | "https", rest)) => {
+                let host = rest.split(['/', '?']).next().unwrap_or_default();
+                if host.is_empty() || host.contains('@') {
+                    return Err(format!(
+                        "{url:?} is no URL: behind :// stands the name of a host, as in {EXAMPLE}"
+                    ));
+                }
+            }
+            Some((scheme, _)) => return Err(format!("{url:?} is no URL of http or https, but of {scheme}")),
+            None if url.starts_with('/') || (url == "*" && method == "OPTIONS") => {}
+            None => {
+                return Err(format!(
+                    "{url:?} is no URL: write {EXAMPLE}, or a path that begins with a slash, which is for the first site"
+                ));
+            }
+        }
+        let wrong = fields.iter().find(|field| {
+            let name = field.split_once(':').map(|(name, _)| name);
+            !name.is_some_and(|name| is_token(name.as_bytes()))
+        });
+        match wrong {
+            Some(field) => Err(format!("-H {field:?}: write a field as 'X-Beta: 1'")),
+            None => Ok(()),
+        }
+    }
+}
+
+const EXAMPLE: &str = "http://shop.example/path";
+
+/// Those that people write in small letters.
+const METHODS: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"];
 
 impl Sites {
     /// What happens to a request, line by line.

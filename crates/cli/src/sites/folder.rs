@@ -7,13 +7,17 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::complete::{REDIRECT_STATUS, with};
-use super::document::{Document, Given, Keys, Place, Reader, RouteTable, read};
+use super::document::{Document, Given, Reader, RouteTable, read};
+use super::keys::{Keys, Place};
+use super::mistake::{Lines, failure};
 use super::path;
 use super::rows::RouteDraft;
 use crate::failure::Failure;
+use crate::lint::mistakes_of_folder;
 use crate::may_set::MaySet;
 use crate::row::{Kind, Row};
 use crate::rows::ROWS;
+use crate::said::SaidAt;
 use crate::settings::Settings;
 
 /// What a folder says.
@@ -90,7 +94,8 @@ pub(crate) static REDIRECT_ROWS: &[Row<RedirectDraft>] = &[
 ///
 /// All mistakes in it, each on a line of its own with file, line and column.
 pub fn read_folder(file: &Path, text: &str, may: MaySet) -> Result<FolderSettings, Failure> {
-    read(file, text, |reader, table| reader.folder(table, may))
+    let (folder, mistakes) = read(file, text, |reader, table| reader.folder(file, table, may))?;
+    if mistakes.is_empty() { Ok(folder) } else { Err(failure(file, &Lines::new(text), mistakes)) }
 }
 
 /// Reads a file of sites that the importer has made of an `.htaccess`, which may say this.
@@ -99,8 +104,13 @@ pub fn read_folder(file: &Path, text: &str, may: MaySet) -> Result<FolderSetting
 ///
 /// It says what a folder cannot, or may not; in sentences without a full stop.
 pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<String>> {
-    let document = Document::read(Path::new(".htaccess"), text)
-        .map_err(|failure| std::iter::once(failure.message).chain(failure.more).collect::<Vec<_>>())?;
+    let file = Path::new(".htaccess");
+    let sentences =
+        |failure: Failure| std::iter::once(failure.message).chain(failure.more).collect::<Vec<_>>();
+    let (document, wrong) = Document::read(file, text).map_err(sentences)?;
+    if !wrong.is_empty() {
+        return Err(sentences(failure(file, &Lines::new(text), wrong)));
+    }
     let mut mistakes = Vec::new();
     let mut folder = FolderSettings { settings: unsaid(), redirects: Vec::new() };
     let mut sites = document.sites.into_iter();
@@ -112,7 +122,9 @@ pub fn read_htaccess(text: &str, may: MaySet) -> Result<FolderSettings, Vec<Stri
     for route in site.routes {
         imported(route, (&mut folder, &mut given), may, &mut mistakes);
     }
-    folder.settings = with(&unsaid(), &given);
+    folder.settings = with(&unsaid(), &given, &|_| SaidAt::default());
+    mistakes
+        .extend(mistakes_of_folder(&folder.settings).into_iter().map(|(name, why)| format!("{name}: {why}")));
     if mistakes.is_empty() { Ok(folder) } else { Err(mistakes) }
 }
 
@@ -131,7 +143,7 @@ fn imported(
         mistakes.push(format!("{}: what it says of methods or programs cannot be carried over", names()));
     } else if draft.files.is_some() && is_everything {
         // Lists of files are the site's to allow.
-        let own = own.into_iter().filter(|(row, _)| !ROWS[*row].name.starts_with("static-")).collect();
+        let own = own.into_iter().filter(|said| !ROWS[said.row].name.starts_with("static-")).collect();
         given.extend(allowed(own, may, mistakes));
     } else if draft.files.is_some() || !own.is_empty() {
         mistakes.push(format!("{}: a folder keeps clients from all that is in it, or from none", names()));
@@ -164,7 +176,7 @@ fn unsaid() -> Settings {
 
 /// What may be said of what is given.
 fn allowed(given: Given, may: MaySet, mistakes: &mut Vec<String>) -> Given {
-    let names = given.iter().map(|(row, _)| ROWS[*row].name);
+    let names = given.iter().map(|said| ROWS[said.row].name);
     mistakes.extend(names.filter(|name| !may.has(name)).map(not_allowed));
     given
 }
@@ -177,7 +189,7 @@ fn not_allowed(name: &str) -> String {
 }
 
 impl Reader<'_> {
-    fn folder(&mut self, table: &DeTable<'_>, may: MaySet) -> FolderSettings {
+    fn folder(&mut self, file: &Path, table: &DeTable<'_>, may: MaySet) -> FolderSettings {
         let (place, children): (_, &[&str]) = (Place::Folder(may), &["redirects"]);
         let children = if may.has("redirects") { children } else { &[] };
         let keys = Keys { table, name: "a folder", place, children };
@@ -187,8 +199,14 @@ impl Reader<'_> {
             Some((_, value)) => self.redirects(value),
             None => Vec::new(),
         };
-        let is_off = given.iter().any(|(row, values)| ROWS[*row].name == "auth" && *values == ["off"]);
-        let settings = with(&unsaid(), &given);
+        let is_off = given.iter().any(|said| ROWS[said.row].name == "auth" && said.texts() == ["off"]);
+        let settings = with(&unsaid(), &given, &|at| self.lines.said_at(file, at));
+        for (name, why) in mistakes_of_folder(&settings) {
+            // What was not understood was told before.
+            if let Some((key, _)) = find(name).filter(|_| find("auth").is_none() || settings.auth.is_some()) {
+                self.note(key.span(), format!("{name}: {why}"));
+            }
+        }
         if let Some((key, _)) = find("auth").filter(|_| is_off) {
             let what = "auth = off: what is asked around this folder is asked here, too; leave it out";
             self.note(key.span(), what.to_owned());

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::said::SaidAt;
 
 /// One thing that is wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,11 @@ impl<'t> Lines<'t> {
     /// The line of a byte, from 1 on.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.starts.partition_point(|&start| start <= at) + 1
+    }
+
+    /// Where a byte of this file stands.
+    pub(crate) fn said_at(&self, file: &Path, at: usize) -> SaidAt {
+        SaidAt::new(file, self.line(at), self.column(at))
     }
 
     /// How many characters stand in front of a byte in its line, and one more.

@@ -8,23 +8,31 @@ mod complete;
 mod document;
 mod explain;
 mod folder;
+mod keys;
 mod mistake;
 mod path;
 mod rows;
 mod schema;
 mod table;
+mod unknown;
 
 use std::path::{Path, PathBuf};
 
 use crate::row::Scope;
 use crate::rows::ROWS;
+use crate::said::SaidAt;
 use crate::settings::{Settings, SiteAction, Sites};
 
-pub(crate) use document::{Document, is_of};
+pub(crate) use complete::sayings;
+pub(crate) use document::{Document, Given, Said};
 pub use explain::Question;
 pub use folder::{FolderRedirect, FolderSettings, read_folder, read_htaccess};
+pub(crate) use keys::is_of;
+pub(crate) use mistake::{Lines, Mistake};
+pub(crate) use path::written;
 pub(crate) use rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of_group};
 pub(crate) use schema::schema;
+pub(crate) use table::conditions;
 
 use rows::{RouteDraft, SiteDraft};
 
@@ -54,12 +62,13 @@ pub fn takes(scope: Scope, name: &str, value: &str) -> Result<(), String> {
 }
 
 impl Sites {
-    /// The folders that routes serve, each with a path of its route.
-    pub(crate) fn folders(&self) -> impl Iterator<Item = (String, &PathBuf)> {
+    /// The folders that routes serve, each with a path of its route and where it is named.
+    pub(crate) fn folders(&self) -> impl Iterator<Item = (String, &PathBuf, SaidAt)> {
         let routes = self.sites.iter().flat_map(|site| &site.routes);
         routes.filter_map(|route| match &route.action {
             SiteAction::Files(folder) => {
-                Some((route.paths.first().map(path::written).unwrap_or_default(), folder))
+                let path = route.paths.first().map(path::written).unwrap_or_default();
+                Some((path, folder, route.said_at("files")))
             }
             _ => None,
         })

@@ -2,6 +2,7 @@
 
 use adyton_http::bytes::is_token;
 use adyton_route::{DeniedPaths, HostPattern, Location, PathPattern, Rewrites, Wanted, When};
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
 use super::path;
@@ -71,14 +72,7 @@ const SITE: Row<SiteDraft> = Row { group: "Sites", ..Row::EMPTY };
 pub(crate) static SITE_ROWS: &[Row<SiteDraft>] = &[
     Row {
         name: "hosts",
-        kind: Kind::Form {
-            shape: "HOST",
-            set: |site, text| {
-                HostPattern::read(text).map(|host| site.hosts.push(host)).map_err(|_| {
-                    "write a host name without a port, as shop.example, *.shop.example or [::1]".to_owned()
-                })
-            },
-        },
+        kind: Kind::Form { shape: "HOST", set: |site, text| host(text).map(|host| site.hosts.push(host)) },
         example: "*.shop.example",
         repeatable: true,
         help: "host names that the site has",
@@ -426,6 +420,28 @@ pub(crate) static ROUTE_ROWS: &[Row<RouteDraft>] = &[
         ..ACTION
     },
 ];
+
+/// Reads a name that requests can have.
+fn host(text: &str) -> Result<HostPattern, String> {
+    if text == "_" {
+        return Err("the first site is for all names that no site has, and needs no hosts".to_owned());
+    }
+    if let Some(address) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        let address: Ipv6Addr = address.parse().map_err(|_| format!("{address} is no IPv6 address"))?;
+        let usual = format!("[{address}]");
+        if usual != text.to_ascii_lowercase() {
+            return Err(format!("clients write that address as {usual}"));
+        }
+    } else if text.parse::<Ipv6Addr>().is_ok() {
+        return Err(format!("an IPv6 address stands in brackets; write [{text}]"));
+    } else if let Some(rest) = text.strip_prefix('.') {
+        return Err(format!("for all names beneath {rest} write *.{rest}"));
+    } else if text.contains("..") {
+        return Err("between two dots stands a part of the name".to_owned());
+    }
+    HostPattern::read(text)
+        .map_err(|_| "write a host name without a port, as shop.example, *.shop.example or [::1]".to_owned())
+}
 
 /// Reads where an application stands.
 fn mount(text: &str) -> Result<Mount, String> {

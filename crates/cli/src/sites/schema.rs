@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::document::is_of;
+use super::keys::is_of;
 use super::rows::{GROUP_ROWS, ROUTE_ROWS, SITE_ROWS, is_of_group};
 use crate::row::{Kind, Row, Scope};
 use crate::rows::ROWS;
@@ -10,7 +10,7 @@ use crate::rows::ROWS;
 /// The schema, of version 2020-12, with a line end.
 pub(crate) fn schema() -> String {
     let route = table(ROUTE_ROWS, |row| is_of(row, Scope::Route), []);
-    let routes = ("routes", json!({"type": "array", "items": route}));
+    let routes = ("routes", json!({"type": "array", "minItems": 1, "items": route}));
     let site = table(SITE_ROWS, |row| is_of(row, Scope::Site), [routes]);
     let server = table::<()>(&[], |row| is_of(row, Scope::Server), []);
     let group = table(GROUP_ROWS, is_of_group, []);
@@ -51,7 +51,7 @@ fn property<S>(row: &Row<S>) -> (String, Value) {
         Kind::Form { .. } => json!({"type": ["string", "integer"]}),
     };
     let mut value = if row.repeatable {
-        let mut forms = vec![one.clone(), json!({"type": "array", "items": one})];
+        let mut forms = vec![one.clone(), json!({"type": "array", "minItems": 1, "items": one})];
         if row.shape().contains('=') {
             forms.push(
                 json!({"type": "object", "additionalProperties": {"type": ["string", "integer", "boolean"]}}),
@@ -59,7 +59,7 @@ fn property<S>(row: &Row<S>) -> (String, Value) {
         }
         json!({"anyOf": forms})
     } else if row.is_list() {
-        let texts = json!({"type": "array", "items": {"type": "string"}});
+        let texts = json!({"type": "array", "minItems": 1, "items": {"type": "string"}});
         json!({"anyOf": [{"type": ["string", "boolean"]}, texts]})
     } else {
         one

@@ -104,7 +104,7 @@ impl Site {
 }
 
 /// What a request has to be, in words.
-pub(super) fn conditions(when: &When) -> Vec<String> {
+pub(crate) fn conditions(when: &When) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut all = Vec::new();
     if !when.methods.is_empty() {

@@ -3,10 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use adyton_cli::{Auth, Settings, Target};
+use adyton_cli::{Auth, Fault, SaidAt, Settings, Target};
 use adyton_server::{Authorities, Authority};
-
-use super::failure::Failure;
 
 /// A function that settings name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +13,8 @@ pub(crate) struct Wanted {
     pub(crate) text: String,
     /// What it is called unless that says it.
     pub(crate) usual: &'static str,
+    /// Where it is named.
+    pub(crate) at: SaidAt,
 }
 
 /// The functions that settings name.
@@ -31,17 +31,21 @@ pub(super) struct Named {
 impl Named {
     /// Those of these settings.
     pub(super) fn of(settings: &Settings) -> Named {
-        let wanted = |text: &String, usual: &'static str| Wanted { text: text.clone(), usual };
+        let wanted = |text: &String, usual: &'static str, setting: &str| Wanted {
+            text: text.clone(),
+            usual,
+            at: settings.said_at(setting),
+        };
         let users = match &settings.auth {
-            Some(Auth::BasicPython(text)) => Some(wanted(text, "check_password")),
-            Some(Auth::DigestPython(text)) => Some(wanted(text, "get_realm_hash")),
+            Some(Auth::BasicPython(text)) => Some(wanted(text, "check_password", "auth")),
+            Some(Auth::DigestPython(text)) => Some(wanted(text, "get_realm_hash", "auth")),
             Some(Auth::Basic(_) | Auth::Digest(_)) | None => None,
         };
-        let named = settings.auth_group_python.as_ref().map(|text| wanted(text, GROUPS));
+        let named = settings.auth_group_python.as_ref().map(|text| wanted(text, GROUPS, "auth-group-python"));
         let beside = users.as_ref().filter(|_| settings.auth_group_file.is_none());
         let groups = named.or_else(|| beside.map(Wanted::groups_beside));
         let groups = groups.filter(|_| settings.auth.is_some() && !settings.auth_groups.is_empty());
-        let access = settings.allow_python.as_ref().map(|text| wanted(text, "allow_access"));
+        let access = settings.allow_python.as_ref().map(|text| wanted(text, "allow_access", "allow-python"));
         Named { users, groups, access }
     }
 
@@ -57,7 +61,7 @@ impl Wanted {
     /// The function in the same module that knows groups.
     fn groups_beside(&self) -> Wanted {
         let place = self.text.split_once(':').map_or(&*self.text, |(place, _)| place);
-        Wanted { text: place.to_owned(), usual: GROUPS }
+        Wanted { text: place.to_owned(), usual: GROUPS, at: self.at.clone() }
     }
 
     /// The setting that names it.
@@ -66,8 +70,8 @@ impl Wanted {
     }
 
     /// Where it is, beneath `base`.
-    pub(super) fn find(&self, base: &Path) -> Result<Target, Failure> {
-        let wrong = |why: &str| Failure::Said(format!("{}: {why}", self.setting()), 2);
+    pub(super) fn find(&self, base: &Path) -> Result<Target, Fault> {
+        let wrong = |why: &str| Fault { at: self.at.clone(), what: format!("{}: {why}", self.setting()) };
         match Target::find(&self.text, base).map_err(|failure| wrong(&failure.message))? {
             Target::Folder(folder) | Target::Scripts(adyton_cli::Scripts { folder, .. }) => {
                 Err(wrong(&format!("{} is a folder, and no Python", folder.display())))

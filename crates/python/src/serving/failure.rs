@@ -1,5 +1,6 @@
 //! Why a server does not start.
 
+use adyton_cli::Fault;
 use pyo3::prelude::*;
 
 /// Why a server did not start, and with which exit status.
@@ -20,6 +21,33 @@ impl Failure {
 }
 
 impl Failure {
+    /// All that is wrong with the settings, each in a sentence of its own, in the order of the file.
+    pub(super) fn of(mut faults: Vec<Fault>) -> Self {
+        faults.sort_by(Fault::order);
+        Self::Mistakes(faults.iter().map(ToString::to_string).collect(), 2)
+    }
+
+    /// Both, with the status of this one. An application that could not be loaded has been told.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let (status, mut sentences) = match self {
+            Self::Said(message, status) => (status, vec![message]),
+            Self::Mistakes(sentences, status) => (status, sentences),
+            Self::Application => return other,
+        };
+        match other {
+            Self::Said(message, _) => sentences.push(message),
+            Self::Mistakes(more, _) => sentences.extend(more),
+            Self::Application => {}
+        }
+        let mut told: Vec<String> = Vec::new();
+        for sentence in sentences {
+            if !told.contains(&sentence) {
+                told.push(sentence);
+            }
+        }
+        Self::Mistakes(told, status)
+    }
+
     /// The sentence, where nothing else is done with it.
     pub(super) fn into_sentence(self) -> String {
         match self {

@@ -34,7 +34,7 @@ pub(super) fn folders(
     if forms.is_empty() {
         return Ok(None);
     }
-    check_links(settings)?;
+    check_links(settings).map_err(|why| Failure::Said(why, 2))?;
     let reader = Reader { may_set: settings.may_set, htaccess: settings.htaccess, guards: Mutex::default() };
     let url = if let PathPattern::Prefix(prefix) = url { prefix } else { &[][..] };
     let folders = Folders::open((number, place), url, forms, Arc::new(reader));
@@ -43,11 +43,11 @@ pub(super) fn folders(
 }
 
 /// Whether links are followed where folders may speak, so that one would lead around what they say.
-pub(super) fn check_links(settings: &Settings) -> Result<(), Failure> {
+pub(super) fn check_links(settings: &Settings) -> Result<(), String> {
     if settings.static_symlinks && settings.lets_folders_speak() {
         let what =
             "static-symlinks: a link would lead around what folders say; may-set and htaccess go without it";
-        return Err(Failure::Said(what.to_owned(), 2));
+        return Err(what.to_owned());
     }
     Ok(())
 }

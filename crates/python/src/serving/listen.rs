@@ -90,15 +90,19 @@ pub(crate) fn open(
     files: &mut OwnFiles,
 ) -> Result<Vec<Vec<Listening>>, Failure> {
     let access = settings.socket_mode.map(|mode| Access { mode, group });
-    let mut first = Vec::new();
-    let refused = |bind: &Bind| {
-        let bind = bind.to_string();
-        move |error| Failure::system(format!("cannot listen at {bind}: {error} (setting --bind)"))
-    };
+    let (mut first, mut refused) = (Vec::new(), Vec::new());
     for bind in &settings.bind {
         let sharing = Sharing { loops: shared || loops > 1, beside_ipv4: has_ipv4_of(bind, &settings.bind) };
-        let opened = open_one(bind, settings.backlog, sharing, access, files);
-        first.append(&mut opened.map_err(refused(bind))?);
+        match open_one(bind, settings.backlog, sharing, access, files) {
+            Ok(mut opened) => first.append(&mut opened),
+            Err(error) => {
+                let at = settings.said_at_bind(bind);
+                refused.push(format!("{at}cannot listen at {bind}: {error} (setting --bind)"));
+            }
+        }
+    }
+    if !refused.is_empty() {
+        return Err(Failure::Mistakes(refused, 1));
     }
     let mut all = Vec::new();
     for _ in 1..loops {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use adyton_cli::{AppTarget, Interface, Part, Scripts, Settings, Sites, Target};
+use adyton_cli::{AppTarget, Interface, Part, SaidAt, Scripts, Settings, Sites, Target};
 use adyton_files::scripts::Scripts as Files;
 use adyton_log::{self as log, messages};
 use adyton_sys::temp;
@@ -43,29 +43,50 @@ pub(crate) fn prepare(
     let chdir = settings.chdir.as_deref();
     module
         .call_method1("prepare", (chdir, settings.python_path.clone(), settings.env.clone()))
-        .map_err(|error| Failure::Said(error.value(py).to_string(), 2))?;
+        .map_err(|error| unprepared(settings, &error.value(py).to_string()))?;
     let own = match &settings.located {
         Some(target @ (Target::Module { .. } | Target::File { .. })) => {
-            vec![(target, settings.interface, settings.factory)]
+            vec![(target, settings.interface, settings.factory, SaidAt::default())]
         }
         None | Some(Target::Folder(_) | Target::Scripts(_)) => Vec::new(),
     };
     let of_sites = settings.sites.iter().flat_map(|sites| sites.apps.iter().filter(|app| is_own(sites, app)));
-    let of_sites = of_sites.map(|app| (&app.target, app.interface, app.factory));
+    let of_sites = of_sites.map(|app| (&app.target, app.interface, app.factory, app.said_at.clone()));
     let wanted: Vec<_> = own.into_iter().chain(of_sites).collect();
     if !wanted.is_empty() {
         check_temp_dir(settings)?;
     }
-    let applications = wanted
-        .into_iter()
-        .map(|(target, interface, factory)| load((py, settings), &module, target, (interface, factory)));
-    applications.chain(functions.into_iter().map(|wanted| function(&module, wanted))).collect()
+    let applications = wanted.into_iter().map(|(target, interface, factory, at)| {
+        load((py, settings), &module, (target, &at), (interface, factory))
+    });
+    let all = applications.chain(functions.into_iter().map(|wanted| function(&module, wanted)));
+    let mut loaded = Vec::new();
+    let mut failed: Option<Failure> = None;
+    for one in all {
+        match one {
+            Ok(application) => loaded.push(application),
+            Err(failure) => {
+                failed = Some(match failed.take() {
+                    Some(before) => before.and(failure),
+                    None => failure,
+                });
+            }
+        }
+    }
+    failed.map_or(Ok(loaded), Err)
+}
+
+/// Why a process cannot go where the settings say: a sentence that begins with the setting's name.
+fn unprepared(settings: &Settings, why: &str) -> Failure {
+    let name = why.split(':').next().unwrap_or_default();
+    Failure::Said(format!("{}{why}", settings.said_at(name)), 2)
 }
 
 /// Loads a function that knows clients.
 fn function(module: &Bound<'_, PyModule>, wanted: Wanted) -> Result<Application, Failure> {
     // The process is in its folder by now.
-    let (place, attribute, is_file) = match wanted.find(Path::new("."))? {
+    let found = wanted.find(Path::new(".")).map_err(|fault| Failure::of(vec![fault]))?;
+    let (place, attribute, is_file) = match found {
         Target::File { path, attribute } => (path.to_string_lossy().into_owned(), attribute, true),
         Target::Module { module, attribute } => (module, attribute, false),
         Target::Folder(_) | Target::Scripts(_) => unreachable!("it is looked at where it is found"),
@@ -75,7 +96,7 @@ fn function(module: &Bound<'_, PyModule>, wanted: Wanted) -> Result<Application,
     let loaded = forked::stay(py, module.call_method1("load_function", (place, attribute, is_file)));
     let (callable, description) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
-        .map_err(|error| report(py, module, &error))?;
+        .map_err(|error| report_at(py, module, (&error, &wanted.at)))?;
     Ok(Application { callee: Callee::Function(callable, wanted), description })
 }
 
@@ -100,7 +121,7 @@ pub(super) fn scripts_of(settings: &Settings, scripts: &Scripts) -> std::io::Res
 fn load(
     (py, settings): (Python<'_>, &Settings),
     module: &Bound<'_, PyModule>,
-    target: &Target,
+    (target, at): (&Target, &SaidAt),
     (interface, factory): (Interface, bool),
 ) -> Result<Application, Failure> {
     let (place, attribute, is_file) = match target {
@@ -108,7 +129,7 @@ fn load(
             let shown = scripts.folder.display();
             // Before anything serves, and as the user that will read them.
             scripts_of(settings, scripts).map_err(|error| {
-                Failure::Said(format!("the scripts in {shown} cannot be served: {error}"), 2)
+                Failure::Said(format!("{at}the scripts in {shown} cannot be served: {error}"), 2)
             })?;
             let description = format!("{shown} (scripts)");
             return Ok(Application { callee: Callee::Scripts(scripts.clone(), interface), description });
@@ -116,7 +137,7 @@ fn load(
         Target::Module { module, attribute } => (module.clone(), attribute, false),
         Target::File { path, attribute } => (path.to_string_lossy().into_owned(), attribute, true),
         Target::Folder(folder) => {
-            let what = format!("{} is a folder, and no application", folder.display());
+            let what = format!("{at}{} is a folder, and no application", folder.display());
             return Err(Failure::Said(what, 2));
         }
     };
@@ -124,8 +145,8 @@ fn load(
     let loaded = forked::stay(py, loaded);
     let (object, name) = loaded
         .and_then(|loaded| loaded.extract::<(Py<PyAny>, String)>())
-        .map_err(|error| report(py, module, &error))?;
-    examine(py, object, &name, interface).map_err(|error| report(py, module, &error))
+        .map_err(|error| report_at(py, module, (&error, at)))?;
+    examine(py, object, &name, interface).map_err(|error| report_at(py, module, (&error, at)))
 }
 
 /// Makes sure that large bodies can be stored, which would only be known when the first one comes. Where nobody has named the
@@ -144,7 +165,8 @@ pub(crate) fn check_temp_dir(settings: &Settings) -> Result<(), Failure> {
 fn temp_dir_fault(settings: &Settings) -> Option<String> {
     let folder = &settings.temp_dir;
     let error = temp::unlinked(folder).err()?;
-    Some(format!("large bodies cannot be stored in {}: {error} (setting --temp-dir)", folder.display()))
+    let at = settings.said_at("temp-dir");
+    Some(format!("{at}large bodies cannot be stored in {}: {error} (setting --temp-dir)", folder.display()))
 }
 
 /// Warns of what the process lacks, and of what the application has done to it. Once for all workers.
@@ -235,8 +257,13 @@ pub(crate) fn word(interface: Interface) -> &'static str {
 
 /// Prints the application's own traceback.
 pub(crate) fn report(py: Python<'_>, module: &Bound<'_, PyModule>, error: &PyErr) -> Failure {
-    let told = module.call_method1("report", (error.value(py),)).and_then(|text| text.extract::<String>());
-    match told {
+    report_at(py, module, (error, &SaidAt::default()))
+}
+
+/// As [`report`], with the place in a file of sites where it is named.
+fn report_at(py: Python<'_>, module: &Bound<'_, PyModule>, (error, at): (&PyErr, &SaidAt)) -> Failure {
+    let told = module.call_method1("report", (error.value(py), at.to_string()));
+    match told.and_then(|text| text.extract::<String>()) {
         Ok(text) => adyton_log::complain(&messages::NOT_LOADED, &text),
         Err(second) => return Failure::from(second),
     }

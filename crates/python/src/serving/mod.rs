@@ -3,7 +3,9 @@
 mod authorities;
 mod banner;
 mod failure;
+mod faults;
 mod folders;
+mod guards;
 mod listen;
 mod load;
 mod memory;
@@ -18,7 +20,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adyton_cli::{CaptureOutput, Processes, Settings};
+use adyton_cli::{CaptureOutput, Fault, Processes, Settings};
 use adyton_files::CacheRoom;
 use adyton_log as log;
 use adyton_log::messages;
@@ -36,13 +38,13 @@ use pyo3::prelude::*;
 use self::authorities::Wanted;
 use self::banner::Crowd;
 pub(crate) use self::failure::Failure;
+use self::faults::{check_log, check_settings, faults, warn_of_root};
 use self::listen::{Listening, OwnFiles};
 pub(crate) use self::load::{Application, examine};
 use self::load::{Callee, is_of_group, scripts_of, word};
 use self::reopen::Reopener;
 use self::settings::{
-    check_log, check_settings, config, folders, identity, log_queue_bytes_max, loops, open_folders, open_log,
-    plan, programs,
+    config, folders, identity, log_queue_bytes_max, loops, open_folders, open_log, plan, programs,
 };
 pub(crate) use self::supervise::{Life, supervise};
 use self::work::{Ordered, Reach};
@@ -62,12 +64,25 @@ use crate::wsgi::{Caller, Listener, Wsgi};
 /// and says what it is.
 pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failure> {
     check_log(settings)?;
-    check_settings(settings)?;
+    let checked = check_settings(settings);
     let processes = match settings.processes {
-        Processes::None => check_alone(settings).map(|()| 1)?,
-        _ => supervise::check_bounds(py, settings)?,
+        Processes::None => check_alone(settings).map(|()| 1),
+        _ => supervise::check_bounds(py, settings),
     };
-    let applications = load::prepare(py, settings, programs(settings))?;
+    let (wrong, processes) = match (checked.err(), processes) {
+        (wrong, Ok(processes)) => (wrong, processes),
+        (Some(wrong), Err(other)) => (Some(wrong.and(other)), 1),
+        (None, Err(other)) => (Some(other), 1),
+    };
+    let applications = match (wrong, &settings.sites) {
+        (None, _) => load::prepare(py, settings, programs(settings))?,
+        (Some(wrong), None) => return Err(wrong),
+        // What cannot be loaded is told with what else is wrong.
+        (Some(wrong), Some(_)) => {
+            let loaded = load::prepare(py, settings, Vec::new());
+            return Err(loaded.err().into_iter().fold(wrong, Failure::and));
+        }
+    };
     for application in &applications {
         load::warn_of_memory(py, application, processes)?;
     }
@@ -78,12 +93,32 @@ pub(crate) fn check(py: Python<'_>, settings: &Settings) -> Result<String, Failu
     if !faults.is_empty() {
         return Err(Failure::Mistakes(faults, 3));
     }
+    warn_of_root(settings, settings.processes != Processes::None);
     let found = match (&settings.sites, applications.is_empty()) {
         (Some(sites), _) => return Ok(format!("{}\nadyton: {}: fine", sites.table(), sites.file.display())),
         (None, false) => descriptions(&applications),
         (None, true) => banner::folders(settings),
     };
     Ok(format!("adyton: {found}: fine"))
+}
+
+/// All that is wrong with a command line or a file that was refused: what was understood of it is looked at, too, and by
+/// `adyton check` its applications are loaded.
+pub(crate) fn refusal(py: Python<'_>, mut refused: adyton_cli::Failure, is_check: bool) -> Failure {
+    let understood = refused.understood.take();
+    let mut failure = Failure::from(refused);
+    let Some(settings) = understood else { return failure };
+    let more = faults(&settings);
+    if !more.is_empty() {
+        failure = failure.and(Failure::of(more));
+    }
+    if is_check
+        && settings.sites.is_some()
+        && let Err(other) = load::prepare(py, &settings, Vec::new())
+    {
+        failure = failure.and(other);
+    }
+    failure
 }
 
 /// What is served by applications, for people.
@@ -247,7 +282,8 @@ fn become_user(py: Python<'_>, settings: &Settings) -> Result<(), Failure> {
         let hint = if before == 0 { "" } else { "only root can; " };
         Failure::system(format!("a worker cannot become {user}: {error} ({hint}setting --user)"))
     };
-    identity(settings)?.map_or(Ok(()), |identity| identity.become_for_good()).map_err(refused)?;
+    let identity = identity(settings).map_err(|fault| Failure::of(vec![fault]))?;
+    identity.map_or(Ok(()), |identity| identity.become_for_good()).map_err(refused)?;
     if process::user() != before || is_of_group(settings) {
         py.import("adyton._load")?.call_method0("move_in")?;
     }
@@ -394,6 +430,9 @@ fn serve_at(
     let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
     let beat_ms = supervise::limits(settings).beat_ms();
     let reopener = renamed.map(|wake| Reopener::start(wake, &server)).transpose().map_err(Failure::system)?;
+    if line.is_none() {
+        warn_of_root(settings, false);
+    }
     let done = threads::run(py, &server, threads, signals::run_handlers, move || {
         if let Some(text) = banner {
             banner::print(&text);
@@ -510,13 +549,14 @@ fn check_alone(settings: &Settings) -> Result<(), Failure> {
     if settings.sites.as_ref().is_some_and(|sites| !sites.groups.is_empty()) {
         let why =
             "the file has groups, whose workers need a supervisor, and with --processes 0 there is none";
-        return Err(Failure::Said(why.to_owned(), 2));
+        let fault = Fault { at: settings.said_at("processes"), what: why.to_owned() };
+        return Err(Failure::of(vec![fault]));
     }
     if settings.user.is_none() {
         return Ok(());
     }
-    let why = "--user: only workers become another user, and with --processes 0 there are none";
-    Err(Failure::Said(why.to_owned(), 2))
+    let why = "only workers become another user, and with --processes 0 there are none";
+    Err(Failure::of(vec![settings.fault("user", why)]))
 }
 
 /// Has what the application prints go there, too; `asked`: only if the user has said so.

@@ -1,4 +1,4 @@
-//! What the settings become: the loops' configuration, folders, logs, the user; and what is wrong with them.
+//! What the settings become: the loops' configuration, folders, logs, the user.
 
 use std::ffi::OsString;
 use std::fs;
@@ -6,28 +6,29 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use adyton_cli::{
-    AccessLogFormat, Auth, Compress, HandOver as HandsOver, INDEX, LogFormat, Part, Settings,
+    AccessLogFormat, Compress, Fault, HandOver as HandsOver, INDEX, LogFormat, Part, Settings,
     Site as CliSite, SiteAction, SiteRoute, Sites, Target, UnderscoreHeaders,
 };
 use adyton_compress::{CODINGS, Coding};
 use adyton_files::path::FilePath;
 use adyton_files::{CacheRoom, Compressing, ErrorPage, Folder, Options, mime_type};
 use adyton_http1::Limits;
+use adyton_log as log;
 use adyton_log::sink::Destination;
-use adyton_log::{self as log, messages};
 use adyton_route::{Admission, HeadEdits, PathPattern, Routes, When};
 use adyton_server::{
     AccessLog, Action, App, Authority, CacheRules, CallLimits, Changes, CompressRules, Config, Fixed, Guard,
-    GuardRules, HandOver, Limiter, Plan, Quota, RateLimit, Route, Scheme, SendsOn, SentFolder, SharedLog,
-    Site, SiteLimits, StatusPage, Trust,
+    HandOver, Limiter, Plan, Quota, Route, SendsOn, SentFolder, SharedLog, Site, SiteLimits, StatusPage,
+    Trust,
 };
 use adyton_sys::user::Identity;
 use pyo3::prelude::*;
 
-use super::authorities::{Named, Wanted, authorities};
+use super::authorities::{Named, Wanted};
 use super::failure::Failure;
-use super::folders::{check_links, folders as own_folders};
-use super::load::{is_of_group, is_own};
+use super::folders::folders as own_folders;
+use super::guards::Guards;
+use super::load::is_own;
 use super::scripts::scripts;
 use crate::interpreter::has_lock;
 
@@ -38,60 +39,8 @@ const DESCRIPTORS_KEPT: u64 = 64 + adyton_files::OPEN_FILES_MAX as u64;
 /// A page for an error is kept in memory.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 
-/// Looks for what is wrong in settings that have no fault each by itself.
-pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
-    for of_site in std::iter::once(settings).chain(of_sites(settings)) {
-        let format = of_site.access_log_format.atoms().unwrap_or("json");
-        AccessLog::check_format(format).map_err(|reason| Failure::Said(reason, 2))?;
-        if let Some(destination) = &of_site.access_log {
-            check_destination("access", &log_destination(settings, destination))?;
-        }
-    }
-    let routes = routes_of(settings);
-    let mut guards = Guards::asking(Vec::new());
-    let base = settings.chdir.as_deref().unwrap_or(Path::new("."));
-    for function in programs(settings) {
-        function.find(base)?;
-    }
-    for of_route in std::iter::once(settings).chain(routes.map(|route| &route.settings)) {
-        guards.of(of_route)?;
-    }
-    guards.tell_weak();
-    for route in routes_of(settings) {
-        if let SiteAction::Cgi(folder) = &route.action {
-            scripts(folder, &route.settings)?;
-        }
-    }
-    for of_site in std::iter::once(settings).chain(of_sites(settings)) {
-        pages(of_site)?;
-    }
-    if settings.trusted_proxies.is_empty() {
-        let alone = [
-            ("trusted-fields", !settings.trusted_fields.is_empty()),
-            ("proxy-protocol", settings.proxy_protocol),
-        ];
-        if let Some((name, _)) = alone.into_iter().find(|(_, is_given)| *is_given) {
-            return Err(Failure::Said(
-                format!("{name}: it goes with trusted-proxies, which says whose word counts"),
-                2,
-            ));
-        }
-    }
-    identity(settings)?;
-    if settings.sites.is_none() {
-        check_links(settings)?;
-    }
-    open_folders(settings, &CacheRoom::new(0))?;
-    if !is_of_group(settings) {
-        for sentence in adyton_cli::absent_folders(settings) {
-            log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
-        }
-    }
-    Ok(())
-}
-
 /// The settings of each site of a file of which this process answers something.
-fn of_sites(settings: &Settings) -> impl Iterator<Item = &Settings> {
+pub(super) fn of_sites(settings: &Settings) -> impl Iterator<Item = &Settings> {
     let sites =
         settings.sites.iter().flat_map(|sites| sites.sites.iter().filter(|site| is_entered(sites, site)));
     sites.map(|site| &site.settings)
@@ -121,13 +70,13 @@ fn is_answered(sites: &Sites, route: &SiteRoute) -> bool {
 }
 
 /// The user that workers run as.
-pub(super) fn identity(settings: &Settings) -> Result<Option<Identity>, Failure> {
+pub(super) fn identity(settings: &Settings) -> Result<Option<Identity>, Fault> {
     let group = settings.group.as_deref();
     let found = settings.user.as_deref().map(|user| Identity::find(user, group)).transpose();
     match found {
-        Ok(None) if group.is_some() => Err(Failure::Said("--group: it goes with --user".to_owned(), 2)),
+        Ok(None) if group.is_some() => Err(settings.fault("group", "it goes with --user")),
         Ok(found) => Ok(found),
-        Err(why) => Err(Failure::Said(format!("--user: {why}"), 2)),
+        Err(why) => Err(settings.fault("user", why)),
     }
 }
 
@@ -155,16 +104,6 @@ pub(super) fn open_log(settings: &Settings) -> Result<(), Failure> {
         .map_err(|error| Failure::Said(format!("cannot open the error log {destination}: {error}"), 2))
 }
 
-/// Makes sure that the log can be written, before anything is begun.
-pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
-    check_destination("error", &log_destination(settings, &settings.error_log))
-}
-
-fn check_destination(name: &str, destination: &Destination) -> Result<(), Failure> {
-    let refused = |error| Failure::Said(format!("cannot open the {name} log {destination}: {error}"), 2);
-    destination.check().map_err(refused)
-}
-
 pub(super) fn log_queue_bytes_max(settings: &Settings) -> usize {
     usize::try_from(settings.log_queue_bytes_max).unwrap_or(usize::MAX)
 }
@@ -186,16 +125,14 @@ pub(super) fn open_folders(settings: &Settings, cache_room: &Arc<CacheRoom>) -> 
         SiteAction::Files(folder) => Some((folder.clone(), &route.settings)),
         _ => None,
     });
-    let open = |folder: &Path, how: &Settings| {
-        open_folder(folder, (how, compressing(how, &how.head_edits())), cache_room)
-    };
-    let served = own.chain(of_sites).map(|(folder, how)| open(&folder, how));
-    let sent = sent_folders(settings).into_iter().map(|(folder, how)| open(folder, &without_pages(how)));
-    served.chain(sent).collect()
+    let served = own.chain(of_sites).map(|(folder, how)| open_folder(&folder, how, cache_room));
+    let sent = sent_folders(settings).into_iter();
+    let sent = sent.map(|(folder, how)| open_folder(folder, &without_pages(how), cache_room));
+    served.chain(sent).map(|folder| folder.map_err(|why| Failure::Said(why, 2))).collect()
 }
 
 /// The routes of a file that this process answers.
-fn routes_of(settings: &Settings) -> impl Iterator<Item = &SiteRoute> {
+pub(super) fn routes_of(settings: &Settings) -> impl Iterator<Item = &SiteRoute> {
     settings.sites.iter().flat_map(|sites| {
         let entered = sites.sites.iter().filter(|site| is_entered(sites, site));
         entered.flat_map(|site| &site.routes).filter(|route| is_answered(sites, route))
@@ -218,7 +155,7 @@ pub(super) fn programs(settings: &Settings) -> Vec<Wanted> {
 
 /// The folders beneath which applications may have files sent, each once, with the settings that say so. They are opened
 /// behind those that are served.
-fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
+pub(super) fn sent_folders(settings: &Settings) -> Vec<(&Path, &Settings)> {
     let of_routes = routes_of(settings).map(|route| &route.settings);
     let all = std::iter::once(settings).filter(|settings| settings.sites.is_none()).chain(of_routes);
     let mut found: Vec<(&Path, &Settings)> = Vec::new();
@@ -243,7 +180,7 @@ fn sends_alike(one: &Settings, other: &Settings) -> bool {
 }
 
 /// The settings of a folder that is asked by applications alone: of pages for people they know nothing.
-fn without_pages(settings: &Settings) -> Settings {
+pub(super) fn without_pages(settings: &Settings) -> Settings {
     Settings {
         static_listing: false,
         static_404: None,
@@ -253,11 +190,16 @@ fn without_pages(settings: &Settings) -> Settings {
     }
 }
 
-fn open_folder(
+/// Opens a folder as these settings say.
+///
+/// # Errors
+///
+/// A sentence that says why it cannot be served.
+pub(super) fn open_folder(
     folder: &Path,
-    (how, compressing): (&Settings, Compressing),
+    how: &Settings,
     cache_room: &Arc<CacheRoom>,
-) -> Result<Folder, Failure> {
+) -> Result<Folder, String> {
     let folder = how.place(folder);
     let options = Options {
         index: INDEX.to_owned(),
@@ -267,15 +209,14 @@ fn open_folder(
         spa_fallback: how.static_fallback.clone(),
         fall_through: how.static_fall_through,
         precompressed: how.static_precompressed,
-        compressing,
+        compressing: compressing(how, &how.head_edits()),
         follow_symlinks: how.static_symlinks,
         cache_room: Arc::clone(cache_room),
         cache_file_bytes_max: how.static_cache_file_bytes_max,
         ..Options::new(&folder)
     };
-    Folder::open(options).map_err(|error| {
-        Failure::Said(format!("the folder {} cannot be served: {error}", folder.display()), 2)
-    })
+    Folder::open(options)
+        .map_err(|error| format!("the folder {} cannot be served: {error}", folder.display()))
 }
 
 /// What is served: the sites of a file, or those of a command line.
@@ -320,21 +261,22 @@ fn site_of_command_line(
 
 /// Reads a site's pages for errors.
 fn pages(settings: &Settings) -> Result<Vec<StatusPage>, Failure> {
-    let read = |(status, file): &(u16, PathBuf)| {
-        let place = settings.place(file);
-        let wrong =
-            |why: String| Failure::Said(format!("error-pages: {status}={}: {why}", file.display()), 2);
-        let body = fs::read(&place).map_err(|error| wrong(error.to_string()))?;
-        if body.len() > PAGE_BYTES_MAX {
-            return Err(wrong(format!("the page has more than {PAGE_BYTES_MAX} bytes")));
-        }
-        Ok(StatusPage {
-            status: *status,
-            content_type: mime_type(file).into_owned().into(),
-            body: body.into(),
-        })
-    };
-    settings.error_pages.iter().map(read).collect()
+    let pages = settings.error_pages.iter().map(|(status, file)| page(settings, *status, file));
+    pages.map(|page| page.map_err(|why| Failure::Said(why, 2))).collect()
+}
+
+/// Reads the page for a status.
+///
+/// # Errors
+///
+/// A sentence that says why it is none.
+pub(super) fn page(settings: &Settings, status: u16, file: &Path) -> Result<StatusPage, String> {
+    let wrong = |why: String| format!("error-pages: {status}={}: {why}", file.display());
+    let body = fs::read(settings.place(file)).map_err(|error| wrong(error.to_string()))?;
+    if body.len() > PAGE_BYTES_MAX {
+        return Err(wrong(format!("the page has more than {PAGE_BYTES_MAX} bytes")));
+    }
+    Ok(StatusPage { status, content_type: mime_type(file).into_owned().into(), body: body.into() })
 }
 
 fn sites_of_file(
@@ -588,86 +530,6 @@ fn cached(route: Route, settings: &Settings) -> Route {
     match settings.cache_ms.filter(|_| is_kept) {
         Some(fresh_ms) => route.caching(CacheRules { fresh_ms, with_cookies: settings.cache_cookies }),
         None => route,
-    }
-}
-
-/// What clients are asked for, and what counts their requests, each once for all routes that ask for the same.
-struct Guards {
-    /// What they may ask; none where nobody asks them.
-    functions: Vec<(Wanted, Arc<dyn Authority>)>,
-    opened: Vec<(GuardRules, Arc<Guard>)>,
-    /// Those of a site that count requests.
-    limiters: Vec<Arc<Limiter>>,
-}
-
-impl Guards {
-    /// None yet; they ask these functions.
-    fn asking(functions: Vec<(Wanted, Arc<dyn Authority>)>) -> Guards {
-        Guards { functions, opened: Vec::new(), limiters: Vec::new() }
-    }
-
-    /// What these settings ask clients for.
-    fn of(&mut self, settings: &Settings) -> Result<Option<Arc<Guard>>, Failure> {
-        if settings.auth.is_none() && settings.allow_python.is_none() {
-            return Ok(None);
-        }
-        if settings.allow_python.is_some() && settings.auth_satisfy_any {
-            let why = "allow-python: with auth-satisfy = any an address would do, and it would not be asked";
-            return Err(Failure::Said(why.to_owned(), 2));
-        }
-        let place = |path: &PathBuf| settings.place(path);
-        let Named { groups: group_program, access, .. } = Named::of(settings);
-        let rules = GuardRules {
-            scheme: match &settings.auth {
-                Some(Auth::Basic(file)) => Scheme::Basic(place(file)),
-                Some(Auth::Digest(file)) => Scheme::Digest(place(file)),
-                Some(Auth::BasicPython(text)) => Scheme::BasicProgram(text.clone()),
-                Some(Auth::DigestPython(text)) => Scheme::DigestProgram(text.clone()),
-                None => Scheme::Anyone,
-            },
-            realm: settings.auth_realm.clone(),
-            users: settings.auth_users.clone(),
-            groups: settings.auth_groups.clone(),
-            group_file: settings.auth_group_file.as_ref().map(place),
-            group_program: group_program.map(|wanted| wanted.text),
-            access_program: access.map(|wanted| wanted.text),
-            remember_ms: settings.auth_remember_ms,
-        };
-        if let Some((_, guard)) = self.opened.iter().find(|(other, _)| *other == rules) {
-            return Ok(Some(Arc::clone(guard)));
-        }
-        let guard = Guard::open(rules.clone(), authorities(settings, &self.functions))
-            .map_err(|error| Failure::Said(format!("auth: {error}"), 2))?;
-        let guard = Arc::new(guard);
-        self.opened.push((rules, Arc::clone(&guard)));
-        Ok(Some(guard))
-    }
-
-    /// What counts the requests of clients, if anything does.
-    fn limiter(&mut self, settings: &Settings) -> Option<Arc<Limiter>> {
-        let limit = RateLimit { interval_us: settings.rate_limit?, burst: settings.rate_burst };
-        if let Some(limiter) = self.limiters.iter().find(|other| other.limit() == limit) {
-            return Some(Arc::clone(limiter));
-        }
-        let limiter = Arc::new(Limiter::new(limit));
-        self.limiters.push(Arc::clone(&limiter));
-        Some(limiter)
-    }
-
-    /// Tells which passwords are guessed quickly.
-    fn tell_weak(&self) {
-        for (rules, guard) in &self.opened {
-            let Some(file) = rules.scheme.file() else { continue };
-            for (line, user) in guard.weak() {
-                let place = file.display();
-                log::write(
-                    &messages::WEAK_PASSWORD,
-                    format_args!(
-                        "{place}:{line}: the password of {user:?} is hashed with SHA-1, without salt"
-                    ),
-                );
-            }
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use adyton_cli::{Bind, Command, Control, Group, Pace, Part, Processes, Settings, Sites};
+use adyton_cli::{Bind, Command, Control, Group, Pace, Part, Processes, SaidAt, Settings, Sites};
 use adyton_log::sink::Destination;
 use adyton_log::{self as log, messages};
 use adyton_process::grant::Grant;
@@ -22,10 +22,9 @@ use pyo3::prelude::*;
 
 use super::banner::{self, Crowd};
 use super::failure::Failure;
+use super::faults::{check_log, check_settings, faults, warn_of_root};
 use super::listen::{self, Listening, OwnFiles, Sharing};
-use super::settings::{
-    check_log, check_settings, config, identity, log_destination, log_queue_bytes_max, loops, open_log,
-};
+use super::settings::{config, identity, log_destination, log_queue_bytes_max, loops, open_log};
 use crate::text::environment;
 
 /// Connections that wait at the sockets for programs and monitors.
@@ -168,8 +167,10 @@ fn group_plans(settings: &Settings, programs: &Programs) -> Result<Vec<GroupPlan
     };
     let base = settings.chdir.clone().unwrap_or_default();
     let plan = |group: &Group| {
-        let wrong = |why: String| Failure::Said(format!("groups.{}: {why}", group.name), 2);
-        let identity = identity(&group.settings).map_err(|failure| wrong(failure.into_sentence()))?;
+        let at = group.settings.said_at("user");
+        let at = if at.is_in_file() { at } else { group.said_at.clone() };
+        let wrong = |why: String| Failure::Said(format!("{at}groups.{}: {why}", group.name), 2);
+        let identity = identity(&group.settings).map_err(|fault| wrong(fault.what))?;
         let is_other = identity.as_ref().is_some_and(|identity| identity.user() != process::user());
         if is_other && process::user() != 0 {
             let user = group.settings.user.as_deref().unwrap_or_default();
@@ -222,7 +223,7 @@ fn edition(
             .map_err(|error| format!("cannot go to {}: {error}", folder.display()))?;
         let parsed = adyton_cli::parse(&arguments, &environment(), false, None);
         std::env::set_current_dir(&here).map_err(|error| error.to_string())?;
-        let Command::Serve(now) = parsed.map_err(|failure| Failure::from(failure).into_sentence())? else {
+        let Command::Serve(now) = parsed.map_err(|refused| refused_again(refused).into_sentence())? else {
             return Err("the command line does not serve any more".to_owned());
         };
         check_settings(&now).map_err(Failure::into_sentence)?;
@@ -238,11 +239,18 @@ fn edition(
     Edition { first: Version { text: sites.text.clone(), groups }, read: Box::new(read) }
 }
 
+/// All that is wrong with a file that is read anew.
+fn refused_again(mut refused: adyton_cli::Failure) -> Failure {
+    let more = refused.understood.take().map(|settings| faults(&settings)).unwrap_or_default();
+    let failure = Failure::from(refused);
+    if more.is_empty() { failure } else { failure.and(Failure::of(more)) }
+}
+
 /// What a supervisor becomes before it opens anything; one that is the first looks at its settings. The group of its workers,
 /// if it is to be another one.
 fn settle(settings: &Settings, is_first: bool) -> Result<Option<u32>, Failure> {
     // An unknown user is reported now, and not by a worker.
-    let identity = identity(settings)?;
+    let identity = identity(settings).map_err(|fault| Failure::of(vec![fault]))?;
     if let Some(bits) = settings.umask {
         user::set_umask(bits);
     }
@@ -370,6 +378,7 @@ fn announce(
         if is_silent {
             return;
         }
+        warn_of_root(&settings, true);
         banner::print(&banner::text(&python, &settings, serves, &config, &shown, &crowd));
     })
 }
@@ -444,7 +453,9 @@ fn bounds(settings: &Settings, processes: usize) -> Result<Bounds, Failure> {
         return Ok(Bounds { least, most });
     }
     let what = format!("min-processes, processes and max-processes are {least}, {processes} and {most}");
-    Err(Failure::Said(format!("{what}: each must be at least the one before"), 2))
+    let names = ["min-processes", "max-processes", "processes"];
+    let at = names.iter().map(|name| settings.said_at(name)).find(SaidAt::is_in_file).unwrap_or_default();
+    Err(Failure::Said(format!("{at}{what}: each must be at least the one before"), 2))
 }
 
 /// Whether these numbers of workers fit together; how many there may be.
@@ -495,7 +506,8 @@ fn control(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>,
             Ok(Some(socket))
         }
         Err(error) => {
-            let why = format!("cannot listen for orders at {}: {error} (setting --control)", path.display());
+            let (at, path) = (settings.said_at("control"), path.display());
+            let why = format!("{at}cannot listen for orders at {path}: {error} (setting --control)");
             if settings.control != Control::Auto {
                 return Err(Failure::system(why));
             }
@@ -550,8 +562,10 @@ fn access(settings: &Settings) -> adyton_process::Access {
 /// Opens the listener for monitors; `files` learns of what it makes.
 fn admin(settings: &Settings, files: &mut OwnFiles) -> Result<Option<OwnedFd>, Failure> {
     let Some(bind) = &settings.admin else { return Ok(None) };
-    let wrong =
-        |error: io::Error| Failure::system(format!("cannot listen at {bind}: {error} (setting --admin)"));
+    let wrong = |error: io::Error| {
+        let at = settings.said_at("admin");
+        Failure::system(format!("{at}cannot listen at {bind}: {error} (setting --admin)"))
+    };
     let mut all = listen::open_one(bind, ADMIN_BACKLOG, Sharing::default(), None, files).map_err(wrong)?;
     // A name may stand for several addresses: monitors need one.
     all.truncate(1);

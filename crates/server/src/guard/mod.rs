@@ -5,6 +5,7 @@
 //! asked like an application (`asking.rs`).
 
 mod books;
+mod doubts;
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};

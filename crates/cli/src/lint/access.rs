@@ -1,0 +1,161 @@
+//! Keys that say who is let in, and keep nobody out where they stand.
+
+use std::collections::HashMap;
+
+use super::routes;
+use crate::around::everybody;
+use crate::may_set::MaySet;
+use crate::said::{Fault, SaidAt};
+use crate::settings::{Auth, Settings, SiteAction, SiteRoute, Sites};
+
+/// A key that does something only beside another one.
+struct Part {
+    name: &'static str,
+    /// Whether a command line says it; a file is asked where it stands.
+    is_said: fn(&Settings) -> bool,
+    /// Whether it does anything.
+    works: fn(&Settings) -> bool,
+    /// What happens instead, and what to do.
+    why: &'static str,
+}
+
+const UNASKED: &str = "no client is asked who it is, so all are let in; auth, as basic:FILE, asks them";
+const NO_GROUP: &str =
+    "no group is asked for, so all users are let in; auth-groups names those whose members are";
+
+const PARTS: [Part; 7] = [
+    Part {
+        name: "auth-realm",
+        is_said: |settings| settings.auth_realm != "protected",
+        works: |settings| settings.auth.is_some(),
+        why: UNASKED,
+    },
+    Part {
+        name: "auth-users",
+        is_said: |settings| !settings.auth_users.is_empty(),
+        works: |settings| settings.auth.is_some(),
+        why: UNASKED,
+    },
+    Part {
+        name: "auth-groups",
+        is_said: |settings| !settings.auth_groups.is_empty(),
+        works: |settings| settings.auth.is_some(),
+        why: UNASKED,
+    },
+    Part {
+        name: "auth-satisfy",
+        is_said: |settings| settings.auth_satisfy_any,
+        works: |settings| settings.auth.is_some(),
+        why: UNASKED,
+    },
+    Part {
+        name: "auth-group-file",
+        is_said: |settings| settings.auth_group_file.is_some(),
+        works: |settings| settings.auth.is_some() && !settings.auth_groups.is_empty(),
+        why: NO_GROUP,
+    },
+    Part {
+        name: "auth-group-python",
+        is_said: |settings| settings.auth_group_python.is_some(),
+        works: |settings| settings.auth.is_some() && !settings.auth_groups.is_empty(),
+        why: NO_GROUP,
+    },
+    Part {
+        name: "rate-burst",
+        is_said: |settings| settings.rate_burst != 20,
+        works: |settings| settings.rate_limit.is_some(),
+        why: "requests are not limited; rate-limit, as 10/s, limits them",
+    },
+];
+
+/// Keys of a command line, or of a program, that keep nobody out.
+pub fn mistakes_alone(settings: &Settings) -> Vec<Fault> {
+    let idle = PARTS.iter().filter(|part| (part.is_said)(settings) && !(part.works)(settings));
+    let idle = idle.map(|part| (part.name, part.why));
+    idle.chain(contradictions(settings)).map(|(name, why)| settings.fault(name, why)).collect()
+}
+
+/// Those of what a folder says itself, each as its key and what is wrong.
+pub(crate) fn mistakes_of_folder(settings: &Settings) -> Vec<(&'static str, &'static str)> {
+    let idle = PARTS.iter().filter(|part| (part.is_said)(settings) && !(part.works)(settings));
+    let idle = idle.filter(|part| MaySet::ALL.has(part.name)).map(|part| (part.name, part.why));
+    idle.chain(contradictions(settings)).collect()
+}
+
+/// Those of a file.
+pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
+    let mut all: Vec<Fault> = Vec::new();
+    for part in &PARTS {
+        all.extend(idle(sites, part.name, part.why, |route| (part.works)(&route.settings)));
+    }
+    for name in ["may-set", "htaccess"] {
+        let why =
+            "only folders that files = serves are asked what they say; what they forbid would be open here";
+        let is_none = |route: &SiteRoute| !route.settings.lets_folders_speak();
+        all.extend(idle(sites, name, why, |route| {
+            matches!(route.action, SiteAction::Files(_)) || is_none(route)
+        }));
+    }
+    for route in routes(sites).filter(|route| route.said.is_understood) {
+        all.extend(
+            contradictions(&route.settings).into_iter().map(|(name, why)| route.settings.fault(name, why)),
+        );
+    }
+    once(all)
+}
+
+/// What is said in a file and does nothing, but keeps nobody out either.
+pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
+    let why = "no list of allow says who needs no password, so all need one; add allow, or leave it out";
+    let has_effect = |route: &SiteRoute| {
+        let Settings { auth_satisfy_any, allow, auth, .. } = &route.settings;
+        !auth_satisfy_any || !allow.is_empty() || auth.is_none()
+    };
+    let mut all = idle(sites, "auth-satisfy", why, has_effect);
+    let why = "it is for passwords that a function of Python knows; files are not asked again anyway";
+    all.extend(idle(sites, "auth-remember", why, |route| {
+        matches!(route.settings.auth, Some(Auth::BasicPython(_)))
+    }));
+    once(all)
+}
+
+/// The places where a setting is said that does nothing for any route that has it from there.
+fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool) -> Vec<Fault> {
+    let mut places: HashMap<_, (SaidAt, bool)> = HashMap::new();
+    for route in routes(sites) {
+        let at = route.settings.said_at(name);
+        // A table that was not understood may say what makes it work.
+        let works = works(route) || !route.said.is_understood;
+        places.entry(at.key()).or_insert((at, false)).1 |= works;
+    }
+    let idle = places.into_values().filter(|(at, works)| at.is_in_file() && !works);
+    idle.map(|(at, _)| Fault { at, what: format!("{name}: {why}, or leave it out") }).collect()
+}
+
+/// Settings that undo each other, or let nobody in.
+fn contradictions(settings: &Settings) -> Vec<(&'static str, &'static str)> {
+    let Settings { auth, auth_groups, auth_group_file, auth_group_python, .. } = settings;
+    let mut all = Vec::new();
+    if settings.auth_satisfy_any && auth.is_some() && settings.allow == everybody() {
+        let why =
+            "with any, whoever allow has needs no password, and it has everybody; leave one of them out";
+        all.push(("auth-satisfy", why));
+    }
+    let knows_groups = matches!(auth, None | Some(Auth::BasicPython(_) | Auth::DigestPython(_)));
+    if !auth_groups.is_empty() && !knows_groups && auth_group_file.is_none() && auth_group_python.is_none() {
+        let why = "nothing says who is in which group; auth-group-file or auth-group-python does";
+        all.push(("auth-groups", why));
+    }
+    all
+}
+
+/// Each fault once, though several routes have it.
+fn once(all: Vec<Fault>) -> Vec<Fault> {
+    let mut kept: Vec<Fault> = Vec::new();
+    for fault in all {
+        if !kept.iter().any(|other| other.at.is_same(&fault.at) && other.what == fault.what) {
+            kept.push(fault);
+        }
+    }
+    kept
+}

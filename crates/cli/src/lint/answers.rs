@@ -1,0 +1,153 @@
+//! Answers that cannot be right, and keys that do nothing for what answers.
+
+use adyton_route::PathPattern;
+
+use super::routes;
+use crate::said::Fault;
+use crate::settings::{Mount, SiteAction, SiteRoute, Sites};
+use crate::sites::written;
+use crate::target::Target;
+
+/// Those that can never be right.
+pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
+    let mut all = Vec::new();
+    for route in routes(sites).filter(|route| route.said.is_understood) {
+        let (status, has_body) = match &route.action {
+            SiteAction::Status(status) => (*status, false),
+            SiteAction::Text { status, .. } => (*status, true),
+            _ => continue,
+        };
+        if let Some(why) = wrong_status(route, status) {
+            all.push(Fault { at: route.said_at("respond"), what: format!("respond = {status}: {why}") });
+        }
+        if has_body && matches!(status, 204 | 205) {
+            let what = format!("body: an answer with the status {status} has none; leave it out");
+            all.push(Fault { at: route.said_at("body"), what });
+        }
+    }
+    all
+}
+
+/// Why a status is not for an answer that is always the same.
+fn wrong_status(route: &SiteRoute, status: u16) -> Option<&'static str> {
+    match status {
+        304 => Some(
+            "it says that a condition of the request holds, and nothing here looks at one; \
+             files = answers conditions, and 204 has no body either",
+        ),
+        206 => Some("it is for a part of a file, which files = answers"),
+        301 | 302 | 303 | 307 | 308 if !has_field(route, "Location") => {
+            Some("it says where to go, and nothing here does; write redirect = \"/new\" instead")
+        }
+        _ => None,
+    }
+}
+
+fn has_field(route: &SiteRoute, name: &str) -> bool {
+    let mut fields = route.settings.headers.iter().chain(&route.settings.add_headers);
+    fields.any(|(other, _)| other.eq_ignore_ascii_case(name))
+}
+
+/// Those that may be meant so.
+pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
+    let mut all: Vec<Fault> = routes(sites).filter_map(unasked).collect();
+    all.extend(routes(sites).flat_map(idle_mounts));
+    all.extend(idle_keys(sites));
+    all
+}
+
+/// An answer that wants a password, and does not ask for one.
+fn unasked(route: &SiteRoute) -> Option<Fault> {
+    let status = match &route.action {
+        SiteAction::Status(status) | SiteAction::Text { status, .. } => *status,
+        _ => return None,
+    };
+    let what = "respond = 401: it does not say how a client is to prove who it is (WWW-Authenticate); auth asks, \
+                and 403 refuses";
+    (status == 401 && !has_field(route, "WWW-Authenticate"))
+        .then(|| Fault { at: route.said_at("respond"), what: what.to_owned() })
+}
+
+/// Paths where an application stands at the root, although it is to stand at its route.
+fn idle_mounts(route: &SiteRoute) -> Vec<Fault> {
+    if route.mount != Mount::Route || !matches!(route.action, SiteAction::App(_)) {
+        return Vec::new();
+    }
+    let idle = route.paths.iter().filter(|path| route.mount.bytes(path) == Some(0));
+    let fault = |path: &PathPattern| Fault {
+        at: route.said_at("mount"),
+        what: format!(
+            "mount: for {} the application stands at the root anyway; give the route a path, as /shop/, or leave \
+             mount out",
+            written(path)
+        ),
+    };
+    idle.map(fault).collect()
+}
+
+/// What a key does something for.
+type Use = fn(&Sites, &SiteAction) -> bool;
+
+/// Keys that a route says for itself, and what they do something for.
+const USES: [(&str, &str, Use); 14] = [
+    ("static-listing", "files", is_files),
+    ("static-404", "files", is_files),
+    ("static-fallback", "files", is_files),
+    ("static-fall-through", "files", is_files),
+    ("static-precompressed", "files", is_files),
+    ("factory", "app", is_app),
+    ("interface", "app and scripts", is_called),
+    ("x-sendfile", "applications and scripts", is_program),
+    ("internal-redirects", "applications and scripts", is_program),
+    ("intercept-errors", "applications and scripts", is_program),
+    ("cache", "applications and scripts", is_program),
+    ("cgi-timeout", "cgi", is_cgi),
+    ("cgi-memory-limit", "cgi", is_cgi),
+    ("cgi-environment", "cgi", is_cgi),
+];
+
+fn is_files(_: &Sites, action: &SiteAction) -> bool {
+    matches!(action, SiteAction::Files(_))
+}
+
+fn is_app(sites: &Sites, action: &SiteAction) -> bool {
+    matches!(action, SiteAction::App(number) if !matches!(sites.apps[*number].target, Target::Scripts(_)))
+}
+
+fn is_called(_: &Sites, action: &SiteAction) -> bool {
+    matches!(action, SiteAction::App(_))
+}
+
+fn is_program(_: &Sites, action: &SiteAction) -> bool {
+    matches!(action, SiteAction::App(_) | SiteAction::Cgi(_))
+}
+
+fn is_cgi(_: &Sites, action: &SiteAction) -> bool {
+    matches!(action, SiteAction::Cgi(_))
+}
+
+/// Keys of routes that do nothing for what answers there.
+fn idle_keys(sites: &Sites) -> Vec<Fault> {
+    let mut all = Vec::new();
+    for site in &sites.sites {
+        for (number, route) in site.routes.iter().enumerate() {
+            let is_first = number == 0 || !site.routes[number - 1].said.table.is_same(&route.said.table);
+            if !is_first || !route.said.is_understood {
+                continue;
+            }
+            // One that tries files first is two routes.
+            let of_table = || {
+                site.routes[number..].iter().take_while(|other| other.said.table.is_same(&route.said.table))
+            };
+            for (name, whose, uses) in USES {
+                let at = route.settings.said_at(name);
+                let is_own = at.is_in_file() && !at.is_same(&site.settings.said_at(name));
+                if is_own && !of_table().any(|route| uses(sites, &route.action)) {
+                    let what = format!("{name}: it does nothing here, for it is for {whose}; leave it out");
+                    all.push(Fault { at, what });
+                }
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,49 @@
+//! What is wrong with settings that are right each by itself: rules that keep nobody out, keys that do nothing, redirects that
+//! lead back.
+//!
+//! What could open something, or can never work, is a mistake; what may be meant so is a warning.
+
+mod access;
+mod answers;
+mod loops;
+mod published;
+mod ways;
+
+pub use access::mistakes_alone;
+pub(crate) use access::mistakes_of_folder;
+
+use crate::said::Fault;
+use crate::settings::{Part, Settings, SiteRoute, Sites};
+
+/// What must be mended before anything of a file is served.
+pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {
+    if sites.part != Part::Whole {
+        // Whoever has handed the file has looked at it.
+        return Vec::new();
+    }
+    let mut all = access::mistakes(sites);
+    all.extend(answers::mistakes(sites));
+    all.extend(loops::mistakes(sites));
+    all.extend(published::mistakes(sites));
+    all.sort_by(Fault::order);
+    all
+}
+
+/// What should be looked at, though it is served.
+pub fn warnings(settings: &Settings) -> Vec<Fault> {
+    let Some(sites) = &settings.sites else { return Vec::new() };
+    if sites.part != Part::Whole {
+        return Vec::new();
+    }
+    let mut all = access::warnings(sites);
+    all.extend(answers::warnings(sites));
+    all.extend(ways::warnings(sites));
+    all.extend(published::warnings(settings, sites));
+    all.sort_by(Fault::order);
+    all
+}
+
+/// All routes of a file.
+fn routes(sites: &Sites) -> impl Iterator<Item = &SiteRoute> {
+    sites.sites.iter().flat_map(|site| &site.routes)
+}

@@ -1,0 +1,115 @@
+//! Ways around a guard: a route that asks who a client is, but only of some requests, above one that asks nobody.
+
+use adyton_route::{PathPattern, When};
+
+use crate::around::everybody;
+use crate::said::Fault;
+use crate::settings::{Settings, Site, SiteAction, SiteRoute, Sites};
+use crate::sites::{conditions, written};
+
+/// A name that no route has, for a path beneath one.
+const ANY_NAME: &str = "/-";
+
+/// Methods that change nothing.
+const SAFE: [&[u8]; 3] = [b"GET", b"HEAD", b"OPTIONS"];
+
+/// Routes whose guard can be walked around.
+pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
+    sites.sites.iter().flat_map(of_site).collect()
+}
+
+fn of_site(site: &Site) -> Vec<Fault> {
+    if !site.routes.iter().all(|route| route.said.is_understood) {
+        return Vec::new();
+    }
+    let table = site.table();
+    let guarded = site
+        .routes
+        .iter()
+        .enumerate()
+        .filter(|(_, route)| route.when != When::default() && is_guarded(route));
+    let mut all: Vec<Fault> = Vec::new();
+    for (number, route) in guarded {
+        let told_before = all.len();
+        for path in route.paths.iter().flat_map(|path| paths_of(path, site)) {
+            let behind = table.of(&path).skip_while(|(_, _, other)| **other != number).skip(1);
+            for (_, pattern, other) in behind {
+                let other = &site.routes[*other];
+                if is_way(route, other) && all.len() == told_before {
+                    all.push(warning(route, (other, pattern)));
+                }
+                if other.when == When::default() {
+                    break;
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Paths that a pattern has, one for each other route that may come behind its own.
+fn paths_of(pattern: &PathPattern, site: &Site) -> Vec<Vec<u8>> {
+    let ends = site.routes.iter().flat_map(|route| &route.paths).filter_map(|path| match path {
+        PathPattern::Suffix(end) => Some(&**end),
+        _ => None,
+    });
+    match pattern {
+        PathPattern::Exact(path) => vec![path.to_vec()],
+        PathPattern::Suffix(end) => vec![[ANY_NAME.as_bytes(), end].concat()],
+        PathPattern::Prefix(prefix) => std::iter::once(&b""[..])
+            .chain(ends)
+            .map(|end| [prefix, ANY_NAME.as_bytes(), end].concat())
+            .collect(),
+    }
+}
+
+fn is_guarded(route: &SiteRoute) -> bool {
+    asks(&route.settings) || is_closed(&route.settings)
+}
+
+/// Whether clients have to say who they are, or Python lets them in.
+fn asks(settings: &Settings) -> bool {
+    settings.auth.is_some() || settings.allow_python.is_some()
+}
+
+/// Whether some addresses are kept out.
+fn is_closed(settings: &Settings) -> bool {
+    let is_all = settings.allow == everybody();
+    !settings.deny.is_empty() || !(settings.allow.is_empty() || is_all)
+}
+
+/// Whether requests that `guarded` is not for get to `other` without being asked.
+fn is_way(guarded: &SiteRoute, other: &SiteRoute) -> bool {
+    let is_less = asks(&guarded.settings) && !asks(&other.settings)
+        || is_closed(&guarded.settings) && !is_closed(&other.settings);
+    let gives = match &other.action {
+        SiteAction::App(_) | SiteAction::Files(_) | SiteAction::Cgi(_) => !other.is_internal,
+        SiteAction::Redirect(..) | SiteAction::Status(_) | SiteAction::Text { .. } => false,
+    };
+    if !is_less || !gives {
+        return false;
+    }
+    let When { methods, fields, query, remote } = &guarded.when;
+    if !methods.is_empty() && other.when.methods.is_empty() {
+        return true;
+    }
+    // Whoever has said of both what they are for has meant reading to be open, but not changing.
+    let is_left = |method: &&[u8]| !methods.iter().any(|own| **own == **method) && !SAFE.contains(method);
+    if !methods.is_empty() && other.when.methods.iter().map(|method| &**method).any(|method| is_left(&method))
+    {
+        return true;
+    }
+    // A client leaves out a field or a parameter as it likes.
+    let may_be_left_out = !fields.is_empty() || !query.is_empty() || !remote.is_empty();
+    may_be_left_out && guarded.action == other.action
+}
+
+fn warning(guarded: &SiteRoute, (other, pattern): (&SiteRoute, &PathPattern)) -> Fault {
+    let wants = conditions(&guarded.when).join(", ");
+    let (line, path) = (other.line, written(pattern));
+    let what = format!(
+        "this route guards only what is {wants}: other requests get to the one of line {line} ({path}), which does \
+         not ask; guard that one, too, or say there with methods what it is for"
+    );
+    Fault { at: guarded.said.table.clone(), what }
+}

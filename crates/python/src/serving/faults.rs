@@ -1,0 +1,225 @@
+//! What is wrong with settings that have no fault each by itself: files, folders, users, logs; all of it at once.
+
+use std::path::{Path, PathBuf};
+
+use adyton_cli::{Fault, Settings, SiteAction};
+use adyton_files::CacheRoom;
+use adyton_log::sink::Destination;
+use adyton_log::{self as log, messages};
+use adyton_server::AccessLog;
+use adyton_sys::process;
+
+use super::authorities::Named;
+use super::failure::Failure;
+use super::folders::check_links;
+use super::guards::Guards;
+use super::load::is_of_group;
+use super::scripts::scripts;
+use super::settings::{
+    folders, identity, log_destination, of_sites, open_folder, page, routes_of, sent_folders, without_pages,
+};
+
+/// Looks for what is wrong in settings, and tells what is doubtful.
+pub(super) fn check_settings(settings: &Settings) -> Result<(), Failure> {
+    let (faults, guards) = look(settings);
+    if !faults.is_empty() {
+        return Err(Failure::of(faults));
+    }
+    guards.tell_doubts();
+    if !is_of_group(settings) {
+        for doubt in adyton_cli::warnings(settings) {
+            log::write(&messages::DOUBTFUL, format_args!("{doubt}"));
+        }
+        for sentence in adyton_cli::absent_folders(settings) {
+            log::write(&messages::FOLDER_ABSENT, format_args!("{sentence}"));
+        }
+    }
+    Ok(())
+}
+
+/// Makes sure that the log can be written, before anything is begun; what else is wrong is told with it.
+pub(super) fn check_log(settings: &Settings) -> Result<(), Failure> {
+    match error_log(settings) {
+        Some(fault) => {
+            let (mut faults, _) = look(settings);
+            faults.push(fault);
+            Err(Failure::of(faults))
+        }
+        None => Ok(()),
+    }
+}
+
+/// All that is wrong with settings, of which some may be known already to be wrong.
+pub(crate) fn faults(settings: &Settings) -> Vec<Fault> {
+    let (mut faults, _) = look(settings);
+    faults.extend(error_log(settings));
+    faults.sort_by(Fault::order);
+    faults
+}
+
+fn look(settings: &Settings) -> (Vec<Fault>, Guards) {
+    let mut faults = Vec::new();
+    let (guards, of_guards) = guards(settings);
+    faults.extend(of_guards);
+    if settings.sites.is_none() {
+        faults.extend(adyton_cli::mistakes_alone(settings));
+    }
+    let each: Vec<&Settings> = std::iter::once(settings).chain(of_sites(settings)).collect();
+    faults.extend(each.iter().flat_map(|of_site| access_log(of_site)));
+    faults.extend(formats(settings));
+    faults.extend(each.iter().flat_map(|of_site| pages(of_site)));
+    faults.extend(untrusted(settings));
+    faults.extend(users(settings));
+    faults.extend(of_folders(settings));
+    // Several tables may say the same by one line of the file.
+    let mut kept: Vec<Fault> = Vec::new();
+    for fault in faults {
+        if !kept.iter().any(|other| other.to_string() == fault.to_string()) {
+            kept.push(fault);
+        }
+    }
+    (kept, guards)
+}
+
+/// What clients are asked for, and the Python that knows them.
+fn guards(settings: &Settings) -> (Guards, Vec<Fault>) {
+    let base = settings.chdir.as_deref().unwrap_or(Path::new("."));
+    let mut guards = Guards::asking(Vec::new());
+    let mut faults = Vec::new();
+    let own = std::iter::once(settings).filter(|settings| settings.sites.is_none());
+    for of_route in own.chain(routes_of(settings).map(|route| &route.settings)) {
+        faults.extend(Named::of(of_route).all().filter_map(|wanted| wanted.find(base).err()));
+        faults.extend(guards.open(of_route).err().into_iter().flatten());
+    }
+    (guards, faults)
+}
+
+/// What is wrong with the access log of a site.
+fn access_log(of_site: &Settings) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let format = of_site.access_log_format.atoms().unwrap_or("json");
+    if let Err(what) = AccessLog::check_format(format) {
+        faults.push(Fault { at: of_site.said_at("access-log-format"), what });
+    }
+    if let Some(destination) = &of_site.access_log {
+        let at = log_destination(of_site, destination);
+        faults.extend(unwritable("access", of_site, &at));
+    }
+    faults
+}
+
+fn error_log(settings: &Settings) -> Option<Fault> {
+    unwritable("error", settings, &log_destination(settings, &settings.error_log))
+}
+
+fn unwritable(name: &str, settings: &Settings, destination: &Destination) -> Option<Fault> {
+    let error = destination.check().err()?;
+    let what = format!("cannot open the {name} log {destination}: {error}");
+    Some(Fault { at: settings.said_at(&format!("{name}-log")), what })
+}
+
+/// Sites that write one log in different formats.
+fn formats(settings: &Settings) -> Vec<Fault> {
+    let mut seen: Vec<(&Destination, &str)> = Vec::new();
+    let mut faults = Vec::new();
+    for of_site in of_sites(settings) {
+        let Some(destination) = &of_site.access_log else { continue };
+        let format = of_site.access_log_format.atoms().unwrap_or("json");
+        match seen.iter().find(|(other, _)| *other == destination) {
+            Some((_, other)) if *other != format => {
+                let what = format!("access-log-format: two sites write {destination} in different formats");
+                faults.push(Fault { at: of_site.said_at("access-log-format"), what });
+            }
+            Some(_) => {}
+            None => seen.push((destination, format)),
+        }
+    }
+    faults
+}
+
+/// Pages for errors that cannot be read.
+fn pages(of_site: &Settings) -> Vec<Fault> {
+    let wrong = |(status, file): &(u16, PathBuf)| {
+        let what = page(of_site, *status, file).err()?;
+        let at = of_site.said_at_value("error-pages", &format!("{status}={}", file.display()));
+        Some(Fault { at, what })
+    };
+    of_site.error_pages.iter().filter_map(wrong).collect()
+}
+
+/// What is said of proxies, of which none is trusted.
+fn untrusted(settings: &Settings) -> Vec<Fault> {
+    let alone = [
+        ("trusted-fields", !settings.trusted_fields.is_empty()),
+        ("proxy-protocol", settings.proxy_protocol),
+    ];
+    let said = alone.into_iter().filter(|(_, is_said)| *is_said && settings.trusted_proxies.is_empty());
+    let fault = |(name, _): (&str, bool)| Fault {
+        at: settings.said_at(name),
+        what: format!("{name}: it goes with trusted-proxies, which says whose word counts"),
+    };
+    said.map(fault).collect()
+}
+
+/// Users and groups of the system that there are not.
+fn users(settings: &Settings) -> Vec<Fault> {
+    let mut faults: Vec<Fault> = identity(settings).err().into_iter().collect();
+    if !is_of_group(settings) {
+        let groups = settings.sites.iter().flat_map(|sites| &sites.groups);
+        faults.extend(groups.filter_map(|group| identity(&group.settings).err()));
+    }
+    faults
+}
+
+/// Folders of files and of scripts that cannot be served.
+fn of_folders(settings: &Settings) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    let room = CacheRoom::new(0);
+    if settings.sites.is_none() {
+        faults.extend(check_links(settings).err().map(Fault::from));
+    }
+    for (_, folder) in folders(settings) {
+        faults.extend(open_folder(&folder, settings, &room).err().map(Fault::from));
+    }
+    for route in routes_of(settings) {
+        let (key, wrong) = match &route.action {
+            SiteAction::Files(folder) => ("files", open_folder(folder, &route.settings, &room).err()),
+            SiteAction::Cgi(folder) => {
+                ("cgi", scripts(folder, &route.settings).err().map(Failure::into_sentence))
+            }
+            _ => continue,
+        };
+        faults.extend(wrong.map(|what| Fault { at: route.said_at(key), what }));
+    }
+    for (folder, how) in sent_folders(settings) {
+        let wrong = open_folder(folder, &without_pages(how), &room).err();
+        faults.extend(wrong.map(|what| Fault { at: how.said_at("x-sendfile"), what }));
+    }
+    faults
+}
+
+/// Tells whose processes run the application as root, though they need not.
+pub(super) fn warn_of_root(settings: &Settings, has_workers: bool) {
+    if process::user() != 0 || is_of_group(settings) {
+        return;
+    }
+    let stays = |settings: &Settings| {
+        identity(settings).is_ok_and(|identity| identity.is_none_or(|identity| identity.user() == 0))
+    };
+    if !has_workers {
+        let remedy = "start it as another user, or with workers and --user, which they become";
+        log::write(&messages::AS_ROOT, format_args!("this process serves as root: {remedy}"));
+        return;
+    }
+    let remedy = "user (--user), as www-data, is whom they become once the sockets are open";
+    if stays(settings) {
+        let at = settings.said_at("user");
+        log::write(&messages::AS_ROOT, format_args!("{at}the workers serve as root: {remedy}"));
+    }
+    for group in settings.sites.iter().flat_map(|sites| &sites.groups) {
+        if stays(&group.settings) {
+            let (at, name) = (&group.said_at, &group.name);
+            log::write(&messages::AS_ROOT, format_args!("{at}the workers of {name} run as root: {remedy}"));
+        }
+    }
+}

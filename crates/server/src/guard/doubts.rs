@@ -1,0 +1,69 @@
+//! Who cannot come in, though a route seems to let them: what its rules name, and its files do not have.
+
+use std::path::Path;
+
+use adyton_auth::{DigestPasswords, Groups, Passwords, Realm};
+
+use super::books::Secrets;
+use super::{Guard, GuardRules};
+use crate::lock::lock;
+
+impl Guard {
+    /// A sentence about each user and group of the rules that this guard was opened with who cannot come in, and about each
+    /// user of its file whom some clients cannot let in.
+    pub fn shut_out(&self, rules: &GuardRules) -> Vec<String> {
+        let books = lock(&self.books);
+        let file = rules.scheme.file().map(|file| file.display().to_string()).unwrap_or_default();
+        let mut all = match &books.secrets {
+            Secrets::Basic(passwords) => of_basic(passwords, &file, &rules.users),
+            Secrets::Digest(digests) => of_digest(digests, &file, (&self.realm, &rules.users)),
+            Secrets::BasicProgram | Secrets::DigestProgram | Secrets::Nothing => Vec::new(),
+        };
+        if let Some(place) = &rules.group_file {
+            all.extend(of_groups(&books.groups, place, &rules.groups));
+        }
+        all
+    }
+}
+
+fn of_basic(passwords: &Passwords, file: &str, users: &[String]) -> Vec<String> {
+    if passwords.is_empty() {
+        return vec![format!("{file} has no user, so nobody can come in; htpasswd -B {file} NAME adds one")];
+    }
+    let absent = users.iter().filter(|user| !passwords.has(user));
+    absent.map(|user| format!("auth-users names {user:?}, whom {file} does not have")).collect()
+}
+
+fn of_digest(digests: &DigestPasswords, file: &str, (realm, users): (&Realm, &[String])) -> Vec<String> {
+    let name = realm.as_str();
+    if digests.algorithms(realm).is_empty() {
+        let realms = digests.realms();
+        let hint = if realms.is_empty() {
+            "it has nobody at all".to_owned()
+        } else {
+            let shown: Vec<String> = realms.iter().map(|realm| format!("{realm:?}")).collect();
+            format!("its realms are {}", shown.join(", "))
+        };
+        return vec![format!(
+            "{file} has nobody in the realm {name:?} (auth-realm), so nobody can come in; {hint}"
+        )];
+    }
+    let lacking = digests.lacking(realm).into_iter().map(|(user, algorithm, line)| {
+        let missing = algorithm.name();
+        format!(
+            "{file}:{line}: {user:?} has no hash of {missing} for the realm {name:?}, and others have no other: who \
+             comes with a client that takes {missing} is not let in; make the hashes of all users alike"
+        )
+    });
+    let absent = users.iter().filter(|user| !digests.has(user, realm));
+    let absent = absent
+        .map(|user| format!("auth-users names {user:?}, whom {file} does not have in the realm {name:?}"));
+    lacking.chain(absent).collect()
+}
+
+fn of_groups(groups: &Groups, file: &Path, names: &[String]) -> Vec<String> {
+    let absent = names.iter().filter(|name| !groups.exists(name));
+    absent
+        .map(|name| format!("auth-groups names {name:?}, a group that {} does not have", file.display()))
+        .collect()
+}
