@@ -21,7 +21,7 @@ SITE = """
 path = "/"
 respond = 404
 """
-NGINX = "events {}\nhttp { server { listen 8080; location / { return 404; } } }\n"
+NGINX = "user nobody;\nevents {}\nhttp { server { listen 8080; location / { return 404; } } }\n"
 COMMANDS = (
     "--help",
     "bench --help",

@@ -84,7 +84,7 @@ REFUSED = [
     (["--access-log=-", "--access-log-format", "%{Cookie}i"], "Cookie"),
     (["--access-log", "/no/such/log"], "cannot open the access log /no/such/log"),
     (["--error-log", "syslog:/no/such/socket"], "cannot open the error log syslog:/no/such/socket"),
-    (["--user", "nobody-at-all"], "there is no user nobody-at-all"),
+    (["--user", "nobody-at-all", "--processes", "1"], "there is no user nobody-at-all"),
     (["--group", "daemon", "--processes", "1"], "--group: it goes with --user"),
     (["--user", "nobody", "--processes", "0"], "--user: only workers become another user"),
     (["--processes", "1", "--min-processes", "2"], "min-processes"),

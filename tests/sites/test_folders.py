@@ -214,7 +214,6 @@ def test_redirects(server: Server, public: Path) -> None:
         ("allow", 'allow = ["127.0.0.1"]'),
         ("allow", 'deny = ["192.0.2.1"]'),
         ("auth", 'auth = "basic:.htpasswd"'),
-        ("auth", 'auth-users = "ann"'),
         ("headers", 'headers = { X-A = "a" }'),
         ("headers", 'remove-headers = ["X-A"]'),
         ("cache-control", 'cache-control = "no-store"'),
@@ -692,7 +691,8 @@ def test_wrong_sites(project: Path, public: Path) -> None:
 def test_scripts_alone_do_not_hear_folders(project: Path, public: Path) -> None:
     """What they say counts where files are served, and for scripts beside them; `route` tells it."""
     (public / "a" / "page.py").write_text("def handler(request): return 'page'\n", encoding="utf-8")
-    head = '[[sites]]\nroot = "public"\n[[sites.routes]]\nmay-set = ["auth"]\n'
+    head = '[[sites]]\nroot = "public"\nmay-set = ["auth"]\n[[sites.routes]]\npath = "/files/"\nfiles = "."\n'
+    head += "[[sites.routes]]\n"
     for action, says in [
         ('scripts = "."\n', ["whatever folders on the way say"]),
         ('cgi = "."\n', ["whatever folders on the way say"]),

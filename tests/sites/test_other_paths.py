@@ -221,7 +221,7 @@ def test_denied_paths(serve: Servers, pages: Path) -> None:
     folder = pages / "public/told"
     (folder / "a.secret").write_text("secret", encoding="utf-8")
     (folder / "b.txt").write_text("b", encoding="utf-8")
-    (folder / ".adyton.toml").write_text("allow = []\n", encoding="utf-8")
+    (folder / ".adyton.toml").write_text('allow = "all"\n', encoding="utf-8")
     (folder / ".htaccess").write_text("Require all granted\n", encoding="utf-8")
     server = serve(write(pages, DENIED), cwd=pages)
     with server.connect(lint_answers=False) as connection:

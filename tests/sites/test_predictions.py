@@ -146,7 +146,7 @@ def _add_route(made: Plan, path: str, chance: random.Random) -> bool:
             'files = "folder"\ntry = "files"',
             'app = "shop:told"',
             f"respond = {200 + number % 4 * 100 + 10}\nbody = 'x'",
-            'redirect = "/elsewhere"',
+            'redirect = "https://elsewhere.example/"',
         ]
     )
     made.routes[line] = str(number)

@@ -425,7 +425,7 @@ fn look_at_disk(settings: &mut Settings) -> Vec<Fault> {
     }
     match settings.target.as_deref().map(|target| Target::find(target, &base)).transpose() {
         Ok(located) => settings.located = located,
-        Err(failure) => faults.push(failure.message.into()),
+        Err(why) => faults.push(why.into()),
     }
     if let Some(Target::Folder(folder)) = &settings.located
         && settings.statics.iter().any(|mount| mount.prefix.is_empty())

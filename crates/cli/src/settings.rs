@@ -235,6 +235,13 @@ pub struct Sites {
     pub place: PathBuf,
 }
 
+impl Sites {
+    /// The routes of all sites.
+    pub(crate) fn routes(&self) -> impl Iterator<Item = &SiteRoute> {
+        self.sites.iter().flat_map(|site| &site.routes)
+    }
+}
+
 /// Which part of what a file says a process serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Part {

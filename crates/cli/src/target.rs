@@ -4,7 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
 use crate::nearest::nearest;
 
 /// What is served. Paths are as typed: relative ones are relative to `--chdir`.
@@ -50,9 +49,9 @@ impl Target {
     /// # Errors
     ///
     /// One sentence that says what is missing or malformed.
-    pub fn find(text: &str, base: &Path) -> Result<Target, Failure> {
+    pub fn find(text: &str, base: &Path) -> Result<Target, String> {
         if text.is_empty() {
-            return Err(Failure::usage("the target is empty".to_owned()));
+            return Err("the target is empty".to_owned());
         }
         if base.join(text).is_dir() && !is_importable(text, base) {
             return Ok(Target::Folder(text.into()));
@@ -77,7 +76,7 @@ impl Target {
         }
         let message =
             format!("{place} is not a file of Python; to serve files as they are, give their folder");
-        Err(Failure::usage(message))
+        Err(message)
     }
 }
 
@@ -97,7 +96,7 @@ impl Target {
 }
 
 /// A dotted name inside a module, as Python would look it up.
-fn checked(attribute: &str, text: &str) -> Result<String, Failure> {
+fn checked(attribute: &str, text: &str) -> Result<String, String> {
     if is_dotted_name(attribute) {
         return Ok(attribute.to_owned());
     }
@@ -107,18 +106,18 @@ fn checked(attribute: &str, text: &str) -> Result<String, Failure> {
         }
         _ => format!("{text}: behind the colon stands the name of the application, as in module:application"),
     };
-    Err(Failure::usage(message))
+    Err(message)
 }
 
 /// The sentence about a path that does not exist, with the nearest name beside it.
-fn missing(place: &str, base: &Path) -> Failure {
+fn missing(place: &str, base: &Path) -> String {
     if let Some(why) = barred(&base.join(place)) {
-        return Failure::usage(format!("{place} cannot be looked at: {why}"));
+        return format!("{place} cannot be looked at: {why}");
     }
     let folder =
         if base == Path::new(".") { "the current folder".into() } else { base.display().to_string() };
     let hint = did_you_mean(Path::new(place), base);
-    Failure::usage(format!("there is no {place} in {folder}{hint}"))
+    format!("there is no {place} in {folder}{hint}")
 }
 
 /// Why it cannot be known whether this path exists, if that is so: a folder above may not be entered.

@@ -1,7 +1,7 @@
-//! Files that a folder answers with at another path than their own: the page of a folder, and the one of what is missing.
+//! The page of a folder for what is missing: a file that answers at another path than its own.
 //!
-//! Other servers look once more who may have that file, by its own path. Here the route of the request decides, so a folder refuses
-//! whose page is kept from somebody at that path.
+//! Other servers look once more who may have that file, by its own path, and so does ours for an index and a fallback. For this page
+//! the route of the request decides, so a folder refuses whose page is kept from somebody at that path.
 
 use crate::model::{Key, Loss, Route, Site, Value, shown};
 
@@ -23,25 +23,23 @@ pub(crate) fn guard(site: &mut Site, losses: &mut Vec<Loss>) {
     }
 }
 
-/// A page of a folder, and the route that keeps it from somebody.
+/// The page of a folder, and the route that keeps it from somebody.
 fn kept<'g>(route: &Route, guards: &'g [Route]) -> Option<(String, &'g Route)> {
     let own = route.paths.iter().filter(|path| path.ends_with('/'));
-    let pages: Vec<String> =
-        own.flat_map(|path| pages(route).map(move |page| format!("{path}{page}"))).collect();
-    pages.into_iter().find_map(|page| {
+    let page = page_of(route)?;
+    own.map(|path| format!("{path}{page}")).find_map(|page| {
         // One that is said of the same path in another way is no other one.
         let has = |guard: &&Route| guard.paths.iter().any(|path| is_for(path, &page, route));
         guards.iter().find(has).map(|guard| (page, guard))
     })
 }
 
-/// The names of a folder's pages, in it.
-fn pages(route: &Route) -> impl Iterator<Item = String> + '_ {
-    let said = ["static-fallback", "static-404"].into_iter().filter_map(|name| match route.keys.get(name) {
-        Some(Key { value: Value::Text(text), .. }) => Some(text.trim_start_matches('/').to_owned()),
+/// The name of a folder's page for what is missing, in it.
+fn page_of(route: &Route) -> Option<&str> {
+    match route.keys.get("static-404") {
+        Some(Key { value: Value::Text(text), .. }) => Some(text.trim_start_matches('/')),
         _ => None,
-    });
-    std::iter::once("index.html".to_owned()).chain(said)
+    }
 }
 
 /// Whether a path of another route is more for a page than those of its folder.

@@ -165,7 +165,9 @@ mod tests {
             assert!(same.drops > 0);
             assert!(after.iter().any(|one| one.cookie != same.cookie && one.drops == 0));
             drop(full);
-            assert!(listeners(address.port()).unwrap().is_empty());
+            // The port may be another program's by now, the cookie never.
+            let left = listeners(address.port()).unwrap();
+            assert!(left.iter().all(|one| one.cookie != same.cookie));
         }
     }
 

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::routes;
 use crate::around::everybody;
 use crate::may_set::MaySet;
 use crate::said::{Fault, SaidAt};
@@ -96,7 +95,7 @@ pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
             matches!(route.action, SiteAction::Files(_)) || is_none(route)
         }));
     }
-    for route in routes(sites).filter(|route| route.said.is_understood) {
+    for route in sites.routes().filter(|route| route.said.is_understood) {
         all.extend(
             contradictions(&route.settings).into_iter().map(|(name, why)| route.settings.fault(name, why)),
         );
@@ -122,7 +121,7 @@ pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
 /// The places where a setting is said that does nothing for any route that has it from there.
 fn idle(sites: &Sites, name: &str, why: &str, works: impl Fn(&SiteRoute) -> bool) -> Vec<Fault> {
     let mut places: HashMap<_, (SaidAt, bool)> = HashMap::new();
-    for route in routes(sites) {
+    for route in sites.routes() {
         let at = route.settings.said_at(name);
         // A table that was not understood may say what makes it work.
         let works = works(route) || !route.said.is_understood;

@@ -2,7 +2,6 @@
 
 use adyton_route::PathPattern;
 
-use super::routes;
 use crate::said::Fault;
 use crate::settings::{Mount, SiteAction, SiteRoute, Sites};
 use crate::sites::written;
@@ -11,7 +10,7 @@ use crate::target::Target;
 /// Those that can never be right.
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     let mut all = Vec::new();
-    for route in routes(sites).filter(|route| route.said.is_understood) {
+    for route in sites.routes().filter(|route| route.said.is_understood) {
         let (status, has_body) = match &route.action {
             SiteAction::Status(status) => (*status, false),
             SiteAction::Text { status, .. } => (*status, true),
@@ -50,8 +49,8 @@ fn has_field(route: &SiteRoute, name: &str) -> bool {
 
 /// Those that may be meant so.
 pub(super) fn warnings(sites: &Sites) -> Vec<Fault> {
-    let mut all: Vec<Fault> = routes(sites).filter_map(unasked).collect();
-    all.extend(routes(sites).flat_map(idle_mounts));
+    let mut all: Vec<Fault> = sites.routes().filter_map(unasked).collect();
+    all.extend(sites.routes().flat_map(idle_mounts));
     all.extend(idle_keys(sites));
     all
 }

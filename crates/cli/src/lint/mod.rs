@@ -13,7 +13,7 @@ pub use access::mistakes_alone;
 pub(crate) use access::mistakes_of_folder;
 
 use crate::said::Fault;
-use crate::settings::{Part, Settings, SiteRoute, Sites};
+use crate::settings::{Part, Settings, Sites};
 
 /// What must be mended before anything of a file is served.
 pub(crate) fn mistakes(sites: &Sites) -> Vec<Fault> {
@@ -41,9 +41,4 @@ pub fn warnings(settings: &Settings) -> Vec<Fault> {
     all.extend(published::warnings(settings, sites));
     all.sort_by(Fault::order);
     all
-}
-
-/// All routes of a file.
-fn routes(sites: &Sites) -> impl Iterator<Item = &SiteRoute> {
-    sites.sites.iter().flat_map(|site| &site.routes)
 }

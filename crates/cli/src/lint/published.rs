@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use adyton_log::sink::Destination;
 use adyton_route::{PathPattern, When};
 
-use super::routes;
 use crate::said::{Fault, SaidAt};
 use crate::settings::{Auth, Settings, Site, SiteAction, Sites};
 
@@ -23,7 +22,7 @@ struct Kept {
 pub(super) fn mistakes(sites: &Sites) -> Vec<Fault> {
     let folders = Folders::of(sites);
     let mut kept: Vec<Kept> = Vec::new();
-    for settings in routes(sites).map(|route| &route.settings) {
+    for settings in sites.routes().map(|route| &route.settings) {
         let secret = match &settings.auth {
             Some(Auth::Basic(path) | Auth::Digest(path)) => Some(("auth", path)),
             _ => None,

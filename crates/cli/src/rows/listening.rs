@@ -19,7 +19,7 @@ pub(super) const ROWS: &[Row] = &[
         default: "127.0.0.1:8000",
         example: "unix:/run/adyton/site.sock",
         repeatable: true,
-        help: "HOST:PORT, [v6]:PORT, unix:PATH, unix:@NAME or fd://N",
+        help: "HOST:PORT, unix:PATH, unix:@NAME or fd://N",
         detail: "`:PORT` is that port of every IPv4 address; port 0 lets the kernel pick one, which the banner \
                  shows. `unix:@NAME` is a name that is in no file system (unix(7), abstract): every user of the network \
                  namespace may connect, and it is free again when the server is gone. `fd://N` is a listening socket that whoever started the server left open. Sockets that a \

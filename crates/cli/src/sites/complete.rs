@@ -253,8 +253,8 @@ impl Maker<'_> {
                 return None;
             }
             Ok(target) => target,
-            Err(failure) => {
-                self.mistakes.push(Mistake { at, what: failure.message });
+            Err(what) => {
+                self.mistakes.push(Mistake { at, what });
                 return None;
             }
         };

@@ -72,7 +72,7 @@ impl Wanted {
     /// Where it is, beneath `base`.
     pub(super) fn find(&self, base: &Path) -> Result<Target, Fault> {
         let wrong = |why: &str| Fault { at: self.at.clone(), what: format!("{}: {why}", self.setting()) };
-        match Target::find(&self.text, base).map_err(|failure| wrong(&failure.message))? {
+        match Target::find(&self.text, base).map_err(|why| wrong(&why))? {
             Target::Folder(folder) | Target::Scripts(adyton_cli::Scripts { folder, .. }) => {
                 Err(wrong(&format!("{} is a folder, and no Python", folder.display())))
             }

@@ -407,6 +407,7 @@ fn serve_at(
     let description = descriptions(&applications);
     // A worker's supervisor says it for all.
     let banner = line.is_none().then(|| -> PyResult<String> {
+        warn_of_root(settings, false);
         let python: String = py.import("adyton._load")?.call_method0("python")?.extract()?;
         Ok(banner::text(&python, settings, &description, &config, &shown, &Crowd::alone(loops)))
     });
@@ -430,9 +431,6 @@ fn serve_at(
     let reach = Arc::new(Reach { server: Arc::clone(&server), ordered, wake });
     let beat_ms = supervise::limits(settings).beat_ms();
     let reopener = renamed.map(|wake| Reopener::start(wake, &server)).transpose().map_err(Failure::system)?;
-    if line.is_none() {
-        warn_of_root(settings, false);
-    }
     let done = threads::run(py, &server, threads, signals::run_handlers, move || {
         if let Some(text) = banner {
             banner::print(&text);
