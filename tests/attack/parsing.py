@@ -213,8 +213,8 @@ TARGETS = [
         b"/%0d%0aX-Evil:%20yes", b"/?%0d%0aSet-Cookie:a=b", b"/*",
     ]
 ] + [
-    # The host of the target takes the place of `Host` (RFC 9112 section 3.2.2): no application sees two of them.
-    taken(f"target {target!r}", get(target), "GET /")
+    # The host of the target takes the place of `Host` (RFC 9112 section 3.2.2): nobody sees two of them.
+    taken(f"target {target!r}", get(target), f"GET {target.decode()}")
     for target in [
         b"http://localhost:/", b"http://localhost%00/", b"http://localhost%2fevil/", b"http://localhost.evil/",
         b"https://localhost:1/",
