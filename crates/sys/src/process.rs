@@ -228,9 +228,10 @@ mod tests {
     #[test]
     fn data() {
         let before = data_bytes();
-        let allocated = Vec::<u8>::with_capacity(64 << 20);
+        let allocated = Vec::<u8>::with_capacity(1 << 30);
 
-        assert!(before > 0 && data_bytes() >= before + (64 << 20));
+        // Threads of other tests may end meanwhile, which gives back their stacks.
+        assert!(before > 0 && data_bytes() >= before + (1 << 29));
         drop(allocated);
     }
 
