@@ -74,7 +74,8 @@ impl Place {
         let raw = if kind.is(raw_type) {
             reader.clone()
         } else {
-            let raw = kind.getattr(intern!(py, "raw"))?.call_method1(intern!(py, "__get__"), (&reader,))?;
+            let raw =
+                kind.getattr(intern!(py, "raw"))?.call_method1(intern!(py, "__get__"), (&reader, kind))?;
             if !is_own(&raw.getattr(intern!(py, "readinto"))?, raw_type, "readinto") {
                 return Ok(None);
             }
@@ -110,7 +111,8 @@ fn readers(py: Python<'_>) -> PyResult<[&Bound<'_, PyType>; 3]> {
 fn is_own(method: &Bound<'_, PyAny>, of: &Bound<'_, PyType>, name: &str) -> bool {
     let own = || {
         let bound_to = method.getattr("__self__")?;
-        let own = of.getattr(name)?.call_method1("__get__", (bound_to,))?;
+        // From 3.12 on the descriptor of a method that needs its class crashes without the second argument.
+        let own = of.getattr(name)?.call_method1("__get__", (&bound_to, of))?;
         own.eq(method)
     };
     // It is bound to something of another type.
