@@ -50,7 +50,7 @@ pub(crate) struct JudgedAnswer {
     pub(crate) keep_alive: bool,
     /// Interim answers (1xx) that came before it.
     pub(crate) interim: u32,
-    /// What is odd in its head.
+    /// The rules that its head breaks, and that clients overlook.
     pub(crate) oddities: Oddities,
 }
 

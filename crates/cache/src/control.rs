@@ -3,7 +3,7 @@
 /// Longer times are as good as this: 2^31 seconds, as RFC 9111 section 1.2.2 has it.
 const SECONDS_MAX: u64 = 1 << 31;
 
-/// What an answer says of caches.
+/// The directives of an answer's `Cache-Control`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a word that may be there or not")]
 pub struct Control {
@@ -33,7 +33,7 @@ impl Control {
         let mut rest = line;
         while !rest.is_empty() {
             let Some((directive, behind)) = next(rest) else {
-                // What is behind a quote that does not end may be anything.
+                // Text behind a quote that does not end may be any directive.
                 self.no_store = true;
                 return;
             };

@@ -7,7 +7,7 @@ use crate::Control;
 /// More names in `Vary` than this make each client's answer its own.
 const VARY_MAX: usize = 8;
 
-/// What a route says of its answers.
+/// The rules of a route for its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// How long an answer is kept that does not say so itself.
@@ -77,7 +77,7 @@ pub fn judge(head: &[u8], rules: Rules, has_cookie: bool) -> Result<Terms, Why> 
         if is_allowed { seconds.unwrap_or(0) * 1000 } else { 0 }
     };
     let is_guess = own_ms.is_none() && !control.public && !rules.with_cookies;
-    // What depends on the cookie says so, and is kept for that cookie.
+    // An answer that depends on the cookie says so, and is kept for that cookie.
     let is_guess = is_guess && !seen.vary.iter().any(|name| **name == *b"cookie");
     if is_guess && has_cookie {
         return Err(Why::Cookie);
@@ -106,7 +106,7 @@ fn may_be_kept(status: u16, says_so: bool) -> bool {
     }
 }
 
-/// What a head says that matters here.
+/// The parts of a head that decide whether an answer is kept.
 #[derive(Default)]
 struct Seen {
     status: u16,

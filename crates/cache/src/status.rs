@@ -1,6 +1,6 @@
 //! The field `Cache-Status` (RFC 9211): what a cache has done with a request.
 
-/// What this cache calls itself.
+/// The beginning of the field, with the name of this cache.
 const NAME: &[u8] = b"Cache-Status: adyton; ";
 
 /// Why a request went on to the application.
@@ -10,7 +10,7 @@ pub enum Forward {
     Bypass,
     /// Nothing is kept for its address.
     Miss,
-    /// What is kept is too old.
+    /// The answer that is kept is too old.
     Stale,
 }
 

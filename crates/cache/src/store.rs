@@ -22,7 +22,7 @@ use slab::Slab;
 
 use crate::Terms;
 
-/// What an answer takes beside its bytes: places in tables, lists and allocators.
+/// Bytes that an answer takes beside its own: places in tables, lists and allocators.
 const ENTRY_BYTES: usize = 320;
 
 /// Forms of one address, each for other values of the fields that it depends on. One more, and the oldest goes: else a
@@ -92,11 +92,11 @@ impl Entry {
 /// Which clients an answer is for, as far as cookies matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// All.
+    /// All clients.
     All,
-    /// Those without cookies.
+    /// Clients that send no cookie.
     Plain,
-    /// Those with cookies.
+    /// Clients that send cookies.
     WithCookies,
 }
 
