@@ -185,7 +185,7 @@ pub struct Settings {
     pub header_bytes_max: u64,
     pub header_fields_max: u64,
     pub body_bytes_max: u64,
-    pub body_memory_bytes_max: u64,
+    pub body_memory_max: u64,
     pub body_files_bytes_max: u64,
     pub temp_dir: PathBuf,
     pub underscore_headers: UnderscoreHeaders,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use adyton_http1::{Head, Limits, Parsed};
 
 use crate::answer::Answer;
-use crate::body::OwnedBody;
+use crate::body::{OwnedBody, Pieces};
 use crate::endpoints::Endpoint;
 use crate::limits::CallLimits;
 use crate::outbox::Outbox;
@@ -110,8 +110,10 @@ impl Exchange {
     /// Makes it independent of the desk; what was received behind the request is returned.
     pub(crate) fn leave_desk<'b>(&mut self, buffer: &'b [u8]) -> Option<&'b [u8]> {
         let RequestBytes::Lent { start, body_at, end, filled } = self.request else { return None };
-        let body =
-            if end == body_at { OwnedBody::Empty } else { OwnedBody::Bytes(buffer[body_at..end].to_vec()) };
+        let body = match &buffer[body_at..end] {
+            [] => OwnedBody::Empty,
+            bytes => OwnedBody::Memory(Pieces::from(bytes.to_vec())),
+        };
         let head = buffer[start..body_at].to_vec();
         self.request = RequestBytes::Owned(Box::new(Owned { head, body }));
         Some(&buffer[end..filled])

@@ -6,6 +6,7 @@
 
 mod access_log;
 mod addresses;
+mod admitting;
 mod answer;
 mod app;
 mod asker;
@@ -39,6 +40,7 @@ mod held;
 mod home;
 mod inbox;
 mod interrupt;
+mod judged;
 mod keeping;
 mod later;
 mod limiter;
@@ -89,7 +91,7 @@ pub use adyton_compress::Rules as CompressRules;
 pub use adyton_proxied::Trust;
 pub use app::{App, Call, Host, LateCall, NoHost};
 pub use asker::Asker;
-pub use body::{Body, Live};
+pub use body::{Body, BodyMemory, Live, Pieces};
 pub use cgi::Cgi;
 pub use changes::Changes;
 pub use common::{Asked, Ending};
