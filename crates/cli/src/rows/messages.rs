@@ -67,7 +67,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: bytes(0, 1 << 40, |settings, number| settings.body_memory_max = number),
         default: "128m",
         example: "1g",
-        help: "memory of all request bodies of a process together",
+        help: "memory for all request bodies together",
         detail: "A body that finds no room there goes to a file without a name, which is gone with the request; that costs \
                  up to twice as much of a processor. The first 16 KiB of each body are not counted. What an application reads of a body is free \
                  for others at once.",
