@@ -536,8 +536,8 @@ impl Loop {
         let key = exchange.key;
         self.looks += 1;
         self.turns.begin();
-        if let Some((endpoint, us)) = learned {
-            self.calls.endpoints.took(endpoint, us);
+        if let Some((endpoint, pace)) = learned {
+            self.calls.endpoints.took(endpoint, pace);
         }
         let missed = self.connections.take_missed(key);
         if missed {

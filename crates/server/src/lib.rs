@@ -53,6 +53,7 @@ mod other_names;
 mod outbox;
 mod outcome;
 mod output;
+mod pace;
 mod passage;
 mod passing;
 mod plan;
