@@ -23,7 +23,7 @@ use crate::errand::Errand;
 use crate::event_loop::Loop;
 use crate::exchange::{Exchange, RequestBytes};
 use crate::folders::{FolderAnswer, Folders, Place};
-use crate::guard::{Credentials, Denial, Judgement};
+use crate::guard::{Attempt, Credentials, Denial, Judgement};
 use crate::lock::lock;
 use crate::looking::{Looked, Sought, look_up};
 use crate::met::Past;
@@ -782,14 +782,19 @@ fn pass(
     // A digest is one of the target that the client has sent.
     let onward = answer.onward.as_ref();
     let proved = onward.and_then(|onward| onward.first(&mut first, &common.config.head)).unwrap_or(request);
+    let let_in_by = answer.asker.as_ref().and_then(|asker| asker.guard);
+    let is_again = matches!(door, Door::Guarded(guard) if let_in_by == Some(guard.number));
     match door {
         Door::Open => {}
         Door::Closed => {
             Reply::new(answer, common, date).fail(403, NOT_ADMITTED);
             return Some(Routed::Answered);
         }
-        Door::Guarded(guard) => match guard.judge(proved, client, verdict) {
-            Judgement::Pass(Some(user)) => answer.asker.get_or_insert_default().user = Some(user),
+        Door::Guarded(guard) => match guard.judge(Attempt { request: proved, client, verdict, is_again }) {
+            Judgement::Pass(Some(user)) => {
+                let asker = answer.asker.get_or_insert_default();
+                (asker.user, asker.guard) = (Some(user), Some(guard.number));
+            }
             Judgement::Pass(None) => {}
             Judgement::Refuse(refused) => {
                 deny(&mut Reply::new(answer, common, date), &guard.denial(refused));
