@@ -184,9 +184,13 @@ impl Route {
         self.apart.as_ref().is_some_and(|apart| apart.is_internal)
     }
 
-    /// What a request has met that has come into it.
-    pub(crate) fn met(&self) -> Met {
-        let guard = self.guard.as_ref().filter(|guard| !guard.asks_of_all()).map(|guard| guard.number);
+    /// What a request has met that has come into it from this address.
+    pub(crate) fn met(&self, client: Option<IpAddr>) -> Met {
+        // Where its address was enough, it was asked for nothing.
+        let guard = match self.door(client) {
+            Door::Guarded(guard) if !guard.asks_of_all() => Some(guard.number),
+            _ => None,
+        };
         Met { guard, limiter: self.limiter.clone() }
     }
 

@@ -620,7 +620,7 @@ fn serve_at(
                 // What folders say was heard for those on the way to this path, of which an index has no others.
                 let is_beside = name.strip_prefix(path).is_some_and(|rest| !rest.contains(&b'/'));
                 if place.is_some() && !is_beside {
-                    return Some(rewritten(inside, &name, request));
+                    return Some(rewritten(inside, &name, asking));
                 }
             }
         }
@@ -640,7 +640,7 @@ fn lead(
     match other(answer, inside, name, asking, (common, date)) {
         Err(routed) => Some(routed),
         Ok(Other::Nothing) => None,
-        Ok(Other::Route(_) | Other::Nowhere) => Some(rewritten(inside, name, asking.0)),
+        Ok(Other::Route(_) | Other::Nowhere) => Some(rewritten(inside, name, asking)),
     }
 }
 
@@ -662,7 +662,7 @@ fn lead_behind(
         Ok(Other::Nowhere) => None,
         Ok(Other::Route(route)) => Some(route),
     };
-    let past = |route: &Route| route.past(&inside.route.met());
+    let past = |route: &Route| route.past(&inside.route.met(asking.1));
     if let Some(routed) = found.and_then(|route| meet(answer, (route, past(route)), asking, (common, date))) {
         return Some(routed);
     }
@@ -719,7 +719,7 @@ fn other<'p>(
             return Ok(Other::Route(route));
         }
         // It says where clients go, and not who has the file: the next route counts, once this one's door is open.
-        let past = route.past(&inside.route.met());
+        let past = route.past(&inside.route.met(client));
         if let Some(routed) = meet(answer, (route, past), asking, (common, date)) {
             return Err(routed);
         }
@@ -728,13 +728,17 @@ fn other<'p>(
 }
 
 /// The request is one for the path of this file from here on.
-fn rewritten(inside: Inside<'_>, name: &[u8], request: Request<'_>) -> Routed {
+fn rewritten(
+    inside: Inside<'_>,
+    name: &[u8],
+    (request, client, _): (Request<'_>, Option<IpAddr>, Option<&Verdict>),
+) -> Routed {
     let mut target = escaped(name);
     if !request.query().is_empty() {
         target.push(b'?');
         target.extend_from_slice(request.query());
     }
-    Routed::Rewritten(Rewritten { target, met: Some(inside.route.met()) })
+    Routed::Rewritten(Rewritten { target, met: Some(inside.route.met(client)) })
 }
 
 /// What folders say of a path: what follows if it does not come to the file. The answer has the changes of all of them from
