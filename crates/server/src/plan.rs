@@ -246,6 +246,18 @@ impl Route {
     }
 }
 
+/// Whether a path of this pattern may stand behind the name of a script of which it has nothing: then any route may be that one's.
+fn reaches_others(pattern: &PathPattern) -> bool {
+    let has_script = |path: &[u8]| {
+        memchr::memchr_iter(b'/', path).any(|at| SCRIPT_ENDS.iter().any(|end| path[..at].ends_with(end)))
+    };
+    match pattern {
+        PathPattern::Prefix(_) => false,
+        PathPattern::Exact(path) => has_script(path),
+        PathPattern::Suffix(_) => true,
+    }
+}
+
 /// How the names of scripts end.
 pub(crate) const SCRIPT_ENDS: [&[u8]; 2] = [b".py", b".wsgi"];
 
@@ -352,10 +364,9 @@ impl Site {
             self.denies(&path) || self.routes.first(&path).is_none_or(|(first, ..)| first != number)
         };
         match (&route.action, &route.scripts_index) {
-            // A fallback may lie where another folder has a say.
-            (Action::Folders(_), _) if route.fallback.as_ref().is_some_and(|name| name.contains(&b'/')) => {
-                true
-            }
+            // A fallback is a file that a folder may have a say about.
+            (Action::Folders(_), _) if route.fallback.is_some() => true,
+            (Action::App(_), Some(_)) if reaches_others(pattern) => true,
             (Action::Files(_) | Action::Folders(_), _) => {
                 route.fallback.as_deref().is_some_and(is_led_away)
                     || others.any(|other| other.knows_file(INDEX.as_bytes()))

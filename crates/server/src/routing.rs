@@ -28,7 +28,7 @@ use crate::lock::lock;
 use crate::looking::{Looked, Sought, look_up};
 use crate::met::Past;
 use crate::onward::Rewritten;
-use crate::other_names::{Other, scripts_of};
+use crate::other_names::{Other, names_of, scripts_of};
 use crate::outbox::Outbox;
 use crate::outcome::{Left, Stream};
 use crate::passage::Elsewhere;
@@ -587,10 +587,30 @@ fn answer_in(
         return Some(Routed::Answered);
     }
     let served = serve_at(answer, inside, (folder, Some(&place)), looks, asking, (common, date));
+    let served = served.or_else(|| refuse_scripts(answer, inside, &place, asking.0, (common, date)));
     if served.is_none() {
         answer.outbox().terms = Arc::clone(&site.terms);
     }
     served
+}
+
+/// What comes of a request for which there is no file, if a folder keeps a script from everybody that may answer in its place.
+fn refuse_scripts(
+    answer: &mut Answer,
+    inside: Inside<'_>,
+    place: &Place,
+    request: Request<'_>,
+    (common, date): (&Common, &[u8; 29]),
+) -> Option<Routed> {
+    let Inside { site, path, own_bytes, .. } = inside;
+    if !place.has_answers() {
+        return None;
+    }
+    let behind = site.routes.of(path).filter(|(_, pattern, _)| pattern.prefix_bytes() == own_bytes);
+    let names = behind.flat_map(|(_, _, route)| names_of(route, path, own_bytes));
+    let refusal = names.into_iter().find_map(|name| place.refusal(&name[own_bytes..]))?;
+    refusal.answer(&mut Reply::new(answer, common, date), (request, 0));
+    Some(Routed::Answered)
 }
 
 /// Answers with a file, if what else its path has around it allows that; nothing, if there is no such file.
@@ -613,6 +633,10 @@ fn serve_at(
             Served::Sent => return Some(Routed::Answered),
             Served::Missed => return None,
             Served::Named(name) => {
+                if let Some(refusal) = place.and_then(|place| place.refusal_at_top(&name)) {
+                    refusal.answer(&mut reply, (request, prefix_bytes));
+                    return Some(Routed::Answered);
+                }
                 let name = [&path[..own_bytes], b"/", &name].concat();
                 if let Some(routed) = lead(answer, inside, &name, asking, (common, date)) {
                     return Some(routed);
