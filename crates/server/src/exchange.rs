@@ -5,6 +5,7 @@ use std::sync::Arc;
 use adyton_http1::{Head, Limits, Parsed};
 
 use crate::answer::Answer;
+use crate::asker::Asker;
 use crate::body::{OwnedBody, Pieces};
 use crate::endpoints::Endpoint;
 use crate::limits::CallLimits;
@@ -63,10 +64,8 @@ impl Exchange {
 
     /// What has come of the credentials of a request that is answered anew.
     pub(crate) fn verdict_of_user(&mut self) -> Option<Box<Verdict>> {
-        let user = self.answer.asker.take()?.user?;
-        let route = self.site.as_ref().and_then(|site| site.routes.action(self.route));
-        let guard = route.and_then(|route| route.guard.as_ref())?;
-        Some(Box::new(Verdict { guard: guard.number, outcome: Ok(Some(user)), of: None, before: None }))
+        let Asker { user, guard, .. } = *self.answer.asker.take()?;
+        Some(Box::new(Verdict { guard: guard?, outcome: Ok(Some(user?)), of: None, before: None }))
     }
 
     /// Drops the request's bytes: the answer needs them no more.

@@ -305,7 +305,7 @@ fn sites_of_file(
         for route in &site.routes {
             if !is_answered(file, route) {
                 for path in &route.paths {
-                    routes.push((path.clone(), elsewhere(file, route)));
+                    routes.push((path.clone(), naming(elsewhere(file, route), file, route)));
                 }
                 continue;
             }
