@@ -207,11 +207,11 @@ pub(super) fn warn_of_root(settings: &Settings, has_workers: bool) {
         identity(settings).is_ok_and(|identity| identity.is_none_or(|identity| identity.user() == 0))
     };
     if !has_workers {
-        let remedy = "start it as another user, or with workers and --user, which they become";
+        let remedy = "start it as an ordinary user, or set --user and have workers (--processes), which become that user";
         log::write(&messages::AS_ROOT, format_args!("this process serves as root: {remedy}"));
         return;
     }
-    let remedy = "user (--user), as www-data, is whom they become once the sockets are open";
+    let remedy = "set user (--user), as www-data: the workers become that user once the sockets are open";
     if stays(settings) {
         let at = settings.said_at("user");
         log::write(&messages::AS_ROOT, format_args!("{at}the workers serve as root: {remedy}"));
@@ -219,7 +219,10 @@ pub(super) fn warn_of_root(settings: &Settings, has_workers: bool) {
     for group in settings.sites.iter().flat_map(|sites| &sites.groups) {
         if stays(&group.settings) {
             let (at, name) = (&group.said_at, &group.name);
-            log::write(&messages::AS_ROOT, format_args!("{at}the workers of {name} run as root: {remedy}"));
+            log::write(
+                &messages::AS_ROOT,
+                format_args!("{at}the workers of the group {name} serve as root: {remedy}"),
+            );
         }
     }
 }
