@@ -87,6 +87,88 @@ def test_all_at_once(project: Path) -> None:
     assert [] == missing, checked.stderr
 
 
+BESIDE = """
+[server]
+threads = "many"
+
+[[sites]]
+root = "."
+[[sites.routes]]
+path = "/open/"
+auth-users = "ann"
+files = "public"
+pth = "/x"
+[[sites.routes]]
+path = "/around"
+redirect = "/around"
+[[sites.routes]]
+path = "/same/"
+respond = 304
+[[sites.routes]]
+path = "/named/"
+auth = "basic:none.htpasswd"
+files = "public"
+static-listing = 7
+[[sites.routes]]
+app = "shop:application"
+mount = true
+"""
+
+
+def in_order(lines: list[str]) -> list[str]:
+    """Return lines of mistakes in the order of the file."""
+    return sorted(lines, key=lambda line: [int(number) for number in line.split(":")[2:4]])
+
+
+def test_lint_beside_other_mistakes(project: Path) -> None:
+    """Mistakes and doubts that only several keys make together are told beside wrong keys and values."""
+    checked = run("check", write(project, BESIDE).name, cwd=project)
+    lines = AS_ROOT.sub("", checked.stderr).replace(f"{project}/", "").splitlines()
+    places = [
+        "3:11: threads = many: ",
+        "9:14: auth-users: no client is asked who it is, ",
+        "11:1: pth is no key of a route; ",
+        "14:12: redirect = /around: /around is sent to /around, ",
+        "17:11: respond = 304: ",
+        "20:8: auth: none.htpasswd cannot be read: ",
+        "22:18: static-listing = 7: ",
+    ]
+
+    assert 2 == checked.returncode
+    assert "ADY335 warning: site.toml:25:9: mount: for / " in lines[0]
+    assert len(places) == len(lines) - 1, checked.stderr
+    for place, line in zip(places, in_order(lines[1:]), strict=True):
+        assert line.startswith(f"adyton: site.toml:{place}")
+
+
+FOLLOWS = """
+[server]
+trusted-proxies = "everyone"
+proxy-protocol = true
+
+[[sites]]
+access-log = "a.log"
+access-log-format = "%Z"
+[[sites.routes]]
+auth = "bsic:staff.htpasswd"
+auth-users = "ann"
+interface = "asgi"
+app = "shop:application"
+"""
+
+
+def test_what_follows_from_a_mistake(project: Path) -> None:
+    """A mistake is told once, and not again as what it causes."""
+    checked = run("check", write(project, FOLLOWS).name, cwd=project)
+    lines = AS_ROOT.sub("", checked.stderr).replace(f"{project}/", "").splitlines()
+    places = ["3:19: trusted-proxies", "8:21: ", "10:8: auth = bsic", "12:13: interface = asgi"]
+
+    assert 2 == checked.returncode
+    assert len(places) == len(lines), checked.stderr
+    for place, line in zip(places, in_order(lines), strict=True):
+        assert line.startswith(f"adyton: site.toml:{place}")
+
+
 def test_applications_that_are_not_there(project: Path) -> None:
     """All of them are told, with the status for what cannot be loaded."""
     write(
@@ -132,7 +214,7 @@ def test_doubts_are_told_and_served(serve: Servers, project: Path) -> None:
     """What may be meant so is a warning with its place, of `check` and in the log; and it is true."""
     checked = run("check", write(project, GUARDED).name, cwd=project)
     doubts = [
-        "4:1: this route guards only what is GET: other requests get to the one of line 10 (/), ",
+        "4:1: this route guards only requests that are GET: all others reach the route of line 10 (/), ",
         "ADY335 warning: site.toml:12:9: mount: for / the application stands at the root anyway; ",
     ]
 
@@ -230,9 +312,8 @@ def test_what_nobody_is_to_read(project: Path) -> None:
     checked = run("check", "site.toml", cwd=project)
 
     assert 2 == checked.returncode
-    assert checked.stderr.startswith(
-        "adyton: site.toml:10:8: auth: public/users lies in a folder that is served, as /all/users; keep it "
-    )
+    secret = "site.toml:10:8: auth: public/users lies in a folder that is served, as /all/users; keep it "
+    assert f"\nadyton: {secret}" in checked.stderr
 
     (project / "public/users").rename(project / "public/.users")
     hidden = PUBLISHED.replace("public/access.log", "public/.access.log").replace("public/error.log", "-")
