@@ -355,6 +355,41 @@ def test_root_is_logged(serve: Servers, project: Path) -> None:
     assert (1 if os.geteuid() == 0 else 0) == len(told), server.log()
 
 
+LOOPS = """
+[[redirects]]
+path = "a"
+redirect = "/f/b"
+[[redirects]]
+path = "b"
+redirect = "/f/a"
+[[redirects]]
+path = "c"
+redirect = "/f/x.txt"
+"""
+
+
+def test_loops_of_folders(serve: Servers, project: Path) -> None:
+    """Redirects of a folder that lead back to themselves are told with their places, and it is served."""
+    write(project, '[[sites]]\n[[sites.routes]]\nfiles = "public"\nmay-set = ["redirect"]\n')
+    (project / "public/f").mkdir()
+    (project / "public/f/x.txt").write_text("x", encoding="utf-8")
+    (project / "public/f/.adyton.toml").write_text(LOOPS, encoding="utf-8")
+    server = serve(project / "site.toml", cwd=project)
+
+    answers = [server.fetch(target) for target in ("/f/a", "/f/b", "/f/c")]
+    assert [(307, to) for to in ("/f/b", "/f/a", "/f/x.txt")] == [
+        (answer.status, answer["Location"]) for answer in answers
+    ]
+    assert 200 == server.fetch("/f/x.txt").status
+    told = re.findall(
+        r"ADY236 warning: .*f/\.adyton\.toml:(\d+:\d+): (redirect = .*), which this", server.log()
+    )
+    assert [
+        ("4:12", "redirect = /f/b: /f/a is sent to /f/a"),
+        ("7:12", "redirect = /f/a: /f/b is sent to /f/b"),
+    ] == told
+
+
 def test_folders_have_the_same_rules(serve: Servers, project: Path) -> None:
     """What a folder says that keeps nobody out closes it, and the log says where."""
     write(project, '[[sites]]\n[[sites.routes]]\nfiles = "public/static"\nmay-set = ["auth", "allow"]\n')

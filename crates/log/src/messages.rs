@@ -114,6 +114,8 @@ messages! {
             "Make it faster, or raise the setting."
         PAGE_NOT_LOADED = 235 Error "A script of a folder could not be loaded. Told once for each version of its file; the version before it goes on, if there is one."
             "Read the traceback. It is loaded again when its file is another one."
+        FOLDER_LOOP = 236 Warning "A redirect in a folder's `.adyton.toml` leads back to itself, straight away or by way of another one there. The folder is served; a browser that asks for such a path gives up."
+            "Name another target where the message says."
         NOT_PASSED = 240 Error "A connection could not be passed on to the process that answers it; its request was answered 503."
             "Look at why the message says."
         STRANGE_PASSENGER = 241 Error "A process of another group has passed on what is no client of this server; it was dropped."
