@@ -312,8 +312,8 @@ def test_what_nobody_is_to_read(project: Path) -> None:
     checked = run("check", "site.toml", cwd=project)
 
     assert 2 == checked.returncode
-    secret = "site.toml:10:8: auth: public/users lies in a folder that is served, as /all/users; keep it "
-    assert f"\nadyton: {secret}" in checked.stderr
+    told = "site.toml:10:8: auth: public/users lies in a folder that is served, as /all/users; keep it "
+    assert f"\nadyton: {told}" in checked.stderr
 
     (project / "public/users").rename(project / "public/.users")
     hidden = PUBLISHED.replace("public/access.log", "public/.access.log").replace("public/error.log", "-")
