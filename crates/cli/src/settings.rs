@@ -353,8 +353,6 @@ pub(crate) struct RouteSaid {
     pub(crate) table: SaidAt,
     /// Of the keys that only routes have.
     pub(crate) keys: Vec<(&'static str, SaidAt)>,
-    /// Whether all that its table and those around it say was understood.
-    pub(crate) is_understood: bool,
 }
 
 /// What answers the requests of a route.
