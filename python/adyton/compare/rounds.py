@@ -15,6 +15,7 @@ from adyton import _processes
 from adyton._runs import BenchError, bench_together, reasons
 from adyton.compare import events, pages
 from adyton.compare.figures import VALUES_MIN, is_known
+from adyton.compare.own import OWN
 from adyton.compare.peers import PeerError
 from adyton.compare.rows import FLOOR, FOREIGN, GENERATOR, RUN, SILENCE, SPOILS, START, Row, Shot
 from adyton.compare.running import Seats, Size, is_right, running, seated
@@ -131,7 +132,8 @@ def seconds_of(total_s: float, rounds: int, halves: int, scenario: Scenario, row
     runs = len(scenario.loads) + 1.5 * len({load.pages for load in scenario.loads})
     halved = sum(bool(load.half) for load in scenario.loads)
     benches = rows * (rounds * runs + halves * halved)
-    return (total_s - rounds * rows * START_S - benches * BENCH_S) / benches
+    starts = rounds * rows * len({load.application for load in scenario.loads})
+    return (total_s - starts * START_S - benches * BENCH_S) / benches
 
 
 def rows_of(peers: Sequence[Peer], scenario: Scenario, seats: Seats, twice: str) -> list[Row]:
@@ -212,20 +214,38 @@ def is_done(scenario: Scenario, row: Row, pace: Pace) -> bool:
     return all(
         row.problems.get(load.name) or is_known(list(row.rates(load).values()), pace.known_within)
         for load in scenario.loads
-        if row.takes(load)
+        if row.takes(load) and load.name not in row.absent
     )
 
 
 def measure(scenario: Scenario, row: Row, number: int, pace: Pace, seats: Seats) -> None:
     """Starts a peer, puts every load on it that it has the pages for, ends it, and notes what was wrong."""
-    loads = in_turn(filter(row.takes, scenario.loads), f"{pace.seed} {number} {row.name}")
+    taken = [load for load in scenario.loads if row.takes(load) and load.name not in row.absent]
+    loads = in_turn(taken, f"{pace.seed} {number} {row.name}")
+    for application in dict.fromkeys(load.application for load in loads):
+        those = [load for load in loads if load.application == application]
+        measure_some(scenario, row, number, those, (pace, seats))
+
+
+def measure_some(
+    scenario: Scenario, row: Row, number: int, loads: Sequence[Load], how: tuple[Pace, Seats]
+) -> None:
+    """Does that with loads for which the peer has one application."""
+    pace, seats = how
+    asked = set().union(*(load.asked for load in loads))
     try:
-        with running(row.peer, scenario.asked, row.size, seats.server, closing=scenario.closes) as server:
+        with running(row.peer, asked, row.size, seats.server, closing=scenario.closes) as server:
+            row.absent |= {
+                load.name: why for page, why in server.absent.items() for load in loads if page in load.asked
+            }
+            here = [load for load in loads if load.name not in row.absent]
             allowed = KNOWN | scenario.allowed
-            put(row, number, loads, Bench(server, pace, seats, seed=number + 1, allowed=allowed))
+            put(row, number, here, Bench(server, pace, seats, seed=number + 1, allowed=allowed))
     except (PeerError, OSError) as error:
         # A peer that has served before, or was not tried before, may serve the next time.
-        kind = START if row.shots or not row.spoilt else RUN
+        has_served = any(load.name in row.shots for load in loads)
+        is_new = not any(load.name in row.spoilt for load in loads)
+        kind = START if has_served or is_new else RUN
         for load in loads:
             row.is_good(load, number, {kind: str(error)})
 
@@ -386,13 +406,21 @@ class Run:
         file.write_text("".join(f"{server.urls[page]}\n" for page in self.pages), "utf-8")
         return "--urls", str(file)
 
+    def sent(self, file: Path) -> tuple[str, ...]:
+        """Returns the options that say what requests send, by a file that is written; none without that."""
+        own = OWN.get(self.pages[0])
+        if own is None or not own.sent:
+            return ()
+        file.write_bytes(own.posted)
+        return "--data", f"@{file}", "--header", f"Content-Type:{own.kind}"
+
 
 def reports_of(runs: Sequence[Run], server: Server, seats: Seats) -> list[dict[str, Any]]:
     """Runs ``adyton bench`` on the CPUs of the load, several at the same time, and returns their reports."""
     with tempfile.TemporaryDirectory(prefix="adyton-compare-") as name, seated(seats.load):
         checked = []
         for number, run in enumerate(runs):
-            right = run.right(server, Path(name) / str(number))
+            right = (*run.right(server, Path(name) / str(number)), *run.sent(Path(name) / f"{number}.sent"))
             own = (*right, "--deadline", f"{DEADLINE_S:.0f}s", "-t", str(threads_of(run.options, seats)))
             checked.append((server.urls[run.pages[0]], (*run.options, *own)))
         try:
@@ -420,10 +448,7 @@ def recovery_s(load: Load, server: Server, ended_s: float) -> float:
         asked = time.monotonic()
         if asked - began > RECOVERY_S or server.how_it_ended():
             return math.inf
-        if (
-            is_right(port, path, pages.body(page), timeout_s=RECOVERY_S)
-            and time.monotonic() - asked < RECOVERED_S
-        ):
+        if is_right(port, path, page, timeout_s=RECOVERY_S) and time.monotonic() - asked < RECOVERED_S:
             since, prompt = (since if prompt else asked), prompt + 1
         else:
             prompt = 0
