@@ -492,6 +492,8 @@ pub enum Until {
     Readable,
     /// Bytes can be sent.
     Writable,
+    /// Any of both.
+    Either,
 }
 
 /// Blocks this thread until the socket is ready; `false` when `timeout_ms` passed first.
@@ -503,6 +505,7 @@ pub fn wait(socket: impl AsFd, until: Until, timeout_ms: u64) -> io::Result<bool
     let flags = match until {
         Until::Readable => PollFlags::IN,
         Until::Writable => PollFlags::OUT,
+        Until::Either => PollFlags::IN | PollFlags::OUT,
     };
     match poll(&mut [PollFd::new(&socket, flags)], Some(&timespec(timeout_ms))) {
         Ok(ready) => Ok(ready > 0),
