@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from adyton.compare import kept
+from adyton.compare.own import DRIVERS, OWN, PACKAGES, how_to_install
 from adyton.compare.own import FRAMEWORKS as NAMES
-from adyton.compare.own import OWN, PACKAGES, how_to_install
 from adyton.compare.peers import Peer
 from adyton.compare.report import Page, markdown, tables, text
 from adyton.compare.rounds import Run, compare, rows_left, rows_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from adyton.compare.scenarios import Scenario
 
-APPLICATIONS = sorted({own.application for own in OWN.values()})
+APPLICATIONS = sorted({own.application for own in OWN.values()} - {*DRIVERS.values()})
 BARE = Peer(
     "bare",
     "bare",

@@ -72,7 +72,7 @@ def fill(row: Row, data: dict[str, Any]) -> None:
     """Gives a row what it had got. JSON has texts in the place of the numbers of rounds."""
     row.shots = {load: numbered(shots, lambda shot: Shot(**shot)) for load, shots in data["shots"].items()}
     row.problems = data["problems"]
-    row.absent = data["absent"]
+    row.absent |= data["absent"]
     row.spoilt = {load: numbered(why, list) for load, why in data["spoilt"].items()}
     row.discarded = {
         load: [Discarded(each["round"], each["why"], Shot(**each["shot"])) for each in all_of]

@@ -1,4 +1,4 @@
-"""Pages of applications that are those of one scenario: uploads, pages of frameworks, streams."""
+"""Pages of applications that are those of one scenario: uploads, frameworks, streams, databases."""
 
 from __future__ import annotations
 
@@ -87,7 +87,28 @@ STREAMS = {
     "events": Own("/events", "streams", b"".join(streams.EVENT % number for number in range(streams.EVENTS))),
     "file": Own("/file", "streams", LARGE),
 }
-OWN: dict[str, Own] = uploads() | of_frameworks() | STREAMS
+DRIVERS = {"psycopg": "with_psycopg", "psycopg2": "with_psycopg2"}
+"""The modules that ask a database, by what they ask it with."""
+QUERIES = {
+    "1 query": (1, "/1"),
+    "5 queries": (5, "/5"),
+    "1 query of 1 ms": (1, "/1/waiting"),
+    "5 queries of 1 ms": (5, "/5/waiting"),
+}
+"""How many rows the pages ask for, one after the other, and their paths."""
+
+
+def of_database() -> dict[str, Own]:
+    """Returns the pages that ask a database."""
+    rows = [f"{number} {name} {price}\n".encode() for number, name, price, _ in ARTICLES]
+    return {
+        f"{driver} {name}": Own(path, module, b"".join(rows[:queries]))
+        for driver, module in DRIVERS.items()
+        for name, (queries, path) in QUERIES.items()
+    }
+
+
+OWN: dict[str, Own] = uploads() | of_frameworks() | STREAMS | of_database()
 """By the names of the pages."""
 
 
@@ -116,6 +137,9 @@ PACKAGES = {
     "jinja2": Package("Jinja2", "jinja2", "python3-jinja2"),
     "bottle": Package("Bottle", "bottle", "python3-bottle"),
     "pyramid": Package("Pyramid", "pyramid pyramid-jinja2", "python3-pyramid python3-pyramid-jinja2"),
+    "psycopg": Package("psycopg", "'psycopg[binary,pool]'", "python3-psycopg python3-psycopg-pool"),
+    "psycopg_pool": Package("psycopg-pool", "'psycopg[binary,pool]'", "python3-psycopg-pool"),
+    "psycopg2": Package("psycopg2", "psycopg2-binary", "python3-psycopg2"),
     "pyramid_jinja2": Package("pyramid-jinja2", "pyramid-jinja2", "python3-pyramid-jinja2"),
 }
 """By the names of modules."""

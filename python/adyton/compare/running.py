@@ -160,13 +160,19 @@ def seated(cpus: frozenset[int]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def running(
-    peer: Peer, asked: Iterable[str], size: Size, cpus: frozenset[int], *, closing: bool = False
+def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
+    peer: Peer,
+    asked: Iterable[str],
+    size: Size,
+    cpus: frozenset[int],
+    *,
+    closing: bool = False,
+    database: Path | None = None,
 ) -> Iterator[Server]:
     """Starts a peer, gives it when those pages are right that are asked for and it has, and ends it.
 
     One application must have all of these. With ``closing``, each request comes over a connection of its
-    own, which the floor has to be told.
+    own, which the floor has to be told. ``database`` is the folder of the socket of one that it may ask.
 
     Raises :class:`PeerError` when it does not answer in time, with what it says.
     """
@@ -178,6 +184,8 @@ def running(
         places = {page: path for page, path in peer.places.items() if page in asked}
         [application] = {pages.application_of(page) for page in places}
         write(peer, work, words, application)
+        if database:
+            (work / "app" / "socket").write_text(str(database), "utf-8")
         processes: list[subprocess.Popen[bytes]] = []
         began_s = time.monotonic()
         try:

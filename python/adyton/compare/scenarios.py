@@ -54,6 +54,11 @@ class Load:
         return application_of(self.pages[0])
 
     @property
+    def needs_database(self) -> bool:
+        """Whether these pages ask a database."""
+        return self.application in own.DRIVERS.values()
+
+    @property
     def head(self) -> str:
         """What stands above its column."""
         return self.name.removeprefix(self.group).lstrip(" ,")
@@ -382,10 +387,28 @@ STREAMS = Scenario(
     ),
     seconds_min=0.5,
 )
+DATABASE = Scenario(
+    name="database",
+    question="What do pages cost that ask a database once, or five times?",
+    loads=tuple(
+        Load(FEW, f"{driver}, {name}", (f"{driver} {name}",), group=driver)
+        for driver in own.DRIVERS
+        for name in own.QUERIES
+    ),
+    figures=COSTS_OF_PAGES,
+    classic=(
+        "Classic tables have no database. Here PostgreSQL is started for the scenario, on the CPUs of the "
+        "load, and asked over a unix socket, for a row by its key: once for each page, or five times, one "
+        "after the other, each answered at once or after 1 ms (pg_sleep). psycopg is version 3, with its "
+        "pool of up to 16 connections in each process; of psycopg2 each thread keeps a connection. CPU time "
+        "and memory are those of the server alone."
+    ),
+    seconds_min=0.5,
+)
 SCENARIOS = {
     scenario.name: scenario
     for scenario in (
         *(MECHANISMS, CONCURRENCY, SWEEP, PAGE, MEDIA, SLOW, FAILURE),
-        *(THREADS, CONNECTIONS, PROCESSES, UPLOADS, FRAMEWORKS, STREAMS),
+        *(THREADS, CONNECTIONS, PROCESSES, UPLOADS, FRAMEWORKS, STREAMS, DATABASE),
     )
 }
