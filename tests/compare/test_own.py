@@ -123,6 +123,34 @@ def test_some_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {80.0, 0.0} == {line.rate for line in lines.values()}
 
 
+def test_some_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that is not right is a reason for its own load alone."""
+    monkeypatch.setattr("adyton.compare.running.PAGE_S", 0.3)
+    refuses = BARE.files["serve.py"].replace(
+        "import application",
+        """import application
+whole = application.application
+def refuse(environ, start_response):
+    if environ["PATH_INFO"] != "/pieces":
+        return whole(environ, start_response)
+    start_response("413 Content Too Large", [])
+    return []
+application.application = refuse""",
+    )
+    put: list[str] = []
+    monkeypatch.setattr(
+        "adyton.compare.rounds.put",
+        lambda _row, _number, loads, _bench: put.extend(each.name for each in loads),
+    )
+    row = Row(replace(BARE, files={"serve.py": refuses}), SIZE)
+    compare(replace(UPLOADS, loads=UPLOADS.loads[:4]), [row], PACE, SEATS, lambda _: None)
+    [why] = row.problems.pop("64 KiB, pieces")
+
+    assert why.startswith("no right answer to /pieces within 0 s: ")
+    assert [] == [each for problems in row.problems.values() for each in problems]
+    assert ["64 KiB, lines", "64 KiB, unread", "64 KiB, whole"] == sorted(put)
+
+
 def test_how_to_install() -> None:
     """All that frameworks need is known by its module; what is not is told as that."""
     assert {name.lower() for name in NAMES} < PACKAGES.keys()
@@ -145,7 +173,7 @@ def test_what_is_sent(tmp_path: Path) -> None:
     file = tmp_path / "sent"
     sent = Run(("1 MB lines",), ()).sent(file)
     assert ("--data", f"@{file}", "--header", "Content-Type:application/octet-stream") == sent
-    assert (1_000_000, 15_625) == (len(file.read_bytes()), file.read_bytes().count(b"\n"))
+    assert (1_000_000, 4_000) == (len(file.read_bytes()), file.read_bytes().count(b"\n"))
     assert "Content-Type:application/x-www-form-urlencoded" in Run(("Flask form",), ()).sent(file)
     assert b"name=Lyre+%26+plectrum&strings=7" == file.read_bytes()
 

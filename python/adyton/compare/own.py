@@ -20,18 +20,21 @@ class Own:
     """What is right."""
     sent: bytes = b""
     """What each request sends, by POST; empty: it is a GET."""
-    times: int = 1
-    """How often it sends that, one behind the other."""
+    size: int = 0
+    """How many bytes it sends of that, again and again; 0: all of it, once."""
     kind: str = ""
     """The type of what it sends."""
 
     @property
     def posted(self) -> bytes:
         """All that a request sends."""
-        return self.sent * self.times
+        if not self.size:
+            return self.sent
+        # The last line may be shorter, and ends as the others do.
+        return (self.sent * -(-self.size // len(self.sent)))[: self.size - 1] + self.sent[-1:]
 
 
-LINE = b"%063d\n" % 7
+LINE = b"%0249d\n" % 7
 """What is uploaded is made of such lines."""
 SIZES = {"64 KiB": 65_536, "1 MB": 1_000_000, "20 MB": 20_000_000}
 WAYS = {
@@ -47,11 +50,11 @@ def uploads() -> dict[str, Own]:
     """Returns the pages that read bodies of all sizes in all ways."""
     found: dict[str, Own] = {}
     for size_name, size in SIZES.items():
-        lines = size // len(LINE)
+        lines = -(-size // len(LINE))
         for way, answer in WAYS.items():
             body = answer % {b"size": size, b"lines": lines}
             found[f"{size_name} {way}"] = Own(
-                f"/{way}", "uploads", body, LINE, lines, "application/octet-stream"
+                f"/{way}", "uploads", body, LINE, size, "application/octet-stream"
             )
     return found
 

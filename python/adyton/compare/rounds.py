@@ -260,7 +260,10 @@ def measure_some(scenario: Scenario, row: Row, number: int, loads: Sequence[Load
             row.absent |= {
                 load.name: why for page, why in server.absent.items() for load in loads if page in load.asked
             }
-            here = [load for load in loads if load.name not in row.absent]
+            for load in loads:
+                for page in server.wrong.keys() & load.asked:
+                    row.is_good(load, number, {RUN: server.wrong[page]})
+            here = [load for load in loads if load.asked <= server.urls.keys()]
             allowed, leaders = KNOWN | scenario.allowed, how.database.leaders
             bench = Bench(server, how.pace, how.seats, number + 1, allowed, leaders)
             put(row, number, here, bench)

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
     from adyton.compare.peers import Peer
 
 START_S = 20.0
-"""From start to right answers at the most."""
+"""From start to a right answer at the most."""
+PAGE_S = 10.0
+"""The same for another page, when one is right."""
 APACHE_THREADS = 150
 """Threads of each process of Apache's event MPM."""
 THREADS = 16
@@ -144,6 +146,8 @@ class Server:
     """From its start to its first right answer."""
     absent: Mapping[str, str] = field(default_factory=dict)
     """What to do about pages that it lacks because something is not installed, by their names."""
+    wrong: Mapping[str, str] = field(default_factory=dict)
+    """Why it does not have other pages right, by their names."""
     how_it_ended: Callable[[], str] = str
     """Tells how a program of it has ended, and what it said last; nothing while all of them run."""
 
@@ -169,7 +173,7 @@ def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
     closing: bool = False,
     database: Path | None = None,
 ) -> Iterator[Server]:
-    """Starts a peer, gives it when those pages are right that are asked for and it has, and ends it.
+    """Starts a peer, gives it when those pages have been tried that are asked for and it has, and ends it.
 
     One application must have all of these. With ``closing``, each request comes over a connection of its
     own, which the floor has to be told. ``database`` is the folder of the socket of one that it may ask.
@@ -194,10 +198,10 @@ def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
                     command = [*as_user(peer, work), *command_of(line, words)]
                     with uninterrupted(), told_if_lost(command):
                         processes.append(started(command, work, said.fileno()))
-            first_s, absent = wait_until_right(places, port, processes, work)
+            first_s, absent, wrong = wait_until_right(places, port, processes, work)
             leaders = frozenset(process.pid for process in processes)
             wait_until_calm(set(leaders))
-            there = {page: path for page, path in places.items() if page not in absent}
+            there = {page: path for page, path in places.items() if page not in absent | wrong}
             yield Server(
                 {page: f"http://127.0.0.1:{port}{path}" for page, path in there.items()},
                 leaders,
@@ -205,6 +209,7 @@ def running(  # noqa: PLR0913 - a peer, where it runs, and what is asked of it
                 signal.Signals[f"SIG{peer.reload}"] if peer.reload else 0,
                 first_s - began_s,
                 absent,
+                wrong,
                 lambda: how_ended(processes, work),
             )
         finally:
@@ -256,25 +261,33 @@ def started(command: list[str], work: Path, said: int) -> subprocess.Popen[bytes
 
 def wait_until_right(
     places: Mapping[str, str], port: int, processes: list[subprocess.Popen[bytes]], work: Path
-) -> tuple[float, dict[str, str]]:
-    """Waits until the answer to every page is right, or tells what is not installed that it needs.
+) -> tuple[float, dict[str, str], dict[str, str]]:
+    """Waits until the answer to every page is right; without one that is, raises :class:`PeerError`.
 
-    Returns when the first was, by the monotonic clock, and what is not installed, by the names of pages.
+    Returns when the first was, by the monotonic clock; what is not installed that pages need; and why others
+    are not right, both by the names of the pages.
     """
-    deadline = time.monotonic() + START_S
-    first_s, absent = math.inf, {}
+    patience_s, first_s = START_S, math.inf
+    absent: dict[str, str] = {}
+    wrong: dict[str, str] = {}
     for page, path in places.items():
+        deadline = time.monotonic() + patience_s
         while (answer := answer_of(port, path, page)) != (http.HTTPStatus.OK, pages.body(page)):
             if answer and answer[0] == ABSENT:
                 absent[page] = how_to_install(answer[1].decode("utf-8", "replace"))
                 break
             ended = any(process.poll() is not None for process in processes)
             if ended or time.monotonic() > deadline:
-                why = "ended at once" if ended else f"no right answer to {path} within {START_S:.0f} s"
-                raise PeerError(f"{why}: {last_words(work)}")
+                why = "ended at once" if ended else f"no right answer to {path} within {patience_s:.0f} s"
+                wrong[page] = f"{why}: {last_words(work)}"
+                if ended or first_s == math.inf:
+                    raise PeerError(wrong[page])
+                break
             time.sleep(LOOK_S)
-        first_s = min(first_s, time.monotonic())
-    return first_s, absent
+        else:
+            first_s = min(first_s, time.monotonic())
+        patience_s = START_S if first_s == math.inf else PAGE_S
+    return first_s, absent, wrong
 
 
 def wait_until_calm(leaders: set[int]) -> None:
@@ -308,7 +321,7 @@ def is_right(port: int, path: str, page: str, timeout_s: float) -> bool:
     return answer_of(port, path, page, timeout_s) == (http.HTTPStatus.OK, pages.body(page))
 
 
-def answer_of(port: int, path: str, page: str, timeout_s: float = 5.0) -> tuple[int, bytes] | None:
+def answer_of(port: int, path: str, page: str, timeout_s: float = PAGE_S) -> tuple[int, bytes] | None:
     """Asks a server for a page over a new connection; returns status and body, or nothing without them."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
     own = OWN.get(page)

@@ -335,7 +335,7 @@ COSTS_OF_PAGES = ("requests/s", "CPU us", "errors", "MiB", "beside ours")
 
 def upload(size: str, way: str) -> Load:
     """Returns the load that sends bodies of a size to an application that reads them in a way."""
-    few = ("-c", "4") if size == "20 MB" else FEW
+    few = ("-c", "4", "--timeout", "20s") if size == "20 MB" else FEW
     return Load(few, f"{size}, {way}", (f"{size} {way}",), group=size)
 
 
@@ -347,7 +347,7 @@ UPLOADS = Scenario(
     classic=(
         "Classic tables do not tell it. Here bodies of 64 KiB and 1 MB come over 16 connections, and of "
         "20 MB over 4, each with its length in the head. The application reads a body at once (whole), in "
-        "pieces of 64 KiB, by lines of 64 bytes, or not at all (unread); it keeps nothing, and tells how "
+        "pieces of 64 KiB, by lines of 250 bytes, or not at all (unread); it keeps nothing, and tells how "
         "much came. Some servers read a body before they call the application, others when it asks. A "
         "server that closes the connection instead of reading what the application has left may lose its "
         "answer so: such requests are errors."

@@ -24,10 +24,10 @@ def pieces(body: InputStream, length: int) -> bytes:
     return b"%d bytes\n" % (length - left)
 
 
-def lines(body: InputStream, _length: int) -> bytes:
+def lines(body: InputStream, length: int) -> bytes:
     """Reads line by line, and keeps none."""
     number = size = 0
-    for line in body:
+    while size < length and (line := body.readline()):
         number += 1
         size += len(line)
     return b"%d lines, %d bytes\n" % (number, size)
