@@ -94,11 +94,6 @@ impl Connection {
         self.first_ns.saturating_sub(sent.begun_ns.max(self.made_ns))
     }
 
-    /// Whether some of the requests has not been sent.
-    pub(crate) fn has_unsent(&self) -> bool {
-        self.unsent_bytes > 0
-    }
-
     /// Puts one more request behind what is to be sent.
     pub(crate) fn queue(&mut self, sent: Sent, request_bytes: usize) {
         self.waiting.push_back(sent);
