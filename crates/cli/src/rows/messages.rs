@@ -68,9 +68,9 @@ pub(super) const ROWS: &[Row] = &[
         default: "128m",
         example: "1g",
         help: "memory for all request bodies together",
-        detail: "A body that finds no room there goes to a file without a name, which is gone with the request; that costs \
-                 up to twice as much of a processor. The first 16 KiB of each body are not counted. What an application reads of a body is free \
-                 for others at once.",
+        detail: "In each process. A body that finds no room there goes to a file without a name, which is gone with the request; that \
+                 costs up to four times as much CPU time. One of more than 256 KiB waits first, as long as others make room. The \
+                 first 16 KiB of each body are not counted. What an application has read of a body is free for others at once.",
         ..GROUP
     },
     Row {
