@@ -155,7 +155,10 @@ def start(
     """
     (folder / "file.txt").write_bytes(b"static")
     counters = folder / "counters.json"
-    os.mkfifo(f"{counters}.asked")
+    # What another server has left that was started in this folder.
+    for left in (asked := Path(f"{counters}.asked"), counters):
+        left.unlink(missing_ok=True)
+    os.mkfifo(asked)
     server = servers(
         f"{file}:{of}",
         *([] if threads is None else [f"--threads={threads}"]),

@@ -1,7 +1,6 @@
 //! What a thread works with while it drives a loop, and while it calls the application.
 
 use adyton_http1::Head;
-use adyton_sys::pipe::Channel;
 
 use crate::config::Config;
 use crate::endpoints::LastEndpoint;
@@ -16,8 +15,6 @@ pub(crate) struct Desk {
     /// An exchange that waits for its next request.
     pub(crate) exchange: Option<Box<Exchange>>,
     pub(crate) endpoint: LastEndpoint,
-    /// The way of bodies into files, once one has gone there.
-    pub(crate) channel: Option<Channel>,
 }
 
 impl Desk {
@@ -30,7 +27,6 @@ impl Desk {
             spare: Vec::new(),
             exchange: None,
             endpoint: LastEndpoint::default(),
-            channel: None,
         }
     }
 

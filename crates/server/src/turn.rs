@@ -343,7 +343,7 @@ impl Loop {
 
     /// Receives some of a request body, and keeps what of that is something else.
     fn receive_part(
-        &self,
+        &mut self,
         connection: &mut Connection,
         desk: &mut Desk,
         parts_left: &mut u32,
@@ -359,13 +359,12 @@ impl Loop {
             carry.len()
         } else {
             *more = false;
-            let config = &self.shared.config;
             let is_direct = upload.is_direct();
             if is_direct && !self.admits(upload) {
                 return Ok(Part::Waits);
             }
             let received = if is_direct {
-                upload.receive(&mut outbox.transport, &mut desk.channel, config)?
+                upload.receive(&mut outbox.transport, &mut self.channel, &self.shared.config)?
             } else {
                 let received = outbox.transport.receive(&mut desk.buffer)?;
                 received.map(|bytes| Received { bytes, more: bytes == desk.buffer.len() })
