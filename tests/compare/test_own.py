@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from adyton.compare.scenarios import Scenario
 
 APPLICATIONS = sorted({own.application for own in OWN.values()} - {*DRIVERS.values()})
+ALSO = {"pyramid": ["pyramid_jinja2"], "falcon": ["jinja2"]}
+"""What the pages of a framework need beside it."""
 BARE = Peer(
     "bare",
     "bare",
@@ -56,12 +58,13 @@ def test_pages(application: str) -> None:
     """Adyton has every page of each application right, unless what that needs is not installed."""
     asked = {page for page, own in OWN.items() if own.application == application}
     module = application.removeprefix("on_")
-    is_there = module not in PACKAGES or util.find_spec(module)
+    needed = (name for name in (module, *ALSO.get(module, ())) if name in PACKAGES)
+    missing = next((name for name in needed if not util.find_spec(name)), None)
     with running(PEERS["adyton-wsgi"], asked, SIZE, SEATS.server) as server:
         there, absent = set(server.urls), dict(server.absent)
 
-    assert (asked if is_there else set()) == there
-    assert ({} if is_there else dict.fromkeys(asked, how_to_install(module))) == absent
+    assert (set() if missing else asked) == there
+    assert (dict.fromkeys(asked, how_to_install(missing)) if missing else {}) == absent
 
 
 def test_each_application_has_a_scenario() -> None:
