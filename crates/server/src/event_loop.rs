@@ -30,7 +30,6 @@ use adyton_files::{Counts, Folder};
 use adyton_log::request::RequestIds;
 use adyton_log::{self as log, messages};
 use adyton_sys::epoll::Interest;
-use adyton_sys::pipe::Channel;
 use adyton_sys::wake::Wake;
 use adyton_sys::{clock, process};
 
@@ -144,8 +143,6 @@ pub(crate) struct Loop {
     pub(crate) calls: Calls,
     pub(crate) tickets: Tickets,
     pub(crate) scripts: Scripts,
-    /// The way of bodies into files, once one has gone there.
-    pub(crate) channel: Option<Channel>,
     /// Connections whose bodies wait for memory, in their order; some may have stopped waiting.
     pub(crate) bodies: VecDeque<usize>,
     /// What other threads have given back.
@@ -195,7 +192,6 @@ impl Loop {
             calls: Calls::new(),
             tickets: Tickets::default(),
             scripts: Scripts::default(),
-            channel: None,
             bodies: VecDeque::new(),
             returned: VecDeque::new(),
             expired: VecDeque::new(),

@@ -2,6 +2,7 @@
 
 use adyton_http1::{Head, Parsed};
 use adyton_log::{self as log, messages};
+use adyton_sys::pipe::Channel;
 
 use crate::answer::After;
 use crate::body::{Failure, Received};
@@ -308,9 +309,10 @@ impl Loop {
             return Step::On(connection, Next::Close);
         }
         let limits = connection.outbox().terms.limits;
-        let mut parts_left = PARTS_PER_TURN;
+        // The way into a file, if it goes there; kept for longer it would take up descriptors.
+        let (mut parts_left, mut channel) = (PARTS_PER_TURN, None);
         for _ in 0..RECEIVES_PER_TURN {
-            match self.receive_part(&mut connection, desk, &mut parts_left) {
+            match self.receive_part(&mut connection, desk, &mut parts_left, &mut channel) {
                 Ok(Part::Received) => {}
                 Ok(Part::Nothing) => return Step::On(connection, Next::Wait),
                 Ok(Part::Waits) => return self.await_memory(key, connection),
@@ -343,10 +345,11 @@ impl Loop {
 
     /// Receives some of a request body, and keeps what of that is something else.
     fn receive_part(
-        &mut self,
+        &self,
         connection: &mut Connection,
         desk: &mut Desk,
         parts_left: &mut u32,
+        channel: &mut Option<Channel>,
     ) -> Result<Part, Failure> {
         let Connection { outbox, phase, carry, unparsed, more, .. } = &mut *connection;
         let (Phase::Upload(upload), Some(outbox)) = (phase, outbox) else {
@@ -364,7 +367,7 @@ impl Loop {
                 return Ok(Part::Waits);
             }
             let received = if is_direct {
-                upload.receive(&mut outbox.transport, &mut self.channel, &self.shared.config)?
+                upload.receive(&mut outbox.transport, channel, &self.shared.config)?
             } else {
                 let received = outbox.transport.receive(&mut desk.buffer)?;
                 received.map(|bytes| Received { bytes, more: bytes == desk.buffer.len() })
